@@ -1,0 +1,29 @@
+//! Zazen: Elasticsearch's Zen discovery as a stand-alone cluster service and library.
+//!
+//! Who may use whom (`tests/tidy.rs` checks it):
+//!
+//! | module | may use |
+//! |---|---|
+//! | `cluster` | – |
+//! | `protocol` | – |
+//! | `service` | `cluster` |
+//! | `zen` | `cluster`, `protocol`, `service` |
+//! | `settings` | `cluster`, `zen` |
+//! | `wire` | `cluster`, `service`, `zen` |
+//! | `lab` | `protocol` |
+//! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
+//! | `cli` | all |
+//!
+//! Everything but `cli` is pure: it builds without the `server` feature, and reads no clock, no entropy and no file.
+
+pub mod cluster;
+pub mod lab;
+pub mod protocol;
+pub mod service;
+pub mod settings;
+pub mod sim;
+pub mod wire;
+pub mod zen;
+
+#[cfg(feature = "server")]
+pub mod cli;

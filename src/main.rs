@@ -1,0 +1,3 @@
+//! The `zazen` command.
+
+fn main() {}

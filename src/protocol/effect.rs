@@ -1,0 +1,111 @@
+//! Everything that a participant can want.
+
+use super::{Call, Disk, Exchange, Protocol, StoreId, Ticket};
+use std::time::Duration;
+
+/// How much a note matters to an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Follows single steps.
+    Debug,
+    /// A significant change: the master, the members, started, stopped.
+    Info,
+    /// An operator should look.
+    Warn,
+}
+
+/// One thing that a participant wants done. The effects of one input form a batch and are carried out in order; those
+/// behind a store wait until it is durable, those of other batches do not.
+pub enum Effect<P: Protocol> {
+    /// Send a request; exactly one `Replied` or `Failed` for `call` follows.
+    Send {
+        /// The receiver.
+        to: P::Peer,
+        /// What the outcome will name.
+        call: Call,
+        /// The request.
+        message: P::Message,
+        /// When to give up waiting for the reply.
+        timeout: Duration,
+    },
+    /// Send a message that needs no reply; nothing of its fate is reported.
+    Tell {
+        /// The receiver.
+        to: P::Peer,
+        /// The message.
+        message: P::Message,
+    },
+    /// Reply to a request.
+    Reply {
+        /// The request.
+        exchange: Exchange,
+        /// The reply.
+        message: P::Message,
+    },
+    /// Make a write durable; `Stored` follows. Writes are carried out in order.
+    Store {
+        /// What the report will name.
+        id: StoreId,
+        /// The change.
+        write: <P::Disk as Disk>::Write,
+    },
+    /// Hold a link to a peer, so that its end is noticed. Holding one that is held already does nothing.
+    Link {
+        /// The other end.
+        to: P::Peer,
+    },
+    /// Let go of the link to a peer; the other end is told that it closed.
+    Unlink {
+        /// The other end.
+        to: P::Peer,
+    },
+    /// Look up the seed hosts; `Resolved` follows.
+    Resolve,
+    /// Show readers this.
+    Apply(P::View),
+    /// Answer a client.
+    Answer {
+        /// The question.
+        ticket: Ticket,
+        /// The answer.
+        answer: P::Answer,
+    },
+    /// Tell the operator.
+    Note(P::Note),
+}
+
+/// The effects of one input, in order.
+pub struct Effects<P: Protocol>(Vec<Effect<P>>);
+
+impl<P: Protocol> Default for Effects<P> {
+    fn default() -> Self {
+        Effects(Vec::new())
+    }
+}
+
+impl<P: Protocol> Effects<P> {
+    /// Appends an effect.
+    pub fn push(&mut self, effect: Effect<P>) {
+        self.0.push(effect);
+    }
+
+    /// Appends a note.
+    pub fn note(&mut self, note: impl Into<P::Note>) {
+        self.0.push(Effect::Note(note.into()));
+    }
+
+    /// Takes all effects out, in order.
+    pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
+        self.0.drain(..)
+    }
+
+    /// Whether nothing is wanted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The effects, in order.
+    pub fn as_slice(&self) -> &[Effect<P>] {
+        &self.0
+    }
+}

@@ -1,0 +1,90 @@
+//! Everything that can happen to a participant.
+
+use super::Protocol;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Names a request that this participant sent, until it was replied to or failed. The participant chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Call(pub u64);
+
+/// Names a request that this participant received, so that it can be replied to. The driver chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Exchange(pub u64);
+
+/// Names a client's question, so that it can be answered. The driver chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Ticket(pub u64);
+
+/// Names a write, in the order in which the participant asked for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoreId(pub u64);
+
+/// How a request failed. The three differ in what they tell about the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// Nobody listens there: the request was not carried out.
+    Refused,
+    /// The connection broke before a reply: the peer's process probably ended, the request may have been carried out.
+    Reset,
+    /// No reply in time: nothing is known.
+    TimedOut,
+    /// Something answered that could not be understood.
+    BadAnswer,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::Refused => "refused",
+            Failure::Reset => "reset",
+            Failure::TimedOut => "timed out",
+            Failure::BadAnswer => "bad answer",
+        })
+    }
+}
+
+/// One thing that happened to a participant.
+pub enum Input<P: Protocol> {
+    /// It was started, or started again; always the first input.
+    Started,
+    /// A message arrived. A reply is expected under `exchange`, unless the sender only told.
+    Received {
+        /// What a reply must name.
+        exchange: Exchange,
+        /// The request.
+        message: P::Message,
+    },
+    /// A request was replied to.
+    Replied {
+        /// The request.
+        call: Call,
+        /// The reply.
+        message: P::Message,
+    },
+    /// A request will not be replied to.
+    Failed {
+        /// The request.
+        call: Call,
+        /// What is known of the reason.
+        why: Failure,
+    },
+    /// A link that one of the two held to the other is gone: broken, refused or never made.
+    LinkClosed {
+        /// The other end.
+        peer: P::Peer,
+    },
+    /// A deadline passed.
+    Woke,
+    /// A write and all before it are durable.
+    Stored(StoreId),
+    /// The seed hosts were looked up.
+    Resolved(Vec<P::Peer>),
+    /// A client asked.
+    Asked {
+        /// What an answer must name.
+        ticket: Ticket,
+        /// What is wanted.
+        question: P::Question,
+    },
+}
