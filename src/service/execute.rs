@@ -1,0 +1,196 @@
+//! What tasks do to a cluster state.
+//!
+//! A batch is applied to a copy, task by task; a refused task leaves no trace in it. Mirrors
+//! `NodeJoinController.JoinTaskExecutor`, `NodeRemovalClusterStateTaskExecutor` and `SettingsUpdater` (6.8).
+
+use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, Task};
+use crate::cluster::{ClusterState, KeyValue, Node, Settings, Term, Version};
+use std::sync::Arc;
+
+/// What became of one task of a batch.
+pub type Verdict = Result<(), Refusal>;
+
+/// The largest value of a key.
+const VALUE_BYTES_MAX: usize = 1 << 20;
+/// The longest name of a key, setting or index.
+const NAME_BYTES_MAX: usize = 512;
+
+/// Applies one task. The state already bears the term and version under which it will be published.
+pub fn execute(state: &mut ClusterState, task: &Task) -> Verdict {
+    match task {
+        Task::Join { node } => join(state, node),
+        Task::Remove { id, ephemeral_id, .. } => {
+            if state.nodes.get(id).is_some_and(|node| node.ephemeral_id == *ephemeral_id) {
+                state.nodes.remove(id);
+            }
+            Ok(())
+        }
+        Task::PutSettings { persistent, transient } => put_settings(state, persistent, transient),
+        Task::PutKey { key, value, only_if } => put_key(state, key, value.as_ref(), *only_if),
+        Task::PutIndex { name, metadata } => put_index(state, name, metadata.as_deref()),
+    }
+}
+
+/// The joiner answered at its address, so whoever stood there before, or under its id, is gone.
+fn join(state: &mut ClusterState, node: &Arc<Node>) -> Verdict {
+    let squatter = state.nodes.by_address(&node.address).map(|old| old.id.clone());
+    if let Some(old) = squatter.filter(|old| *old != node.id) {
+        state.nodes.remove(&old);
+    }
+    state.nodes.insert(node.clone());
+    Ok(())
+}
+
+fn put_settings(state: &mut ClusterState, persistent: &SettingsPatch, transient: &SettingsPatch) -> Verdict {
+    if persistent.is_empty() && transient.is_empty() {
+        return Err(Refusal::Invalid("no settings to update".into()));
+    }
+    let mut metadata = state.metadata.clone();
+    patch(&mut metadata.persistent, persistent)?;
+    patch(&mut metadata.transient, transient)?;
+    let asked = |patch: &SettingsPatch| patch.iter().find(|(key, _)| &**key == MINIMUM_MASTER_NODES).cloned();
+    for (_, value) in [asked(persistent), asked(transient)].into_iter().flatten() {
+        if let Some(value) = value {
+            check_minimum(state, &value)?;
+        }
+    }
+    state.metadata = metadata;
+    Ok(())
+}
+
+fn patch(settings: &mut Settings, changes: &SettingsPatch) -> Verdict {
+    for (key, value) in changes {
+        match value {
+            Some(value) => {
+                check_name("setting", key)?;
+                check_value("setting", key, value)?;
+                settings.insert(key.clone(), value.clone());
+            }
+            None => remove_matching(settings, key),
+        }
+    }
+    Ok(())
+}
+
+fn remove_matching(settings: &mut Settings, pattern: &str) {
+    let gone: Vec<Arc<str>> = settings.keys().filter(|key| matches(pattern, key)).cloned().collect();
+    for key in gone {
+        settings.remove(&key);
+    }
+}
+
+/// Whether `text` fits a pattern in which `*` stands for anything. Each piece between stars is taken where it first
+/// stands, so the work is bounded by the lengths of the two.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else {
+            return false;
+        };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Too low a number splits nothing here, but one that cannot be met would end the mastership that is asked to set it.
+fn check_minimum(state: &ClusterState, value: &str) -> Verdict {
+    let eligible = state.nodes.eligible().count();
+    match value.parse::<i64>() {
+        Ok(minimum) if minimum < 1 => {
+            Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}] must be >= 1")))
+        }
+        Ok(minimum) if minimum > eligible as i64 => Err(Refusal::Invalid(format!(
+            "cannot set {MINIMUM_MASTER_NODES} to more than the current master nodes count [{eligible}]"
+        ))),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}]"))),
+    }
+}
+
+fn put_key(
+    state: &mut ClusterState,
+    key: &Arc<str>,
+    value: Option<&Arc<str>>,
+    only_if: Option<(Term, Version)>,
+) -> Verdict {
+    check_name("key", key)?;
+    let current = state.metadata.keys.get(&**key).map_or((Term::ZERO, Version::ZERO), |found| found.changed);
+    if let Some(wanted) = only_if.filter(|wanted| *wanted != current) {
+        return Err(Refusal::Conflict(format!(
+            "key [{key}] was last changed by state {}/{}, not by {}/{}",
+            current.0, current.1, wanted.0, wanted.1
+        )));
+    }
+    let changed = (state.term, state.version);
+    match value {
+        Some(value) => {
+            check_value("key", key, value)?;
+            state.metadata.keys.insert(key.clone(), KeyValue { value: value.clone(), changed });
+        }
+        None => {
+            state.metadata.keys.remove(&**key);
+        }
+    }
+    Ok(())
+}
+
+fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) -> Verdict {
+    check_name("index", name)?;
+    let Some(text) = metadata else {
+        return match state.metadata.indices.remove(&**name) {
+            Some(_) => Ok(()),
+            None => Err(Refusal::Invalid(format!("no such index [{name}]"))),
+        };
+    };
+    check_value("index", name, text)?;
+    match serde_json::from_str(text) {
+        Ok(value) => {
+            state.metadata.indices.insert(name.clone(), Arc::new(value));
+            Ok(())
+        }
+        Err(error) => Err(Refusal::Invalid(format!("metadata of index [{name}] is no JSON: {error}"))),
+    }
+}
+
+fn check_name(what: &str, name: &str) -> Verdict {
+    if name.is_empty() || name.len() > NAME_BYTES_MAX {
+        let why = format!("the name of a {what} has {} bytes, allowed are 1 to {NAME_BYTES_MAX}", name.len());
+        return Err(Refusal::Invalid(why));
+    }
+    Ok(())
+}
+
+fn check_value(what: &str, name: &str, value: &str) -> Verdict {
+    if value.len() > VALUE_BYTES_MAX {
+        let why = format!("the value of {what} [{name}] has {} bytes, allowed are {VALUE_BYTES_MAX}", value.len());
+        return Err(Refusal::Invalid(why));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_stand_for_anything() {
+        let rows = [
+            ("*", "a.b", true),
+            ("a.*", "a.b", true),
+            ("a.*", "b.a", false),
+            ("*.b", "a.b", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abb", false),
+            ("a.b", "a.b", true),
+        ];
+        for (pattern, text, fits) in rows {
+            assert_eq!(matches(pattern, text), fits, "{pattern} against {text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Whom to follow: the choice that a ping round ends with.
+//!
+//! Pure functions over what the answers say. Mirrors `ElectMasterService` and `ZenDiscovery.findMaster` (6.8), with the
+//! accepted (term, version) in the place of the committed version, and only candidates that see a quorum.
+
+use super::message::Sight;
+use crate::cluster::{EphemeralId, Node, Term, Version};
+use crate::protocol::Time;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a ping round came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// There is a master: join it.
+    Join(Arc<Node>),
+    /// There is none: this node shall lead; vote for it.
+    Elect(Arc<Node>),
+}
+
+/// An answer to a ping of one's own, and when that ping was sent.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What the node said.
+    pub sight: Sight,
+    /// It was said after this.
+    pub asked: Time,
+}
+
+/// Which pings count: all, or only those of nodes that can be master.
+pub fn counts(sight: &Sight, ignore_non_master_pings: bool) -> bool {
+    !ignore_non_master_pings || sight.node.is_master_eligible()
+}
+
+/// The masters that others follow. Never oneself; one that was lost counts only if it was heard of after that.
+pub fn active_masters<'a>(
+    seen: impl Iterator<Item = &'a Seen>,
+    local: &Node,
+    lost: &BTreeMap<EphemeralId, Time>,
+) -> Vec<Arc<Node>> {
+    seen.filter_map(|seen| {
+        let (master, ago) = seen.sight.master.as_ref()?;
+        let heard = seen.asked - *ago;
+        let is_back = lost.get(&master.ephemeral_id).is_none_or(|lost| heard > *lost);
+        (!master.same_process(local) && master.id != local.id && is_back).then(|| master.clone())
+    })
+    .collect()
+}
+
+/// Of several active masters, the one that every node picks: one that is eligible first, then the lowest id.
+pub fn tie_break(masters: Vec<Arc<Node>>) -> Option<Arc<Node>> {
+    masters.into_iter().min_by(|a, b| {
+        (!a.is_master_eligible(), &a.id, &a.ephemeral_id).cmp(&(!b.is_master_eligible(), &b.id, &b.ephemeral_id))
+    })
+}
+
+/// A node that might lead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The node.
+    pub node: Arc<Node>,
+    /// The (term, version) of its accepted state.
+    pub accepted: (Term, Version),
+    /// Whether it sees a quorum that follows no master.
+    pub sees_quorum: bool,
+}
+
+impl Candidate {
+    /// The candidate that a node's word makes, if it can lead and follows nobody.
+    pub fn of(sight: &Sight) -> Option<Candidate> {
+        (sight.masterless && sight.node.is_master_eligible()).then(|| Candidate {
+            node: sight.node.clone(),
+            accepted: sight.accepted.rank(),
+            sees_quorum: sight.sees_quorum,
+        })
+    }
+
+    /// The order of candidates: newest accepted state first, then lowest id.
+    pub fn rank(&self) -> (Reverse<(Term, Version)>, &str) {
+        (Reverse(self.accepted), self.node.id.as_str())
+    }
+}
+
+/// The best candidate that sees a quorum, if there are as many candidates as the operator asks for.
+pub fn best_candidate(candidates: &[Candidate], minimum: usize) -> Option<&Candidate> {
+    let enough = candidates.len() >= minimum.max(1);
+    let standing = candidates.iter().filter(|candidate| candidate.sees_quorum);
+    standing.min_by(|a, b| a.rank().cmp(&b.rank())).filter(|_| enough)
+}

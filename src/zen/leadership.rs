@@ -1,0 +1,203 @@
+//! What a master keeps while it leads. Plain data; what is done with it stands in `lead`, `publish`, `watch` and `read`.
+
+use super::message::Body;
+use super::quorum::BootstrapSet;
+use crate::cluster::{ClusterState, Diff, Node, NodeId, StateId, Term};
+use crate::protocol::{Exchange, Ticket, Time};
+use crate::service::{Queue, Queued};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A reign.
+#[derive(Clone, Debug)]
+pub struct Leadership {
+    /// The term it was won in, or the last one that it took since.
+    pub term: Term,
+    /// Whether a state of this term was committed.
+    pub is_settled: bool,
+    /// Who voted, for as long as the cluster is not formed: their bootstrap sets.
+    pub bootstrap: BTreeSet<BootstrapSet>,
+    /// The tasks that wait for the next publish.
+    pub queue: Queue<Waiter>,
+    /// The publish under way.
+    pub publish: Option<Publish>,
+    /// Every other node of the newest state.
+    pub peers: BTreeMap<NodeId, Peer>,
+    /// Joiners whose round trip is under way.
+    pub joiners: BTreeMap<NodeId, Arc<Node>>,
+    /// Nodes that said good-bye and wait until they can be done without.
+    pub leaving: BTreeMap<NodeId, Vec<Exchange>>,
+    /// A higher term that a joiner brought along, to be taken when no publish is under way.
+    pub wanted_term: Option<Term>,
+    /// The higher term that is being taken.
+    pub bump: Option<Bump>,
+    /// Committed changes that not every node has applied yet.
+    pub awaiting: VecDeque<Awaiting>,
+    /// Reads that wait for a confirmation.
+    pub reads: Vec<PendingRead>,
+    /// Since when a confirmation is being gathered.
+    pub confirming: Option<Time>,
+    /// The wish to hand over.
+    pub succession: Option<Succession>,
+}
+
+impl Leadership {
+    /// The beginning of a reign.
+    pub fn new(term: Term) -> Self {
+        Leadership {
+            term,
+            is_settled: false,
+            bootstrap: BTreeSet::new(),
+            queue: Queue::default(),
+            publish: None,
+            peers: BTreeMap::new(),
+            joiners: BTreeMap::new(),
+            leaving: BTreeMap::new(),
+            wanted_term: None,
+            bump: None,
+            awaiting: VecDeque::new(),
+            reads: Vec::new(),
+            confirming: None,
+            succession: None,
+        }
+    }
+}
+
+/// Another node as its master sees it.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The node.
+    pub node: Arc<Node>,
+    /// What it last said to have accepted.
+    pub accepted: StateId,
+    /// What it last said to have applied.
+    pub applied: StateId,
+    /// The state that was last sent, and when; none once it is known to have failed.
+    pub sent: Option<(StateId, Time)>,
+    /// The commit that was last sent, and when.
+    pub told: Option<(StateId, Time)>,
+    /// Pings in a row that it did not answer as a follower would.
+    pub failures: u32,
+    /// Whether a ping is on its way.
+    pub is_pinging: bool,
+    /// Everything it confirmed was asked at this time or before.
+    pub confirmed: Time,
+    /// Why it is taken for dead, until it is removed.
+    pub failed: Option<Arc<str>>,
+}
+
+impl Peer {
+    /// A node of which nothing is known yet.
+    pub fn new(node: Arc<Node>) -> Self {
+        Peer {
+            node,
+            accepted: StateId::NONE,
+            applied: StateId::NONE,
+            sent: None,
+            told: None,
+            failures: 0,
+            is_pinging: false,
+            confirmed: Time::ZERO,
+            failed: None,
+        }
+    }
+}
+
+/// Who waits for a task.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// A client of this node.
+    Client(Ticket),
+    /// Another node, for a client of its own.
+    Node(Exchange),
+    /// Nobody: the protocol wants it.
+    Nobody,
+}
+
+/// Who waits for a task, since when and until when.
+#[derive(Clone, Debug)]
+pub struct Waiter {
+    /// Who.
+    pub origin: Origin,
+    /// Since when.
+    pub since: Time,
+    /// Until when it may be queued.
+    pub deadline: Option<Time>,
+    /// How long to wait, once it is committed, until every node has applied it.
+    pub timeout: Duration,
+}
+
+/// A state on its way to the followers.
+#[derive(Clone, Debug)]
+pub struct Publish {
+    /// The state.
+    pub state: Arc<ClusterState>,
+    /// The state that it was made from.
+    pub base: Arc<ClusterState>,
+    /// How it differs from that.
+    pub diff: Arc<Diff>,
+    /// The tasks that it carries out.
+    pub tasks: Vec<Queued<Waiter>>,
+    /// The nodes that stored it.
+    pub acks: BTreeMap<NodeId, Arc<Node>>,
+    /// When it began.
+    pub since: Time,
+    /// What it is for, as the log says it.
+    pub reason: String,
+}
+
+impl Publish {
+    /// What to send to a node whose accepted state is `known`.
+    pub fn body_for(&self, known: Option<StateId>, with_diffs: bool) -> Body {
+        if with_diffs && known == Some(self.base.id()) {
+            Body::Diff(self.diff.clone())
+        } else {
+            Body::Full(self.state.clone())
+        }
+    }
+}
+
+/// A term being taken while staying master.
+#[derive(Clone, Debug)]
+pub struct Bump {
+    /// The term.
+    pub term: Term,
+    /// Who voted in it.
+    pub votes: BTreeMap<NodeId, Arc<Node>>,
+}
+
+/// Tasks that are committed, and the nodes that have not applied them yet.
+#[derive(Clone, Debug)]
+pub struct Awaiting {
+    /// The state that holds them.
+    pub id: StateId,
+    /// Who waits.
+    pub waiters: Vec<(Origin, Time)>,
+    /// Who is missing.
+    pub missing: BTreeSet<NodeId>,
+    /// Whether a node went away without having applied it.
+    pub is_incomplete: bool,
+}
+
+/// A read that waits for a confirmation.
+#[derive(Clone, Debug)]
+pub struct PendingRead {
+    /// Who waits.
+    pub origin: Origin,
+    /// The key.
+    pub key: Arc<str>,
+    /// When it arrived.
+    pub since: Time,
+    /// Until when it may wait.
+    pub deadline: Time,
+}
+
+/// The wish to hand over.
+#[derive(Clone, Debug)]
+pub struct Succession {
+    /// The wanted successor; none stands for the best one.
+    pub to: Option<NodeId>,
+    /// Who asked for a hand-over.
+    pub ticket: Option<Ticket>,
+}

@@ -1,0 +1,130 @@
+//! What a node keeps on disk, and what of it is known to be there.
+//!
+//! The core changes its mind at once and tells the world only when the change is durable: whatever a [`super::message::Report`] says
+//! comes from [`Ledger::durable`]. Takes the place of `GatewayMetaState` (6.8), which wrote after it had acknowledged.
+
+use crate::cluster::{ClusterState, NodeId, StateId, Term, Uuid};
+use crate::protocol::{Disk, StoreId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The one record of identity, term and vote: the term never moves without a vote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Promise {
+    /// The node's own id. It lives with the vote, so that a wiped node is a new node.
+    pub node_id: Option<NodeId>,
+    /// The term.
+    pub term: Term,
+    /// Whom the node voted for in it.
+    pub vote: Option<NodeId>,
+}
+
+/// What survives a crash.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Identity, term and vote.
+    pub promise: Promise,
+    /// The last accepted state.
+    pub accepted: Option<Arc<ClusterState>>,
+    /// The newest state known to be committed; it may lag.
+    pub committed: Option<StateId>,
+    /// The cluster that the node belongs to for good.
+    pub cluster_uuid: Option<Uuid>,
+}
+
+/// One change of what is on disk.
+#[derive(Clone, Debug)]
+pub enum Write {
+    /// Identity, term and vote.
+    Promise(Promise),
+    /// The last accepted state.
+    Accepted(Arc<ClusterState>),
+    /// The cluster that the node belongs to for good.
+    Identity(Uuid),
+    /// The newest state known to be committed.
+    Committed(StateId),
+}
+
+impl Disk for Memory {
+    type Write = Write;
+
+    fn apply(&mut self, write: &Write) {
+        match write {
+            Write::Promise(promise) => self.promise = promise.clone(),
+            Write::Accepted(state) => self.accepted = Some(state.clone()),
+            Write::Identity(uuid) => self.cluster_uuid = Some(*uuid),
+            Write::Committed(id) => self.committed = Some(*id),
+        }
+    }
+
+    fn is_lazy(write: &Write) -> bool {
+        match write {
+            Write::Promise(_) | Write::Accepted(_) | Write::Identity(_) => false,
+            Write::Committed(_) => true,
+        }
+    }
+}
+
+/// What the node has decided, and how much of it is durable.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// Identity, term and vote, perhaps not durable yet.
+    pub promise: Promise,
+    /// The accepted state, perhaps not durable yet.
+    pub accepted: Arc<ClusterState>,
+    /// The newest state known to be committed.
+    pub committed: StateId,
+    /// The cluster that the node belongs to for good.
+    pub cluster_uuid: Option<Uuid>,
+    /// What is on disk.
+    pub durable: Memory,
+    under_way: VecDeque<(StoreId, Write)>,
+    asked: StoreId,
+}
+
+impl Ledger {
+    /// Takes up what a disk holds; `initial` is accepted where it holds no state.
+    pub fn new(disk: Memory, initial: ClusterState) -> Self {
+        Ledger {
+            promise: disk.promise.clone(),
+            accepted: disk.accepted.clone().unwrap_or_else(|| Arc::new(initial)),
+            committed: disk.committed.unwrap_or(StateId::NONE),
+            cluster_uuid: disk.cluster_uuid,
+            durable: disk,
+            under_way: VecDeque::new(),
+            asked: StoreId::default(),
+        }
+    }
+
+    /// Takes a change in and names the write that makes it durable.
+    pub fn change(&mut self, write: &Write) -> StoreId {
+        match write {
+            Write::Promise(promise) => self.promise = promise.clone(),
+            Write::Accepted(state) => self.accepted = state.clone(),
+            Write::Identity(uuid) => self.cluster_uuid = Some(*uuid),
+            Write::Committed(id) => self.committed = *id,
+        }
+        self.asked = StoreId(self.asked.0 + 1);
+        self.under_way.push_back((self.asked, write.clone()));
+        self.asked
+    }
+
+    /// Notes that a write and all before it are durable.
+    pub fn stored(&mut self, id: StoreId) {
+        while self.under_way.front().is_some_and(|(asked, _)| *asked <= id) {
+            if let Some((_, write)) = self.under_way.pop_front() {
+                self.durable.apply(&write);
+            }
+        }
+    }
+
+    /// Whether the accepted state is known to be committed.
+    pub fn is_settled(&self) -> bool {
+        self.committed == self.accepted.id()
+    }
+
+    /// The id of the state that is on disk.
+    pub fn durable_id(&self) -> StateId {
+        self.durable.accepted.as_ref().map_or(StateId::NONE, |state| state.id())
+    }
+}

@@ -1,0 +1,272 @@
+//! What nodes say to each other. `wire` turns it into JSON and back.
+//!
+//! Mirrors the requests of `UnicastZenPing`, `MembershipAction`, `NodesFaultDetection`, `MasterFaultDetection` and
+//! `PublishClusterStateAction` (6.8). Nearly everything that a master hears back is one [`Report`]: it acknowledges,
+//! votes and confirms by what it says, so that a lost answer is made good by the next one, whatever it answers.
+
+use super::quorum::BootstrapSet;
+use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
+use crate::service::{Answer, Task};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who sends a request, and of which cluster it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Sender {
+    /// The name of its cluster.
+    pub cluster_name: ClusterName,
+    /// The identity of its cluster, once it knows of a committed state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_uuid: Option<Uuid>,
+    /// The node.
+    pub node: Arc<Node>,
+}
+
+/// What a node says of itself when it pings or is pinged.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Sight {
+    /// The node.
+    pub node: Arc<Node>,
+    /// The master that it follows or is, and how long ago it last heard of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub master: Option<(Arc<Node>, Duration)>,
+    /// Its term.
+    pub term: Term,
+    /// Its accepted state.
+    pub accepted: StateId,
+    /// Whether it follows no master and is none.
+    pub masterless: bool,
+    /// Whether it sees, itself included, a quorum that follows no master.
+    pub sees_quorum: bool,
+    /// The term in which it stands as a candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands: Option<Term>,
+}
+
+/// A request to be taken in, by a candidate or by a master.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Join {
+    /// The joiner's term; if it is a vote, the term of the vote.
+    pub term: Term,
+    /// Whether it is a vote for the receiver.
+    pub vote: bool,
+    /// The joiner's accepted state.
+    pub accepted: StateId,
+    /// The joiner's bootstrap set, unless it knows of a committed state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<BootstrapSet>,
+}
+
+/// What becomes of a join.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinAnswer {
+    /// It was taken down: a state that holds the joiner follows if all goes well.
+    Noted,
+    /// The receiver stands in a higher term: vote again in exactly that one.
+    VoteAgain(Term),
+    /// The receiver neither leads nor stands.
+    NotMaster,
+    /// It cannot be taken in, and why.
+    Rejected(String),
+}
+
+/// A new state, whole or as a change.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// All of it.
+    Full(Arc<ClusterState>),
+    /// What differs from the receiver's accepted state.
+    Diff(Arc<Diff>),
+}
+
+impl Body {
+    /// Which state it makes.
+    pub fn id(&self) -> StateId {
+        match self {
+            Body::Full(state) => state.id(),
+            Body::Diff(diff) => diff.to,
+        }
+    }
+}
+
+/// What a node has promised and knows: all of it durable, and in answer to a request that it understood.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Report {
+    /// The process.
+    pub ephemeral_id: EphemeralId,
+    /// Its term.
+    pub term: Term,
+    /// Whom it voted for in that term.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vote: Option<NodeId>,
+    /// The master that it follows, or itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<NodeId>,
+    /// Its accepted state.
+    pub accepted: StateId,
+    /// The newest state that it knows to be committed and has applied.
+    pub committed: StateId,
+    /// Whether the diff could not be applied to the accepted state.
+    #[serde(default)]
+    pub needs_full: bool,
+}
+
+/// What a master says to a follower that asks after it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MasterPong {
+    /// Whether the process that was asked for leads.
+    pub leads: bool,
+    /// Whether the asking process is one of its nodes.
+    pub is_member: bool,
+    /// Its term.
+    pub term: Term,
+}
+
+/// One message: a request, or a reply to one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "body")]
+pub enum Message {
+    /// Who is there? Replied to with `Pong`.
+    Ping { from: Arc<Sender>, sight: Box<Sight> },
+    /// The reply to a ping changed. Not replied to.
+    Notice { from: Arc<Sender>, sight: Box<Sight> },
+    /// Take me in. Replied to with `Joining`.
+    Join { from: Arc<Sender>, join: Join },
+    /// Give me your accepted state. Replied to with `Fetched`.
+    Fetch { from: Arc<Sender> },
+    /// Accept this state. Replied to with `Report`.
+    Publish { from: Arc<Sender>, term: Term, body: Body },
+    /// This state is committed. Replied to with `Report`.
+    Commit { from: Arc<Sender>, id: StateId },
+    /// The master asks after a node. Replied to with `Report`.
+    NodePing { from: Arc<Sender>, target: EphemeralId, term: Term },
+    /// A follower asks after its master. Replied to with `MasterPong`.
+    MasterPing { from: Arc<Sender>, master: EphemeralId, term: Term },
+    /// The master asks its followers to vote in exactly this term, for itself or for its successor. Replied to with `Report`.
+    CallVote { from: Arc<Sender>, term: Term, candidate: Arc<Node> },
+    /// The sender leaves. Replied to with `Gone` when the cluster can do without it.
+    Leave { from: Arc<Sender> },
+    /// Carry out a task. Replied to with `Answered`.
+    Submit { from: Arc<Sender>, task: Box<Task>, timeout: Duration, master_timeout: Duration },
+    /// Read a key. Replied to with `Answered`.
+    Read { from: Arc<Sender>, key: Arc<str>, master_timeout: Duration },
+
+    /// The reply to a ping, and further addresses worth pinging.
+    Pong { from: Arc<Sender>, sight: Box<Sight>, mentioned: Vec<Address> },
+    /// The reply to a join.
+    Joining(JoinAnswer),
+    /// The reply to a fetch: the accepted state, if there is one.
+    Fetched { from: Arc<Sender>, state: Option<Arc<ClusterState>> },
+    /// What a node has promised and knows.
+    Report(Box<Report>),
+    /// The reply to a follower's ping.
+    MasterPong(MasterPong),
+    /// The reply to a leave.
+    Gone,
+    /// The reply to a task or a read.
+    Answered(Box<Answer>),
+    /// The request was not for this node or this cluster.
+    Rejected(String),
+}
+
+impl Message {
+    /// The message's kind, as the paths of the transport name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Message::Ping { .. } => "ping",
+            Message::Notice { .. } => "notice",
+            Message::Join { .. } => "join",
+            Message::Fetch { .. } => "fetch",
+            Message::Publish { .. } => "publish",
+            Message::Commit { .. } => "commit",
+            Message::NodePing { .. } => "node_ping",
+            Message::MasterPing { .. } => "master_ping",
+            Message::CallVote { .. } => "call_vote",
+            Message::Leave { .. } => "leave",
+            Message::Submit { .. } => "submit",
+            Message::Read { .. } => "read",
+            Message::Pong { .. } => "pong",
+            Message::Joining(_) => "joining",
+            Message::Fetched { .. } => "fetched",
+            Message::Report(_) => "report",
+            Message::MasterPong(_) => "master_pong",
+            Message::Gone => "gone",
+            Message::Answered(_) => "answered",
+            Message::Rejected(_) => "rejected",
+        }
+    }
+}
+
+impl fmt::Display for Sight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "term {}, accepted {}", self.term, self.accepted)?;
+        match (&self.master, self.stands) {
+            (Some((master, _)), _) if master.same_process(&self.node) => f.write_str(", leads")?,
+            (Some((master, _)), _) => write!(f, ", follows {}", master.id)?,
+            (None, Some(term)) => write!(f, ", stands in {term}")?,
+            (None, None) => {}
+        }
+        if self.sees_quorum { f.write_str(", sees a quorum") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Join {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.vote { "vote in" } else { "from" };
+        write!(f, "{what} term {}, accepted {}", self.term, self.accepted)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "term {}", self.term)?;
+        if let Some(vote) = &self.vote {
+            write!(f, " for {vote}")?;
+        }
+        if let Some(master) = &self.follows {
+            write!(f, ", follows {master}")?;
+        }
+        write!(f, ", accepted {}, committed {}", self.accepted, self.committed)?;
+        if self.needs_full { f.write_str(", needs the full state") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind())?;
+        match self {
+            Message::Ping { sight, .. } | Message::Notice { sight, .. } | Message::Pong { sight, .. } => {
+                write!(f, "({sight})")
+            }
+            Message::Join { join, .. } => write!(f, "({join})"),
+            Message::Publish { term, body: Body::Full(state), .. } => write!(f, "({} in term {term})", state.id()),
+            Message::Publish { term, body: Body::Diff(diff), .. } => {
+                write!(f, "({} from {} in term {term})", diff.to, diff.from)
+            }
+            Message::Commit { id, .. } => write!(f, "({id})"),
+            Message::NodePing { term, .. } | Message::MasterPing { term, .. } => write!(f, "(term {term})"),
+            Message::CallVote { term, candidate, .. } => write!(f, "(for {} in term {term})", candidate.id),
+            Message::Submit { task, .. } => write!(f, "({task})"),
+            Message::Read { key, .. } => write!(f, "({key})"),
+            Message::Joining(JoinAnswer::Noted) => f.write_str("(noted)"),
+            Message::Joining(JoinAnswer::VoteAgain(term)) => write!(f, "(vote again in term {term})"),
+            Message::Joining(JoinAnswer::NotMaster) => f.write_str("(not master)"),
+            Message::Joining(JoinAnswer::Rejected(why)) | Message::Rejected(why) => write!(f, "({why})"),
+            Message::Fetched { state: Some(state), .. } => write!(f, "({})", state.id()),
+            Message::Report(report) => write!(f, "({report})"),
+            Message::MasterPong(pong) => {
+                let leads = if pong.leads { "leads" } else { "does not lead" };
+                let member = if pong.is_member { "a member" } else { "no member" };
+                write!(f, "({leads}, {member}, term {})", pong.term)
+            }
+            Message::Answered(answer) => write!(f, "({answer:?})"),
+            Message::Fetch { .. } | Message::Leave { .. } | Message::Fetched { state: None, .. } | Message::Gone => {
+                Ok(())
+            }
+        }
+    }
+}

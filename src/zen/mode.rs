@@ -1,0 +1,98 @@
+//! The life of a node.
+//!
+//! ```text
+//!               ┌──────────────── a better candidate, an active master ───────────────┐
+//!               │                                                                     ▼
+//!   Finding ──► Electing ── enough joins ──► Leading ── no quorum, a higher term ──► Finding
+//!     │  ▲        ▲                             │
+//!     │  │        └── a vote of the own master ─┼──────────────┐
+//!     │  └── unanswered, refused ──┐            └ hands over ─►│
+//!     └────────► Joining ──────────┴── a state that holds it ─► Following ── master lost ──► Finding
+//! ```
+//!
+//! A state of a master of the own term or a higher one makes every node a follower, whatever its mode.
+
+use super::leadership::Leadership;
+use super::quorum::BootstrapSet;
+use crate::cluster::{Node, NodeId, StateId, Term};
+use crate::protocol::{Exchange, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a node is doing.
+#[derive(Clone, Debug)]
+pub enum Mode {
+    /// It looks for a master.
+    Finding,
+    /// It stands as a candidate, and goes on looking.
+    Electing(Candidacy),
+    /// It asked a master or a candidate to be taken in.
+    Joining(Joining),
+    /// It is master.
+    Leading(Box<Leadership>),
+    /// It accepted a state of a master.
+    Following(Following),
+}
+
+/// An attempt to become master in one term.
+#[derive(Clone, Debug)]
+pub struct Candidacy {
+    /// The term.
+    pub term: Term,
+    /// The joins of this term, by node.
+    pub joins: BTreeMap<NodeId, Ballot>,
+    /// Whose newer state is being fetched.
+    pub fetching: Option<NodeId>,
+}
+
+/// A join that a candidate counts, or holds for the day it leads.
+#[derive(Clone, Debug)]
+pub struct Ballot {
+    /// The joiner.
+    pub node: Arc<Node>,
+    /// Whether it is a vote.
+    pub votes: bool,
+    /// The joiner's accepted state.
+    pub accepted: StateId,
+    /// The joiner's bootstrap set.
+    pub bootstrap: Option<BootstrapSet>,
+}
+
+/// A join on its way.
+#[derive(Clone, Debug)]
+pub struct Joining {
+    /// The master or candidate.
+    pub target: Arc<Node>,
+    /// The term of the vote, if it is one.
+    pub vote: Option<Term>,
+    /// When it began.
+    pub since: Time,
+    /// When the target last answered.
+    pub answered: Time,
+    /// How often the target said that it neither leads nor stands.
+    pub rebuffs: u32,
+}
+
+/// A master followed.
+#[derive(Clone, Debug)]
+pub struct Following {
+    /// The master.
+    pub master: Arc<Node>,
+    /// When it was last heard of.
+    pub heard: Time,
+    /// Pings in a row that it did not answer.
+    pub failures: u32,
+    /// Whether a ping is on its way.
+    pub is_pinging: bool,
+}
+
+/// A join that came before the node knew whether it would stand.
+#[derive(Clone, Debug)]
+pub struct EarlyJoin {
+    /// The joiner.
+    pub node: Arc<Node>,
+    /// What it asked.
+    pub join: super::message::Join,
+    /// What the reply must name.
+    pub exchange: Exchange,
+}

@@ -1,0 +1,171 @@
+//! The numbers that the protocol runs by, and which of them a committed state may change.
+//!
+//! Knows the keys of the dynamic settings only; all keys with their bounds and documentation stand in `settings`.
+//! Mirrors the settings of `ZenDiscovery`, `FaultDetection`, `DiscoverySettings` and `ElectMasterService` (6.8).
+
+use crate::cluster::Metadata;
+use crate::service::MINIMUM_MASTER_NODES;
+use std::time::Duration;
+
+/// What the protocol runs by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// How long a ping round lasts at the most.
+    pub ping_timeout: Duration,
+    /// How long a joiner goes on asking a master that answers.
+    pub join_timeout: Duration,
+    /// How often a join is tried at a node that says it does not lead.
+    pub join_retry_attempts: u32,
+    /// The pause between these tries.
+    pub join_retry_delay: Duration,
+    /// How long a candidate waits for joins.
+    pub wait_for_joins_timeout: Duration,
+    /// Whether pings of nodes that cannot be master are left out of the search for one.
+    pub ignore_non_master_pings: bool,
+    /// The pause between two pings of a fault detector.
+    pub fd_ping_interval: Duration,
+    /// When a ping of a fault detector has failed.
+    pub fd_ping_timeout: Duration,
+    /// How many pings in a row must fail.
+    pub fd_ping_retries: u32,
+    /// How long a publish may lack acknowledgements.
+    pub commit_timeout: Duration,
+    /// Whether changes are sent as diffs.
+    pub publish_diff: bool,
+    /// What a node without a master refuses.
+    pub no_master_block: NoMasterBlock,
+    /// The quorum that the operator asks for besides the automatic one.
+    pub minimum_master_nodes: Option<u32>,
+    /// The same from this node's own command line, which the cluster's setting does not override.
+    pub minimum_master_nodes_override: Option<u32>,
+}
+
+/// What a node without a master refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoMasterBlock {
+    /// Writes only.
+    Write,
+    /// Everything.
+    All,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Tuning {
+            ping_timeout: Duration::from_secs(1),
+            join_timeout: Duration::from_secs(20),
+            join_retry_attempts: 3,
+            join_retry_delay: Duration::from_millis(100),
+            wait_for_joins_timeout: Duration::from_secs(10),
+            ignore_non_master_pings: false,
+            fd_ping_interval: Duration::from_millis(200),
+            fd_ping_timeout: Duration::from_millis(250),
+            fd_ping_retries: 3,
+            commit_timeout: Duration::from_secs(5),
+            publish_diff: true,
+            no_master_block: NoMasterBlock::Write,
+            minimum_master_nodes: None,
+            minimum_master_nodes_override: None,
+        }
+    }
+}
+
+impl Tuning {
+    /// How long a formed cluster waits for silent hosts once a choice is possible.
+    pub const GRACE: Duration = Duration::from_millis(100);
+
+    /// How many master-eligible nodes the operator asks for.
+    pub fn minimum(&self) -> usize {
+        self.minimum_master_nodes_override.or(self.minimum_master_nodes).unwrap_or(0) as usize
+    }
+
+    /// How long a vote waits for the candidate to lead: two rounds, since one would miss a round that began just before.
+    pub fn vote_timeout(&self) -> Duration {
+        self.ping_timeout * 2
+    }
+
+    /// How long a candidate waits for joins: at least four rounds, so that voters can come back to it.
+    pub fn candidacy_timeout(&self) -> Duration {
+        self.wait_for_joins_timeout.max(self.ping_timeout * 4)
+    }
+
+    /// Within this time one master leads all who reach it once nothing fails any more: the fault detectors find out that
+    /// a master is gone, a publish that lacks acknowledgements gives up, votes given elsewhere run out, two rounds bring
+    /// the nodes together, and the election, the joins and their publishes take their round trips.
+    pub fn recovery_bound(&self) -> Duration {
+        let detection = self.fd_ping_interval + self.fd_ping_timeout * self.fd_ping_retries;
+        detection + self.commit_timeout + self.vote_timeout() + self.ping_timeout * 2
+    }
+
+    /// This tuning with what the cluster's settings change of it. What cannot be understood is left as it was and named.
+    pub fn with_dynamic(&self, metadata: &Metadata) -> (Tuning, Vec<String>) {
+        let mut tuning = self.clone();
+        let mut faults = Vec::new();
+        for (key, set) in DYNAMIC {
+            let value = metadata.transient.get(*key).or_else(|| metadata.persistent.get(*key));
+            if let Some(value) = value
+                && set(&mut tuning, value).is_none()
+            {
+                faults.push(format!("failed to parse value [{value}] for setting [{key}]"));
+            }
+        }
+        (tuning, faults)
+    }
+}
+
+/// Takes a setting's text over, or gives none if it cannot be understood.
+type Set = fn(&mut Tuning, &str) -> Option<()>;
+
+/// The settings that a committed state may change while the node runs.
+const DYNAMIC: &[(&str, Set)] = &[
+    (MINIMUM_MASTER_NODES, |tuning, text| {
+        tuning.minimum_master_nodes = Some(text.parse().ok()?);
+        Some(())
+    }),
+    ("discovery.zen.commit_timeout", |tuning, text| {
+        tuning.commit_timeout = parse_time(text)?;
+        Some(())
+    }),
+    ("discovery.zen.publish_diff.enable", |tuning, text| {
+        tuning.publish_diff = text.parse().ok()?;
+        Some(())
+    }),
+    ("discovery.zen.no_master_block", |tuning, text| {
+        tuning.no_master_block = match text {
+            "write" => NoMasterBlock::Write,
+            "all" => NoMasterBlock::All,
+            _ => return None,
+        };
+        Some(())
+    }),
+    ("discovery.zen.fd.ping_interval", |tuning, text| {
+        tuning.fd_ping_interval = parse_time(text)?;
+        Some(())
+    }),
+    ("discovery.zen.fd.ping_timeout", |tuning, text| {
+        tuning.fd_ping_timeout = parse_time(text)?;
+        Some(())
+    }),
+    ("discovery.zen.fd.ping_retries", |tuning, text| {
+        tuning.fd_ping_retries = text.parse().ok()?;
+        Some(())
+    }),
+];
+
+/// A time as Elasticsearch writes it: a whole number and a unit.
+pub fn parse_time(text: &str) -> Option<Duration> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let number: u64 = number.parse().ok()?;
+    let seconds = |factor: u64| number.checked_mul(factor).map(Duration::from_secs);
+    match unit {
+        "nanos" => Some(Duration::from_nanos(number)),
+        "micros" => Some(Duration::from_micros(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => seconds(60),
+        "h" => seconds(3_600),
+        "d" => seconds(86_400),
+        "" if number == 0 => Some(Duration::ZERO),
+        _ => None,
+    }
+}
