@@ -1,0 +1,222 @@
+//! What makes one state of another, so that a publish need not carry all of it.
+//!
+//! Finding out costs what the two states do not share. Mirrors `ClusterState.ClusterStateDiff` (6.8).
+
+use super::{
+    Blocks, ClusterName, ClusterState, KeyValue, Metadata, Node, NodeId, Nodes, StateId, TableChange, TableDiff, Uuid,
+    VotingSets,
+};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// What makes one state of another. What is absent stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diff {
+    /// The state it is applied to.
+    pub from: StateId,
+    /// The state it makes.
+    pub to: StateId,
+    /// The new name of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_name: Option<ClusterName>,
+    /// The new uuid of the cluster, or that it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub cluster_uuid: Option<Option<Uuid>>,
+    /// The change of the nodes.
+    #[serde(default, skip_serializing_if = "NodesDiff::is_empty")]
+    pub nodes: NodesDiff,
+    /// The change of the metadata.
+    #[serde(default, skip_serializing_if = "MetadataDiff::is_empty")]
+    pub metadata: MetadataDiff,
+    /// All new blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Blocks>,
+    /// The change of the routing.
+    #[serde(default, skip_serializing_if = "TableDiff::is_empty")]
+    pub routing: TableDiff<Arc<str>, Arc<Value>>,
+}
+
+impl Diff {
+    /// What makes `to` of `from`.
+    pub fn between(from: &ClusterState, to: &ClusterState) -> Self {
+        Diff {
+            from: from.id(),
+            to: to.id(),
+            cluster_name: changed(&from.cluster_name, &to.cluster_name),
+            cluster_uuid: changed(&from.cluster_uuid, &to.cluster_uuid),
+            nodes: NodesDiff::between(&from.nodes, &to.nodes),
+            metadata: MetadataDiff::between(&from.metadata, &to.metadata),
+            blocks: changed(&from.blocks, &to.blocks),
+            routing: TableDiff::between(&from.routing, &to.routing),
+        }
+    }
+
+    /// Makes the new state of `base`, if it is the one this was made from.
+    pub fn apply(&self, base: &ClusterState) -> Result<ClusterState, WrongBase> {
+        if base.id() != self.from {
+            return Err(WrongBase {
+                expected: self.from,
+                found: base.id(),
+            });
+        }
+        let mut state = base.clone();
+        (state.term, state.version, state.uuid) = (self.to.term, self.to.version, self.to.uuid);
+        replace(&mut state.cluster_name, &self.cluster_name);
+        replace(&mut state.cluster_uuid, &self.cluster_uuid);
+        self.nodes.apply(&mut state.nodes);
+        self.metadata.apply(&mut state.metadata);
+        replace(&mut state.blocks, &self.blocks);
+        self.routing.apply(&mut state.routing);
+        Ok(state)
+    }
+}
+
+/// The two ids stand for the content.
+impl Hash for Diff {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (self.from, self.to).hash(hasher);
+    }
+}
+
+/// A diff was applied to another state than the one it was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongBase {
+    /// The state that the diff was made from.
+    pub expected: StateId,
+    /// The state that it was applied to.
+    pub found: StateId,
+}
+
+impl fmt::Display for WrongBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WrongBase { expected, found } = self;
+        write!(f, "a diff from state {expected} [{}] does not apply to ", expected.uuid)?;
+        write!(f, "state {found} [{}]", found.uuid)
+    }
+}
+
+impl std::error::Error for WrongBase {}
+
+/// What makes the nodes of one state of those of another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodesDiff {
+    /// The new master, or that there is none.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub master: Option<Option<NodeId>>,
+    /// Who went.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<NodeId>,
+    /// Who came or is not as before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub put: Vec<Arc<Node>>,
+}
+
+impl NodesDiff {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.master.is_none() && self.removed.is_empty() && self.put.is_empty()
+    }
+
+    fn between(from: &Nodes, to: &Nodes) -> Self {
+        let mut diff = NodesDiff {
+            master: changed(&from.master, &to.master),
+            ..NodesDiff::default()
+        };
+        for change in to.changes_since(from) {
+            match change {
+                TableChange::Removed(id, _) => diff.removed.push(id.clone()),
+                TableChange::Put(_, node) => diff.put.push(Arc::clone(node)),
+            }
+        }
+        diff
+    }
+
+    fn apply(&self, nodes: &mut Nodes) {
+        replace(&mut nodes.master, &self.master);
+        for id in &self.removed {
+            nodes.remove(id);
+        }
+        for node in &self.put {
+            nodes.insert(Arc::clone(node));
+        }
+    }
+}
+
+/// What makes the metadata of one state of that of another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MetadataDiff {
+    /// The change of the persistent settings.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub persistent: TableDiff<Arc<str>, Arc<str>>,
+    /// The change of the transient settings.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub transient: TableDiff<Arc<str>, Arc<str>>,
+    /// Both new voting sets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voting: Option<VotingSets>,
+    /// The change of the users' keys.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub keys: TableDiff<Arc<str>, KeyValue>,
+    /// The change of the indices.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub indices: TableDiff<Arc<str>, Arc<Value>>,
+    /// The change of the templates.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub templates: TableDiff<Arc<str>, Arc<Value>>,
+}
+
+impl MetadataDiff {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        let MetadataDiff {
+            persistent,
+            transient,
+            voting,
+            keys,
+            indices,
+            templates,
+        } = self;
+        let are_settings_empty = persistent.is_empty() && transient.is_empty();
+        are_settings_empty && voting.is_none() && keys.is_empty() && indices.is_empty() && templates.is_empty()
+    }
+
+    fn between(from: &Metadata, to: &Metadata) -> Self {
+        MetadataDiff {
+            persistent: TableDiff::between(&from.persistent, &to.persistent),
+            transient: TableDiff::between(&from.transient, &to.transient),
+            voting: changed(&from.voting, &to.voting),
+            keys: TableDiff::between(&from.keys, &to.keys),
+            indices: TableDiff::between(&from.indices, &to.indices),
+            templates: TableDiff::between(&from.templates, &to.templates),
+        }
+    }
+
+    fn apply(&self, metadata: &mut Metadata) {
+        self.persistent.apply(&mut metadata.persistent);
+        self.transient.apply(&mut metadata.transient);
+        replace(&mut metadata.voting, &self.voting);
+        self.keys.apply(&mut metadata.keys);
+        self.indices.apply(&mut metadata.indices);
+        self.templates.apply(&mut metadata.templates);
+    }
+}
+
+fn changed<T: PartialEq + Clone>(from: &T, to: &T) -> Option<T> {
+    (from != to).then(|| to.clone())
+}
+
+fn replace<T: Clone>(part: &mut T, new: &Option<T>) {
+    if let Some(new) = new {
+        part.clone_from(new);
+    }
+}
+
+/// Tells a part that is `null` from one that is absent.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}

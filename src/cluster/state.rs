@@ -1,0 +1,76 @@
+//! All that the nodes of a cluster agree on.
+//!
+//! Only a master makes new ones, and no two that differ have the same rank; neither is checked here. Mirrors
+//! `ClusterState` (6.8).
+
+use super::{Blocks, ClusterName, Metadata, Nodes, StateId, Table, Term, Uuid, Version};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// One state of a cluster. A clone shares everything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterState {
+    /// The term of the master that made it.
+    pub term: Term,
+    /// Its place among the states.
+    pub version: Version,
+    /// Drawn when it was made.
+    pub uuid: Uuid,
+    /// What the user calls the cluster.
+    pub cluster_name: ClusterName,
+    /// Drawn when the cluster was first formed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_uuid: Option<Uuid>,
+    /// Its members and its master.
+    #[serde(default)]
+    pub nodes: Nodes,
+    /// What survives a full restart.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// What is refused at the moment.
+    #[serde(default)]
+    pub blocks: Blocks,
+    /// Where the shards of each index are.
+    #[serde(default)]
+    pub routing: Table<Arc<str>, Arc<Value>>,
+}
+
+impl ClusterState {
+    /// The state before all states: nothing in it but the name.
+    pub fn initial(cluster_name: ClusterName) -> Self {
+        ClusterState {
+            term: Term::ZERO,
+            version: Version::ZERO,
+            uuid: Uuid::ZERO,
+            cluster_name,
+            cluster_uuid: None,
+            nodes: Nodes::new(),
+            metadata: Metadata::default(),
+            blocks: Blocks::new(),
+            routing: Table::new(),
+        }
+    }
+
+    /// What names it.
+    pub fn id(&self) -> StateId {
+        StateId {
+            term: self.term,
+            version: self.version,
+            uuid: self.uuid,
+        }
+    }
+
+    /// What elections and publishing compare.
+    pub fn rank(&self) -> (Term, Version) {
+        (self.term, self.version)
+    }
+}
+
+/// The id stands for the content.
+impl Hash for ClusterState {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.id().hash(hasher);
+    }
+}
