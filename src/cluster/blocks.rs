@@ -268,3 +268,47 @@ impl<'de> Deserialize<'de> for Blocks {
         Ok(Vec::<Block>::deserialize(deserializer)?.into_iter().collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_reads_as_in_elasticsearch() {
+        let mut blocks = Blocks::new();
+        assert!(blocks.add(Block::NO_MASTER_ALL) && blocks.add(Block::STATE_NOT_RECOVERED));
+        assert_eq!(
+            blocks.to_string(),
+            "blocked by: [SERVICE_UNAVAILABLE/1/state not recovered / initialized];[SERVICE_UNAVAILABLE/2/no master];"
+        );
+        assert_eq!((blocks.status(), blocks.is_retryable()), (Some(503), true));
+        blocks.add(Block::READ_ONLY);
+        assert_eq!((blocks.status(), blocks.is_retryable()), (Some(503), false));
+        assert_eq!(Block::READ_ONLY.to_string(), "FORBIDDEN/6/cluster read-only (api)");
+    }
+
+    #[test]
+    fn a_block_takes_the_place_of_the_one_with_its_id() {
+        let mut blocks: Blocks = [Block::NO_MASTER_ALL, Block::READ_ONLY].into_iter().collect();
+        let before = blocks.clone();
+        assert!(blocks.add(Block::NO_MASTER_WRITES));
+        assert!(!blocks.add(Block::NO_MASTER_WRITES));
+        assert!(blocks.at(BlockLevel::Read).is_empty() && !before.at(BlockLevel::Read).is_empty());
+        assert_eq!(blocks.remove(2), Some(Block::NO_MASTER_WRITES));
+        assert!(!blocks.contains(2) && before.contains(2));
+    }
+
+    #[test]
+    fn only_what_forbids_reading_stops_persistence() {
+        let blocks = [
+            Block::STATE_NOT_RECOVERED,
+            Block::NO_MASTER_ALL,
+            Block::NO_MASTER_WRITES,
+            Block::READ_ONLY,
+        ];
+        assert_eq!(
+            blocks.map(|block| block.disable_state_persistence),
+            [true, true, false, false]
+        );
+    }
+}

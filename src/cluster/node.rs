@@ -126,3 +126,54 @@ impl<'de> Deserialize<'de> for Roles {
         Ok(roles)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, address: &str) -> Node {
+        Node {
+            id: "id".into(),
+            ephemeral_id: "start".into(),
+            name: name.into(),
+            address: address.into(),
+            roles: Roles::ALL,
+            attributes: Arc::default(),
+            version: "6.8.23".into(),
+        }
+    }
+
+    #[test]
+    fn a_node_prints_as_elasticsearch_prints_it() {
+        assert_eq!(
+            node("one", "127.0.0.1:9300").to_string(),
+            "{one}{id}{start}{127.0.0.1}{127.0.0.1:9300}"
+        );
+        let mut bare = node("", "[::1]:9300");
+        bare.attributes = Arc::new([("rack".into(), "r1".into()), ("zone".into(), "a".into())].into());
+        assert_eq!(bare.to_string(), "{id}{start}{::1}{[::1]:9300}{rack=r1, zone=a}");
+    }
+
+    #[test]
+    fn roles_are_a_list_of_words_and_strange_words_are_passed_over() -> Result<(), serde_json::Error> {
+        assert_eq!(serde_json::to_string(&Roles::ALL)?, r#"["master","data","ingest"]"#);
+        let roles: Roles = serde_json::from_str(r#"["ml","data","data"]"#)?;
+        assert_eq!(
+            roles,
+            Roles {
+                data: true,
+                ..Roles::NONE
+            }
+        );
+        assert!(serde_json::from_str::<Roles>("[1]").is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_node_may_say_more_or_less_than_is_known() -> Result<(), serde_json::Error> {
+        let text = r#"{"id":"id","ephemeral_id":"start","name":"one","address":"h:1","version":"7","color":"red"}"#;
+        let read: Node = serde_json::from_str(text)?;
+        assert_eq!((read.roles, read.host()), (Roles::NONE, "h"));
+        Ok(())
+    }
+}

@@ -87,3 +87,76 @@ fn listed(nodes: &[Arc<Node>], omitted: Option<&NodeId>) -> String {
     let names: String = named.map(|node| format!("{node},")).collect();
     format!("{{{names}}}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Roles;
+
+    fn node(id: &str, start: u32) -> Arc<Node> {
+        Arc::new(Node {
+            id: id.into(),
+            ephemeral_id: format!("{id}{start}").into(),
+            name: "".into(),
+            address: "h:1".into(),
+            roles: Roles::ALL,
+            attributes: Arc::default(),
+            version: "6.8.23".into(),
+        })
+    }
+
+    fn nodes(master: Option<&str>, starts: &[(&str, u32)]) -> Nodes {
+        let mut nodes: Nodes = starts.iter().map(|&(id, start)| node(id, start)).collect();
+        nodes.master = master.map(NodeId::from);
+        nodes
+    }
+
+    fn summary(from: &Nodes, to: &Nodes, local: &str) -> String {
+        to.delta(from).summary(&local.into()).to_string()
+    }
+
+    #[test]
+    fn the_first_master_and_its_followers_name_it_differently() {
+        let alone = nodes(None, &[("a", 1)]);
+        let formed = nodes(Some("a"), &[("a", 1), ("b", 1)]);
+        assert_eq!(
+            summary(&alone, &formed, "a"),
+            "new_master {a}{a1}{h}{h:1}, added {{b}{b1}{h}{h:1},}"
+        );
+        let alone = nodes(None, &[("b", 1)]);
+        assert_eq!(
+            summary(&alone, &formed, "b"),
+            "detected_master {a}{a1}{h}{h:1}, added {{a}{a1}{h}{h:1},}"
+        );
+    }
+
+    #[test]
+    fn a_new_master_is_named_with_the_one_that_went() {
+        let before = nodes(Some("a"), &[("a", 1), ("b", 1), ("c", 1)]);
+        let after = nodes(Some("b"), &[("b", 1), ("c", 1)]);
+        let expected = "master {new {b}{b1}{h}{h:1}, previous {a}{a1}{h}{h:1}}, removed {{a}{a1}{h}{h:1},}";
+        assert_eq!(summary(&before, &after, "c"), expected);
+        let leaderless = nodes(None, &[("a", 1), ("b", 1), ("c", 1)]);
+        let expected = "master {new {b}{b1}{h}{h:1}}, removed {{a}{a1}{h}{h:1},}";
+        assert_eq!(summary(&leaderless, &after, "c"), expected);
+    }
+
+    #[test]
+    fn losing_the_master_or_joining_oneself_is_no_news() {
+        let before = nodes(Some("a"), &[("a", 1), ("b", 1)]);
+        let leaderless = nodes(None, &[("a", 1), ("b", 1)]);
+        assert!(leaderless.delta(&before).is_empty());
+        assert_eq!(summary(&nodes(None, &[]), &nodes(None, &[("b", 1)]), "b"), "");
+    }
+
+    #[test]
+    fn a_restarted_node_went_and_came() {
+        let before = nodes(Some("a"), &[("a", 1), ("b", 1)]);
+        let after = nodes(Some("a"), &[("a", 2), ("b", 1)]);
+        assert_eq!(
+            summary(&before, &after, "b"),
+            "removed {{a}{a1}{h}{h:1},}, added {{a}{a2}{h}{h:1},}"
+        );
+        assert!(!after.contains_process(&node("a", 1)) && after.contains_process(&node("a", 2)));
+    }
+}

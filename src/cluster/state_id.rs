@@ -88,3 +88,32 @@ impl fmt::Display for StateId {
         write!(f, "{}/{}", self.term, self.version)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counters_stop_at_the_last_number_that_json_keeps_exact() {
+        assert_eq!(Term::new(1 << 53), Some(Term::MAX));
+        assert_eq!(Term::new((1 << 53) + 1), None);
+        assert_eq!(Version::MAX.next(), Version::MAX);
+        assert_eq!(Version::ZERO.next().get(), 1);
+        assert_eq!(serde_json::from_str::<Term>("9007199254740992").ok(), Some(Term::MAX));
+        let refusal = serde_json::from_str::<Term>("9007199254740993").map_err(|error| error.to_string());
+        assert_eq!(refusal, Err("term 9007199254740993 is above 2^53".into()));
+    }
+
+    #[test]
+    fn states_order_by_term_before_version() {
+        let id = |term, version, uuid| StateId {
+            term: Term(term),
+            version: Version(version),
+            uuid: Uuid::from_u128(uuid),
+        };
+        assert!(id(2, 9, 1) < id(3, 1, 0));
+        assert!(id(3, 1, 0) < id(3, 1, 1));
+        assert!(StateId::NONE < id(0, 1, 0));
+        assert_eq!(id(3, 17, 5).to_string(), "3/17");
+    }
+}

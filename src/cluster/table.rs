@@ -9,6 +9,7 @@
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::{fmt, mem, slice};
@@ -58,8 +59,11 @@ impl<K, V> Table<K, V> {
 
     /// How many of its chunks are held by `other` as well, and so take no memory of their own.
     pub fn shared_chunk_count(&self, other: &Self) -> usize {
-        let is_shared = |mine: &&Arc<_>| other.chunks.iter().any(|theirs| Arc::ptr_eq(mine, theirs));
-        self.chunks.iter().filter(is_shared).count()
+        let theirs: BTreeSet<_> = other.chunks.iter().map(Arc::as_ptr).collect();
+        self.chunks
+            .iter()
+            .filter(|chunk| theirs.contains(&Arc::as_ptr(chunk)))
+            .count()
     }
 
     /// The entries in the order of their keys.

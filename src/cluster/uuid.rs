@@ -125,3 +125,38 @@ impl<'de> Deserialize<'de> for Uuid {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_reads_as_it_prints_and_as_elasticsearch_prints_it() {
+        for (bits, text) in [
+            (0, "AAAAAAAAAAAAAAAAAAAAAA"),
+            (0x0123_4567_89ab_cdef_fedc_ba98_7654_3210, "ASNFZ4mrze_-3LqYdlQyEA"),
+            (u128::MAX, "_____________________w"),
+        ] {
+            assert_eq!(Uuid::from_u128(bits).to_string(), text);
+            assert_eq!(text.parse(), Ok(Uuid::from_u128(bits)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_uuid_is_refused_with_the_reason() {
+        let refusal = |text: &str| text.parse::<Uuid>().map_err(|error| error.to_string());
+        assert_eq!(refusal("_na_"), Err("a uuid has 22 characters, not 4".into()));
+        assert_eq!(
+            refusal("AAAAAAAAAAAAAAAAAAAAAB"),
+            Err("a uuid ends with one of `A`, `Q`, `g` and `w`".into())
+        );
+        assert_eq!(
+            "AAAAAAAAAA+AAAAAAAAAAA".parse::<Uuid>(),
+            Err(BadUuid::Character { found: '+' })
+        );
+        assert_eq!(
+            "AAAAAAAAAAAAAAAAAAAAé".parse::<Uuid>(),
+            Err(BadUuid::Character { found: 'é' })
+        );
+    }
+}

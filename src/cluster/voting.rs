@@ -95,3 +95,45 @@ impl fmt::Display for VotingSets {
         self.own.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ids: &[&str]) -> VotingSet {
+        ids.iter().map(|&id| NodeId::from(id)).collect()
+    }
+
+    #[test]
+    fn a_majority_is_more_than_half_and_nobody_needs_nobody() {
+        for (size, needed) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (5, 3)] {
+            let ids = &["a", "b", "c", "d", "e"][..size];
+            for votes in 0..1_u32 << size {
+                let place = |id: &NodeId| ids.iter().position(|held| *held == id.as_str());
+                let majority = set(ids).has_majority(|id| place(id).is_some_and(|place| votes >> place & 1 == 1));
+                assert_eq!(majority, votes.count_ones() >= needed, "{ids:?} with votes {votes:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_decision_needs_both_sets() {
+        let sets = VotingSets {
+            committed: set(&["a"]),
+            own: set(&["c", "b", "a"]),
+        };
+        assert_eq!(sets.to_string(), "{a}->{a,b,c}");
+        assert!(sets.has_majority(|id| id.as_str() != "b"));
+        assert!(!sets.has_majority(|id| id.as_str() != "a"));
+        assert!(!sets.has_majority(|id| id.as_str() == "a"));
+        assert_eq!(
+            VotingSets {
+                committed: set(&["b"]),
+                own: set(&["b"])
+            }
+            .to_string(),
+            "{b}"
+        );
+        assert_eq!(VotingSets::default().to_string(), "{}");
+    }
+}
