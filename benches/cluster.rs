@@ -87,10 +87,7 @@ fn large_state() -> ClusterState {
 }
 
 fn key_value(state: &ClusterState) -> KeyValue {
-    KeyValue {
-        value: "sixteen bytes...".into(),
-        changed: state.rank(),
-    }
+    KeyValue { value: "sixteen bytes...".into(), changed: state.rank() }
 }
 
 fn node(index: u32) -> Arc<Node> {

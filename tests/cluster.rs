@@ -28,11 +28,7 @@ fn a_table_does_what_a_sorted_map_does() {
             }
             let key = rng.below(keys);
             if rng.percent(inserts) {
-                assert_eq!(
-                    table.insert(key, step),
-                    model.insert(key, step),
-                    "seed {seed}, step {step}"
-                );
+                assert_eq!(table.insert(key, step), model.insert(key, step), "seed {seed}, step {step}");
             } else {
                 assert_eq!(table.remove(&key), model.remove(&key), "seed {seed}, step {step}");
             }
@@ -56,15 +52,8 @@ fn a_table_does_what_a_sorted_map_does() {
 
 fn assert_ranges_agree(table: &Table<u64, u64>, model: &Model, from: u64) {
     assert!(table.iter().eq(model));
-    assert!(
-        table
-            .range_from(&from)
-            .eq(model.range((Bound::Included(from), Bound::Unbounded)))
-    );
-    assert!(
-        table.chunk_count() <= table.len().div_ceil(16) + 1,
-        "chunks stay filled"
-    );
+    assert!(table.range_from(&from).eq(model.range((Bound::Included(from), Bound::Unbounded))));
+    assert!(table.chunk_count() <= table.len().div_ceil(16) + 1, "chunks stay filled");
     assert_eq!(*table, model.iter().map(|(&key, &value)| (key, value)).collect());
 }
 
@@ -77,10 +66,7 @@ fn assert_diff_leads_over(from: &(Table<u64, u64>, Model), to: &(Table<u64, u64>
     assert_eq!(diff.is_empty(), from.1 == to.1);
     let removed: Vec<u64> = from.1.keys().filter(|key| !to.1.contains_key(key)).copied().collect();
     let put: Vec<(u64, u64)> =
-        to.1.iter()
-            .filter(|(key, value)| from.1.get(key) != Some(value))
-            .map(|(&key, &value)| (key, value))
-            .collect();
+        to.1.iter().filter(|(key, value)| from.1.get(key) != Some(value)).map(|(&key, &value)| (key, value)).collect();
     assert_eq!(diff, TableDiff { removed, put });
 }
 
@@ -88,12 +74,7 @@ fn assert_diff_leads_over(from: &(Table<u64, u64>, Model), to: &(Table<u64, u64>
 fn ranges_start_at_the_first_key_that_is_not_below() {
     let table: Table<u64, ()> = (0..1_000).map(|key| (key * 2, ())).collect();
     for from in [0, 1, 95, 96, 97, 1_997, 1_998] {
-        assert!(
-            table
-                .range_from(&from)
-                .map(|(key, ())| *key)
-                .eq((from.div_ceil(2)..1_000).map(|key| key * 2))
-        );
+        assert!(table.range_from(&from).map(|(key, ())| *key).eq((from.div_ceil(2)..1_000).map(|key| key * 2)));
     }
     assert_eq!(table.range_from(&1_999).next(), None);
     assert_eq!(Table::<u64, ()>::new().range_from(&0).next(), None);
@@ -138,15 +119,9 @@ fn a_diff_passes_over_what_is_shared() {
     for key in 7_000..7_090 {
         table.remove(&(key * 100));
     }
-    let removed = table
-        .changes_since(&base)
-        .filter(|change| matches!(change, TableChange::Removed(..)))
-        .count();
+    let removed = table.changes_since(&base).filter(|change| matches!(change, TableChange::Removed(..))).count();
     assert_eq!(removed, 90);
-    assert!(
-        COMPARED.load(Ordering::Relaxed) < 6 * 64,
-        "whole chunks were compared that are shared"
-    );
+    assert!(COMPARED.load(Ordering::Relaxed) < 6 * 64, "whole chunks were compared that are shared");
 }
 
 #[test]
@@ -190,36 +165,19 @@ fn a_diff_applies_to_the_state_it_was_made_from_only() {
     two.version = two.version.next();
     two.uuid = Uuid::from_u128(5);
     let refusal = Diff::between(&one, &two).apply(&two);
-    assert_eq!(
-        refusal,
-        Err(WrongBase {
-            expected: StateId::NONE,
-            found: two.id()
-        })
-    );
+    assert_eq!(refusal, Err(WrongBase { expected: StateId::NONE, found: two.id() }));
     assert_eq!(
         refusal.map_err(|error| error.to_string()),
-        Err(
-            "a diff from state 0/0 [AAAAAAAAAAAAAAAAAAAAAA] does not apply to state 0/1 [AAAAAAAAAAAAAAAAAAAABQ]"
-                .into()
-        )
+        Err("a diff from state 0/0 [AAAAAAAAAAAAAAAAAAAAAA] does not apply to state 0/1 [AAAAAAAAAAAAAAAAAAAABQ]"
+            .into())
     );
 }
 
 #[test]
 fn a_diff_says_only_what_differs() -> Result<(), serde_json::Error> {
-    let from = ClusterState {
-        cluster_uuid: Some(Uuid::ZERO),
-        ..ClusterState::initial("one".into())
-    };
-    let mut to = ClusterState {
-        version: Version::ZERO.next(),
-        cluster_uuid: None,
-        ..from.clone()
-    };
-    to.metadata
-        .persistent
-        .insert("discovery.zen.minimum_master_nodes".into(), "2".into());
+    let from = ClusterState { cluster_uuid: Some(Uuid::ZERO), ..ClusterState::initial("one".into()) };
+    let mut to = ClusterState { version: Version::ZERO.next(), cluster_uuid: None, ..from.clone() };
+    to.metadata.persistent.insert("discovery.zen.minimum_master_nodes".into(), "2".into());
     let uuid = "AAAAAAAAAAAAAAAAAAAAAA";
     let expected = json!({
         "from": {"term": 0, "version": 0, "uuid": uuid},
@@ -240,10 +198,7 @@ fn one_changed_key_of_a_large_state_shares_the_rest() {
     let made = Diff::between(&base, &state).apply(&base).expect("made from this base");
     assert_eq!(made, state);
     for keys in [&state.metadata.keys, &made.metadata.keys] {
-        assert_eq!(
-            keys.shared_chunk_count(&base.metadata.keys),
-            base.metadata.keys.chunk_count() - 1
-        );
+        assert_eq!(keys.shared_chunk_count(&base.metadata.keys), base.metadata.keys.chunk_count() - 1);
     }
     assert!(made.nodes.ptr_eq(&base.nodes) && made.routing.ptr_eq(&base.routing));
     assert!(made.metadata.persistent.ptr_eq(&base.metadata.persistent));
@@ -286,20 +241,13 @@ fn change(state: &mut ClusterState, rng: &mut Rng) {
         4 if rng.percent(40) => drop(state.nodes.remove(&random_id(rng))),
         4 => drop(state.nodes.insert(random_node(rng))),
         5 => change_blocks(&mut state.blocks, rng),
-        6 => change_table(&mut state.routing, rng, |rng| {
-            Arc::new(json!({ "primary": rng.below(3) }))
-        }),
+        6 => change_table(&mut state.routing, rng, |rng| Arc::new(json!({ "primary": rng.below(3) }))),
         _ => change_metadata(&mut state.metadata, rng),
     }
 }
 
 fn change_blocks(blocks: &mut Blocks, rng: &mut Rng) {
-    let choices = [
-        Block::STATE_NOT_RECOVERED,
-        Block::NO_MASTER_ALL,
-        Block::NO_MASTER_WRITES,
-        Block::READ_ONLY,
-    ];
+    let choices = [Block::STATE_NOT_RECOVERED, Block::NO_MASTER_ALL, Block::NO_MASTER_WRITES, Block::READ_ONLY];
     let block = rng.pick(&choices).expect("there are choices").clone();
     if rng.percent(50) {
         blocks.add(block);
@@ -314,12 +262,7 @@ fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
     match rng.below(7) {
         0 => change_table(&mut metadata.persistent, rng, text),
         1 => change_table(&mut metadata.transient, rng, text),
-        2 => {
-            metadata.voting = VotingSets {
-                committed: random_set(rng),
-                own: random_set(rng),
-            }
-        }
+        2 => metadata.voting = VotingSets { committed: random_set(rng), own: random_set(rng) },
         3 => change_table(&mut metadata.indices, rng, json),
         4 => change_table(&mut metadata.templates, rng, json),
         _ => change_table(&mut metadata.keys, rng, |rng| KeyValue {
@@ -356,16 +299,8 @@ fn random_node(rng: &mut Rng) -> Arc<Node> {
         ephemeral_id: format!("start-{}", rng.below(3)).into(),
         name: random_name(rng).as_str().into(),
         address: format!("127.0.0.1:{}", rng.between(9300, 9400)).into(),
-        roles: Roles {
-            master: rng.percent(50),
-            data: rng.percent(50),
-            ingest: rng.percent(50),
-        },
-        attributes: Arc::new(
-            (0..rng.below(3))
-                .map(|n| (format!("attribute-{n}"), random_name(rng)))
-                .collect(),
-        ),
+        roles: Roles { master: rng.percent(50), data: rng.percent(50), ingest: rng.percent(50) },
+        attributes: Arc::new((0..rng.below(3)).map(|n| (format!("attribute-{n}"), random_name(rng))).collect()),
         version: "6.8.23".into(),
     })
 }
@@ -373,17 +308,10 @@ fn random_node(rng: &mut Rng) -> Arc<Node> {
 fn large_state(nodes: u32, keys: u32) -> ClusterState {
     let mut state = ClusterState::initial("large".into());
     state.nodes = (0..nodes)
-        .map(|index| {
-            Arc::new(Node {
-                id: node_id(index),
-                ..(*random_node(&mut Rng::new(1))).clone()
-            })
-        })
+        .map(|index| Arc::new(Node { id: node_id(index), ..(*random_node(&mut Rng::new(1))).clone() }))
         .collect::<Nodes>();
     let value = key_value("old", &state);
-    state.metadata.keys = (0..keys)
-        .map(|index| (format!("key-{index:05}").into(), value.clone()))
-        .collect();
+    state.metadata.keys = (0..keys).map(|index| (format!("key-{index:05}").into(), value.clone())).collect();
     state
 }
 
@@ -392,8 +320,5 @@ fn node_id(index: u32) -> NodeId {
 }
 
 fn key_value(value: &str, state: &ClusterState) -> KeyValue {
-    KeyValue {
-        value: value.into(),
-        changed: state.rank(),
-    }
+    KeyValue { value: value.into(), changed: state.rank() }
 }

@@ -24,23 +24,15 @@ type Checker = fn(&Source) -> Vec<Finding>;
 
 fn library_table() -> (Table, Vec<Finding>) {
     let sources = sources("rs");
-    let lib = sources
-        .iter()
-        .find(|source| source.path == "src/lib.rs")
-        .expect("the library has a root");
+    let lib = sources.iter().find(|source| source.path == "src/lib.rs").expect("the library has a root");
     table(lib)
 }
 
 fn check_all(extension: &str, checkers: &[Checker]) {
     let sources = sources(extension);
-    assert!(
-        !sources.is_empty(),
-        "no .{extension} file was found, so nothing was checked"
-    );
-    let findings: Vec<Finding> = sources
-        .iter()
-        .flat_map(|source| checkers.iter().flat_map(|check| check(source)))
-        .collect();
+    assert!(!sources.is_empty(), "no .{extension} file was found, so nothing was checked");
+    let findings: Vec<Finding> =
+        sources.iter().flat_map(|source| checkers.iter().flat_map(|check| check(source))).collect();
     demand_none(&findings);
 }
 
@@ -48,10 +40,7 @@ fn check_all(extension: &str, checkers: &[Checker]) {
 fn the_module_table_names_every_module_and_has_no_circle() {
     let (table, findings) = library_table();
     demand_none(&findings);
-    assert!(
-        table.pure.contains("zen") && !table.pure.contains("cli"),
-        "zen is pure and the command line is not"
-    );
+    assert!(table.pure.contains("zen") && !table.pure.contains("cli"), "zen is pure and the command line is not");
 }
 
 #[test]
@@ -81,28 +70,19 @@ fn pages_have_one_title_and_are_finished() {
 #[test]
 fn the_library_without_default_features_depends_on_nothing_of_the_server() {
     let pure = cargo_tree(&["--no-default-features"]);
-    assert!(
-        pure.contains("serde"),
-        "the graph is empty, so nothing was checked:\n{pure}"
-    );
+    assert!(pure.contains("serde"), "the graph is empty, so nothing was checked:\n{pure}");
     assert_eq!(
         server_crates(&pure),
         Vec::<&str>::new(),
         "allowed: none of {SERVER_CRATES:?}; make the dependency optional and part of the `server` feature in \
          Cargo.toml\n{pure}"
     );
-    assert!(
-        !server_crates(&cargo_tree(&[])).is_empty(),
-        "the server depends on some of {SERVER_CRATES:?}"
-    );
+    assert!(!server_crates(&cargo_tree(&[])).is_empty(), "the server depends on some of {SERVER_CRATES:?}");
 }
 
 #[test]
 fn a_crate_of_the_server_is_found_by_its_whole_name() {
-    assert_eq!(
-        server_crates("zazen v0.1.0 (/x)\ntokio v1.0.0\ntokio-util v0.7\n"),
-        ["tokio"]
-    );
+    assert_eq!(server_crates("zazen v0.1.0 (/x)\ntokio v1.0.0\ntokio-util v0.7\n"), ["tokio"]);
 }
 
 /// One thing that is not as it should be.
@@ -115,24 +95,14 @@ struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Finding {
-            place,
-            found,
-            allowed,
-            remedy,
-        } = self;
+        let Finding { place, found, allowed, remedy } = self;
         write!(f, "{place}: found {found}\n    allowed: {allowed}\n    do: {remedy}")
     }
 }
 
 fn demand_none(findings: &[Finding]) {
     let report: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    assert!(
-        report.is_empty(),
-        "{} to put right:\n\n{}\n",
-        report.len(),
-        report.join("\n\n")
-    );
+    assert!(report.is_empty(), "{} to put right:\n\n{}\n", report.len(), report.join("\n\n"));
 }
 
 /// A file of this repository.
@@ -145,12 +115,7 @@ struct Source {
 impl Source {
     fn finding(&self, line: usize, found: impl Into<String>, allowed: &str, remedy: &str) -> Finding {
         let place = format!("{}:{line}", self.path);
-        Finding {
-            place,
-            found: found.into(),
-            allowed: allowed.into(),
-            remedy: remedy.into(),
-        }
+        Finding { place, found: found.into(), allowed: allowed.into(), remedy: remedy.into() }
     }
 
     /// The top-level module it belongs to, if it is part of the library.
@@ -167,11 +132,7 @@ impl Source {
     /// How many modules lie between the crate and the items of this file.
     fn depth(&self) -> usize {
         let parts = self.path.split('/').count() - 1;
-        if self.path.ends_with("/mod.rs") {
-            parts - 1
-        } else {
-            parts
-        }
+        if self.path.ends_with("/mod.rs") { parts - 1 } else { parts }
     }
 }
 
@@ -213,19 +174,12 @@ fn cargo_tree(features: &[&str]) -> String {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("the cargo that runs this test can be run again");
-    assert!(
-        tree.status.success(),
-        "cargo tree failed:\n{}",
-        String::from_utf8_lossy(&tree.stderr)
-    );
+    assert!(tree.status.success(), "cargo tree failed:\n{}", String::from_utf8_lossy(&tree.stderr));
     String::from_utf8_lossy(&tree.stdout).into_owned()
 }
 
 fn sample(path: &str, text: &str) -> Source {
-    Source {
-        path: path.into(),
-        text: text.into(),
-    }
+    Source { path: path.into(), text: text.into() }
 }
 
 fn places(findings: &[Finding]) -> Vec<&str> {

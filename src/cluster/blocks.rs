@@ -24,12 +24,8 @@ pub enum BlockLevel {
 
 impl BlockLevel {
     /// All of them, in Elasticsearch's order.
-    pub const ALL: [BlockLevel; 4] = [
-        BlockLevel::Read,
-        BlockLevel::Write,
-        BlockLevel::MetadataRead,
-        BlockLevel::MetadataWrite,
-    ];
+    pub const ALL: [BlockLevel; 4] =
+        [BlockLevel::Read, BlockLevel::Write, BlockLevel::MetadataRead, BlockLevel::MetadataWrite];
 
     /// Its name in JSON.
     pub const fn name(self) -> &'static str {
@@ -86,10 +82,7 @@ impl fmt::Debug for BlockLevels {
 
 impl Serialize for BlockLevels {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        flags::serialize(
-            &BlockLevel::ALL.map(|level| (level.name(), self.contains(level))),
-            serializer,
-        )
+        flags::serialize(&BlockLevel::ALL.map(|level| (level.name(), self.contains(level))), serializer)
     }
 }
 
@@ -222,10 +215,7 @@ impl Blocks {
 
     /// Those that refuse requests of this kind.
     pub fn at(&self, level: BlockLevel) -> Blocks {
-        self.iter()
-            .filter(|block| block.levels.contains(level))
-            .cloned()
-            .collect()
+        self.iter().filter(|block| block.levels.contains(level)).cloned().collect()
     }
 
     /// The HTTP status of a request that they refuse: their greatest.
@@ -300,15 +290,7 @@ mod tests {
 
     #[test]
     fn only_what_forbids_reading_stops_persistence() {
-        let blocks = [
-            Block::STATE_NOT_RECOVERED,
-            Block::NO_MASTER_ALL,
-            Block::NO_MASTER_WRITES,
-            Block::READ_ONLY,
-        ];
-        assert_eq!(
-            blocks.map(|block| block.disable_state_persistence),
-            [true, true, false, false]
-        );
+        let blocks = [Block::STATE_NOT_RECOVERED, Block::NO_MASTER_ALL, Block::NO_MASTER_WRITES, Block::READ_ONLY];
+        assert_eq!(blocks.map(|block| block.disable_state_persistence), [true, true, false, false]);
     }
 }

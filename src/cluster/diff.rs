@@ -57,10 +57,7 @@ impl Diff {
     /// Makes the new state of `base`, if it is the one this was made from.
     pub fn apply(&self, base: &ClusterState) -> Result<ClusterState, WrongBase> {
         if base.id() != self.from {
-            return Err(WrongBase {
-                expected: self.from,
-                found: base.id(),
-            });
+            return Err(WrongBase { expected: self.from, found: base.id() });
         }
         let mut state = base.clone();
         (state.term, state.version, state.uuid) = (self.to.term, self.to.version, self.to.uuid);
@@ -122,10 +119,7 @@ impl NodesDiff {
     }
 
     fn between(from: &Nodes, to: &Nodes) -> Self {
-        let mut diff = NodesDiff {
-            master: changed(&from.master, &to.master),
-            ..NodesDiff::default()
-        };
+        let mut diff = NodesDiff { master: changed(&from.master, &to.master), ..NodesDiff::default() };
         for change in to.changes_since(from) {
             match change {
                 TableChange::Removed(id, _) => diff.removed.push(id.clone()),
@@ -173,14 +167,7 @@ pub struct MetadataDiff {
 impl MetadataDiff {
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
-        let MetadataDiff {
-            persistent,
-            transient,
-            voting,
-            keys,
-            indices,
-            templates,
-        } = self;
+        let MetadataDiff { persistent, transient, voting, keys, indices, templates } = self;
         let are_settings_empty = persistent.is_empty() && transient.is_empty();
         are_settings_empty && voting.is_none() && keys.is_empty() && indices.is_empty() && templates.is_empty()
     }

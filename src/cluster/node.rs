@@ -50,9 +50,7 @@ impl Node {
     pub fn host(&self) -> &str {
         let address = self.address.as_str();
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-        host.strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'))
-            .unwrap_or(host)
+        host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
     }
 }
 
@@ -61,22 +59,11 @@ impl fmt::Display for Node {
         if !self.name.is_empty() {
             write!(f, "{{{}}}", self.name)?;
         }
-        write!(
-            f,
-            "{{{}}}{{{}}}{{{}}}{{{}}}",
-            self.id,
-            self.ephemeral_id,
-            self.host(),
-            self.address
-        )?;
+        write!(f, "{{{}}}{{{}}}{{{}}}{{{}}}", self.id, self.ephemeral_id, self.host(), self.address)?;
         if self.attributes.is_empty() {
             return Ok(());
         }
-        let attributes: Vec<String> = self
-            .attributes
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
+        let attributes: Vec<String> = self.attributes.iter().map(|(key, value)| format!("{key}={value}")).collect();
         write!(f, "{{{}}}", attributes.join(", "))
     }
 }
@@ -94,17 +81,9 @@ pub struct Roles {
 
 impl Roles {
     /// All roles, as a node has by default.
-    pub const ALL: Roles = Roles {
-        master: true,
-        data: true,
-        ingest: true,
-    };
+    pub const ALL: Roles = Roles { master: true, data: true, ingest: true };
     /// No role: a coordinating-only node.
-    pub const NONE: Roles = Roles {
-        master: false,
-        data: false,
-        ingest: false,
-    };
+    pub const NONE: Roles = Roles { master: false, data: false, ingest: false };
 }
 
 impl Serialize for Roles {
@@ -145,10 +124,7 @@ mod tests {
 
     #[test]
     fn a_node_prints_as_elasticsearch_prints_it() {
-        assert_eq!(
-            node("one", "127.0.0.1:9300").to_string(),
-            "{one}{id}{start}{127.0.0.1}{127.0.0.1:9300}"
-        );
+        assert_eq!(node("one", "127.0.0.1:9300").to_string(), "{one}{id}{start}{127.0.0.1}{127.0.0.1:9300}");
         let mut bare = node("", "[::1]:9300");
         bare.attributes = Arc::new([("rack".into(), "r1".into()), ("zone".into(), "a".into())].into());
         assert_eq!(bare.to_string(), "{id}{start}{::1}{[::1]:9300}{rack=r1, zone=a}");
@@ -158,13 +134,7 @@ mod tests {
     fn roles_are_a_list_of_words_and_strange_words_are_passed_over() -> Result<(), serde_json::Error> {
         assert_eq!(serde_json::to_string(&Roles::ALL)?, r#"["master","data","ingest"]"#);
         let roles: Roles = serde_json::from_str(r#"["ml","data","data"]"#)?;
-        assert_eq!(
-            roles,
-            Roles {
-                data: true,
-                ..Roles::NONE
-            }
-        );
+        assert_eq!(roles, Roles { data: true, ..Roles::NONE });
         assert!(serde_json::from_str::<Roles>("[1]").is_err());
         Ok(())
     }

@@ -97,10 +97,7 @@ impl Nodes {
 
 impl FromIterator<Arc<Node>> for Nodes {
     fn from_iter<I: IntoIterator<Item = Arc<Node>>>(nodes: I) -> Self {
-        Nodes {
-            master: None,
-            table: nodes.into_iter().map(|node| (node.id.clone(), node)).collect(),
-        }
+        Nodes { master: None, table: nodes.into_iter().map(|node| (node.id.clone(), node)).collect() }
     }
 }
 

@@ -75,10 +75,7 @@ impl NodesDelta {
 
     fn added_part(&self, local: &NodeId) -> Option<String> {
         let is_other = |node: &Arc<Node>| node.id != *local;
-        self.added
-            .iter()
-            .any(is_other)
-            .then(|| format!("added {}", listed(&self.added, Some(local))))
+        self.added.iter().any(is_other).then(|| format!("added {}", listed(&self.added, Some(local))))
     }
 }
 
@@ -119,15 +116,9 @@ mod tests {
     fn the_first_master_and_its_followers_name_it_differently() {
         let alone = nodes(None, &[("a", 1)]);
         let formed = nodes(Some("a"), &[("a", 1), ("b", 1)]);
-        assert_eq!(
-            summary(&alone, &formed, "a"),
-            "new_master {a}{a1}{h}{h:1}, added {{b}{b1}{h}{h:1},}"
-        );
+        assert_eq!(summary(&alone, &formed, "a"), "new_master {a}{a1}{h}{h:1}, added {{b}{b1}{h}{h:1},}");
         let alone = nodes(None, &[("b", 1)]);
-        assert_eq!(
-            summary(&alone, &formed, "b"),
-            "detected_master {a}{a1}{h}{h:1}, added {{a}{a1}{h}{h:1},}"
-        );
+        assert_eq!(summary(&alone, &formed, "b"), "detected_master {a}{a1}{h}{h:1}, added {{a}{a1}{h}{h:1},}");
     }
 
     #[test]
@@ -153,10 +144,7 @@ mod tests {
     fn a_restarted_node_went_and_came() {
         let before = nodes(Some("a"), &[("a", 1), ("b", 1)]);
         let after = nodes(Some("a"), &[("a", 2), ("b", 1)]);
-        assert_eq!(
-            summary(&before, &after, "b"),
-            "removed {{a}{a1}{h}{h:1},}, added {{a}{a2}{h}{h:1},}"
-        );
+        assert_eq!(summary(&before, &after, "b"), "removed {{a}{a1}{h}{h:1},}, added {{a}{a2}{h}{h:1},}");
         assert!(!after.contains_process(&node("a", 1)) && after.contains_process(&node("a", 2)));
     }
 }

@@ -55,11 +55,7 @@ impl ClusterState {
 
     /// What names it.
     pub fn id(&self) -> StateId {
-        StateId {
-            term: self.term,
-            version: self.version,
-            uuid: self.uuid,
-        }
+        StateId { term: self.term, version: self.version, uuid: self.uuid }
     }
 
     /// What elections and publishing compare.

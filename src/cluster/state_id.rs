@@ -71,11 +71,7 @@ pub struct StateId {
 
 impl StateId {
     /// The state before all states.
-    pub const NONE: StateId = StateId {
-        term: Term::ZERO,
-        version: Version::ZERO,
-        uuid: Uuid::ZERO,
-    };
+    pub const NONE: StateId = StateId { term: Term::ZERO, version: Version::ZERO, uuid: Uuid::ZERO };
 
     /// What elections and publishing compare.
     pub const fn rank(self) -> (Term, Version) {
@@ -106,11 +102,8 @@ mod tests {
 
     #[test]
     fn states_order_by_term_before_version() {
-        let id = |term, version, uuid| StateId {
-            term: Term(term),
-            version: Version(version),
-            uuid: Uuid::from_u128(uuid),
-        };
+        let id =
+            |term, version, uuid| StateId { term: Term(term), version: Version(version), uuid: Uuid::from_u128(uuid) };
         assert!(id(2, 9, 1) < id(3, 1, 0));
         assert!(id(3, 1, 0) < id(3, 1, 1));
         assert!(StateId::NONE < id(0, 1, 0));

@@ -31,10 +31,7 @@ pub struct Table<K, V> {
 impl<K, V> Table<K, V> {
     /// The empty table.
     pub fn new() -> Self {
-        Table {
-            len: 0,
-            chunks: Arc::default(),
-        }
+        Table { len: 0, chunks: Arc::default() }
     }
 
     /// How many entries it has.
@@ -60,18 +57,12 @@ impl<K, V> Table<K, V> {
     /// How many of its chunks are held by `other` as well, and so take no memory of their own.
     pub fn shared_chunk_count(&self, other: &Self) -> usize {
         let theirs: BTreeSet<_> = other.chunks.iter().map(Arc::as_ptr).collect();
-        self.chunks
-            .iter()
-            .filter(|chunk| theirs.contains(&Arc::as_ptr(chunk)))
-            .count()
+        self.chunks.iter().filter(|chunk| theirs.contains(&Arc::as_ptr(chunk))).count()
     }
 
     /// The entries in the order of their keys.
     pub fn iter(&self) -> TableIter<'_, K, V> {
-        TableIter {
-            chunks: self.chunks.iter(),
-            entries: [].iter(),
-        }
+        TableIter { chunks: self.chunks.iter(), entries: [].iter() }
     }
 
     /// The keys in order.
@@ -116,10 +107,7 @@ impl<K: Ord, V> Table<K, V> {
         let entry = entry.unwrap_or_else(|place| place);
         let mut chunks = self.chunks.get(chunk..).unwrap_or_default().iter();
         let entries = chunks.next().and_then(|chunk| chunk.get(entry..)).unwrap_or_default();
-        TableIter {
-            chunks,
-            entries: entries.iter(),
-        }
+        TableIter { chunks, entries: entries.iter() }
     }
 
     /// The chunk that has `key` or would have it, and the place there; past the end only if there are no chunks.
@@ -128,10 +116,7 @@ impl<K: Ord, V> Table<K, V> {
         K: Borrow<Q>,
     {
         let is_below = |chunk: &Arc<Chunk<K, V>>| chunk.last().is_some_and(|(last, _)| last.borrow() < key);
-        let index = self
-            .chunks
-            .partition_point(is_below)
-            .min(self.chunks.len().saturating_sub(1));
+        let index = self.chunks.partition_point(is_below).min(self.chunks.len().saturating_sub(1));
         let entries = self.chunks.get(index).map_or(&[][..], |chunk| chunk);
         (index, entries.binary_search_by(|(held, _)| held.borrow().cmp(key)))
     }
@@ -185,11 +170,7 @@ fn insert_new<K: Clone, V: Clone>(
     if chunk.len() == CHUNK_MAX {
         // A table that grows at its end is better served by full chunks than by halves.
         let split = if place == CHUNK_MAX { CHUNK_MAX } else { CHUNK_MAX / 2 };
-        let upper = if split == CHUNK_MAX {
-            Vec::new()
-        } else {
-            Arc::make_mut(chunk).split_off(split)
-        };
+        let upper = if split == CHUNK_MAX { Vec::new() } else { Arc::make_mut(chunk).split_off(split) };
         chunks.insert(index + 1, Arc::new(upper));
         if place >= split {
             index += 1;
@@ -211,10 +192,7 @@ fn merge_with_next<K: Clone, V: Clone>(chunks: &mut Vec<Arc<Chunk<K, V>>>, index
 
 impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {
-        Table {
-            len: self.len,
-            chunks: Arc::clone(&self.chunks),
-        }
+        Table { len: self.len, chunks: Arc::clone(&self.chunks) }
     }
 }
 
@@ -254,10 +232,7 @@ impl<K: Ord, V> FromIterator<(K, V)> for Table<K, V> {
         let len = entries.len();
         let mut entries = entries.into_iter();
         let chunks = (0..len.div_ceil(CHUNK_FILL)).map(|_| Arc::new(entries.by_ref().take(CHUNK_FILL).collect()));
-        Table {
-            len,
-            chunks: Arc::new(chunks.collect()),
-        }
+        Table { len, chunks: Arc::new(chunks.collect()) }
     }
 }
 
@@ -286,10 +261,7 @@ pub struct TableIter<'a, K, V> {
 
 impl<K, V> Clone for TableIter<'_, K, V> {
     fn clone(&self) -> Self {
-        TableIter {
-            chunks: self.chunks.clone(),
-            entries: self.entries.clone(),
-        }
+        TableIter { chunks: self.chunks.clone(), entries: self.entries.clone() }
     }
 }
 

@@ -21,15 +21,8 @@ pub enum TableChange<'a, K, V> {
 impl<K: Ord, V: PartialEq> Table<K, V> {
     /// What must be done to `base` to make it equal to this table, in the order of the keys.
     pub fn changes_since<'a>(&'a self, base: &'a Self) -> impl Iterator<Item = TableChange<'a, K, V>> {
-        let (old, new) = if self.ptr_eq(base) {
-            (&[][..], &[][..])
-        } else {
-            (base.chunks(), self.chunks())
-        };
-        Changes {
-            old: Cursor { chunks: old, place: 0 },
-            new: Cursor { chunks: new, place: 0 },
-        }
+        let (old, new) = if self.ptr_eq(base) { (&[][..], &[][..]) } else { (base.chunks(), self.chunks()) };
+        Changes { old: Cursor { chunks: old, place: 0 }, new: Cursor { chunks: new, place: 0 } }
     }
 }
 
@@ -121,10 +114,7 @@ pub struct TableDiff<K, V> {
 
 impl<K, V> Default for TableDiff<K, V> {
     fn default() -> Self {
-        TableDiff {
-            removed: Vec::new(),
-            put: Vec::new(),
-        }
+        TableDiff { removed: Vec::new(), put: Vec::new() }
     }
 }
 

@@ -50,10 +50,7 @@ impl fmt::Display for BadUuid {
         match self {
             BadUuid::Length { found } => write!(f, "a uuid has {LENGTH} characters, not {found}"),
             BadUuid::Character { found } => {
-                write!(
-                    f,
-                    "a uuid is made of `A` to `Z`, `a` to `z`, `0` to `9`, `-` and `_`, not {found:?}"
-                )
+                write!(f, "a uuid is made of `A` to `Z`, `a` to `z`, `0` to `9`, `-` and `_`, not {found:?}")
             }
             BadUuid::Overflow => f.write_str("a uuid ends with one of `A`, `Q`, `g` and `w`"),
         }
@@ -146,17 +143,8 @@ mod tests {
     fn what_is_no_uuid_is_refused_with_the_reason() {
         let refusal = |text: &str| text.parse::<Uuid>().map_err(|error| error.to_string());
         assert_eq!(refusal("_na_"), Err("a uuid has 22 characters, not 4".into()));
-        assert_eq!(
-            refusal("AAAAAAAAAAAAAAAAAAAAAB"),
-            Err("a uuid ends with one of `A`, `Q`, `g` and `w`".into())
-        );
-        assert_eq!(
-            "AAAAAAAAAA+AAAAAAAAAAA".parse::<Uuid>(),
-            Err(BadUuid::Character { found: '+' })
-        );
-        assert_eq!(
-            "AAAAAAAAAAAAAAAAAAAAé".parse::<Uuid>(),
-            Err(BadUuid::Character { found: 'é' })
-        );
+        assert_eq!(refusal("AAAAAAAAAAAAAAAAAAAAAB"), Err("a uuid ends with one of `A`, `Q`, `g` and `w`".into()));
+        assert_eq!("AAAAAAAAAA+AAAAAAAAAAA".parse::<Uuid>(), Err(BadUuid::Character { found: '+' }));
+        assert_eq!("AAAAAAAAAAAAAAAAAAAAé".parse::<Uuid>(), Err(BadUuid::Character { found: 'é' }));
     }
 }

@@ -118,22 +118,12 @@ mod tests {
 
     #[test]
     fn a_decision_needs_both_sets() {
-        let sets = VotingSets {
-            committed: set(&["a"]),
-            own: set(&["c", "b", "a"]),
-        };
+        let sets = VotingSets { committed: set(&["a"]), own: set(&["c", "b", "a"]) };
         assert_eq!(sets.to_string(), "{a}->{a,b,c}");
         assert!(sets.has_majority(|id| id.as_str() != "b"));
         assert!(!sets.has_majority(|id| id.as_str() != "a"));
         assert!(!sets.has_majority(|id| id.as_str() == "a"));
-        assert_eq!(
-            VotingSets {
-                committed: set(&["b"]),
-                own: set(&["b"])
-            }
-            .to_string(),
-            "{b}"
-        );
+        assert_eq!(VotingSets { committed: set(&["b"]), own: set(&["b"]) }.to_string(), "{b}");
         assert_eq!(VotingSets::default().to_string(), "{}");
     }
 }

@@ -102,14 +102,16 @@ fn matches(pattern: &str, text: &str) -> bool {
 fn check_minimum(state: &ClusterState, value: &str) -> Verdict {
     let eligible = state.nodes.eligible().count();
     match value.parse::<i64>() {
-        Ok(minimum) if minimum < 1 => {
-            Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}] must be >= 1")))
-        }
+        Ok(minimum) if minimum < 1 => Err(Refusal::Invalid(format!(
+            "Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}] must be >= 1"
+        ))),
         Ok(minimum) if minimum > eligible as i64 => Err(Refusal::Invalid(format!(
             "cannot set {MINIMUM_MASTER_NODES} to more than the current master nodes count [{eligible}]"
         ))),
         Ok(_) => Ok(()),
-        Err(_) => Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}]"))),
+        Err(_) => {
+            Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}]")))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ mod question;
 mod queue;
 mod task;
 
-pub use execute::{execute, Verdict};
+pub use execute::{Verdict, execute};
 pub use question::{Answer, PendingTask, Question};
 pub use queue::{Queue, Queued};
 pub use task::{Kind, MINIMUM_MASTER_NODES, Priority, Refusal, SettingsPatch, Task};

@@ -141,10 +141,10 @@ pub struct Publish {
     pub tasks: Vec<Queued<Waiter>>,
     /// The nodes that stored it.
     pub acks: BTreeMap<NodeId, Arc<Node>>,
-    /// When it began.
-    pub since: Time,
     /// What it is for, as the log says it.
     pub reason: String,
+    /// Whether enough nodes stored it. It is kept afterwards, for those that lag.
+    pub is_committed: bool,
 }
 
 impl Publish {
@@ -174,8 +174,6 @@ pub struct Awaiting {
     pub id: StateId,
     /// Who waits.
     pub waiters: Vec<(Origin, Time)>,
-    /// Who is missing.
-    pub missing: BTreeSet<NodeId>,
     /// Whether a node went away without having applied it.
     pub is_incomplete: bool,
 }

@@ -127,6 +127,7 @@ pub struct MasterPong {
 }
 
 /// One message: a request, or a reply to one.
+#[expect(missing_docs, reason = "the variants are documented, their fields are named by their types")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "body")]
 pub enum Message {
@@ -174,6 +175,32 @@ pub enum Message {
 }
 
 impl Message {
+    /// Who sent a request; a reply names nobody but for those that are used without asking who was called.
+    pub fn sender(&self) -> Option<&Arc<Sender>> {
+        match self {
+            Message::Ping { from, .. }
+            | Message::Notice { from, .. }
+            | Message::Join { from, .. }
+            | Message::Fetch { from }
+            | Message::Publish { from, .. }
+            | Message::Commit { from, .. }
+            | Message::NodePing { from, .. }
+            | Message::MasterPing { from, .. }
+            | Message::CallVote { from, .. }
+            | Message::Leave { from }
+            | Message::Submit { from, .. }
+            | Message::Read { from, .. }
+            | Message::Pong { from, .. }
+            | Message::Fetched { from, .. } => Some(from),
+            Message::Joining(_)
+            | Message::Report(_)
+            | Message::MasterPong(_)
+            | Message::Gone
+            | Message::Answered(_)
+            | Message::Rejected(_) => None,
+        }
+    }
+
     /// The message's kind, as the paths of the transport name it.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -63,6 +63,8 @@ pub struct Ballot {
 pub struct Joining {
     /// The master or candidate.
     pub target: Arc<Node>,
+    /// Whether others follow it, so that it is a master and no candidate.
+    pub leads: bool,
     /// The term of the vote, if it is one.
     pub vote: Option<Term>,
     /// When it began.
@@ -88,7 +90,7 @@ pub struct Following {
 
 /// A join that came before the node knew whether it would stand.
 #[derive(Clone, Debug)]
-pub struct EarlyJoin {
+pub(super) struct EarlyJoin {
     /// The joiner.
     pub node: Arc<Node>,
     /// What it asked.

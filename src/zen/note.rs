@@ -1,12 +1,13 @@
 //! What a node tells its operator, worded as Elasticsearch words it, because operators grep for it.
 
-use crate::cluster::{Node, NodesDelta, NodeId, StateId, Term, VotingSet};
+use crate::cluster::{Node, NodeId, NodesDelta, StateId, Term, VotingSet};
 use crate::protocol::{Level, Remark};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One line of the log.
+#[expect(missing_docs, reason = "the variants are documented, their fields are named by their types")]
 #[derive(Clone, Debug)]
 pub enum Note {
     /// The search for a master begins.

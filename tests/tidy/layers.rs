@@ -6,17 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
 /// Crates that touch the outside world, or the entropy in it.
-const OUTSIDE_CRATES: [&str; 9] = [
-    "tokio",
-    "axum",
-    "reqwest",
-    "hyper",
-    "tracing",
-    "clap",
-    "indicatif",
-    "rand",
-    "getrandom",
-];
+const OUTSIDE_CRATES: [&str; 9] =
+    ["tokio", "axum", "reqwest", "hyper", "tracing", "clap", "indicatif", "rand", "getrandom"];
 
 /// Parts of the standard library that do.
 const OUTSIDE_STD: [&str; 5] = ["thread", "fs", "net", "process", "env"];
@@ -63,18 +54,9 @@ pub(crate) fn table(lib: &Source) -> (Table, Vec<Finding>) {
         let below: BTreeSet<String> = rows[..at].iter().cloned().collect();
         if !used.starts_with("all") && *used != "–" && named.is_empty() {
             let found = format!("`{used}` as what `{module}` may use");
-            findings.push(lib.finding(
-                *line,
-                found,
-                "modules in backticks, `–`, `all`, or `all but` some",
-                remedy,
-            ));
+            findings.push(lib.finding(*line, found, "modules in backticks, `–`, `all`, or `all but` some", remedy));
         }
-        let uses = if used.starts_with("all") {
-            below.difference(&named).cloned().collect()
-        } else {
-            named
-        };
+        let uses = if used.starts_with("all") { below.difference(&named).cloned().collect() } else { named };
         for above in uses.difference(&below) {
             let found = format!("`{module}` may use `{above}`, which is not a row above it");
             findings.push(lib.finding(*line, found, "only rows above, so that there are no circles", remedy));
@@ -83,26 +65,12 @@ pub(crate) fn table(lib: &Source) -> (Table, Vec<Finding>) {
     }
     let declared = declared_modules(lib);
     for (module, (line, _)) in declared.iter().filter(|(module, _)| !rows.contains(module)) {
-        findings.push(lib.finding(
-            *line,
-            format!("`mod {module}` without a row"),
-            "modules of the table",
-            remedy,
-        ));
+        findings.push(lib.finding(*line, format!("`mod {module}` without a row"), "modules of the table", remedy));
     }
     for (line, module, _) in cells.iter().filter(|(_, module, _)| !declared.contains_key(module)) {
-        findings.push(lib.finding(
-            *line,
-            format!("a row for `{module}`, no such module"),
-            "declared modules",
-            remedy,
-        ));
+        findings.push(lib.finding(*line, format!("a row for `{module}`, no such module"), "declared modules", remedy));
     }
-    let pure = declared
-        .into_iter()
-        .filter(|(_, (_, is_pure))| *is_pure)
-        .map(|(module, _)| module)
-        .collect();
+    let pure = declared.into_iter().filter(|(_, (_, is_pure))| *is_pure).map(|(module, _)| module).collect();
     (Table { rows, may_use, pure }, findings)
 }
 
@@ -168,9 +136,8 @@ fn names_from_the_root<'a>(source: &Source, tokens: &'a [Token<'a>]) -> Vec<&'a 
             "crate" | "zazen" if starts_a_path && text(at + 1) == "::" => found.extend(heads(tokens, at + 2)),
             "use" if text(at + 1) == "crate" && text(at + 2) == "as" => found.push(&tokens[at + 1]),
             "super" if starts_a_path => {
-                let climbs = iter::successors(Some(at), |at| Some(at + 2))
-                    .take_while(|at| text(*at) == "super")
-                    .count();
+                let climbs =
+                    iter::successors(Some(at), |at| Some(at + 2)).take_while(|at| text(*at) == "super").count();
                 let depth = source.depth() + open.iter().filter(|is_module| **is_module).count();
                 if climbs >= depth && text(at + 2 * climbs - 1) == "::" {
                     found.extend(heads(tokens, at + 2 * climbs));
@@ -189,34 +156,16 @@ pub(crate) fn layers(source: &Source, table: &Table) -> Vec<Finding> {
     let Some(may_use) = table.may_use.get(module) else {
         let allowed = format!("`{}`", table.rows.join("`, `"));
         let remedy = "give the module a row in the table of src/lib.rs, or move the file into one that has";
-        return vec![source.finding(
-            1,
-            format!("a file of `{module}`, which is not in the table"),
-            &allowed,
-            remedy,
-        )];
+        return vec![source.finding(1, format!("a file of `{module}`, which is not in the table"), &allowed, remedy)];
     };
     let names: Vec<String> = may_use.iter().map(|name| format!("`{name}`")).collect();
-    let allowed = if names.is_empty() {
-        "nothing else of ours".into()
-    } else {
-        names.join(", ")
-    };
+    let allowed = if names.is_empty() { "nothing else of ours".into() } else { names.join(", ") };
     let remedy = format!("move what `{module}` needs down into one of these, or hand it in as data");
     let tokens = tokens(&source.text);
     let named = names_from_the_root(source, &tokens);
-    let forbidden = named
-        .into_iter()
-        .filter(|name| name.text != module && !may_use.contains(name.text));
+    let forbidden = named.into_iter().filter(|name| name.text != module && !may_use.contains(name.text));
     forbidden
-        .map(|name| {
-            source.finding(
-                name.line,
-                format!("`{}` used by `{module}`", name.text),
-                &allowed,
-                &remedy,
-            )
-        })
+        .map(|name| source.finding(name.line, format!("`{}` used by `{module}`", name.text), &allowed, &remedy))
         .collect()
 }
 
@@ -243,10 +192,7 @@ pub(crate) fn purity(source: &Source, table: &Table) -> Vec<Finding> {
                 "leave it to the driver: ask with an `Effect`, learn the outcome as an `Input`",
             );
         } else if matches!(token.text, "std" | "core") && starts_a_path && text(at + 1) == "::" {
-            for part in heads(&tokens, at + 2)
-                .iter()
-                .filter(|part| OUTSIDE_STD.contains(&part.text))
-            {
+            for part in heads(&tokens, at + 2).iter().filter(|part| OUTSIDE_STD.contains(&part.text)) {
                 let name = format!("{}::{}", token.text, part.text);
                 refuse(
                     part.line,
@@ -280,10 +226,7 @@ mod tests {
         assert_eq!(good.pure.iter().collect::<Vec<_>>(), ["a", "b"]);
         let bad = "//! | `a` | `b` |\n//! | `b` | what it likes |\n//! | `gone` | – |\nmod a;\nmod b;\nmod extra;\n";
         let (_, findings) = table(&sample("src/lib.rs", bad));
-        assert_eq!(
-            places(&findings),
-            ["src/lib.rs:1", "src/lib.rs:2", "src/lib.rs:6", "src/lib.rs:3"]
-        );
+        assert_eq!(places(&findings), ["src/lib.rs:1", "src/lib.rs:2", "src/lib.rs:6", "src/lib.rs:3"]);
     }
 
     #[test]
@@ -297,11 +240,7 @@ mod tests {
             ("src/a/mod.rs", "mod tests { use super::b; use super::super::c; }", 1),
             ("src/a/mod.rs", "pub(super) fn f() {} pub(crate) mod x;", 0),
             ("src/b/x.rs", "use crate::a::b; use super::c; // crate::c", 0),
-            (
-                "src/b/x.rs",
-                "const WHERE: &str = \"crate::c\"; pub(in crate::b) struct X<'c>(&'c str);",
-                0,
-            ),
+            ("src/b/x.rs", "const WHERE: &str = \"crate::c\"; pub(in crate::b) struct X<'c>(&'c str);", 0),
             ("src/a/x.rs", "use crate::*; use crate as all;", 2),
             ("src/d.rs", "", 1),
             ("tests/d.rs", "use zazen::c;", 0),
@@ -322,27 +261,15 @@ mod tests {
         let cases = [
             ("use std::time::Instant;\nuse std::time::{Duration, SystemTime};", 2),
             ("use std::{collections::{BTreeMap, HashMap}, fmt, fs, thread};", 3),
-            (
-                "fn f() { std::thread::sleep(d); ::core::net::x(); tokio::spawn(g); Uuid::new_v4(); }",
-                4,
-            ),
+            ("fn f() { std::thread::sleep(d); ::core::net::x(); tokio::spawn(g); Uuid::new_v4(); }", 4),
             ("use tracing as t; extern crate rand;", 2),
-            (
-                "// HashMap, Instant and `std::fs`\nfn f(rand: u64) -> &'static str { \"HashSet std::net\" }",
-                0,
-            ),
-            (
-                "use crate::a::rand; use std::time::Duration; const C: char = '\"'; /* /* std::fs */ std::net */",
-                0,
-            ),
+            ("// HashMap, Instant and `std::fs`\nfn f(rand: u64) -> &'static str { \"HashSet std::net\" }", 0),
+            ("use crate::a::rand; use std::time::Duration; const C: char = '\"'; /* /* std::fs */ std::net */", 0),
         ];
         for (text, expected) in cases {
             let found = purity(&sample("src/a/x.rs", text), &table);
             assert_eq!(found.len(), expected, "in {text}\n{:?}", places(&found));
-            assert!(
-                purity(&sample("src/c/x.rs", text), &table).is_empty(),
-                "c may touch it: {text}"
-            );
+            assert!(purity(&sample("src/c/x.rs", text), &table).is_empty(), "c may touch it: {text}");
         }
     }
 }

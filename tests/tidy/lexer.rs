@@ -46,8 +46,7 @@ fn lexeme(rest: &str, first: char) -> (usize, bool) {
 }
 
 fn word(rest: &str) -> usize {
-    rest.find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(rest.len())
+    rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
 }
 
 fn is_char_literal(rest: &str) -> bool {

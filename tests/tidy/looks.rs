@@ -36,12 +36,8 @@ pub(crate) fn promises(source: &Source) -> Vec<Finding> {
 
 pub(crate) fn debugging(source: &Source) -> Vec<Finding> {
     let tokens = tokens(&source.text);
-    let calls = tokens
-        .windows(2)
-        .filter(|pair| pair[0].text == "dbg" && pair[1].text == "!");
-    calls
-        .map(|pair| source.finding(pair[0].line, "`dbg!`", "no debugging output", "remove it"))
-        .collect()
+    let calls = tokens.windows(2).filter(|pair| pair[0].text == "dbg" && pair[1].text == "!");
+    calls.map(|pair| source.finding(pair[0].line, "`dbg!`", "no debugging output", "remove it")).collect()
 }
 
 pub(crate) fn sizes(source: &Source) -> Vec<Finding> {
@@ -49,12 +45,7 @@ pub(crate) fn sizes(source: &Source) -> Vec<Finding> {
     let lines = source.text.lines().count();
     if lines > FILE_LINES_MAX {
         let remedy = "give one of its nouns a file of its own";
-        findings.push(source.finding(
-            lines,
-            format!("{lines} lines"),
-            &format!("{FILE_LINES_MAX} a file"),
-            remedy,
-        ));
+        findings.push(source.finding(lines, format!("{lines} lines"), &format!("{FILE_LINES_MAX} a file"), remedy));
     }
     let tokens = tokens(&source.text);
     for at in 0..tokens.len().saturating_sub(1) {
@@ -70,12 +61,7 @@ pub(crate) fn sizes(source: &Source) -> Vec<Finding> {
             let found = format!("`fn {}` of {lines} lines", tokens[at + 1].text);
             let remedy =
                 "cut along its control flow (the parent decides, the parts compute), or make a table a constant";
-            findings.push(source.finding(
-                tokens[at].line,
-                found,
-                &format!("{FUNCTION_LINES_MAX} a function"),
-                remedy,
-            ));
+            findings.push(source.finding(tokens[at].line, found, &format!("{FUNCTION_LINES_MAX} a function"), remedy));
         }
     }
     findings
@@ -103,25 +89,15 @@ fn last_line_of_function(tokens: &[Token<'_>]) -> Option<usize> {
 pub(crate) fn names(source: &Source) -> Vec<Finding> {
     let allowed = "a noun of the domain for every module";
     let remedy = "name it after what it holds, or move its functions to the types they serve";
-    let parts = source
-        .path
-        .split('/')
-        .map(|part| part.strip_suffix(".rs").unwrap_or(part));
+    let parts = source.path.split('/').map(|part| part.strip_suffix(".rs").unwrap_or(part));
     let mut findings: Vec<Finding> = parts
         .filter(|part| EMPTY_NAMES.contains(part))
         .map(|part| source.finding(1, format!("a module named `{part}`"), allowed, remedy))
         .collect();
     let tokens = tokens(&source.text);
-    let inline = tokens
-        .windows(3)
-        .filter(|three| three[0].text == "mod" && three[2].text == "{");
+    let inline = tokens.windows(3).filter(|three| three[0].text == "mod" && three[2].text == "{");
     for three in inline.filter(|three| EMPTY_NAMES.contains(&three[1].text)) {
-        findings.push(source.finding(
-            three[1].line,
-            format!("a module named `{}`", three[1].text),
-            allowed,
-            remedy,
-        ));
+        findings.push(source.finding(three[1].line, format!("a module named `{}`", three[1].text), allowed, remedy));
     }
     findings
 }
@@ -154,33 +130,13 @@ mod tests {
         let cases: [(Checker, &str, String, &[&str]); 11] = [
             (header, "src/a.rs", "// A file.\n".into(), &["src/a.rs:1"]),
             (header, "src/a.rs", "//! A file.\n".into(), &[]),
-            (
-                promises,
-                "src/a.rs",
-                format!("\n// {}: more\n", PROMISES[0]),
-                &["src/a.rs:2"],
-            ),
+            (promises, "src/a.rs", format!("\n// {}: more\n", PROMISES[0]), &["src/a.rs:2"]),
             (promises, "src/a.rs", format!("const A{}B: u8 = 1;", PROMISES[2]), &[]),
-            (
-                debugging,
-                "src/a.rs",
-                "fn f() { dbg!(1); let s = \"dbg!\"; }".into(),
-                &["src/a.rs:1"],
-            ),
+            (debugging, "src/a.rs", "fn f() { dbg!(1); let s = \"dbg!\"; }".into(), &["src/a.rs:1"]),
             (sizes, "src/a.rs", "\n".repeat(FILE_LINES_MAX + 1), &["src/a.rs:701"]),
-            (
-                sizes,
-                "src/a.rs",
-                format!("trait T {{ fn g(&self);\n{} }}", function(71)),
-                &["src/a.rs:2"],
-            ),
+            (sizes, "src/a.rs", format!("trait T {{ fn g(&self);\n{} }}", function(71)), &["src/a.rs:2"]),
             (sizes, "src/a.rs", function(70), &[]),
-            (
-                names,
-                "src/a/utils.rs",
-                "mod helpers { }".into(),
-                &["src/a/utils.rs:1", "src/a/utils.rs:1"],
-            ),
+            (names, "src/a/utils.rs", "mod helpers { }".into(), &["src/a/utils.rs:1", "src/a/utils.rs:1"]),
             (titles, "a.md", "# One\n\n# Two\n".into(), &["a.md:3"]),
             (titles, "a.md", "# One\n\n```\n# comment\n```\n".into(), &[]),
         ];

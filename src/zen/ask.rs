@@ -1,0 +1,191 @@
+//! Clients' questions, on any node: carried out here if it leads, forwarded to the master otherwise.
+//!
+//! A question that was certainly not carried out is tried again until its `master_timeout`; one whose fate is not known
+//! never is. Mirrors `TransportMasterNodeAction` (6.8), which ran such questions a second time.
+
+use super::leadership::{Origin, Waiter};
+use super::message::Message;
+use super::{Errand, Mode, Timer, Zen};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
+use crate::service::{Answer, Question, Refusal, Task};
+use std::time::Duration;
+
+/// How many questions a node keeps for its clients.
+const ASKS_MAX: usize = 10_000;
+
+/// A client's question that is not answered yet.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    question: Question,
+    deadline: Time,
+    /// Whether it is in the master's hands, here or elsewhere.
+    is_placed: bool,
+}
+
+impl Zen {
+    pub(super) fn on_asked(&mut self, now: Time, ticket: Ticket, question: Question, out: &mut Effects<Zen>) {
+        match &question {
+            Question::Submit { task, .. } if task.is_internal() => {
+                let why = format!("task [{task}] is the protocol's own and cannot be asked for");
+                out.push(Effect::Answer { ticket, answer: Answer::Refused(Refusal::Invalid(why)) });
+            }
+            Question::Submit { master_timeout, .. } | Question::Read { master_timeout, .. } => {
+                let deadline = now + *master_timeout;
+                self.keep_ask(now, ticket, Ask { question, deadline, is_placed: false }, out);
+            }
+            Question::PendingTasks => {
+                let answer = match self.lead() {
+                    Some(lead) => {
+                        Answer::Pending(lead.queue.pending(|waiter| now.since(waiter.since).as_millis() as u64))
+                    }
+                    None => Answer::NotMaster,
+                };
+                out.push(Effect::Answer { ticket, answer });
+            }
+            Question::HandOver { to } => self.wish_succession(now, ticket, to.clone(), out),
+            Question::Leave => self.begin_leave(now, ticket, out),
+        }
+    }
+
+    fn keep_ask(&mut self, now: Time, ticket: Ticket, ask: Ask, out: &mut Effects<Zen>) {
+        if self.asks.len() >= ASKS_MAX {
+            let why = format!("{} questions are open already, a node keeps {ASKS_MAX}", self.asks.len());
+            return out.push(Effect::Answer { ticket, answer: Answer::Refused(Refusal::Overloaded(why)) });
+        }
+        self.timers.set_earlier(Timer::Asks, ask.deadline);
+        self.asks.insert(ticket, ask);
+        self.route(now, ticket, out);
+    }
+
+    /// Tries every question that is in nobody's hands.
+    pub(super) fn route_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let open: Vec<Ticket> = self.asks.iter().filter(|(_, ask)| !ask.is_placed).map(|(ticket, _)| *ticket).collect();
+        for ticket in open {
+            self.route(now, ticket, out);
+        }
+    }
+
+    fn route(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
+        let is_leading = matches!(self.mode, Mode::Leading(_));
+        if !is_leading && !self.follows_openly() {
+            return;
+        }
+        let Some(ask) = self.asks.get_mut(&ticket) else {
+            return;
+        };
+        ask.is_placed = true;
+        let (question, deadline) = (ask.question.clone(), ask.deadline);
+        if !is_leading {
+            return self.forward(now, ticket, question, deadline, out);
+        }
+        let origin = Origin::Client(ticket);
+        match question {
+            Question::Submit { task, timeout, .. } => self.submit(now, origin, task, timeout, deadline, out),
+            Question::Read { key, .. } => self.read(now, origin, key, deadline, out),
+            Question::PendingTasks | Question::HandOver { .. } | Question::Leave => {}
+        }
+    }
+
+    fn forward(&mut self, now: Time, ticket: Ticket, question: Question, deadline: Time, out: &mut Effects<Zen>) {
+        let Mode::Following(following) = &self.mode else {
+            return;
+        };
+        let address = following.master.address.clone();
+        let master_timeout = deadline.since(now);
+        let (from, patience) = (self.sender.clone(), master_timeout + self.tuning.commit_timeout);
+        let (message, patience) = match question {
+            Question::Submit { task, timeout, .. } => {
+                (Message::Submit { from, task: Box::new(task), timeout, master_timeout }, patience + timeout)
+            }
+            Question::Read { key, .. } => (Message::Read { from, key, master_timeout }, master_timeout),
+            Question::PendingTasks | Question::HandOver { .. } | Question::Leave => return,
+        };
+        self.call(&address, message, Errand::Forward { ticket }, patience, out);
+    }
+
+    pub(super) fn on_submit(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        task: Task,
+        timeout: Duration,
+        master_timeout: Duration,
+        out: &mut Effects<Zen>,
+    ) {
+        let origin = Origin::Node(exchange);
+        if task.is_internal() {
+            let why = format!("task [{task}] is the protocol's own and cannot be asked for");
+            return self.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
+        }
+        self.submit(now, origin, task, timeout, now + master_timeout, out);
+    }
+
+    fn submit(
+        &mut self,
+        now: Time,
+        origin: Origin,
+        task: Task,
+        timeout: Duration,
+        deadline: Time,
+        out: &mut Effects<Zen>,
+    ) {
+        let Some(lead) = self.lead() else {
+            return self.answer(now, origin, Answer::NotMaster, out);
+        };
+        let waiter = Waiter { origin, since: now, deadline: Some(deadline), timeout };
+        match lead.queue.push(task, waiter) {
+            Ok(()) => {
+                self.timers.set_earlier(Timer::Queue, deadline);
+                self.advance(now, out);
+            }
+            Err((refusal, waiter)) => self.answer(now, waiter.origin, Answer::Refused(refusal), out),
+        }
+    }
+
+    pub(super) fn on_answered(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        self.answer_client(now, ticket, answer, out);
+    }
+
+    /// Passes an answer on, or tries again what was not carried out for want of a master.
+    pub(super) fn answer_client(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        match (answer, self.asks.get_mut(&ticket)) {
+            (Answer::NotMaster | Answer::NoMaster, Some(ask)) if now < ask.deadline => {
+                ask.is_placed = false;
+                let again = (now + self.tuning.join_retry_delay).min(ask.deadline);
+                self.timers.set_earlier(Timer::Asks, again);
+            }
+            (Answer::NotMaster, Some(_)) => self.close_ask(ticket, Answer::NoMaster, out),
+            (answer, _) => self.close_ask(ticket, answer, out),
+        }
+    }
+
+    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        self.asks.remove(&ticket);
+        out.push(Effect::Answer { ticket, answer });
+    }
+
+    pub(super) fn on_forward_failed(&mut self, now: Time, ticket: Ticket, why: Failure, out: &mut Effects<Zen>) {
+        let is_write = matches!(self.asks.get(&ticket), Some(Ask { question: Question::Submit { .. }, .. }));
+        if is_write && why != Failure::Refused {
+            let reason = format!("the master was asked and did not answer ({why})");
+            return self.close_ask(ticket, Answer::Unknown { reason }, out);
+        }
+        if self.asks.contains_key(&ticket) {
+            self.answer_client(now, ticket, Answer::NotMaster, out);
+        }
+    }
+
+    /// Gives up what has waited too long for a master, and tries the rest again.
+    pub(super) fn retry_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let late = self.asks.iter().filter(|(_, ask)| !ask.is_placed && ask.deadline <= now);
+        let late: Vec<Ticket> = late.map(|(ticket, _)| *ticket).collect();
+        for ticket in late {
+            self.close_ask(ticket, Answer::NoMaster, out);
+        }
+        self.route_asks(now, out);
+        let open = self.asks.values().filter(|ask| !ask.is_placed);
+        if let Some(next) = open.map(|ask| ask.deadline).min() {
+            self.timers.set_earlier(Timer::Asks, next);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Accepting states and applying the committed ones, as any node does that is not their master.
+//!
+//! Accepting a state of a higher term is a vote for its master. How the master sees it stands in `publish`. Mirrors
+//! `PublishClusterStateAction.handleIncomingClusterStateRequest`, `PendingClusterStatesQueue` and
+//! `ClusterApplierService` (6.8); of the queue only the last state is left, and it is stored.
+
+use super::message::{Body, Message, Report, Sender};
+use super::mode::Following;
+use super::{Mode, Note, Timer, Write, Zen};
+use crate::cluster::{ClusterState, Node, StateId, Term};
+use crate::protocol::{Effect, Effects, Exchange, Time};
+use std::sync::Arc;
+
+impl Zen {
+    pub(super) fn on_publish(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        from: &Sender,
+        term: Term,
+        body: Body,
+        out: &mut Effects<Zen>,
+    ) {
+        let id = body.id();
+        let own = self.ledger.accepted.id();
+        let is_again = id == own;
+        let is_stale = term < self.ledger.promise.term || !is_again && id.rank() <= own.rank();
+        if is_stale || matches!(self.mode, Mode::Leading(_)) && term == self.ledger.promise.term {
+            return self.reply_report(exchange, out);
+        }
+        let state = match self.assemble(body) {
+            Ok(state) => state,
+            Err(report) => return self.reply(exchange, Message::Report(report), out),
+        };
+        if let Some(why) = self.objection(&state, from, term) {
+            return self.reply(exchange, Message::Rejected(why), out);
+        }
+        if term > self.ledger.promise.term {
+            self.promise(term, &from.node.id, out);
+        }
+        if !is_again {
+            self.store(Write::Accepted(state), out);
+        }
+        self.follow(now, &from.node, out);
+        let report = if is_again { self.report() } else { self.report_once_stored() };
+        self.reply(exchange, Message::Report(Box::new(report)), out);
+    }
+
+    /// The state that a publish stands for, or what to say if it cannot be made out.
+    fn assemble(&self, body: Body) -> Result<Arc<ClusterState>, Box<Report>> {
+        let own = &self.ledger.accepted;
+        if body.id() == own.id() {
+            return Ok(own.clone());
+        }
+        match body {
+            Body::Full(state) => Ok(state),
+            Body::Diff(diff) => match diff.apply(own) {
+                Ok(state) => Ok(Arc::new(state)),
+                Err(_) => Err(Box::new(Report { needs_full: true, ..self.report() })),
+            },
+        }
+    }
+
+    /// Why a state is not acceptable from this sender, if it is not.
+    fn objection(&self, state: &ClusterState, from: &Sender, term: Term) -> Option<String> {
+        let is_foreign = matches!(
+            (state.cluster_uuid, self.ledger.cluster_uuid),
+            (Some(theirs), Some(ours)) if theirs != ours
+        );
+        if state.cluster_name != self.config.cluster_name || is_foreign {
+            Some("received state from a node that is not part of the cluster".into())
+        } else if state.term != term || state.nodes.master.as_ref() != Some(&from.node.id) {
+            Some(format!("state {} in term {term} is not its master's own", state.id()))
+        } else if !state.nodes.contains_process(&self.local) {
+            Some("received state with a local node that does not match the current local node".into())
+        } else {
+            None
+        }
+    }
+
+    /// What this node says in a batch that stores something: the reply waits until all of it is durable.
+    pub(super) fn report_once_stored(&self) -> Report {
+        let promise = &self.ledger.promise;
+        Report { term: promise.term, vote: promise.vote.clone(), accepted: self.ledger.accepted.id(), ..self.report() }
+    }
+
+    /// Follows the master whose state was accepted.
+    fn follow(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {
+        let is_followed = matches!(&self.mode, Mode::Following(following) if following.master.same_process(master));
+        if !is_followed {
+            if matches!(self.mode, Mode::Leading(_)) {
+                out.note(Note::SteppedDown { reason: format!("another master {master} leads in a higher term") });
+            }
+            self.leave_mode(now, out);
+            out.push(Effect::Link { to: master.address.clone() });
+            self.mode =
+                Mode::Following(Following { master: master.clone(), heard: now, failures: 0, is_pinging: false });
+            self.timers.set(Timer::MasterPing, now + self.tuning.fd_ping_interval);
+            self.lost.remove(&master.ephemeral_id);
+        }
+        self.hear(now, master);
+        // A state that was known to be committed before its master was lost is shown again at once.
+        if self.ledger.is_settled() && !self.follows_openly() {
+            self.apply(self.ledger.accepted.clone(), out);
+            self.begin_following(now, out);
+        }
+    }
+
+    /// Notes that the master gave a sign of life.
+    pub(super) fn hear(&mut self, now: Time, from: &Node) {
+        if let Mode::Following(following) = &mut self.mode
+            && following.master.same_process(from)
+        {
+            following.heard = now;
+        }
+    }
+
+    /// Whether readers see the master that is followed: a state of it is known to be committed.
+    pub(super) fn follows_openly(&self) -> bool {
+        match (&self.mode, self.shown.nodes.master_node()) {
+            (Mode::Following(following), Some(master)) => following.master.same_process(master),
+            (Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_), _) => false,
+        }
+    }
+
+    /// A commit of exactly the accepted state is recorded in any mode; only a follower shows its master with it.
+    pub(super) fn on_commit(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        from: &Node,
+        id: StateId,
+        out: &mut Effects<Zen>,
+    ) {
+        self.hear(now, from);
+        if id == self.ledger.accepted.id() && id != self.ledger.committed {
+            let state = self.ledger.accepted.clone();
+            self.record_commit(&state, out);
+            self.show_committed(now, state, out);
+        }
+        self.reply_report(exchange, out);
+    }
+
+    fn show_committed(&mut self, now: Time, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
+        if matches!(self.mode, Mode::Following(_)) {
+            let delta = state.nodes.delta(&self.shown.nodes);
+            if !delta.is_empty() {
+                out.note(Note::Applied { state: state.id(), delta, local: self.local.id.clone() });
+            }
+            let was_open = self.follows_openly();
+            self.apply(state, out);
+            if !was_open {
+                self.begin_following(now, out);
+            }
+        } else {
+            self.apply(state, out);
+            self.show_masterless(out);
+            self.search_again_for_quorum();
+        }
+    }
+
+    /// A master is followed for all to see: what waited for one goes on.
+    fn begin_following(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.route_asks(now, out);
+        self.say_good_bye(out);
+    }
+
+    /// The own master asks for a vote in exactly this term, for itself or for its successor.
+    pub(super) fn on_call_vote(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        from: &Arc<Node>,
+        term: Term,
+        candidate: Arc<Node>,
+        out: &mut Effects<Zen>,
+    ) {
+        self.hear(now, from);
+        let is_own = matches!(&self.mode, Mode::Following(following) if following.master.same_process(from));
+        if !is_own || term <= self.ledger.promise.term || !self.local.is_master_eligible() {
+            return self.reply_report(exchange, out);
+        }
+        if candidate.same_process(&self.local) {
+            self.stand(now, Some(term), "the master hands over", out);
+            self.reply_report(exchange, out);
+        } else if candidate.same_process(from) {
+            self.promise(term, &candidate.id, out);
+            let report = Box::new(self.report_once_stored());
+            self.reply(exchange, Message::Report(report), out);
+        } else {
+            self.reply_report(exchange, out);
+            self.vote_in(now, term, candidate, out);
+        }
+    }
+}

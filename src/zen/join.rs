@@ -1,0 +1,391 @@
+//! Votes, candidacies and joins.
+//!
+//! A join to a candidate is a vote, stored before it is sent; a join to a master is none. Who is joined was chosen in
+//! `search`; what a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` and
+//! `ZenDiscovery.joinElectedMaster` (6.8), which bound a join neither to a term nor to one election.
+
+use super::message::{Join, JoinAnswer, Message, Sight};
+use super::mode::{Ballot, Candidacy, EarlyJoin, Joining};
+use super::quorum::BootstrapSet;
+use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Write, Zen};
+use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, Term};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Zen {
+    /// Stands as a candidate: in exactly `term`, or in the next one that nobody was seen in.
+    pub(super) fn stand(&mut self, now: Time, term: Option<Term>, reason: &'static str, out: &mut Effects<Zen>) {
+        let early_votes = self.early_joins.values().filter(|early| early.join.vote && early.node.is_master_eligible());
+        let proposed = early_votes.map(|early| early.join.term).chain([self.highest_seen()]).max();
+        let next = self.ledger.promise.term.next().max(proposed.unwrap_or(Term::ZERO));
+        let term = term.unwrap_or(next);
+        if term <= self.ledger.promise.term {
+            return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
+        }
+        let early = std::mem::take(&mut self.early_joins);
+        self.leave_mode(now, out);
+        out.note(Note::Stands { term, reason });
+        self.promise(term, &self.local.id.clone(), out);
+        self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), fetching: None });
+        self.timers.set(Timer::Candidacy, now + self.tuning.candidacy_timeout());
+        self.keep_searching(now);
+        for early in early.into_values() {
+            self.on_join(now, early.exchange, &early.node, early.join, out);
+        }
+        self.count_votes(now, out);
+    }
+
+    /// Votes for a candidate, or asks it to be taken in if this node has no vote to give.
+    pub(super) fn vote_for(&mut self, now: Time, candidate: Arc<Node>, out: &mut Effects<Zen>) {
+        if !self.local.is_master_eligible() {
+            return self.start_join(now, candidate, false, None, out);
+        }
+        let term = self.ledger.promise.term.next().max(self.highest_seen());
+        if term <= self.ledger.promise.term {
+            return;
+        }
+        self.vote_in(now, term, candidate, out);
+    }
+
+    /// Votes for a candidate in exactly this term, which lies above the own one.
+    pub(super) fn vote_in(&mut self, now: Time, term: Term, candidate: Arc<Node>, out: &mut Effects<Zen>) {
+        out.note(Note::Votes { term, candidate: candidate.clone() });
+        self.promise(term, &candidate.id, out);
+        self.start_join(now, candidate, false, Some(term), out);
+    }
+
+    pub(super) fn join_master(&mut self, now: Time, master: Arc<Node>, out: &mut Effects<Zen>) {
+        out.note(Note::Joins { master: master.clone() });
+        self.start_join(now, master, true, None, out);
+    }
+
+    fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
+        self.leave_mode(now, out);
+        out.push(Effect::Link { to: target.address.clone() });
+        self.mode = Mode::Joining(Joining { target, leads, vote, since: now, answered: now, rebuffs: 0 });
+        self.send_join(now, out);
+    }
+
+    fn send_join(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let bootstrap = self.own_bootstrap();
+        let Mode::Joining(joining) = &self.mode else {
+            return;
+        };
+        let join = Join {
+            term: joining.vote.unwrap_or(self.ledger.promise.term),
+            vote: joining.vote.is_some(),
+            accepted: self.ledger.durable_id(),
+            bootstrap,
+        };
+        let target = joining.target.clone();
+        let errand = Errand::Join { target: target.ephemeral_id.clone() };
+        let message = Message::Join { from: self.sender.clone(), join };
+        self.call(&target.address, message, errand, self.tuning.ping_timeout, out);
+        self.timers.set(Timer::Join, now + self.tuning.ping_timeout);
+    }
+
+    /// Sends an unanswered join again, or gives it up: a vote after two rounds, a master that answers later than that.
+    pub(super) fn join_again(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Joining(joining) = &self.mode else {
+            return;
+        };
+        let candidate = self.tuning.vote_timeout();
+        let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
+        let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
+        if is_over { self.give_up_join(now, "timed out", out) } else { self.send_join(now, out) }
+    }
+
+    /// A target that could not be joined counts as lost.
+    fn give_up_join(&mut self, now: Time, reason: impl Into<String>, out: &mut Effects<Zen>) {
+        let Mode::Joining(joining) = &self.mode else {
+            return;
+        };
+        let node = joining.target.clone();
+        self.forget_master(now, &node);
+        out.note(Note::JoinFailed { node, reason: reason.into() });
+        self.find(now, self.tuning.join_retry_delay, "could not join", out);
+    }
+
+    /// Remembers that a master was lost, so that only later news of it counts.
+    pub(super) fn forget_master(&mut self, now: Time, master: &Node) {
+        if self.lost.len() >= REMEMBERED_MAX {
+            let oldest = self.lost.iter().min_by_key(|(_, lost)| **lost).map(|(id, _)| id.clone());
+            oldest.and_then(|id| self.lost.remove(&id));
+        }
+        self.lost.insert(master.ephemeral_id.clone(), now);
+    }
+
+    pub(super) fn on_join_answer(
+        &mut self,
+        now: Time,
+        target: &EphemeralId,
+        answer: JoinAnswer,
+        out: &mut Effects<Zen>,
+    ) {
+        let Some(joining) = self.joining(target) else {
+            return;
+        };
+        joining.answered = now;
+        match answer {
+            JoinAnswer::Noted => self.ask_for_succession(now, out),
+            JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
+            JoinAnswer::NotMaster => self.on_rebuff(now, out),
+            JoinAnswer::Rejected(why) => self.give_up_join(now, why, out),
+        }
+    }
+
+    fn joining(&mut self, target: &EphemeralId) -> Option<&mut Joining> {
+        match &mut self.mode {
+            Mode::Joining(joining) if joining.target.ephemeral_id == *target => Some(joining),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// Told the candidate's higher term, votes again in exactly that one.
+    fn vote_again(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
+        let Mode::Joining(joining) = &mut self.mode else {
+            return;
+        };
+        if joining.vote.is_none() || !self.local.is_master_eligible() || term <= self.ledger.promise.term {
+            return;
+        }
+        joining.vote = Some(term);
+        let candidate = joining.target.clone();
+        out.note(Note::Votes { term, candidate: candidate.clone() });
+        self.promise(term, &candidate.id, out);
+        self.send_join(now, out);
+    }
+
+    fn on_rebuff(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let (attempts, delay) = (self.tuning.join_retry_attempts, self.tuning.join_retry_delay);
+        let Mode::Joining(joining) = &mut self.mode else {
+            return;
+        };
+        joining.rebuffs += 1;
+        if joining.rebuffs >= attempts {
+            let reason = format!("it is not master (tried {attempts} times)");
+            self.give_up_join(now, reason, out);
+        } else {
+            self.timers.set(Timer::Join, now + delay);
+        }
+    }
+
+    pub(super) fn on_join_failed(&mut self, now: Time, target: &EphemeralId, why: Failure, out: &mut Effects<Zen>) {
+        if self.joining(target).is_none() {
+            return;
+        }
+        match why {
+            Failure::Refused | Failure::Reset | Failure::BadAnswer => self.give_up_join(now, why.to_string(), out),
+            Failure::TimedOut => {}
+        }
+    }
+
+    /// While a join is under way, what its target says of itself may change it.
+    pub(super) fn heed_target(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+        let Mode::Joining(joining) = &self.mode else {
+            return;
+        };
+        if !joining.target.same_process(&sight.node) {
+            return;
+        }
+        let is_elsewhere = sight.master.as_ref().is_some_and(|(master, _)| !master.same_process(&sight.node));
+        match sight.stands {
+            Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
+            _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),
+            Some(_) | None => {}
+        }
+    }
+
+    pub(super) fn on_join(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        node: &Arc<Node>,
+        join: Join,
+        out: &mut Effects<Zen>,
+    ) {
+        match &self.mode {
+            Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
+            Mode::Electing(_) => self.on_join_as_candidate(now, exchange, node, join, out),
+            Mode::Finding => self.hold_join(exchange, node, join, out),
+            // The master hands over: its vote is the order to stand.
+            Mode::Following(following)
+                if join.vote && following.master.same_process(node) && join.term > self.ledger.promise.term =>
+            {
+                let term = join.term;
+                self.hold_join(exchange, node, join, out);
+                self.stand(now, Some(term), "the master hands over", out);
+            }
+            Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
+        }
+    }
+
+    pub(super) fn rebuff(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
+        self.reply(exchange, Message::Joining(JoinAnswer::NotMaster), out);
+    }
+
+    /// Keeps a join until this node knows whether it stands.
+    fn hold_join(&mut self, exchange: Exchange, node: &Arc<Node>, join: Join, out: &mut Effects<Zen>) {
+        if self.early_joins.len() >= REMEMBERED_MAX && !self.early_joins.contains_key(&node.id) {
+            return self.rebuff(exchange, out);
+        }
+        let early = EarlyJoin { node: node.clone(), join, exchange };
+        if let Some(earlier) = self.early_joins.insert(node.id.clone(), early) {
+            self.rebuff(earlier.exchange, out);
+        }
+    }
+
+    fn on_join_as_candidate(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        node: &Arc<Node>,
+        join: Join,
+        out: &mut Effects<Zen>,
+    ) {
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        let votes = join.vote && node.is_master_eligible();
+        if votes && join.term < candidacy.term {
+            let again = Message::Joining(JoinAnswer::VoteAgain(candidacy.term));
+            return self.reply(exchange, again, out);
+        }
+        if votes && join.term > candidacy.term {
+            // Votes of the lower term count no longer; a notice of the new one asks for them again.
+            candidacy.term = join.term;
+            candidacy.joins.retain(|_, ballot| !ballot.votes);
+            out.note(Note::Stands { term: join.term, reason: "a voter's term is higher" });
+            self.promise(join.term, &self.local.id.clone(), out);
+        }
+        let ballot = Ballot { node: node.clone(), votes, accepted: join.accepted, bootstrap: join.bootstrap };
+        self.take_ballot(ballot);
+        self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
+        self.fetch_newer(out);
+        self.count_votes(now, out);
+    }
+
+    fn take_ballot(&mut self, ballot: Ballot) {
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        if candidacy.joins.len() < REMEMBERED_MAX || candidacy.joins.contains_key(&ballot.node.id) {
+            candidacy.joins.insert(ballot.node.id.clone(), ballot);
+        }
+    }
+
+    /// A voter with a newer accepted state is not counted until the candidate has that state.
+    fn fetch_newer(&mut self, out: &mut Effects<Zen>) {
+        let own = self.ledger.accepted.rank();
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        if candidacy.fetching.is_some() {
+            return;
+        }
+        let newest = candidacy.joins.values().filter(|ballot| ballot.votes && ballot.accepted.rank() > own);
+        let Some(ballot) = newest.max_by_key(|ballot| ballot.accepted.rank()) else {
+            return;
+        };
+        let (node, id) = (ballot.node.clone(), ballot.accepted);
+        candidacy.fetching = Some(node.id.clone());
+        out.note(Note::Fetches { from: node.clone(), id });
+        let message = Message::Fetch { from: self.sender.clone() };
+        let errand = Errand::Fetch { from: node.id.clone() };
+        self.call(&node.address, message, errand, self.tuning.ping_timeout, out);
+    }
+
+    pub(super) fn on_fetch(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
+        let state = self.ledger.durable.accepted.clone();
+        self.reply(exchange, Message::Fetched { from: self.sender.clone(), state }, out);
+    }
+
+    pub(super) fn on_fetch_failed(&mut self, from: &NodeId) {
+        if let Mode::Electing(candidacy) = &mut self.mode
+            && candidacy.fetching.as_ref() == Some(from)
+        {
+            candidacy.fetching = None;
+            // Its next join asks for it again.
+            candidacy.joins.remove(from);
+        }
+    }
+
+    /// Stores a newer state as if it had been accepted, term and vote included, and acknowledges it to nobody.
+    pub(super) fn on_fetched(
+        &mut self,
+        now: Time,
+        from: &NodeId,
+        state: Option<Arc<ClusterState>>,
+        out: &mut Effects<Zen>,
+    ) {
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        if candidacy.fetching.take().as_ref() != Some(from) {
+            return;
+        }
+        let term = candidacy.term;
+        let Some(state) = state.filter(|state| self.is_acceptable_copy(state)) else {
+            return self.on_fetch_failed(from);
+        };
+        if state.term > self.ledger.promise.term {
+            let vote = state.nodes.master.clone();
+            let promise = Promise { node_id: Some(self.local.id.clone()), term: state.term, vote };
+            self.store(Write::Promise(promise), out);
+        }
+        let ends = state.term >= term;
+        self.store(Write::Accepted(state), out);
+        self.search_again_for_quorum();
+        if ends {
+            out.note(Note::Abandoned { term, reason: "a state of its own term or a later one was fetched".into() });
+            return self.find(now, Duration::ZERO, "the candidacy ended", out);
+        }
+        self.fetch_newer(out);
+        self.count_votes(now, out);
+    }
+
+    fn is_acceptable_copy(&self, state: &ClusterState) -> bool {
+        let is_ours = match (state.cluster_uuid, self.ledger.cluster_uuid) {
+            (Some(theirs), Some(ours)) => theirs == ours,
+            (None, _) | (_, None) => true,
+        };
+        is_ours && state.cluster_name == self.config.cluster_name && state.rank() > self.ledger.accepted.rank()
+    }
+
+    /// Counts the votes, the own one included once it is durable.
+    pub(super) fn count_votes(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return;
+        };
+        let durable = &self.ledger.durable.promise;
+        if durable.term != candidacy.term || durable.vote.as_ref() != Some(&self.local.id) {
+            return;
+        }
+        let rank = self.ledger.accepted.rank();
+        let counted = candidacy.joins.values().filter(|ballot| ballot.votes && ballot.accepted.rank() <= rank);
+        let mut bootstrap: BTreeSet<BootstrapSet> = BTreeSet::new();
+        if !self.is_formed() {
+            bootstrap.extend(counted.clone().filter_map(|ballot| ballot.bootstrap.clone()));
+            bootstrap.extend(self.own_bootstrap());
+        }
+        let mut backers: BTreeMap<NodeId, Arc<Node>> =
+            counted.map(|ballot| (ballot.node.id.clone(), ballot.node.clone())).collect();
+        backers.insert(self.local.id.clone(), self.local.clone());
+        let requirement = self.requirement(bootstrap);
+        if requirement.is_met_by(&backers) {
+            let (term, votes) = (candidacy.term, backers.into_keys().collect());
+            out.note(Note::Won { term, votes });
+            self.begin_reign(now, requirement.bootstrap, out);
+        }
+    }
+
+    pub(super) fn end_candidacy(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if let Mode::Electing(candidacy) = &self.mode {
+            let reason = "timed out while waiting for joins".to_string();
+            out.note(Note::Abandoned { term: candidacy.term, reason });
+            self.find(now, Duration::ZERO, "the candidacy ended", out);
+        }
+    }
+}

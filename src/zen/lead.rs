@@ -1,0 +1,415 @@
+//! Reigning: what a won election begins with, higher terms, the task queue, and how a reign ends.
+//!
+//! The two phases of a publish stand in `publish`, the health of the nodes in `watch`. Mirrors
+//! `NodeJoinController.JoinTaskExecutor`, `MasterService` and `ZenDiscovery.rejoin` (6.8).
+
+use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
+use super::message::{Join, JoinAnswer, Message, Report};
+use super::quorum::{BootstrapSet, next_voting_set};
+use super::{Errand, Mode, Note, Timer, Zen};
+use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
+use crate::protocol::{Effect, Effects, Exchange, Time};
+use crate::service::{Answer, Priority, Queued, Task, execute};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Zen {
+    pub(super) fn lead(&mut self) -> Option<&mut Leadership> {
+        match &mut self.mode {
+            Mode::Leading(lead) => Some(lead),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// Publishes the first state of a won term. It proposes no new voting set: what was inherited is committed first.
+    pub(super) fn begin_reign(&mut self, now: Time, bootstrap: BTreeSet<BootstrapSet>, out: &mut Effects<Zen>) {
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        let term = candidacy.term;
+        let joiners: Vec<Arc<Node>> = mem::take(&mut candidacy.joins).into_values().map(|ballot| ballot.node).collect();
+        self.leave_mode(now, out);
+        let mut lead = Leadership::new(term);
+        lead.bootstrap = bootstrap;
+        self.mode = Mode::Leading(Box::new(lead));
+        let mut state = self.next_state(term);
+        for node in joiners.iter().chain([&self.local]) {
+            // A join of a node is never refused.
+            let _ = execute(&mut state, &Task::Join { node: node.clone() });
+        }
+        state.nodes.master = Some(self.local.id.clone());
+        let own = &self.ledger.accepted.metadata.voting.own;
+        state.metadata.voting = if own.is_empty() {
+            let eligible = state.nodes.eligible().map(|node| node.id.clone()).collect();
+            VotingSets { committed: own.clone(), own: next_voting_set(own, &eligible, &self.local.id) }
+        } else {
+            self.requirement(BTreeSet::new()).sets
+        };
+        let reason = format!("zen-disco-elected-as-master ([{}] nodes joined)", joiners.len());
+        self.start_publish(now, state, Vec::new(), reason, out);
+        self.route_asks(now, out);
+    }
+
+    /// The successor of the accepted state, to be filled in.
+    fn next_state(&mut self, term: Term) -> ClusterState {
+        let mut state = (*self.ledger.accepted).clone();
+        state.term = term;
+        state.version = state.version.next();
+        state.uuid = Uuid::from_u128(self.rng.next_u128());
+        state.cluster_uuid = state.cluster_uuid.or_else(|| Some(Uuid::from_u128(self.rng.next_u128())));
+        state
+    }
+
+    pub(super) fn on_join_as_master(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        node: &Arc<Node>,
+        join: Join,
+        out: &mut Effects<Zen>,
+    ) {
+        let own_term = self.ledger.promise.term;
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        if let Some(twin) = lead.peers.get(&node.id).filter(|peer| is_live_twin(peer, node)) {
+            let why = format!("found existing node {} with the same id", twin.node);
+            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
+        }
+        // A joiner of a higher term would refuse every state of this one.
+        if join.term > own_term {
+            let wanted = if join.vote { join.term } else { join.term.next() };
+            lead.wanted_term = lead.wanted_term.max(Some(wanted));
+        }
+        if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node)) {
+            // It follows again only once it is sent the state again.
+            *peer = Peer { failed: peer.failed.take(), ..Peer::new(node.clone()) };
+            self.nudge(now, &node.id, now, out);
+        } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
+            let message =
+                Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
+            let errand = Errand::RoundTrip { joiner: node.clone() };
+            self.call(&node.address, message, errand, self.tuning.ping_timeout, out);
+        }
+        self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
+        self.advance(now, out);
+    }
+
+    /// The joiner can be reached: it is added.
+    pub(super) fn on_round_trip(&mut self, now: Time, joiner: Arc<Node>, report: &Report, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        if report.ephemeral_id != joiner.ephemeral_id || lead.joiners.remove(&joiner.id).is_none() {
+            return;
+        }
+        self.enqueue(now, Task::Join { node: joiner }, out);
+    }
+
+    pub(super) fn on_round_trip_failed(&mut self, joiner: &Node) {
+        if let Some(lead) = self.lead() {
+            lead.joiners.remove(&joiner.id);
+        }
+    }
+
+    /// Queues a task of the protocol's own.
+    pub(super) fn enqueue(&mut self, now: Time, task: Task, out: &mut Effects<Zen>) {
+        let waiter = Waiter { origin: Origin::Nobody, since: now, deadline: None, timeout: Duration::ZERO };
+        if let Some(lead) = self.lead() {
+            // Tasks of the protocol are never refused by the queue.
+            let _ = lead.queue.push(task, waiter);
+        }
+        self.advance(now, out);
+    }
+
+    /// Does what waits for the publish under way to end: a higher term first, then a succession, then tasks.
+    pub(super) fn advance(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let own_term = self.ledger.promise.term;
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let is_busy =
+            lead.publish.as_ref().is_some_and(|publish| publish.state.term == lead.term && !publish.is_committed);
+        if is_busy || lead.bump.is_some() {
+            return;
+        }
+        if let Some(term) = lead.wanted_term.take().filter(|term| *term > own_term) {
+            return self.start_bump(now, term, out);
+        }
+        if lead.succession.is_some() && lead.is_settled {
+            return self.hand_over(now, out);
+        }
+        self.run_tasks(now, out);
+    }
+
+    /// Takes a higher term and stays master meanwhile.
+    fn start_bump(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
+        let from = self.ledger.promise.term;
+        out.note(Note::TakesTerm { from, to: term });
+        self.promise(term, &self.local.id.clone(), out);
+        let timeout = now + self.tuning.commit_timeout;
+        self.timers.set(Timer::Commit, timeout);
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        lead.bump = Some(Bump { term, votes: BTreeMap::new() });
+        let followers: Vec<NodeId> = lead.peers.keys().cloned().collect();
+        for id in followers {
+            self.call_vote(now, &id, out);
+        }
+    }
+
+    pub(super) fn call_vote(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
+        let candidate = self.local.clone();
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        if let (Some(bump), Some(peer)) = (&lead.bump, lead.peers.get(id)) {
+            let (term, address) = (bump.term, peer.node.address.clone());
+            let message = Message::CallVote { from: self.sender.clone(), term, candidate };
+            let errand = Errand::CallVote { node: id.clone(), asked: now };
+            self.call(&address, message, errand, self.tuning.fd_ping_timeout, out);
+        }
+    }
+
+    /// With a quorum of votes the higher term is taken, and a state of it published.
+    pub(super) fn count_bump(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let durable = self.ledger.durable.promise.term;
+        let requirement = self.requirement(BTreeSet::new());
+        let local = self.local.clone();
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let Some(bump) = lead.bump.as_ref().filter(|bump| bump.term == durable) else {
+            return;
+        };
+        let mut backers = bump.votes.clone();
+        backers.insert(local.id.clone(), local);
+        if requirement.is_met_by(&backers) {
+            lead.term = bump.term;
+            lead.bump = None;
+            lead.is_settled = false;
+            self.timers.stop(Timer::Commit);
+            let state = self.next_state(durable);
+            self.publish_tasks(now, state, true, out);
+        }
+    }
+
+    /// Runs what is queued, if anything is, and publishes what came of it.
+    fn run_tasks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Leading(lead) = &self.mode else {
+            return;
+        };
+        let accepted = &self.ledger.accepted;
+        let is_idle = lead.queue.is_empty() && self.next_own_set(accepted) == accepted.metadata.voting.own;
+        if lead.publish.is_some() && !is_idle {
+            let state = self.next_state(lead.term);
+            self.publish_tasks(now, state, false, out);
+        }
+    }
+
+    fn publish_tasks(&mut self, now: Time, mut state: ClusterState, must: bool, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let batch = lead.queue.take_batch();
+        let mut tasks = Vec::with_capacity(batch.len());
+        for queued in batch {
+            match execute(&mut state, &queued.task) {
+                Ok(()) => tasks.push(queued),
+                Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
+            }
+        }
+        let base = self.ledger.accepted.metadata.voting.own.clone();
+        let own = self.next_own_set(&state);
+        state.metadata.voting = VotingSets { committed: base.clone(), own: own.clone() };
+        if tasks.is_empty() && own == base && !must {
+            return;
+        }
+        if own != base {
+            out.note(Note::VotingSet { from: base, to: own });
+        }
+        let reason = summary(&tasks);
+        self.start_publish(now, state, tasks, reason, out);
+    }
+
+    /// The voting set of the next state: a new one is proposed only on a state committed in the own term.
+    fn next_own_set(&self, state: &ClusterState) -> crate::cluster::VotingSet {
+        let base = &self.ledger.accepted.metadata.voting.own;
+        let Mode::Leading(lead) = &self.mode else {
+            return base.clone();
+        };
+        if !lead.is_settled || !self.ledger.is_settled() {
+            return base.clone();
+        }
+        let is_live = |node: &&Arc<Node>| {
+            let is_dead = |peer: &Peer| peer.failed.is_some() && peer.node.same_process(node);
+            !lead.leaving.contains_key(&node.id) && !lead.peers.get(&node.id).is_some_and(is_dead)
+        };
+        let live = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
+        next_voting_set(base, &live, &self.local.id)
+    }
+
+    /// Judges whether the nodes that live are enough, on both voting sets and the operator's number.
+    pub(super) fn judge_quorum(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let requirement = self.requirement(BTreeSet::new());
+        let Mode::Leading(lead) = &self.mode else {
+            return;
+        };
+        let live = lead.peers.values().filter(|peer| peer.failed.is_none()).map(|peer| &peer.node);
+        let live: BTreeMap<NodeId, Arc<Node>> =
+            live.chain([&self.local]).map(|node| (node.id.clone(), node.clone())).collect();
+        if requirement.is_met_by(&live) {
+            return;
+        }
+        let sets = &requirement.sets;
+        let is_own_proposal = lead.is_settled && sets.own != sets.committed;
+        let without = super::quorum::Requirement {
+            sets: VotingSets { committed: sets.committed.clone(), own: sets.committed.clone() },
+            ..requirement.clone()
+        };
+        if is_own_proposal && without.is_met_by(&live) {
+            return self.take_back(now, out);
+        }
+        let eligible = live.values().filter(|node| node.is_master_eligible()).count();
+        let needed = if eligible < requirement.minimum { requirement.minimum.to_string() } else { sets.to_string() };
+        self.step_down(now, format!("not enough master nodes (has [{eligible}], but needed [{needed}])"), out);
+    }
+
+    /// Publishes the old voting set again after a new one, proposed by this very master, lost its majority.
+    fn take_back(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let (term, abandoned) = (lead.term, lead.publish.take());
+        let mut state = self.next_state(term);
+        state.metadata.voting.own = state.metadata.voting.committed.clone();
+        out.note(Note::TakesBack { set: state.metadata.voting.own.clone() });
+        let tasks = abandoned.map(|publish| publish.tasks).unwrap_or_default();
+        self.start_publish(now, state, tasks, "voting set taken back".into(), out);
+    }
+
+    /// Ends the reign and looks for another master.
+    pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
+        out.note(Note::SteppedDown { reason: reason.clone() });
+        self.find(now, Duration::ZERO, reason, out);
+    }
+
+    /// Whatever the node was doing ends here; the caller sets what comes next.
+    pub(super) fn leave_mode(&mut self, now: Time, out: &mut Effects<Zen>) {
+        for timer in [
+            Timer::Round,
+            Timer::PingAgain,
+            Timer::Grace,
+            Timer::Candidacy,
+            Timer::Join,
+            Timer::MasterPing,
+            Timer::NodePings,
+            Timer::Commit,
+            Timer::Queue,
+            Timer::Acks,
+        ] {
+            self.timers.stop(timer);
+        }
+        for early in mem::take(&mut self.early_joins).into_values() {
+            self.rebuff(early.exchange, out);
+        }
+        match mem::replace(&mut self.mode, Mode::Finding) {
+            Mode::Finding | Mode::Electing(_) => {}
+            Mode::Joining(joining) => {
+                out.push(Effect::Unlink { to: joining.target.address.clone() });
+                self.forget_successor(out);
+            }
+            Mode::Following(following) => {
+                out.push(Effect::Unlink { to: following.master.address.clone() });
+                self.show_masterless(out);
+            }
+            Mode::Leading(lead) => {
+                self.end_reign(now, *lead, out);
+                self.show_masterless(out);
+            }
+        }
+    }
+
+    /// Everybody who waits for the master is told what is known: nobody is left without an answer.
+    fn end_reign(&mut self, now: Time, mut lead: Leadership, out: &mut Effects<Zen>) {
+        for queued in lead.queue.extract(|_| true) {
+            self.answer(now, queued.waiter.origin, Answer::NotMaster, out);
+        }
+        if let Some(publish) = lead.publish.filter(|publish| !publish.is_committed) {
+            let reason =
+                format!("the master stepped down before state {} was known to be committed", publish.state.id());
+            for queued in publish.tasks {
+                self.answer(now, queued.waiter.origin, Answer::Unknown { reason: reason.clone() }, out);
+            }
+        }
+        for awaiting in lead.awaiting {
+            for (origin, _) in awaiting.waiters {
+                self.answer(now, origin, Answer::Done { at: awaiting.id, acknowledged: false }, out);
+            }
+        }
+        for read in lead.reads {
+            self.answer(now, read.origin, Answer::NotMaster, out);
+        }
+        for exchange in lead.leaving.into_values().flatten() {
+            self.reply(exchange, Message::Rejected("no longer master".into()), out);
+        }
+        if let Some(ticket) = lead.succession.and_then(|succession| succession.ticket) {
+            self.answer(now, Origin::Client(ticket), Answer::NotMaster, out);
+        }
+    }
+
+    /// Answers whoever waits. A client whose question was not carried out for want of a master is asked about again.
+    pub(super) fn answer(&mut self, now: Time, origin: Origin, answer: Answer, out: &mut Effects<Zen>) {
+        match origin {
+            Origin::Nobody => {}
+            Origin::Node(exchange) => self.reply(exchange, Message::Answered(Box::new(answer)), out),
+            Origin::Client(ticket) => self.answer_client(now, ticket, answer, out),
+        }
+    }
+
+    /// Tasks that were queued for too long are given back.
+    pub(super) fn expire_tasks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let is_over = |waiter: &Waiter| waiter.deadline.is_some_and(|deadline| deadline <= now);
+        let expired = lead.queue.extract(|queued| is_over(&queued.waiter));
+        let (late, kept) = mem::take(&mut lead.reads).into_iter().partition(|read| read.deadline <= now);
+        lead.reads = kept;
+        let next = lead.queue.iter().filter_map(|queued| queued.waiter.deadline);
+        let next = next.chain(lead.reads.iter().map(|read| read.deadline)).min();
+        if let Some(next) = next {
+            self.timers.set(Timer::Queue, next);
+        }
+        for queued in expired {
+            let source = queued.task.to_string();
+            self.answer(now, queued.waiter.origin, Answer::TimedOut { source }, out);
+        }
+        let late: Vec<PendingRead> = late;
+        for read in late {
+            self.answer(now, read.origin, Answer::NoMaster, out);
+        }
+    }
+}
+
+/// Whether another process of the same node is a member and not known to be dead. At its own address it must be.
+fn is_live_twin(peer: &Peer, joiner: &Node) -> bool {
+    !peer.node.same_process(joiner) && peer.node.address != joiner.address && peer.failed.is_none()
+}
+
+/// The sources of a batch, as `/_cluster/pending_tasks` and the log show them.
+fn summary(tasks: &[Queued<Waiter>]) -> String {
+    const SHOWN: usize = 3;
+    let of_protocol =
+        |queued: &&Queued<Waiter>| queued.task.is_internal() || queued.task.priority() == Priority::Immediate;
+    let mut shown: Vec<String> =
+        tasks.iter().filter(of_protocol).take(SHOWN).map(|queued| queued.task.to_string()).collect();
+    let others = tasks.len() - shown.len();
+    if others > 0 {
+        shown.push(format!("{others} tasks"));
+    }
+    if shown.is_empty() { "reconfigure".into() } else { shown.join(", ") }
+}

@@ -1,0 +1,215 @@
+//! Good-bye and hand-over.
+//!
+//! A follower says that it leaves and is removed as soon as the cluster can do without it. A master hands over to its
+//! best follower first. Mirrors `MembershipAction.sendLeaveRequest` and `ZenDiscovery.doStop` (6.8); Zen had no hand-over.
+
+use super::leadership::{Leadership, Origin, Succession};
+use super::message::Message;
+use super::quorum::Requirement;
+use super::{Errand, Mode, Note, Timer, Zen};
+use crate::cluster::{Node, NodeId, Term};
+use crate::protocol::{Effect, Effects, Exchange, Ticket, Time};
+use crate::service::{Answer, Refusal, Task};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A successor that was asked to stand.
+#[derive(Clone, Debug)]
+pub(super) struct Successor {
+    node: Arc<Node>,
+    term: Term,
+    followers: Vec<Arc<Node>>,
+    ticket: Option<Ticket>,
+}
+
+impl Zen {
+    pub(super) fn begin_leave(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
+        if let Some(earlier) = self.leaving.replace(ticket) {
+            out.push(Effect::Answer { ticket: earlier, answer: Answer::Left });
+        }
+        self.timers.set(Timer::Leave, now + self.tuning.commit_timeout);
+        match &mut self.mode {
+            Mode::Leading(lead) => {
+                lead.succession = Some(Succession { to: None, ticket: None });
+                self.advance(now, out);
+            }
+            Mode::Following(_) => self.say_good_bye(out),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.has_left(out),
+        }
+    }
+
+    /// Tells the master, if this node is leaving.
+    pub(super) fn say_good_bye(&mut self, out: &mut Effects<Zen>) {
+        let Mode::Following(following) = &self.mode else {
+            return;
+        };
+        if self.leaving.is_some() {
+            let address = following.master.address.clone();
+            let message = Message::Leave { from: self.sender.clone() };
+            self.call(&address, message, Errand::Leave, self.tuning.commit_timeout, out);
+        }
+    }
+
+    pub(super) fn has_left(&mut self, out: &mut Effects<Zen>) {
+        self.timers.stop(Timer::Leave);
+        if let Some(ticket) = self.leaving.take() {
+            out.push(Effect::Answer { ticket, answer: Answer::Left });
+        }
+    }
+
+    pub(super) fn on_leave(&mut self, now: Time, exchange: Exchange, from: &Arc<Node>, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return self.reply(exchange, Message::Rejected("not master".into()), out);
+        };
+        if !lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from)) {
+            return self.reply(exchange, Message::Gone, out);
+        }
+        lead.leaving.entry(from.id.clone()).or_default().push(exchange);
+        self.remove_dispensable(now, out);
+        self.advance(now, out);
+    }
+
+    /// Removes the leavers that the cluster can do without. For the others the voting set is changed first.
+    fn remove_dispensable(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let requirement = self.requirement(BTreeSet::new());
+        let Mode::Leading(lead) = &self.mode else {
+            return;
+        };
+        if !can_do_without_leavers(lead, &requirement, &self.local) {
+            return;
+        }
+        let queued: BTreeSet<NodeId> = lead.queue.iter().filter_map(|queued| removed(&queued.task)).collect();
+        let leavers: Vec<Arc<Node>> = lead
+            .leaving
+            .keys()
+            .filter(|id| !queued.contains(*id))
+            .filter_map(|id| lead.peers.get(id).map(|peer| peer.node.clone()))
+            .collect();
+        for node in leavers {
+            let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
+            self.give_up_acks_of(&id);
+            self.enqueue(now, Task::Remove { id, ephemeral_id, reason: "left".into(), left: true }, out);
+        }
+    }
+
+    /// After a commit: tells the leavers that are no longer needed, and sees to the others.
+    pub(super) fn farewell(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let nodes = self.applied.nodes.clone();
+        let Some(lead) = self.lead().filter(|lead| !lead.leaving.is_empty()) else {
+            return;
+        };
+        let gone: Vec<NodeId> = lead.leaving.keys().filter(|id| !nodes.contains(id)).cloned().collect();
+        let told: Vec<Exchange> = gone.iter().filter_map(|id| lead.leaving.remove(id)).flatten().collect();
+        for exchange in told {
+            self.reply(exchange, Message::Gone, out);
+        }
+        self.remove_dispensable(now, out);
+    }
+
+    pub(super) fn wish_succession(&mut self, now: Time, ticket: Ticket, to: Option<NodeId>, out: &mut Effects<Zen>) {
+        match self.lead() {
+            Some(lead) => {
+                let wish = Succession { to, ticket: Some(ticket) };
+                let before = lead.succession.replace(wish).and_then(|succession| succession.ticket);
+                if let Some(ticket) = before {
+                    out.push(Effect::Answer { ticket, answer: Answer::NotMaster });
+                }
+                self.advance(now, out);
+            }
+            None => out.push(Effect::Answer { ticket, answer: Answer::NotMaster }),
+        }
+    }
+
+    /// Votes for the best follower in the next term and asks it to stand. From here on this node is no longer master.
+    pub(super) fn hand_over(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let newest = self.ledger.accepted.id();
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let Some(succession) = lead.succession.take() else {
+            return;
+        };
+        let is_fit = |id: &&NodeId| succession.to.as_ref().is_none_or(|to| to == *id) && is_fit(lead, id, newest);
+        let Some(node) = lead.peers.keys().find(is_fit).and_then(|id| lead.peers.get(id)).map(|peer| peer.node.clone())
+        else {
+            return self.refuse_succession(succession, out);
+        };
+        let followers = lead.peers.values().map(|peer| peer.node.clone()).filter(|peer| !peer.same_process(&node));
+        let followers: Vec<Arc<Node>> = followers.collect();
+        let term = self.ledger.promise.term.next();
+        if term == self.ledger.promise.term {
+            return self.refuse_succession(succession, out);
+        }
+        out.note(Note::HandsOver { to: node.clone(), term });
+        self.vote_in(now, term, node.clone(), out);
+        self.successor = Some(Successor { node, term, followers, ticket: succession.ticket });
+    }
+
+    fn refuse_succession(&mut self, succession: Succession, out: &mut Effects<Zen>) {
+        if let Some(ticket) = succession.ticket {
+            let wanted =
+                succession.to.map_or_else(|| "no follower".to_string(), |to| format!("node [{to}] is not one that"));
+            let why = format!("{wanted} is master-eligible, alive and up to date");
+            out.push(Effect::Answer { ticket, answer: Answer::Refused(Refusal::Invalid(why)) });
+        } else {
+            self.has_left(out);
+        }
+    }
+
+    /// The successor stands: the other followers are asked to vote for it.
+    pub(super) fn ask_for_succession(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(successor) = self.successor.take() else {
+            return;
+        };
+        let is_current = matches!(&self.mode, Mode::Joining(joining) if joining.target.same_process(&successor.node));
+        if !is_current || self.ledger.promise.term != successor.term {
+            if let Some(ticket) = successor.ticket {
+                self.answer(now, Origin::Client(ticket), Answer::NotMaster, out);
+            }
+            return;
+        }
+        for follower in &successor.followers {
+            let message = Message::CallVote {
+                from: self.sender.clone(),
+                term: successor.term,
+                candidate: successor.node.clone(),
+            };
+            out.push(Effect::Tell { to: follower.address.clone(), message });
+        }
+        if let Some(ticket) = successor.ticket {
+            out.push(Effect::Answer { ticket, answer: Answer::HandedOver { to: successor.node.id.clone() } });
+        }
+    }
+
+    /// A hand-over that did not come about is answered as such.
+    pub(super) fn forget_successor(&mut self, out: &mut Effects<Zen>) {
+        if let Some(ticket) = self.successor.take().and_then(|successor| successor.ticket) {
+            let reason = "the successor did not answer".to_string();
+            out.push(Effect::Answer { ticket, answer: Answer::Unknown { reason } });
+        }
+    }
+}
+
+/// A fit successor can lead, lives, and holds the newest state.
+fn is_fit(lead: &Leadership, id: &NodeId, newest: crate::cluster::StateId) -> bool {
+    lead.peers.get(id).is_some_and(|peer| {
+        peer.node.is_master_eligible()
+            && peer.failed.is_none()
+            && peer.accepted == newest
+            && !lead.leaving.contains_key(id)
+    })
+}
+
+fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &Arc<Node>) -> bool {
+    let staying = lead.peers.iter().filter(|(id, peer)| peer.failed.is_none() && !lead.leaving.contains_key(*id));
+    let mut staying: BTreeMap<NodeId, Arc<Node>> = staying.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
+    staying.insert(local.id.clone(), local.clone());
+    requirement.is_met_by(&staying)
+}
+
+fn removed(task: &Task) -> Option<NodeId> {
+    match task {
+        Task::Remove { id, .. } => Some(id.clone()),
+        Task::Join { .. } | Task::PutSettings { .. } | Task::PutKey { .. } | Task::PutIndex { .. } => None,
+    }
+}

@@ -1,0 +1,373 @@
+//! The two phases of a publish, as the master sees them.
+//!
+//! A state is sent, stored and acknowledged; with enough acknowledgements it is committed, and the commit goes out. What
+//! followers do with either stands in `follow`. Mirrors `PublishClusterStateAction` and `MasterService` (6.8), which
+//! counted acknowledgements of states that nobody had stored.
+
+use super::leadership::{Awaiting, Leadership, Origin, Peer, Publish};
+use super::message::{Message, Report};
+use super::{Errand, Mode, Note, Timer, Write, Zen};
+use crate::cluster::{ClusterState, Diff, NodeId};
+use crate::protocol::{Effects, Failure, Time};
+use crate::service::{Answer, Queued};
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::Arc;
+
+/// How many clients may wait for all nodes to apply what is committed already; more are told at once.
+const AWAITING_MAX: usize = 10_000;
+
+impl Zen {
+    /// Sends a state to every node of it and stores it here meanwhile.
+    pub(super) fn start_publish(
+        &mut self,
+        now: Time,
+        state: ClusterState,
+        tasks: Vec<Queued<super::leadership::Waiter>>,
+        reason: String,
+        out: &mut Effects<Zen>,
+    ) {
+        let state = Arc::new(state);
+        let base = self.ledger.accepted.clone();
+        let local = self.local.id.clone();
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let diff = Arc::new(Diff::between(&base, &state));
+        let has_newcomers = meet_peers(lead, &state, &local);
+        lead.publish = Some(Publish {
+            state: state.clone(),
+            base,
+            diff,
+            tasks,
+            acks: BTreeMap::new(),
+            reason,
+            is_committed: false,
+        });
+        // A peer that has not answered for the last state gets this one when it does.
+        let is_free = |peer: &Peer| peer.sent.is_none_or(|(sent, _)| sent == peer.accepted);
+        let free: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| is_free(peer)).map(|(id, _)| id.clone()).collect();
+        for id in free {
+            self.send_state(now, &id, out);
+        }
+        self.store(Write::Accepted(state), out);
+        self.timers.set(Timer::Commit, now + self.tuning.commit_timeout);
+        if has_newcomers {
+            self.timers.set(Timer::NodePings, now);
+        }
+    }
+
+    fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
+        let with_diffs = self.tuning.publish_diff;
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let term = lead.term;
+        let (Some(peer), Some(publish)) = (lead.peers.get_mut(id), &lead.publish) else {
+            return;
+        };
+        let known = peer.sent.map_or(peer.accepted, |(sent, _)| sent);
+        let body = publish.body_for(Some(known), with_diffs);
+        peer.sent = Some((publish.state.id(), now));
+        let address = peer.node.address.clone();
+        let errand = Errand::Publish { node: id.clone(), asked: now };
+        let message = Message::Publish { from: self.sender.clone(), term, body };
+        self.call(&address, message, errand, self.tuning.commit_timeout, out);
+    }
+
+    fn send_commit(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let (Some(peer), Some(publish)) = (lead.peers.get_mut(id), &lead.publish) else {
+            return;
+        };
+        let state = publish.state.id();
+        peer.told = Some((state, now));
+        let address = peer.node.address.clone();
+        let errand = Errand::Commit { node: id.clone(), asked: now };
+        let message = Message::Commit { from: self.sender.clone(), id: state };
+        self.call(&address, message, errand, self.tuning.commit_timeout, out);
+    }
+
+    /// Sends a node what it lacks, unless it was sent after the node was asked.
+    pub(super) fn nudge(&mut self, now: Time, id: &NodeId, asked: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let (Some(peer), Some(publish)) = (lead.peers.get(id), &lead.publish) else {
+            return;
+        };
+        let newest = publish.state.id();
+        let is_under_way = |sent: Option<(_, Time)>| sent.is_some_and(|(what, at)| what == newest && at >= asked);
+        if peer.accepted != newest {
+            if !is_under_way(peer.sent) {
+                self.send_state(now, id, out);
+            }
+        } else if publish.is_committed && peer.applied != newest && !is_under_way(peer.told) {
+            self.send_commit(now, id, out);
+        }
+    }
+
+    /// What a node says that it has promised and knows may acknowledge, vote and confirm, whatever it was asked.
+    pub(super) fn on_report(&mut self, now: Time, id: &NodeId, asked: Time, report: &Report, out: &mut Effects<Zen>) {
+        let local = self.local.id.clone();
+        let accepted_rank = self.ledger.accepted.rank();
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let Some(peer) = lead.peers.get_mut(id).filter(|peer| peer.node.ephemeral_id == report.ephemeral_id) else {
+            return;
+        };
+        let is_mine = report.follows.as_ref() == Some(&local);
+        let votes_for_me = report.vote.as_ref() == Some(&local);
+        peer.accepted = report.accepted;
+        peer.applied = peer.applied.max(report.committed);
+        if report.needs_full {
+            peer.sent = None;
+        }
+        if votes_for_me && report.term == lead.term {
+            peer.confirmed = peer.confirmed.max(asked);
+        }
+        if let Some(publish) = &mut lead.publish
+            && is_mine
+            && report.term == lead.term
+            && report.accepted == publish.state.id()
+        {
+            publish.acks.insert(id.clone(), peer.node.clone());
+        }
+        let mut lacks_vote = false;
+        if let Some(bump) = &mut lead.bump {
+            if votes_for_me && report.term == bump.term && report.accepted.rank() <= accepted_rank {
+                bump.votes.insert(id.clone(), peer.node.clone());
+            }
+            lacks_vote = is_mine && report.term < bump.term;
+        }
+        if lacks_vote && asked < now {
+            self.call_vote_again(now, id, out);
+        }
+        if report.term <= self.ledger.promise.term {
+            self.nudge(now, id, asked, out);
+        }
+        self.count_acks(now, out);
+        self.count_bump(now, out);
+        self.settle_acks(now, out);
+        self.answer_reads(now, out);
+    }
+
+    fn call_vote_again(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
+        let is_asked = self.calls.values().any(|errand| matches!(errand, Errand::CallVote { node, .. } if node == id));
+        if !is_asked {
+            self.call_vote(now, id, out);
+        }
+    }
+
+    /// Commits the publish under way if enough nodes have stored it, this one included once it has.
+    pub(super) fn count_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Leading(lead) = &self.mode else {
+            return;
+        };
+        let Some(publish) = lead.publish.as_ref().filter(|publish| !publish.is_committed) else {
+            return;
+        };
+        let mut backers = publish.acks.clone();
+        if self.ledger.durable_id() == publish.state.id() {
+            backers.insert(self.local.id.clone(), self.local.clone());
+        }
+        let bootstrap = if self.is_formed() { Default::default() } else { lead.bootstrap.clone() };
+        if self.requirement(bootstrap).is_met_by(&backers) {
+            self.commit(now, out);
+        }
+        self.count_bump(now, out);
+    }
+
+    fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let Some(publish) = &mut lead.publish else {
+            return;
+        };
+        publish.is_committed = true;
+        lead.is_settled = true;
+        lead.bootstrap.clear();
+        let (state, reason) = (publish.state.clone(), mem::take(&mut publish.reason));
+        let acked: Vec<NodeId> = publish.acks.keys().cloned().collect();
+        let tasks = mem::take(&mut publish.tasks);
+        self.timers.stop(Timer::Commit);
+        for id in acked {
+            self.send_commit(now, &id, out);
+        }
+        let delta = state.nodes.delta(&self.applied.nodes);
+        if !delta.is_empty() {
+            out.note(Note::Published { state: state.id(), delta, local: self.local.id.clone(), reason });
+        }
+        let before = self.minimum_and_eligible();
+        self.apply(state.clone(), out);
+        self.warn_of_minimum(before, out);
+        self.record_commit(&state, out);
+        self.await_acks(now, &state, tasks, out);
+        self.farewell(now, out);
+        self.advance(now, out);
+    }
+
+    /// Remembers that a state is committed, and of which cluster this node is from then on.
+    pub(super) fn record_commit(&mut self, state: &ClusterState, out: &mut Effects<Zen>) {
+        if let Some(uuid) = state.cluster_uuid.filter(|uuid| self.ledger.cluster_uuid != Some(*uuid)) {
+            self.store(Write::Identity(uuid), out);
+        }
+        self.store(Write::Committed(state.id()), out);
+    }
+
+    fn minimum_and_eligible(&self) -> (usize, usize) {
+        (self.tuning.minimum(), self.applied.nodes.eligible().count())
+    }
+
+    /// Says so when the operator's number has become too low to prevent what the voting sets prevent anyhow.
+    fn warn_of_minimum(&self, before: (usize, usize), out: &mut Effects<Zen>) {
+        let (minimum, eligible) = self.minimum_and_eligible();
+        if (minimum, eligible) != before && minimum > 0 && eligible > 1 && minimum <= eligible / 2 {
+            out.note(Note::MinimumTooLow { minimum, eligible });
+        }
+    }
+
+    /// Clients are told once every node has applied their change, or their time is over.
+    fn await_acks(
+        &mut self,
+        now: Time,
+        state: &ClusterState,
+        tasks: Vec<Queued<super::leadership::Waiter>>,
+        out: &mut Effects<Zen>,
+    ) {
+        let id = state.id();
+        let mut waiters = Vec::new();
+        for queued in tasks {
+            let waiter = queued.waiter;
+            if waiter.timeout.is_zero() {
+                let answer = Answer::Done { at: id, acknowledged: false };
+                self.answer(now, waiter.origin, answer, out);
+            } else if !matches!(waiter.origin, Origin::Nobody) {
+                waiters.push((waiter.origin, now + waiter.timeout));
+            }
+        }
+        let Some(deadline) = waiters.iter().map(|(_, deadline)| *deadline).min() else {
+            return;
+        };
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        lead.awaiting.push_back(Awaiting { id, waiters, is_incomplete: false });
+        if lead.awaiting.len() > AWAITING_MAX {
+            self.expire_oldest(now, out);
+        }
+        self.timers.set_earlier(Timer::Acks, deadline);
+        self.settle_acks(now, out);
+    }
+
+    fn expire_oldest(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if let Some(oldest) = self.lead().and_then(|lead| lead.awaiting.pop_front()) {
+            for (origin, _) in oldest.waiters {
+                self.answer(now, origin, Answer::Done { at: oldest.id, acknowledged: false }, out);
+            }
+        }
+    }
+
+    /// Answers those whose change every node has applied.
+    pub(super) fn settle_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        if lead.awaiting.is_empty() {
+            return;
+        }
+        let live = lead.peers.values().filter(|peer| peer.failed.is_none());
+        let slowest = live.map(|peer| peer.applied.rank()).min();
+        let mut done = Vec::new();
+        while lead.awaiting.front().is_some_and(|first| slowest.is_none_or(|slowest| first.id.rank() <= slowest)) {
+            done.extend(lead.awaiting.pop_front());
+        }
+        for awaiting in done {
+            for (origin, _) in awaiting.waiters {
+                let answer = Answer::Done { at: awaiting.id, acknowledged: !awaiting.is_incomplete };
+                self.answer(now, origin, answer, out);
+            }
+        }
+    }
+
+    /// A node went away: what it had not applied will not be acknowledged by all.
+    pub(super) fn give_up_acks_of(&mut self, id: &NodeId) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let applied = lead.peers.get(id).map(|peer| peer.applied.rank());
+        for awaiting in &mut lead.awaiting {
+            awaiting.is_incomplete |= applied.is_none_or(|applied| awaiting.id.rank() > applied);
+        }
+    }
+
+    pub(super) fn expire_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let mut expired = Vec::new();
+        for awaiting in &mut lead.awaiting {
+            let (late, kept) = mem::take(&mut awaiting.waiters).into_iter().partition(|(_, deadline)| *deadline <= now);
+            awaiting.waiters = kept;
+            let late: Vec<(Origin, Time)> = late;
+            expired.extend(late.into_iter().map(|(origin, _)| (origin, awaiting.id)));
+        }
+        lead.awaiting.retain(|awaiting| !awaiting.waiters.is_empty());
+        let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|(_, deadline)| *deadline).min();
+        if let Some(next) = next {
+            self.timers.set(Timer::Acks, next);
+        }
+        for (origin, at) in expired {
+            self.answer(now, origin, Answer::Done { at, acknowledged: false }, out);
+        }
+    }
+
+    pub(super) fn commit_timed_out(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let timeout = self.tuning.commit_timeout;
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        match &lead.publish {
+            Some(publish) if !publish.is_committed => {
+                let state = publish.state.id();
+                out.note(Note::CommitFailed { state, timeout });
+                self.step_down(now, "failed to publish cluster state".into(), out);
+            }
+            Some(_) | None if lead.bump.is_some() => {
+                self.step_down(now, "not enough followers voted in the higher term".into(), out)
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    pub(super) fn on_publish_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
+        if let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) {
+            peer.sent = None;
+        }
+        self.on_call_failed(now, id, why, out);
+    }
+
+    /// A connection that broke says more than the request that it carried: the node is probed.
+    pub(super) fn on_call_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
+        match why {
+            Failure::Refused | Failure::Reset => self.probe_node(now, id, out),
+            Failure::TimedOut | Failure::BadAnswer => {}
+        }
+    }
+}
+
+/// Brings the peers in step with the nodes of a state, and says whether there are new ones.
+fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bool {
+    let mut before = mem::take(&mut lead.peers);
+    let mut has_newcomers = false;
+    for node in state.nodes.iter().filter(|node| node.id != *local) {
+        let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
+        has_newcomers |= known.is_none();
+        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::new(node.clone())));
+    }
+    has_newcomers
+}

@@ -1,0 +1,82 @@
+//! Reads that miss nothing that was committed before they began.
+//!
+//! The master answers from the last committed state once a state of its own term is committed and a majority of the last
+//! committed set has said, asked after the read arrived, that it is in that term with the vote given to this master. A
+//! deposed master can get no such majority. Zen had no such reads.
+
+use super::leadership::{Leadership, Origin, PendingRead};
+use super::{PingKind, Timer, Zen};
+use crate::cluster::NodeId;
+use crate::protocol::{Effects, Exchange, Time};
+use crate::service::Answer;
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many reads may wait for a confirmation.
+const READS_MAX: usize = 10_000;
+
+impl Zen {
+    pub(super) fn on_read(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        key: Arc<str>,
+        master_timeout: Duration,
+        out: &mut Effects<Zen>,
+    ) {
+        self.read(now, Origin::Node(exchange), key, now + master_timeout, out);
+    }
+
+    pub(super) fn read(&mut self, now: Time, origin: Origin, key: Arc<str>, deadline: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead().filter(|lead| lead.reads.len() < READS_MAX) else {
+            return self.answer(now, origin, Answer::NotMaster, out);
+        };
+        lead.reads.push(PendingRead { origin, key, since: now, deadline });
+        self.timers.set_earlier(Timer::Queue, deadline);
+        self.confirm(now, out);
+        self.answer_reads(now, out);
+    }
+
+    /// Asks the voters, unless they are being asked for an earlier read.
+    fn confirm(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead().filter(|lead| lead.is_settled && lead.confirming.is_none()) else {
+            return;
+        };
+        lead.confirming = Some(now);
+        let voters: Vec<NodeId> = lead.peers.keys().cloned().collect();
+        for id in voters.into_iter().filter(|id| self.applied.metadata.voting.own.contains(id)).collect::<Vec<_>>() {
+            self.ping_node(now, &id, PingKind::Confirm, out);
+        }
+    }
+
+    /// Answers the reads that a majority has confirmed.
+    pub(super) fn answer_reads(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let voting = self.applied.metadata.voting.own.clone();
+        let local = self.local.id.clone();
+        let durable = self.ledger.durable.promise.term;
+        let Some(lead) = self.lead().filter(|lead| lead.is_settled && !lead.reads.is_empty()) else {
+            return;
+        };
+        let is_confirmed = |lead: &Leadership, since: Time| {
+            voting.has_majority(|id| match lead.peers.get(id) {
+                Some(peer) => peer.confirmed >= since,
+                None => *id == local && durable == lead.term,
+            })
+        };
+        let reads = mem::take(&mut lead.reads);
+        let (done, waiting): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| is_confirmed(lead, read.since));
+        lead.reads = waiting;
+        if lead.confirming.is_some_and(|since| is_confirmed(lead, since)) {
+            lead.confirming = None;
+        }
+        let is_left = !lead.reads.is_empty();
+        for read in done {
+            let value = self.applied.metadata.keys.get(&*read.key).cloned();
+            self.answer(now, read.origin, Answer::Value { at: self.applied.id(), value }, out);
+        }
+        if is_left {
+            self.confirm(now, out);
+        }
+    }
+}

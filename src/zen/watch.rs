@@ -1,0 +1,283 @@
+//! Fault detection, both ways: the master watches its nodes, every node its master.
+//!
+//! Says that a peer is gone; what follows is decided in `lead` and `search`. Mirrors `NodesFaultDetection` and
+//! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
+//! node itself was not stalled.
+
+use super::message::{MasterPong, Message, Report};
+use super::{Errand, Mode, Note, PingKind, Timer, Zen};
+use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
+use crate::service::Task;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Zen {
+    pub(super) fn on_link_closed(&mut self, now: Time, peer: &Address, out: &mut Effects<Zen>) {
+        match &self.mode {
+            Mode::Following(following) if following.master.address == *peer => self.ping_master(PingKind::Probe, out),
+            Mode::Joining(joining) if joining.target.address == *peer => self.join_again(now, out),
+            Mode::Leading(lead) => {
+                let at = lead.peers.iter().find(|(_, known)| known.node.address == *peer);
+                if let Some(id) = at.map(|(id, _)| id.clone()) {
+                    self.probe_node(now, &id, out);
+                }
+            }
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => {}
+        }
+    }
+
+    pub(super) fn ping_nodes(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let idle = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && !peer.is_pinging);
+        let idle: Vec<NodeId> = idle.map(|(id, _)| id.clone()).collect();
+        for id in idle {
+            self.ping_node(now, &id, PingKind::Regular, out);
+        }
+        self.timers.set(Timer::NodePings, now + self.tuning.fd_ping_interval);
+    }
+
+    pub(super) fn probe_node(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
+        self.ping_node(now, id, PingKind::Probe, out);
+    }
+
+    pub(super) fn ping_node(&mut self, now: Time, id: &NodeId, kind: PingKind, out: &mut Effects<Zen>) {
+        let term = self.ledger.promise.term;
+        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
+            return;
+        };
+        peer.is_pinging |= kind == PingKind::Regular;
+        let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
+        let message = Message::NodePing { from: self.sender.clone(), target, term };
+        let errand = Errand::NodePing { node: id.clone(), asked: now, kind };
+        self.call(&address, message, errand, self.tuning.fd_ping_timeout, out);
+    }
+
+    /// The master asks after this node; another master of a higher term ends the own reign.
+    pub(super) fn on_node_ping(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        from: &Arc<Node>,
+        target: &EphemeralId,
+        term: Term,
+        out: &mut Effects<Zen>,
+    ) {
+        let is_for_me = *target == self.local.ephemeral_id;
+        let is_deposed = matches!(self.mode, Mode::Leading(_)) && term > self.ledger.promise.term;
+        if is_for_me && is_deposed {
+            self.step_down(now, format!("another master {from} leads in term {term}"), out);
+        }
+        self.hear(now, from);
+        self.reply_report(exchange, out);
+    }
+
+    pub(super) fn on_node_pong(
+        &mut self,
+        now: Time,
+        id: &NodeId,
+        asked: Time,
+        kind: PingKind,
+        report: &Report,
+        out: &mut Effects<Zen>,
+    ) {
+        let local = self.local.id.clone();
+        let retries = self.tuning.fd_ping_retries;
+        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
+            return;
+        };
+        if kind == PingKind::Regular {
+            peer.is_pinging = false;
+        }
+        if peer.node.ephemeral_id != report.ephemeral_id {
+            return self.node_failed(now, id, "another process answers at its address".into(), out);
+        }
+        // A node that is still storing the state that makes it a follower cannot follow yet.
+        let is_storing = peer.sent.is_some_and(|(sent, _)| sent != report.accepted);
+        if report.follows.as_ref() == Some(&local) {
+            peer.failures = 0;
+        } else if kind == PingKind::Regular && !is_storing {
+            peer.failures += 1;
+            if peer.failures >= retries.max(1) {
+                return self.node_failed(now, id, "it does not follow this master".into(), out);
+            }
+        }
+        self.on_report(now, id, asked, report, out);
+    }
+
+    pub(super) fn on_node_silent(
+        &mut self,
+        now: Time,
+        id: &NodeId,
+        kind: PingKind,
+        why: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        let (retries, timeout) = (self.tuning.fd_ping_retries, self.tuning.fd_ping_timeout);
+        let is_doubtful = now < self.doubts_until;
+        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
+            return;
+        };
+        if kind == PingKind::Regular {
+            peer.is_pinging = false;
+        }
+        match (why, kind) {
+            (Failure::Refused, _) | (Failure::Reset, PingKind::Probe) => {
+                self.node_failed(now, id, "transport disconnected".into(), out)
+            }
+            (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
+            (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
+            (Failure::TimedOut, PingKind::Regular) => {
+                peer.failures += u32::from(!is_doubtful);
+                if peer.failures >= retries.max(1) {
+                    return self.node_failed(now, id, out_of_patience(retries, timeout), out);
+                }
+                out.note(Note::PingFailed { node: peer.node.clone(), tried: peer.failures, of: retries });
+                self.ping_node(now, id, PingKind::Regular, out);
+            }
+            (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {}
+        }
+    }
+
+    /// Takes a node for dead: it is removed if the others are enough.
+    pub(super) fn node_failed(&mut self, now: Time, id: &NodeId, reason: String, out: &mut Effects<Zen>) {
+        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
+            return;
+        };
+        if peer.failed.is_some() {
+            return;
+        }
+        let reason: Arc<str> = reason.into();
+        peer.failed = Some(reason.clone());
+        let node = peer.node.clone();
+        out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
+        self.give_up_acks_of(id);
+        self.settle_acks(now, out);
+        let ephemeral_id = node.ephemeral_id.clone();
+        self.judge_quorum(now, out);
+        self.enqueue(now, Task::Remove { id: id.clone(), ephemeral_id, reason, left: false }, out);
+    }
+
+    pub(super) fn ping_master(&mut self, kind: PingKind, out: &mut Effects<Zen>) {
+        let term = self.ledger.promise.term;
+        let Mode::Following(following) = &mut self.mode else {
+            return;
+        };
+        if kind == PingKind::Regular && following.is_pinging {
+            return;
+        }
+        following.is_pinging |= kind == PingKind::Regular;
+        let master = following.master.clone();
+        let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
+        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), kind };
+        self.call(&master.address, message, errand, self.tuning.fd_ping_timeout, out);
+    }
+
+    pub(super) fn on_master_ping(
+        &mut self,
+        exchange: Exchange,
+        from: &Node,
+        master: &EphemeralId,
+        out: &mut Effects<Zen>,
+    ) {
+        let leads = matches!(self.mode, Mode::Leading(_)) && *master == self.local.ephemeral_id;
+        let is_member = self.ledger.accepted.nodes.contains_process(from);
+        let term = self.ledger.promise.term;
+        self.reply(exchange, Message::MasterPong(MasterPong { leads, is_member, term }), out);
+    }
+
+    pub(super) fn on_master_pong(
+        &mut self,
+        now: Time,
+        master: &EphemeralId,
+        kind: PingKind,
+        pong: &MasterPong,
+        out: &mut Effects<Zen>,
+    ) {
+        let interval = self.tuning.fd_ping_interval;
+        let Mode::Following(following) = &mut self.mode else {
+            return;
+        };
+        if following.master.ephemeral_id != *master {
+            return;
+        }
+        if !pong.leads {
+            return self.master_gone(now, "no longer master", out);
+        }
+        if !pong.is_member {
+            return self.master_gone(now, "do not exists on master, act as master failure", out);
+        }
+        following.heard = now;
+        following.failures = 0;
+        if kind == PingKind::Regular {
+            following.is_pinging = false;
+            self.timers.set(Timer::MasterPing, now + interval);
+        } else {
+            out.push(Effect::Link { to: following.master.address.clone() });
+        }
+    }
+
+    pub(super) fn on_master_silent(
+        &mut self,
+        now: Time,
+        master: &EphemeralId,
+        kind: PingKind,
+        why: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        let (retries, timeout) = (self.tuning.fd_ping_retries, self.tuning.fd_ping_timeout);
+        let is_doubtful = now < self.doubts_until;
+        let Mode::Following(following) = &mut self.mode else {
+            return;
+        };
+        if following.master.ephemeral_id != *master {
+            return;
+        }
+        if kind == PingKind::Regular {
+            following.is_pinging = false;
+        }
+        match (why, kind) {
+            (Failure::Refused, _) | (Failure::Reset, PingKind::Probe) => {
+                self.master_gone(now, "transport disconnected", out)
+            }
+            (Failure::Reset, PingKind::Regular | PingKind::Confirm) => {
+                self.timers.set(Timer::MasterPing, now);
+                self.ping_master(PingKind::Probe, out);
+            }
+            (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
+            (Failure::TimedOut, PingKind::Regular) => {
+                following.failures += u32::from(!is_doubtful);
+                if following.failures >= retries.max(1) {
+                    let address = following.master.address.clone();
+                    self.set_dead(address);
+                    return self.master_gone(now, &out_of_patience(retries, timeout), out);
+                }
+                let (node, tried) = (following.master.clone(), following.failures);
+                out.note(Note::PingFailed { node, tried, of: retries });
+                self.ping_master(PingKind::Regular, out);
+            }
+            (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {
+                // The link could not be made: it is tried again with the next ping that is answered.
+                let address = following.master.address.clone();
+                out.push(Effect::Link { to: address });
+            }
+        }
+    }
+
+    /// The master is gone for this node: it looks for another one.
+    pub(super) fn master_gone(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+        let Mode::Following(following) = &self.mode else {
+            return;
+        };
+        let master = following.master.clone();
+        self.forget_master(now, &master);
+        out.note(Note::MasterLeft { master, reason: reason.into() });
+        self.find(now, Duration::ZERO, format!("master left (reason = {reason})"), out);
+    }
+}
+
+fn out_of_patience(retries: u32, timeout: Duration) -> String {
+    format!("failed to ping, tried [{retries}] times, each with maximum [{timeout:?}] timeout")
+}
