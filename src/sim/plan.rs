@@ -66,7 +66,7 @@ pub struct Plan {
 impl Plan {
     /// Draws a plan for a world of `nodes` nodes, its first fault after `begin`.
     pub fn draw(seed: u64, nodes: usize, begin: Time) -> Self {
-        let mut rng = Rng::new(seed ^ 0x5eed_0f_fa017);
+        let mut rng = Rng::new(seed ^ 0x05ee_d0ff_a017);
         let kinds = some_of(&mut rng, &KINDS);
         let gap_max = 1_000 << rng.below(13);
         let lasts_max = 10_000 << rng.below(11);

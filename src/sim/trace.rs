@@ -29,7 +29,7 @@ pub(super) struct Trace<P: Protocol> {
     pub(super) detail: Detail,
     pub(super) kept_max: usize,
     pub(super) lines: VecDeque<String>,
-    standing: Vec<Option<Standing<P::Peer>>>,
+    pub(super) standing: Vec<Option<Standing<P::Peer>>>,
 }
 
 impl<P: Protocol> Trace<P> {

@@ -276,6 +276,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     pub fn trace(&mut self, detail: Detail, kept_max: usize) {
         self.trace.detail = detail;
         self.trace.kept_max = kept_max;
+        for (node, host) in self.hosts.iter().enumerate() {
+            self.trace.standing[node] = host.process.as_ref().map(|process| process.participant.standing());
+        }
     }
 
     /// The lines of the text trace that are kept.
