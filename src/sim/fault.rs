@@ -47,6 +47,8 @@ pub enum Fault {
     MendPair(usize, usize),
     /// Changes the quality of all links that have none of their own.
     Weather(Quality),
+    /// Gives one direction a quality of its own.
+    LinkWeather(usize, usize, Quality),
     /// All links up and good, all nodes started and resumed, disks fast, seeds answered; clocks keep their rates.
     Heal,
     /// The same for these nodes and the links among them; the rest stays as it is.
@@ -75,6 +77,7 @@ impl Fault {
             Fault::Graph(..) => "graph",
             Fault::Mend | Fault::MendPair(..) => "mend",
             Fault::Weather(_) => "weather",
+            Fault::LinkWeather(..) => "link-weather",
             Fault::Heal => "heal",
             Fault::HealOnly(_) => "heal-only",
         }
@@ -121,6 +124,7 @@ impl fmt::Display for Fault {
             Fault::Mend | Fault::Heal => Ok(()),
             Fault::MendPair(one, two) => write!(f, " n{one} n{two}"),
             Fault::Weather(quality) => write!(f, " {quality}"),
+            Fault::LinkWeather(from, to, quality) => write!(f, " n{from} n{to} {quality}"),
             Fault::HealOnly(nodes) => write!(f, " {}", List(nodes)),
         }
     }
@@ -172,6 +176,7 @@ fn parse_life(kind: &str, words: &[&str]) -> Option<Fault> {
         ("mend", &[]) => Fault::Mend,
         ("mend", &[one, two]) => Fault::MendPair(node(one)?, node(two)?),
         ("weather", words) => Fault::Weather(quality(words)?),
+        ("link-weather", [from, to, words @ ..]) => Fault::LinkWeather(node(from)?, node(to)?, quality(words)?),
         ("heal", &[]) => Fault::Heal,
         ("heal-only", &[nodes]) => Fault::HealOnly(list(nodes)?),
         _ => return None,
@@ -247,7 +252,8 @@ mod tests {
         let lines = "start n0; kill n1; power-loss n2; pause n3; resume n4; wipe n5; disk n0 100 9000; clock n1 990000; \
                      seeds n0 down; seeds n0 up; link n0 n1 refuse; cut n0 n1 hole; isolate n2 requests; \
                      partition n0,n1 n2 hole; bridge n0,n1 n2 n3,n4 hole; ring n0,n2,n1 refuse; graph 63 hole; mend; \
-                     mend n0 n1; weather delay=1..2 loss=3 duplicates=4 stalls=5..6; heal; heal-only n0,n2";
+                     mend n0 n1; weather delay=1..2 loss=3 duplicates=4 stalls=5..6; \
+                     link-weather n0 n1 delay=1..2 loss=3 duplicates=4 stalls=5..6; heal; heal-only n0,n2";
         for line in lines.split("; ") {
             assert_eq!(
                 line.parse::<Fault>().map(|fault| fault.to_string()),

@@ -3,7 +3,7 @@
 use super::calls::{CallId, Pending};
 use super::disk::LATENCY_US;
 use super::fault::Fault;
-use super::network::{Cargo, Mode, Quality};
+use super::network::{Mode, Quality};
 use super::trace::Detail;
 use super::watch::Watch;
 use super::world::{Event, World};
@@ -41,6 +41,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Fault::Mend => self.shape(Mode::Up, |_, _| true),
             Fault::MendPair(one, two) => self.cut(one, two, Mode::Up),
             Fault::Weather(quality) => self.network.quality = quality,
+            Fault::LinkWeather(from, to, quality) => {
+                self.network.special.insert((from, to), quality);
+            }
             Fault::Heal => self.heal(),
             Fault::HealOnly(nodes) => self.heal_only(&nodes),
         }
@@ -188,11 +191,6 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.hosts[node].resolves = true;
         self.resume(node);
         self.start(node);
-    }
-
-    /// Whether notices get from one node to another at this moment.
-    pub fn hears(&self, from: usize, to: usize) -> bool {
-        !self.network.swallows(from, to, Cargo::Notice)
     }
 }
 

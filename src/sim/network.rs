@@ -163,7 +163,7 @@ impl Network {
     /// If a request that arrived arrives once more: how much later.
     pub(super) fn duplicate(&mut self, from: usize, to: usize) -> Option<u64> {
         let quality = self.quality_of(from, to);
-        let again = quality.duplicate_percent > 0 && self.rng.percent(quality.duplicate_percent);
+        let again = from != to && quality.duplicate_percent > 0 && self.rng.percent(quality.duplicate_percent);
         again.then(|| self.delay(quality))
     }
 }

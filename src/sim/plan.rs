@@ -68,7 +68,7 @@ impl Plan {
     pub fn draw(seed: u64, nodes: usize, begin: Time) -> Self {
         let mut rng = Rng::new(seed ^ 0x05ee_d0ff_a017);
         let kinds = some_of(&mut rng, &KINDS);
-        let gap_max = 1_000 << rng.below(13);
+        let gap_max = 8_000 << rng.below(10);
         let lasts_max = 10_000 << rng.below(11);
         let mut plan = Plan {
             weather: draw_weather(&mut rng),

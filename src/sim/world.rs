@@ -249,14 +249,6 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.network.quality
     }
 
-    /// Gives the link from one node to another a quality of its own, or takes it away.
-    pub fn set_link_quality(&mut self, from: usize, to: usize, quality: Option<Quality>) {
-        match quality {
-            Some(quality) => self.network.special.insert((from, to), quality),
-            None => self.network.special.remove(&(from, to)),
-        };
-    }
-
     /// Changes what looking up the seed hosts yields on a node.
     pub fn set_seeds(&mut self, node: usize, seeds: Vec<P::Peer>) {
         self.hosts[node].seeds = seeds;
