@@ -176,11 +176,20 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             let text = format!("store {}: {write:?}", id.0);
             self.trace.line(self.now, self.counters.events, Some(node), &text);
         }
+        let number = self.hosts[node].disk.store(id, write);
+        if self.hosts[node].disk.begins() {
+            self.begin_write(node);
+        }
+        number
+    }
+
+    /// Writes one after the other, each at the speed that the disk has when it begins.
+    pub(super) fn begin_write(&mut self, node: usize) {
         let host = &mut self.hosts[node];
         let life = host.life();
-        let (number, at) = host.disk.store(self.now, id, write, &mut host.rng);
-        self.queue.push(at, Event::Written { node, life });
-        number
+        if let Some(takes) = host.disk.begin(&mut host.rng) {
+            self.after(takes, Event::Written { node, life });
+        }
     }
 
     fn resolve(&mut self, node: usize, life: u32) {

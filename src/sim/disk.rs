@@ -3,7 +3,7 @@
 //! Effects that wait for a write wait here, beside it. A crash keeps a random prefix of what was not synced; a torn last
 //! write counts as lost, because checksums find it.
 
-use crate::protocol::{Disk, Effect, Protocol, Rng, StoreId, Time};
+use crate::protocol::{Disk, Effect, Protocol, Rng, StoreId};
 use std::collections::VecDeque;
 
 /// How long a synced write takes unless told otherwise, in microseconds.
@@ -26,7 +26,6 @@ pub(super) struct Storage<P: Protocol> {
     queue: VecDeque<Waiting<P>>,
     /// How many writes left the queue.
     done: u64,
-    free_at: Time,
     pub(super) latency_us: (u64, u64),
 }
 
@@ -37,23 +36,32 @@ impl<P: Protocol> Storage<P> {
             lazy: Vec::new(),
             queue: VecDeque::new(),
             done: 0,
-            free_at: Time::ZERO,
             latency_us: LATENCY_US,
         }
     }
 
-    /// Queues a write: its number, and when it will be done.
-    pub(super) fn store(&mut self, now: Time, id: StoreId, write: Write<P>, rng: &mut Rng) -> (u64, Time) {
+    /// Queues a write and tells its number.
+    pub(super) fn store(&mut self, id: StoreId, write: Write<P>) -> u64 {
+        let held = Vec::new();
+        self.queue.push_back(Waiting { id, write, held });
+        self.done + self.queue.len() as u64 - 1
+    }
+
+    /// Whether a write waits that has to be begun.
+    pub(super) fn begins(&self) -> bool {
+        self.queue.len() == 1
+    }
+
+    /// Begins the first write of the queue, if there is one: how long it takes, in microseconds.
+    pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<u64> {
+        let first = self.queue.front()?;
         let drawn = rng.between(self.latency_us.0, self.latency_us.1);
-        let takes = if P::Disk::is_lazy(&write) {
+        let takes = if P::Disk::is_lazy(&first.write) {
             drawn / LAZY_SPEEDUP
         } else {
             drawn
         };
-        self.free_at = Time::from_micros(self.free_at.max(now).as_micros() + takes.max(1));
-        let held = Vec::new();
-        self.queue.push_back(Waiting { id, write, held });
-        (self.done + self.queue.len() as u64 - 1, self.free_at)
+        Some(takes.max(1))
     }
 
     /// Lets an effect wait for write `number`.
@@ -89,7 +97,6 @@ impl<P: Protocol> Storage<P> {
         for write in &unsynced[..kept] {
             self.synced.apply(write);
         }
-        self.free_at = Time::ZERO;
         (unsynced.len() - kept) as u64
     }
 

@@ -3,6 +3,10 @@
 //! It drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a [`Watch`] to
 //! say. One thread, no wall clock; the same seed and the same calls give the same events.
 //!
+//! A run: [`World::new`], [`World::add`] for each node, [`World::start_all`]; then [`World::run_plan`] or one
+//! [`World::inject`] after the other; then [`Fault::Heal`], and a verdict. A run that fails is made once more with
+//! [`World::trace`] on.
+//!
 //! ```text
 //!   Plan ──Fault──▶ World ──Input──▶ participant ──Effect──▶ World (network, disk, clock) ──▶ queue ──▶ …
 //!                     └──────────────── after each event ────────────────▶ Watch, Trace, Counters

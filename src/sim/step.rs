@@ -151,6 +151,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn finish_write(&mut self, node: usize, life: u32) {
         if self.hosts[node].life() == life {
             let (id, held) = self.hosts[node].disk.finish();
+            self.begin_write(node);
             self.arrive(node, life, Arrival::Written(id, held));
         }
     }

@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::host::{Boot, Host};
 use super::lifeline::{End, Lifelines, LineId};
 use super::network::{Mode, Network, Quality};
+use super::plan::Plan;
 use super::queue::Queue;
 use super::trace::{Detail, Trace};
 use super::watch::{Unwatched, Verdict, Violation, Watch};
@@ -174,6 +175,17 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             self.step()?;
         }
         Ok(true)
+    }
+
+    /// Runs until `end` under the faults of a plan. What the plan breaks stays broken unless it ended by then.
+    pub fn run_plan(&mut self, plan: &mut Plan, end: Time) -> Result<(), Violation> {
+        while plan.next_at() <= end {
+            self.run_until(plan.next_at())?;
+            if let Some(fault) = plan.take() {
+                self.inject(fault);
+            }
+        }
+        self.run_until(end)
     }
 
     /// The world's time.

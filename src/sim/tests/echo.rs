@@ -2,6 +2,7 @@
 
 use crate::protocol::{Call, Disk, Effect, Effects, Input, Level, Protocol, Remark, Standing, StoreId, Time, Timers};
 use crate::sim::{Boot, Watch, World};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -79,12 +80,15 @@ impl Remark for Remarked {
 pub(super) struct Echo {
     pub(super) log: Vec<(Time, String)>,
     timers: Timers<char>,
-    calls: u64,
+    pub(super) calls: u64,
     stores: u64,
     silent: bool,
     /// Pings this node at random without end.
     chats_with: Option<(usize, crate::protocol::Rng)>,
     boots: u32,
+    pub(super) open: BTreeSet<Call>,
+    stored: u64,
+    fresh: bool,
 }
 
 impl Echo {
@@ -98,6 +102,9 @@ impl Echo {
             silent: false,
             chats_with: None,
             boots: boot.boots,
+            open: BTreeSet::new(),
+            stored: stores,
+            fresh: true,
         }
     }
 
@@ -134,6 +141,7 @@ impl Echo {
 
     fn ping(&mut self, to: usize, timeout: Duration, out: &mut Effects<Echo>) {
         self.calls += 1;
+        self.open.insert(Call(self.calls));
         let message = Message::Ping(self.calls);
         out.push(Effect::Send {
             to: Address(to),
@@ -154,13 +162,46 @@ impl Echo {
         });
     }
 
+    /// Mostly pings, sometimes stores, holds links and lets go of them.
     fn chat(&mut self, now: Time, out: &mut Effects<Echo>) {
-        if let Some((count, rng)) = &mut self.chats_with {
-            let to = rng.below(*count as u64) as usize;
-            self.timers
-                .set('c', now + Duration::from_micros(rng.between(100, 2_000)));
-            self.ping(to, Duration::from_millis(50), out);
+        let Some((count, rng)) = &mut self.chats_with else {
+            return;
+        };
+        let to = rng.below(*count as u64) as usize;
+        let timeout = Duration::from_micros(rng.between(1, 50_000));
+        self.timers
+            .set('c', now + Duration::from_micros(rng.between(100, 2_000)));
+        match rng.below(10) {
+            0 => self.obey(now, Order::Link(to), out),
+            1 => self.obey(now, Order::Unlink(to), out),
+            2 => self.store(true, out),
+            3 => self.obey(now, Order::StoreThenPing(to), out),
+            _ => self.ping(to, timeout, out),
         }
+    }
+
+    /// Each call has one outcome, and writes are done in order.
+    fn check(&mut self, input: &Input<Echo>) {
+        match input {
+            Input::Replied { call, .. } | Input::Failed { call, .. } => {
+                assert!(self.open.remove(call), "{call:?} has an outcome, and is not open");
+            }
+            Input::Stored(id) => {
+                self.stored += 1;
+                assert_eq!(id.0, self.stored, "writes are done in order");
+            }
+            Input::Started => assert!(self.fresh, "started is the first input"),
+            Input::Received { .. }
+            | Input::LinkClosed { .. }
+            | Input::Woke
+            | Input::Resolved(_)
+            | Input::Asked { .. } => {}
+        }
+        assert!(
+            !self.fresh || matches!(input, Input::Started),
+            "started is the first input"
+        );
+        self.fresh = false;
     }
 
     fn told(input: &Input<Echo>) -> String {
@@ -189,6 +230,7 @@ impl Protocol for Echo {
     type Timer = char;
 
     fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Effects<Self>) {
+        self.check(&input);
         if self.chats_with.is_none() {
             self.log.push((now, Echo::told(&input)));
         }

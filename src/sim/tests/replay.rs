@@ -45,6 +45,33 @@ fn the_seed_determines_every_event() {
 }
 
 #[test]
+fn under_any_faults_each_call_has_one_outcome() {
+    for seed in 0..60 {
+        let mut world = chat(seed);
+        let mut plan = Plan::draw(seed, 5, Time::ZERO);
+        world.start_all();
+        plan.standing_faults().into_iter().for_each(|fault| world.inject(fault));
+        world
+            .run_plan(&mut plan, Time::from_micros(2_000_000))
+            .expect("nothing is checked");
+        world.inject(Fault::Heal);
+        world.run_for(Duration::from_secs(5)).expect("nothing is checked");
+        for (node, echo) in world.participants() {
+            assert!(
+                echo.open.len() < 2_500,
+                "seed {seed}: {} calls of n{node} have no outcome",
+                echo.open.len()
+            );
+            let oldest = echo.open.first().map_or(echo.calls, |call| call.0);
+            assert!(
+                echo.calls - oldest < 2_500,
+                "seed {seed}: call {oldest} of n{node} has no outcome"
+            );
+        }
+    }
+}
+
+#[test]
 fn plans_draw_every_kind_of_fault_and_end_what_they_begin() {
     let mut counted = chat(1);
     for seed in 0..200 {
