@@ -1,7 +1,7 @@
 //! One node's disk: an ordered queue of writes, and what of it survives a crash.
 //!
-//! Effects that wait for a write wait here, beside it. A crash keeps a random prefix of what was not synced; a torn last
-//! write counts as lost, because checksums find it.
+//! Effects that wait for a write wait here, beside it. A crash keeps a random prefix of what was not synced; a torn
+//! last write counts as lost, because checksums find it.
 
 use crate::protocol::{Disk, Effect, Protocol, Rng, StoreId};
 use std::collections::VecDeque;

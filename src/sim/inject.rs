@@ -1,4 +1,6 @@
-//! Breaks and mends what a fault names. Everything that is done to a world on purpose passes through here and is counted.
+//! Breaks and mends what a fault names.
+//!
+//! Everything that is done to a world on purpose passes through here, is counted, and is part of the trace.
 
 use super::calls::{CallId, Pending};
 use super::disk::LATENCY_US;

@@ -1,7 +1,7 @@
 //! Held links: made by a holder, noticed by both ends when they end.
 //!
-//! Each end knows for itself whether the link is open, because a black hole keeps the news of its end back: that news is
-//! tried again until it passes, as kernels do. A machine that lost its power sends none until it is back.
+//! Each end knows for itself whether the link is open, because a black hole keeps the news of its end back: that news
+//! is tried again until it passes, as kernels do. A machine that lost its power sends none until it is back.
 
 use super::host::Arrival;
 use super::network::{Cargo, Route};

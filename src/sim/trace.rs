@@ -5,8 +5,7 @@
 
 use crate::protocol::{Input, Protocol, Standing, Time};
 use std::collections::VecDeque;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// With so many nodes each has a column of its own.
 const COLUMNS_MAX: usize = 9;
