@@ -250,7 +250,8 @@ mod tests {
     #[test]
     fn every_fault_is_read_back_from_its_text() {
         let lines = "start n0; kill n1; power-loss n2; pause n3; resume n4; wipe n5; disk n0 100 9000; \
-                     clock n1 990000; seeds n0 down; seeds n0 up; link n0 n1 refuse; cut n0 n1 hole; isolate n2 requests; \
+                     clock n1 990000; seeds n0 down; seeds n0 up; \
+                     link n0 n1 refuse; cut n0 n1 hole; isolate n2 requests; \
                      partition n0,n1 n2 hole; bridge n0,n1 n2 n3,n4 hole; ring n0,n2,n1 refuse; graph 63 hole; mend; \
                      mend n0 n1; weather delay=1..2 loss=3 duplicates=4 stalls=5..6; \
                      link-weather n0 n1 delay=1..2 loss=3 duplicates=4 stalls=5..6; heal; heal-only n0,n2";
