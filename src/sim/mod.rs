@@ -1,1 +1,43 @@
-//! Being built.
+//! A deterministic world of many nodes: virtual time, network, disks, processes and their faults, from one seed.
+//!
+//! It drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a [`Watch`] to
+//! say. One thread, no wall clock; the same seed and the same calls give the same events.
+//!
+//! A run: [`World::new`], [`World::add`] for each node, [`World::start_all`]; then [`World::run_plan`] or one
+//! [`World::inject`] after the other; then [`Fault::Heal`], and a verdict. A run that fails is made once more with
+//! [`World::trace`] on.
+//!
+//! ```text
+//!   Plan ──Fault──▶ World ──Input──▶ participant ──Effect──▶ World (network, disk, clock) ──▶ queue ──▶ …
+//!                     └──────────────── after each event ────────────────▶ Watch, Trace, Counters
+//! ```
+
+mod calls;
+mod carry;
+mod clock;
+mod counters;
+mod disk;
+mod fault;
+mod host;
+mod inject;
+mod lifeline;
+mod network;
+mod plan;
+mod queue;
+mod step;
+mod trace;
+mod watch;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+pub use clock::REAL_TIME_PPM;
+pub use counters::{Counters, Traffic};
+pub use fault::{Fault, NotAFault};
+pub use host::Boot;
+pub use network::{Mode, Quality};
+pub use plan::Plan;
+pub use trace::Detail;
+pub use watch::{Unwatched, Violation, Watch};
+pub use world::World;

@@ -1,0 +1,111 @@
+//! One node's disk: an ordered queue of writes, and what of it survives a crash.
+//!
+//! Effects that wait for a write wait here, beside it. A crash keeps a random prefix of what was not synced; a torn
+//! last write counts as lost, because checksums find it.
+
+use crate::protocol::{Disk, Effect, Protocol, Rng, StoreId};
+use std::collections::VecDeque;
+
+/// How long a synced write takes unless told otherwise, in microseconds.
+pub(super) const LATENCY_US: (u64, u64) = (100, 400);
+/// A lazy write only reaches the page cache: it is this many times faster.
+const LAZY_SPEEDUP: u64 = 20;
+
+type Write<P> = <<P as Protocol>::Disk as Disk>::Write;
+
+struct Waiting<P: Protocol> {
+    id: StoreId,
+    write: Write<P>,
+    held: Vec<Effect<P>>,
+}
+
+/// One node's disk.
+pub(super) struct Storage<P: Protocol> {
+    synced: P::Disk,
+    lazy: Vec<Write<P>>,
+    queue: VecDeque<Waiting<P>>,
+    /// How many writes left the queue.
+    done: u64,
+    pub(super) latency_us: (u64, u64),
+}
+
+impl<P: Protocol> Storage<P> {
+    pub(super) fn new() -> Self {
+        Storage {
+            synced: P::Disk::default(),
+            lazy: Vec::new(),
+            queue: VecDeque::new(),
+            done: 0,
+            latency_us: LATENCY_US,
+        }
+    }
+
+    /// Queues a write and tells its number.
+    pub(super) fn store(&mut self, id: StoreId, write: Write<P>) -> u64 {
+        let held = Vec::new();
+        self.queue.push_back(Waiting { id, write, held });
+        self.done + self.queue.len() as u64 - 1
+    }
+
+    /// Whether a write waits that has to be begun.
+    pub(super) fn begins(&self) -> bool {
+        self.queue.len() == 1
+    }
+
+    /// Begins the first write of the queue, if there is one: how long it takes, in microseconds.
+    pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<u64> {
+        let first = self.queue.front()?;
+        let drawn = rng.between(self.latency_us.0, self.latency_us.1);
+        let takes = if P::Disk::is_lazy(&first.write) {
+            drawn / LAZY_SPEEDUP
+        } else {
+            drawn
+        };
+        Some(takes.max(1))
+    }
+
+    /// Lets an effect wait for write `number`.
+    pub(super) fn hold(&mut self, number: u64, effect: Effect<P>) {
+        let waiting = &mut self.queue[(number - self.done) as usize];
+        waiting.held.push(effect);
+    }
+
+    /// The first write of the queue is done: its name, and what waited for it.
+    pub(super) fn finish(&mut self) -> (StoreId, Vec<Effect<P>>) {
+        let Waiting { id, write, held } = self.queue.pop_front().expect("a finished write was queued");
+        self.done += 1;
+        if P::Disk::is_lazy(&write) {
+            self.lazy.push(write);
+        } else {
+            self.sync();
+            self.synced.apply(&write);
+        }
+        (id, held)
+    }
+
+    fn sync(&mut self) {
+        for write in self.lazy.drain(..) {
+            self.synced.apply(&write);
+        }
+    }
+
+    /// Keeps a random prefix of what was not synced, and says how many writes are gone.
+    pub(super) fn crash(&mut self, rng: &mut Rng) -> u64 {
+        let queued = self.queue.drain(..).map(|waiting| waiting.write);
+        let unsynced: Vec<Write<P>> = self.lazy.drain(..).chain(queued).collect();
+        let kept = rng.between(0, unsynced.len() as u64) as usize;
+        for write in &unsynced[..kept] {
+            self.synced.apply(write);
+        }
+        (unsynced.len() - kept) as u64
+    }
+
+    pub(super) fn wipe(&mut self) {
+        self.synced = P::Disk::default();
+    }
+
+    /// What a process finds when it starts.
+    pub(super) fn contents(&self) -> &P::Disk {
+        &self.synced
+    }
+}

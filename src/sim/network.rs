@@ -1,0 +1,169 @@
+//! The directed links between nodes: which way messages pass, how fast, and what is lost.
+//!
+//! A node reaches itself always. Shapes (partitions, bridges, rings, graphs) are sets of arrows that work; the others
+//! get one mode.
+
+use crate::protocol::Rng;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What happens to what travels one way between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// It arrives, as far as the quality of the link lets it.
+    Up,
+    /// Requests are refused at once, and what was established this way is reset; replies pass.
+    Refuse,
+    /// Requests, replies and notices vanish.
+    Hole,
+    /// Requests vanish; replies and notices pass.
+    RequestHole,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Up => "up",
+            Mode::Refuse => "refuse",
+            Mode::Hole => "hole",
+            Mode::RequestHole => "requests",
+        })
+    }
+}
+
+/// How well a link that is up carries messages. Delays are drawn for each message, so messages overtake each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Quality {
+    /// The shortest delay.
+    pub delay_min_us: u64,
+    /// The longest delay of most messages.
+    pub delay_max_us: u64,
+    /// How many of a hundred messages vanish.
+    pub loss_percent: u64,
+    /// How many of a hundred requests are delivered twice.
+    pub duplicate_percent: u64,
+    /// How many of a thousand messages are held up.
+    pub stall_permille: u64,
+    /// The longest delay of a message that is held up.
+    pub stall_max_us: u64,
+}
+
+impl Default for Quality {
+    fn default() -> Self {
+        Quality {
+            delay_min_us: 100,
+            delay_max_us: 500,
+            loss_percent: 0,
+            duplicate_percent: 0,
+            stall_permille: 0,
+            stall_max_us: 0,
+        }
+    }
+}
+
+/// What is carried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cargo {
+    Request,
+    Reply,
+    /// That a connection ended. The kernels repeat it, so chance does not lose it.
+    Notice,
+}
+
+/// What becomes of something that is sent.
+pub(super) enum Route {
+    Refused,
+    Lost,
+    /// It arrives after so many microseconds.
+    After(u64),
+}
+
+/// All links.
+pub(super) struct Network {
+    modes: Vec<Vec<Mode>>,
+    pub(super) quality: Quality,
+    /// Links with a quality of their own.
+    pub(super) special: BTreeMap<(usize, usize), Quality>,
+    pub(super) rng: Rng,
+}
+
+/// The longest delay of what a node sends to itself.
+const LOOPBACK_US: u64 = 10;
+
+impl Network {
+    pub(super) fn new(rng: Rng) -> Self {
+        Network {
+            modes: Vec::new(),
+            quality: Quality::default(),
+            special: BTreeMap::new(),
+            rng,
+        }
+    }
+
+    pub(super) fn add_node(&mut self) {
+        for row in &mut self.modes {
+            row.push(Mode::Up);
+        }
+        self.modes.push(vec![Mode::Up; self.modes.len() + 1]);
+    }
+
+    pub(super) fn mode(&self, from: usize, to: usize) -> Mode {
+        self.modes[from][to]
+    }
+
+    pub(super) fn set_mode(&mut self, from: usize, to: usize, mode: Mode) {
+        if from != to {
+            self.modes[from][to] = mode;
+        }
+    }
+
+    fn quality_of(&self, from: usize, to: usize) -> Quality {
+        if self.special.is_empty() {
+            return self.quality;
+        }
+        *self.special.get(&(from, to)).unwrap_or(&self.quality)
+    }
+
+    /// Whether what travels this way gets nowhere at this moment.
+    pub(super) fn swallows(&self, from: usize, to: usize, cargo: Cargo) -> bool {
+        match self.mode(from, to) {
+            Mode::Up => false,
+            Mode::Hole => true,
+            Mode::Refuse | Mode::RequestHole => cargo == Cargo::Request,
+        }
+    }
+
+    pub(super) fn route(&mut self, from: usize, to: usize, cargo: Cargo) -> Route {
+        if from == to {
+            return Route::After(self.rng.between(1, LOOPBACK_US));
+        }
+        if self.swallows(from, to, cargo) {
+            let refused = self.mode(from, to) == Mode::Refuse;
+            return if refused { Route::Refused } else { Route::Lost };
+        }
+        let quality = self.quality_of(from, to);
+        if cargo != Cargo::Notice && quality.loss_percent > 0 && self.rng.percent(quality.loss_percent) {
+            return Route::Lost;
+        }
+        Route::After(self.delay(quality))
+    }
+
+    fn delay(&mut self, quality: Quality) -> u64 {
+        if quality.stall_permille > 0 && self.rng.below(1_000) < quality.stall_permille {
+            return self.rng.between(quality.delay_max_us, quality.stall_max_us);
+        }
+        self.rng.between(quality.delay_min_us, quality.delay_max_us).max(1)
+    }
+
+    /// How long something takes to get from one node to another, whatever the mode.
+    pub(super) fn delay_between(&mut self, from: usize, to: usize) -> u64 {
+        self.delay(self.quality_of(from, to))
+    }
+
+    /// If a request that arrived arrives once more: how much later.
+    pub(super) fn duplicate(&mut self, from: usize, to: usize) -> Option<u64> {
+        let quality = self.quality_of(from, to);
+        let again = from != to && quality.duplicate_percent > 0 && self.rng.percent(quality.duplicate_percent);
+        again.then(|| self.delay(quality))
+    }
+}

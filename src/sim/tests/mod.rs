@@ -1,0 +1,7 @@
+//! What the world promises, shown with a participant that echoes.
+
+mod echo;
+mod life;
+mod links;
+mod network;
+mod replay;

@@ -1,0 +1,112 @@
+//! Those who look on: told of everything that a participant did, and able to stop the run.
+//!
+//! All methods do nothing unless written. Watches are combined as pairs or as a `Vec` of boxes.
+
+use crate::protocol::{Protocol, Ticket, Time};
+use std::fmt;
+
+/// A rule was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Who says so.
+    pub checker: &'static str,
+    /// What happened.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.checker, self.what)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// The verdict of a watch.
+pub(super) type Verdict = Result<(), Violation>;
+
+/// Looks on; an error stops the run. Times are the world's, nodes are indices.
+#[expect(
+    unused_variables,
+    reason = "the names of the arguments document methods that do nothing"
+)]
+pub trait Watch<P: Protocol> {
+    /// A process was started and has handled nothing yet.
+    fn booted(&mut self, at: Time, node: usize, participant: &P) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A participant handled an input; its effects have yet to be carried out.
+    fn handled(&mut self, at: Time, node: usize, participant: &P) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A process ended.
+    fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A message left a node: a request, a reply or a tell.
+    fn sent(&mut self, at: Time, from: usize, to: usize, message: &P::Message) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A node told its operator something.
+    fn noted(&mut self, at: Time, node: usize, note: &P::Note) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A node shows its readers this.
+    fn applied(&mut self, at: Time, node: usize, view: &P::View) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A client was answered.
+    fn answered(&mut self, at: Time, node: usize, ticket: Ticket, answer: &P::Answer) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A client will not be answered: the process it asked ended, or was not there.
+    fn lost(&mut self, at: Time, node: usize, ticket: Ticket) -> Result<(), Violation> {
+        Ok(())
+    }
+}
+
+/// Nobody looks on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl<P: Protocol> Watch<P> for Unwatched {}
+
+/// Passes every call on to several watches.
+macro_rules! pass_on {
+    ($self:ident, $watch:ident => $each:expr) => {
+        fn booted(&mut $self, at: Time, node: usize, participant: &P) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.booted(at, node, participant))
+        }
+        fn handled(&mut $self, at: Time, node: usize, participant: &P) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.handled(at, node, participant))
+        }
+        fn ended(&mut $self, at: Time, node: usize) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.ended(at, node))
+        }
+        fn sent(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.sent(at, from, to, message))
+        }
+        fn noted(&mut $self, at: Time, node: usize, note: &P::Note) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.noted(at, node, note))
+        }
+        fn applied(&mut $self, at: Time, node: usize, view: &P::View) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.applied(at, node, view))
+        }
+        fn answered(&mut $self, at: Time, node: usize, ticket: Ticket, answer: &P::Answer) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.answered(at, node, ticket, answer))
+        }
+        fn lost(&mut $self, at: Time, node: usize, ticket: Ticket) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.lost(at, node, ticket))
+        }
+    };
+}
+
+type Ask<'a, P> = &'a mut dyn FnMut(&mut dyn Watch<P>) -> Verdict;
+
+impl<P: Protocol, A: Watch<P>, B: Watch<P>> Watch<P> for (A, B) {
+    pass_on!(self, watch => |ask: Ask<'_, P>| { ask(&mut self.0)?; ask(&mut self.1) });
+}
+
+impl<P: Protocol> Watch<P> for Vec<Box<dyn Watch<P>>> {
+    pass_on!(self, watch => |ask: Ask<'_, P>| self.iter_mut().try_for_each(|each| ask(each.as_mut())));
+}

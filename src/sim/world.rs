@@ -1,0 +1,338 @@
+//! The world: its nodes, its time, and how to run it.
+//!
+//! What happens in an event is in `step`, what participants want in `carry`, what is broken on purpose in `inject`.
+
+use super::calls::{CallId, Calls};
+use super::counters::{Counters, Traffic};
+use super::fault::Fault;
+use super::host::{Boot, Host};
+use super::lifeline::{End, Lifelines, LineId};
+use super::network::{Mode, Network, Quality};
+use super::plan::Plan;
+use super::queue::Queue;
+use super::trace::{Detail, Trace};
+use super::watch::{Unwatched, Verdict, Violation, Watch};
+use crate::protocol::{Effects, Failure, Input, Protocol, Rng, Ticket, Time};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Something that will happen.
+pub(super) enum Event<P: Protocol> {
+    /// A node's alarm rings.
+    Alarm { node: usize, life: u32, number: u64 },
+    /// A request arrives, or its second copy.
+    Request {
+        call: CallId,
+        from: usize,
+        to: usize,
+        copy: bool,
+        message: P::Message,
+    },
+    /// Something told arrives, or its second copy.
+    Tell {
+        from: usize,
+        to: usize,
+        copy: bool,
+        message: P::Message,
+    },
+    /// A reply arrives.
+    Reply { call: CallId, message: P::Message },
+    /// A sender learns that its call failed.
+    Fail { call: CallId, why: Failure },
+    /// Calls with this timeout may have waited for so long.
+    Timeouts { span: u64 },
+    /// The first write in a node's queue is done.
+    Written { node: usize, life: u32 },
+    /// Something of a node's own surroundings reaches it.
+    Local { node: usize, life: u32, input: Input<P> },
+    /// A node that was paused takes the next of what it missed.
+    Backlog { node: usize, life: u32 },
+    /// A holder tries to make its link.
+    Dial { line: LineId, until: Time },
+    /// The other end is asked to accept a link.
+    Syn { line: LineId, until: Time },
+    /// One end of a link learns that it closed.
+    LineClosed { line: LineId, end: End },
+}
+
+/// Many nodes in one deterministic world, looked at by `W`.
+pub struct World<P: Protocol, W: Watch<P> = Unwatched> {
+    /// Who looks on.
+    pub watch: W,
+    pub(super) now: Time,
+    pub(super) queue: Queue<Event<P>>,
+    pub(super) hosts: Vec<Host<P>>,
+    pub(super) addresses: BTreeMap<P::Peer, usize>,
+    pub(super) network: Network,
+    pub(super) calls: Calls,
+    pub(super) lines: Lifelines,
+    pub(super) counters: Counters,
+    pub(super) trace: Trace<P>,
+    pub(super) broken: Option<Violation>,
+    /// Kept between events, so that no event allocates it anew.
+    pub(super) effects: Effects<P>,
+    pub(super) sizer: Option<fn(&P::Message) -> usize>,
+    tickets: u64,
+    seeds: Rng,
+}
+
+impl<P: Protocol, W: Watch<P>> World<P, W> {
+    /// An empty world that `seed` determines.
+    pub fn new(seed: u64, watch: W) -> Self {
+        let mut seeds = Rng::new(seed);
+        World {
+            watch,
+            now: Time::ZERO,
+            queue: Queue::new(),
+            hosts: Vec::new(),
+            addresses: BTreeMap::new(),
+            network: Network::new(seeds.fork()),
+            calls: Calls::new(),
+            lines: Lifelines::new(),
+            counters: Counters::default(),
+            trace: Trace::new(),
+            broken: None,
+            effects: Effects::default(),
+            sizer: None,
+            tickets: 0,
+            seeds,
+        }
+    }
+
+    /// Adds a node that is down, and tells its index; `boot` makes its participant at each start.
+    pub fn add(&mut self, peer: P::Peer, seeds: Vec<P::Peer>, boot: impl FnMut(Boot<'_, P>) -> P + 'static) -> usize {
+        let node = self.hosts.len();
+        let before = self.addresses.insert(peer.clone(), node);
+        assert!(before.is_none(), "two nodes have the address {peer}");
+        self.hosts
+            .push(Host::new(peer, seeds, self.seeds.fork(), Box::new(boot)));
+        self.network.add_node();
+        self.trace.add_node();
+        self.counters.nodes.push(Traffic::default());
+        node
+    }
+
+    /// Starts every node that does not run.
+    pub fn start_all(&mut self) {
+        for node in 0..self.hosts.len() {
+            self.start(node);
+        }
+    }
+
+    /// Asks a node as a client would. If nothing runs there, the watch is told at once that the ticket is lost.
+    pub fn ask(&mut self, node: usize, question: P::Question) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        match &mut self.hosts[node].process {
+            Some(process) => {
+                process.asked.insert(ticket);
+                let life = process.life;
+                let input = Input::Asked { ticket, question };
+                self.after(1, Event::Local { node, life, input });
+            }
+            None => {
+                let verdict = self.watch.lost(self.now, node, ticket);
+                self.judge(verdict);
+            }
+        }
+        ticket
+    }
+
+    /// Does what happens next; false if nothing will ever happen.
+    pub fn step(&mut self) -> Result<bool, Violation> {
+        let Some((at, event)) = self.queue.pop() else {
+            return self.verdict().map(|()| false);
+        };
+        self.now = at;
+        self.counters.events += 1;
+        self.carry_out(event);
+        self.verdict().map(|()| true)
+    }
+
+    /// Does all that happens until `end`, that included.
+    pub fn run_until(&mut self, end: Time) -> Result<(), Violation> {
+        self.verdict()?;
+        while self.queue.next_at().is_some_and(|at| at <= end) {
+            self.step()?;
+        }
+        self.now = self.now.max(end);
+        Ok(())
+    }
+
+    /// Does all that happens in the next `span`.
+    pub fn run_for(&mut self, span: Duration) -> Result<(), Violation> {
+        self.run_until(self.now + span)
+    }
+
+    /// Runs while `goes_on` says so after each event, at most until `end`; true if it ever said no.
+    pub fn run_while(&mut self, end: Time, mut goes_on: impl FnMut(&Self) -> bool) -> Result<bool, Violation> {
+        self.verdict()?;
+        while goes_on(self) {
+            if self.queue.next_at().is_none_or(|at| at > end) {
+                self.now = self.now.max(end);
+                return Ok(false);
+            }
+            self.step()?;
+        }
+        Ok(true)
+    }
+
+    /// Runs until `end` under the faults of a plan. What the plan breaks stays broken unless it ended by then.
+    pub fn run_plan(&mut self, plan: &mut Plan, end: Time) -> Result<(), Violation> {
+        while plan.next_at() <= end {
+            self.run_until(plan.next_at())?;
+            if let Some(fault) = plan.take() {
+                self.inject(fault);
+            }
+        }
+        self.run_until(end)
+    }
+
+    /// The world's time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// How many nodes there are, running or not.
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// How many events wait.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// The participant of a node, if its process runs or is paused.
+    pub fn participant(&self, node: usize) -> Option<&P> {
+        self.hosts[node].process.as_ref().map(|process| &process.participant)
+    }
+
+    /// The participants that run, paused ones included, with their indices.
+    pub fn participants(&self) -> impl Iterator<Item = (usize, &P)> {
+        (0..self.hosts.len()).filter_map(|node| Some((node, self.participant(node)?)))
+    }
+
+    /// What a node showed its readers last, since it started.
+    pub fn view(&self, node: usize) -> Option<&P::View> {
+        self.hosts[node]
+            .process
+            .as_ref()
+            .and_then(|process| process.view.as_ref())
+    }
+
+    /// What a process would find on the disk of a node if it crashed now and nothing unsynced survived.
+    pub fn disk(&self, node: usize) -> &P::Disk {
+        self.hosts[node].disk.contents()
+    }
+
+    /// The address of a node.
+    pub fn peer(&self, node: usize) -> &P::Peer {
+        &self.hosts[node].peer
+    }
+
+    /// The node at an address.
+    pub fn node_at(&self, peer: &P::Peer) -> Option<usize> {
+        self.addresses.get(peer).copied()
+    }
+
+    /// Whether a process runs on a node and is not paused.
+    pub fn is_running(&self, node: usize) -> bool {
+        self.hosts[node].process.as_ref().is_some_and(|process| !process.paused)
+    }
+
+    /// What a node's own clock shows.
+    pub fn local_time(&self, node: usize) -> Time {
+        self.hosts[node].clock.local(self.now)
+    }
+
+    /// What happens to what travels from one node to another.
+    pub fn link(&self, from: usize, to: usize) -> Mode {
+        self.network.mode(from, to)
+    }
+
+    /// How well links carry that have no quality of their own.
+    pub fn quality(&self) -> Quality {
+        self.network.quality
+    }
+
+    /// Changes what looking up the seed hosts yields on a node.
+    pub fn set_seeds(&mut self, node: usize, seeds: Vec<P::Peer>) {
+        self.hosts[node].seeds = seeds;
+    }
+
+    /// Says how many bytes a message has, for the counters.
+    pub fn measure_messages(&mut self, sizer: fn(&P::Message) -> usize) {
+        self.sizer = Some(sizer);
+    }
+
+    /// What the run consisted of so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Switches the text trace on, keeping the last `kept_max` lines.
+    pub fn trace(&mut self, detail: Detail, kept_max: usize) {
+        self.trace.detail = detail;
+        self.trace.kept_max = kept_max;
+        for (node, host) in self.hosts.iter().enumerate() {
+            self.trace.standing[node] = host.process.as_ref().map(|process| process.participant.standing());
+        }
+    }
+
+    /// The lines of the text trace that are kept.
+    pub fn trace_lines(&self) -> impl Iterator<Item = &str> {
+        self.trace.lines.iter().map(String::as_str)
+    }
+
+    /// Takes the kept lines of the text trace out.
+    pub fn take_trace(&mut self) -> Vec<String> {
+        self.trace.lines.drain(..).collect()
+    }
+
+    /// A hash of everything that happened so far.
+    pub fn trace_hash(&self) -> u64 {
+        self.trace.hash()
+    }
+
+    /// Switches the hash of everything off, for worlds whose messages are too big to hash.
+    pub fn without_hash(&mut self) {
+        self.trace.hashing = false;
+    }
+
+    /// Writes a line of somebody else's into the text trace.
+    pub fn remark(&mut self, text: &str) {
+        if self.trace.is_on(Detail::Short) {
+            self.trace.line(self.now, self.counters.events, None, text);
+        }
+    }
+
+    pub(super) fn after(&mut self, micros: u64, event: Event<P>) {
+        let at = Time::from_micros(self.now.as_micros().saturating_add(micros));
+        self.queue.push(at, event);
+    }
+
+    pub(super) fn judge(&mut self, verdict: Verdict) {
+        if let Err(violation) = verdict {
+            self.broken.get_or_insert(violation);
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    pub(super) fn record_fault(&mut self, fault: &Fault) {
+        *self.counters.faults.entry(fault.kind()).or_default() += 1;
+        self.trace.fault(self.now, fault);
+        if self.trace.is_on(Detail::Short) {
+            self.trace
+                .line(self.now, self.counters.events, None, &format!("! {fault}"));
+        }
+    }
+}
