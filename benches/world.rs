@@ -57,16 +57,10 @@ impl Protocol for Pinger {
             Input::Received { exchange, message } => out.push(Effect::Reply { exchange, message }),
             Input::Started | Input::Woke => {
                 self.calls += 1;
-                self.timers
-                    .set('p', now + Duration::from_micros(self.rng.between(500, 1_500)));
+                self.timers.set('p', now + Duration::from_micros(self.rng.between(500, 1_500)));
                 let (to, call, message) = (self.rng.below(self.peers), Call(self.calls), self.calls);
                 let timeout = Duration::from_secs(1);
-                out.push(Effect::Send {
-                    to,
-                    call,
-                    message,
-                    timeout,
-                });
+                out.push(Effect::Send { to, call, message, timeout });
             }
             Input::Replied { .. }
             | Input::Failed { .. }
@@ -82,12 +76,7 @@ impl Protocol for Pinger {
     }
 
     fn standing(&self) -> Standing<u64> {
-        Standing {
-            mode: 'p',
-            term: 0,
-            version: 0,
-            leader: None,
-        }
+        Standing { mode: 'p', term: 0, version: 0, leader: None }
     }
 }
 
@@ -97,14 +86,11 @@ fn main() {
 
 #[divan::bench(args = [3, 50, 1_000])]
 fn events(bencher: divan::Bencher<'_, '_>, nodes: u64) {
-    bencher
-        .counter(ItemsCount::new(EVENTS))
-        .with_inputs(|| world(nodes))
-        .bench_local_refs(|world| {
-            for _ in 0..EVENTS {
-                world.step().expect("nobody objects");
-            }
-        });
+    bencher.counter(ItemsCount::new(EVENTS)).with_inputs(|| world(nodes)).bench_local_refs(|world| {
+        for _ in 0..EVENTS {
+            world.step().expect("nobody objects");
+        }
+    });
 }
 
 fn world(nodes: u64) -> World<Pinger> {

@@ -37,17 +37,13 @@ fn processes(count: u32) -> Processes {
 }
 
 fn pass(world: &mut Processes, millis: u64) {
-    world
-        .run_for(Duration::from_millis(millis))
-        .expect("nothing is checked");
+    world.run_for(Duration::from_millis(millis)).expect("nothing is checked");
 }
 
 /// Whom each process takes for the leader; none where none runs.
 fn leaders(world: &Processes) -> Vec<Option<u32>> {
     let running = |node: usize| world.participant(node).filter(|_| world.is_running(node));
-    (0..world.len())
-        .map(|node| running(node)?.leader().map(|leader| leader.0))
-        .collect()
+    (0..world.len()).map(|node| running(node)?.leader().map(|leader| leader.0)).collect()
 }
 
 fn eliminations(world: &mut Processes) -> Vec<(usize, u32)> {
@@ -109,11 +105,7 @@ fn known_fault_each_side_of_a_partition_elects() {
     assert_eq!(leaders(&world), [Some(3), Some(3), Some(3), Some(5), Some(5)]);
     world.inject(Fault::Mend);
     pass(&mut world, 10_000);
-    assert_eq!(
-        leaders(&world),
-        [Some(3), Some(3), Some(3), Some(5), Some(5)],
-        "and nobody notices that it is over"
-    );
+    assert_eq!(leaders(&world), [Some(3), Some(3), Some(3), Some(5), Some(5)], "and nobody notices that it is over");
 }
 
 #[test]
@@ -122,11 +114,7 @@ fn known_fault_an_unstable_highest_takes_over_again_and_again() {
     for _ in 0..10 {
         world.inject(Fault::Pause(4));
         pass(&mut world, 2_000);
-        assert_eq!(
-            leaders(&world),
-            [Some(4), Some(4), Some(4), Some(4), None],
-            "it hangs and is replaced"
-        );
+        assert_eq!(leaders(&world), [Some(4), Some(4), Some(4), Some(4), None], "it hangs and is replaced");
         world.inject(Fault::Resume(4));
         pass(&mut world, 2_000);
         assert_eq!(leaders(&world), [Some(5); 5], "it returns and takes over");

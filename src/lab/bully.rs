@@ -166,14 +166,7 @@ impl Bully {
     /// The process `me` of `all`.
     pub fn new(me: Rank, all: &[Rank]) -> Self {
         let others = all.iter().copied().filter(|&rank| rank != me).collect();
-        Bully {
-            me,
-            others,
-            mode: Mode::Waiting,
-            asked: BTreeMap::new(),
-            timers: Timers::default(),
-            calls: 0,
-        }
+        Bully { me, others, mode: Mode::Waiting, asked: BTreeMap::new(), timers: Timers::default(), calls: 0 }
     }
 
     /// Whom it takes for the leader.
@@ -246,9 +239,7 @@ impl Bully {
             Message::Election { from } => self.on_election(exchange, from, out),
             Message::Victory { from } => self.on_victory(now, from, out),
             Message::Beat => {
-                let message = Message::Echo {
-                    leads: self.mode == Mode::Leading,
-                };
+                let message = Message::Echo { leads: self.mode == Mode::Leading };
                 out.push(Effect::Reply { exchange, message });
             }
             Message::Answer | Message::Echo { .. } => {}
@@ -289,21 +280,13 @@ impl Bully {
         if question == Question::HoldElection {
             self.hold_election(out);
         }
-        out.push(Effect::Answer {
-            ticket,
-            answer: self.leader(),
-        });
+        out.push(Effect::Answer { ticket, answer: self.leader() });
     }
 
     fn send(&mut self, to: Rank, message: Message, out: &mut Effects<Self>) -> Call {
         self.calls += 1;
         let call = Call(self.calls);
-        out.push(Effect::Send {
-            to,
-            call,
-            message,
-            timeout: ANSWER_WITHIN,
-        });
+        out.push(Effect::Send { to, call, message, timeout: ANSWER_WITHIN });
         call
     }
 }
@@ -345,11 +328,6 @@ impl Protocol for Bully {
             Mode::Leading => 'L',
             Mode::Following { .. } => 'f',
         };
-        Standing {
-            mode,
-            term: 0,
-            version: 0,
-            leader: self.leader(),
-        }
+        Standing { mode, term: 0, version: 0, leader: self.leader() }
     }
 }

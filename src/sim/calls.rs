@@ -54,12 +54,7 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn new() -> Self {
-        Calls {
-            slots: Vec::new(),
-            free: Vec::new(),
-            serial: 0,
-            timeouts: BTreeMap::new(),
-        }
+        Calls { slots: Vec::new(), free: Vec::new(), serial: 0, timeouts: BTreeMap::new() }
     }
 
     pub(super) fn open(&mut self, pending: Pending) -> CallId {

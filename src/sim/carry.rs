@@ -36,12 +36,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             return;
         };
         match effect {
-            Effect::Send {
-                to,
-                call,
-                message,
-                timeout,
-            } => self.send(node, to, (call, timeout), message),
+            Effect::Send { to, call, message, timeout } => self.send(node, to, (call, timeout), message),
             Effect::Tell { to, message } => self.tell(node, to, message),
             Effect::Reply { exchange, message } => self.reply(node, exchange, message),
             Effect::Store { .. } => unreachable!("stores are queued, never held"),
@@ -63,22 +58,10 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn send(&mut self, from: usize, peer: P::Peer, (call, timeout): (Call, Duration), message: P::Message) {
         self.counters.requests += 1;
         let Some(to) = self.addresses.get(&peer).copied() else {
-            return self.refuse_nobody(
-                from,
-                Input::Failed {
-                    call,
-                    why: Failure::Refused,
-                },
-            );
+            return self.refuse_nobody(from, Input::Failed { call, why: Failure::Refused });
         };
         self.account(from, to, &message, "");
-        let id = self.calls.open(Pending {
-            from,
-            to,
-            to_life: 0,
-            call,
-            replying: false,
-        });
+        let id = self.calls.open(Pending { from, to, to_life: 0, call, replying: false });
         let span_us = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
         let span = self.hosts[from].clock.world_span(span_us);
         let expires = self.now + Duration::from_micros(span);
@@ -86,24 +69,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             self.queue.push(expires, Event::Timeouts { span });
         }
         match self.network.route(from, to, Cargo::Request) {
-            Route::Refused => self.after(
-                1,
-                Event::Fail {
-                    call: id,
-                    why: Failure::Refused,
-                },
-            ),
+            Route::Refused => self.after(1, Event::Fail { call: id, why: Failure::Refused }),
             Route::Lost => self.counters.lost += 1,
-            Route::After(delay) => self.after(
-                delay,
-                Event::Request {
-                    call: id,
-                    from,
-                    to,
-                    copy: false,
-                    message,
-                },
-            ),
+            Route::After(delay) => self.after(delay, Event::Request { call: id, from, to, copy: false, message }),
         }
     }
 
@@ -115,15 +83,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.account(from, to, &message, "tell ");
         match self.network.route(from, to, Cargo::Request) {
             Route::Refused | Route::Lost => self.counters.lost += 1,
-            Route::After(delay) => self.after(
-                delay,
-                Event::Tell {
-                    from,
-                    to,
-                    copy: false,
-                    message,
-                },
-            ),
+            Route::After(delay) => self.after(delay, Event::Tell { from, to, copy: false, message }),
         }
     }
 
@@ -202,16 +162,10 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     }
 
     fn answer(&mut self, node: usize, ticket: Ticket, answer: &P::Answer) {
-        let asked = self.hosts[node]
-            .process
-            .as_mut()
-            .is_some_and(|process| process.asked.remove(&ticket));
+        let asked = self.hosts[node].process.as_mut().is_some_and(|process| process.asked.remove(&ticket));
         if !asked {
             let what = format!("n{node} answered question {}, which was not open there", ticket.0);
-            self.judge(Err(Violation {
-                checker: "one answer",
-                what,
-            }));
+            self.judge(Err(Violation { checker: "one answer", what }));
         }
         if self.trace.is_on(Detail::Full) {
             let text = format!("answered {}: {answer:?}", ticket.0);

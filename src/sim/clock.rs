@@ -15,11 +15,7 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new() -> Self {
-        Clock {
-            rate_ppm: REAL_TIME_PPM,
-            world: 0,
-            local: 0,
-        }
+        Clock { rate_ppm: REAL_TIME_PPM, world: 0, local: 0 }
     }
 
     /// Begins again at zero, at the same rate.

@@ -56,11 +56,7 @@ impl<P: Protocol> Storage<P> {
     pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<u64> {
         let first = self.queue.front()?;
         let drawn = rng.between(self.latency_us.0, self.latency_us.1);
-        let takes = if P::Disk::is_lazy(&first.write) {
-            drawn / LAZY_SPEEDUP
-        } else {
-            drawn
-        };
+        let takes = if P::Disk::is_lazy(&first.write) { drawn / LAZY_SPEEDUP } else { drawn };
         Some(takes.max(1))
     }
 

@@ -149,15 +149,9 @@ impl FromStr for Fault {
         let mut words: Vec<&str> = text.split_whitespace().collect();
         let kind = if words.is_empty() { "" } else { words.remove(0) };
         let mode = words.last().and_then(|word| mode(word));
-        let args = if mode.is_some() {
-            &words[..words.len() - 1]
-        } else {
-            &words[..]
-        };
+        let args = if mode.is_some() { &words[..words.len() - 1] } else { &words[..] };
         let mode = mode.unwrap_or(Mode::Hole);
-        parse_life(kind, &words)
-            .or_else(|| parse_links(kind, args, mode))
-            .ok_or_else(|| NotAFault(text.to_owned()))
+        parse_life(kind, &words).or_else(|| parse_links(kind, args, mode)).ok_or_else(|| NotAFault(text.to_owned()))
     }
 }
 
@@ -205,9 +199,7 @@ fn list(word: &str) -> Option<Vec<usize>> {
 }
 
 fn mode(word: &str) -> Option<Mode> {
-    [Mode::Up, Mode::Refuse, Mode::Hole, Mode::RequestHole]
-        .into_iter()
-        .find(|mode| mode.to_string() == word)
+    [Mode::Up, Mode::Refuse, Mode::Hole, Mode::RequestHole].into_iter().find(|mode| mode.to_string() == word)
 }
 
 /// Reads what the `Display` of a quality writes; what is left out is as in a good network.
@@ -256,10 +248,7 @@ mod tests {
                      mend n0 n1; weather delay=1..2 loss=3 duplicates=4 stalls=5..6; \
                      link-weather n0 n1 delay=1..2 loss=3 duplicates=4 stalls=5..6; heal; heal-only n0,n2";
         for line in lines.split("; ") {
-            assert_eq!(
-                line.parse::<Fault>().map(|fault| fault.to_string()),
-                Ok(line.to_owned())
-            );
+            assert_eq!(line.parse::<Fault>().map(|fault| fault.to_string()), Ok(line.to_owned()));
         }
         assert_eq!("cut n0 n1".parse(), Ok(Fault::Cut(0, 1, Mode::Hole)));
         assert_eq!("cut n0".parse::<Fault>(), Err(NotAFault("cut n0".to_owned())));

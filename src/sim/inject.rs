@@ -31,9 +31,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Fault::Link(from, to, mode) => self.set_link(from, to, mode),
             Fault::Cut(one, two, mode) => self.cut(one, two, mode),
             Fault::Isolate(node, mode) => (0..self.hosts.len()).for_each(|other| self.cut(node, other, mode)),
-            Fault::Partition(groups, mode) => self.shape(mode, |from, to| {
-                groups.iter().any(|group| group.contains(&from) && group.contains(&to))
-            }),
+            Fault::Partition(groups, mode) => {
+                self.shape(mode, |from, to| groups.iter().any(|group| group.contains(&from) && group.contains(&to)))
+            }
             Fault::Bridge([left, between, right], mode) => self.shape(mode, |from, to| {
                 let side = |side: &[usize]| side.contains(&from) && side.contains(&to);
                 between.contains(&from) || between.contains(&to) || side(&left) || side(&right)
@@ -136,13 +136,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         if mode == Mode::Refuse && before != mode && from != to {
             let broken = self.calls_where(|call| call.from == from && call.to == to);
             for (call, _) in broken {
-                self.after(
-                    1,
-                    Event::Fail {
-                        call,
-                        why: Failure::Reset,
-                    },
-                );
+                self.after(1, Event::Fail { call, why: Failure::Reset });
             }
             self.refuse_lines(from, to);
         }

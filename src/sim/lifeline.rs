@@ -59,10 +59,7 @@ pub(super) struct Lifelines {
 
 impl Lifelines {
     pub(super) fn new() -> Self {
-        Lifelines {
-            lines: BTreeMap::new(),
-            serial: 0,
-        }
+        Lifelines { lines: BTreeMap::new(), serial: 0 }
     }
 
     fn held(&self, holder: usize, other: usize) -> Option<LineId> {
@@ -112,11 +109,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         }
         self.lines.serial += 1;
         let id = (holder, other, self.lines.serial);
-        let line = Lifeline {
-            holder: Knows { life, open: true },
-            other: Knows { life: 0, open: false },
-            made: false,
-        };
+        let line = Lifeline { holder: Knows { life, open: true }, other: Knows { life: 0, open: false }, made: false };
         self.lines.lines.insert(id, line);
         self.dial(id, self.now + DIAL_FOR);
     }
@@ -239,11 +232,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     }
 
     fn forget_if_closed(&mut self, line: LineId) {
-        let closed = self
-            .lines
-            .lines
-            .get(&line)
-            .is_some_and(|line| !line.holder.open && !line.other.open);
+        let closed = self.lines.lines.get(&line).is_some_and(|line| !line.holder.open && !line.other.open);
         if closed {
             self.lines.lines.remove(&line);
         }

@@ -92,12 +92,7 @@ const LOOPBACK_US: u64 = 10;
 
 impl Network {
     pub(super) fn new(rng: Rng) -> Self {
-        Network {
-            modes: Vec::new(),
-            quality: Quality::default(),
-            special: BTreeMap::new(),
-            rng,
-        }
+        Network { modes: Vec::new(), quality: Quality::default(), special: BTreeMap::new(), rng }
     }
 
     pub(super) fn add_node(&mut self) {

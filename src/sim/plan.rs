@@ -93,18 +93,13 @@ impl Plan {
     /// What holds from the start: the weather and the clocks.
     pub fn standing_faults(&self) -> Vec<Fault> {
         let clocks = self.rates_ppm.iter().enumerate();
-        let clocks = clocks
-            .filter(|&(_, &rate)| rate != REAL_TIME_PPM)
-            .map(|(node, &rate)| Fault::Clock(node, rate));
+        let clocks = clocks.filter(|&(_, &rate)| rate != REAL_TIME_PPM).map(|(node, &rate)| Fault::Clock(node, rate));
         std::iter::once(Fault::Weather(self.weather)).chain(clocks).collect()
     }
 
     /// When the next fault begins or ends.
     pub fn next_at(&self) -> Time {
-        self.ends
-            .keys()
-            .next()
-            .map_or(self.next_at, |&(at, _)| at.min(self.next_at))
+        self.ends.keys().next().map_or(self.next_at, |&(at, _)| at.min(self.next_at))
     }
 
     /// Takes what begins or ends next, at the time that `next_at` names; nothing if that fault could not be.
@@ -124,8 +119,7 @@ impl Plan {
         let lasts = self.rng.between(self.lasts_us.0, self.lasts_us.1);
         let (fault, end) = self.draw_fault(kind)?;
         self.serial += 1;
-        self.ends
-            .insert((Time::from_micros(at.as_micros() + lasts), self.serial), end);
+        self.ends.insert((Time::from_micros(at.as_micros() + lasts), self.serial), end);
         Some(fault)
     }
 
@@ -219,11 +213,7 @@ fn draw_weather(rng: &mut Rng) -> Quality {
         loss_percent: if rng.percent(50) { rng.between(0, 30) } else { 0 },
         duplicate_percent: if rng.percent(50) { rng.between(0, 50) } else { 0 },
         stall_permille: if stalls { rng.between(1, 50) } else { 0 },
-        stall_max_us: if stalls {
-            delay_max_us + (10_000 << rng.below(8))
-        } else {
-            0
-        },
+        stall_max_us: if stalls { delay_max_us + (10_000 << rng.below(8)) } else { 0 },
     }
 }
 
@@ -240,11 +230,7 @@ fn draw_rates(rng: &mut Rng, nodes: usize) -> Vec<u64> {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "nodes       {}, at most {} down at a time",
-            self.nodes, self.down_max
-        )?;
+        writeln!(f, "nodes       {}, at most {} down at a time", self.nodes, self.down_max)?;
         writeln!(f, "weather     {}", self.weather)?;
         writeln!(f, "clocks      {:?} ppm", self.rates_ppm)?;
         writeln!(f, "faults      {:?}", self.kinds)?;

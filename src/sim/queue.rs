@@ -23,12 +23,7 @@ pub(super) struct Queue<E> {
 
 impl<E> Queue<E> {
     pub(super) fn new() -> Self {
-        Queue {
-            due: BinaryHeap::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
-            serial: 0,
-        }
+        Queue { due: BinaryHeap::new(), slots: Vec::new(), free: Vec::new(), serial: 0 }
     }
 
     pub(super) fn push(&mut self, at: Time, event: E) {
@@ -43,11 +38,7 @@ impl<E> Queue<E> {
             }
         };
         self.serial += 1;
-        self.due.push(Reverse(Due {
-            at,
-            serial: self.serial,
-            slot,
-        }));
+        self.due.push(Reverse(Due { at, serial: self.serial, slot }));
     }
 
     pub(super) fn next_at(&self) -> Option<Time> {

@@ -15,19 +15,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     pub(super) fn carry_out(&mut self, event: Event<P>) {
         match event {
             Event::Alarm { node, life, number } => self.alarm_rings(node, life, number),
-            Event::Request {
-                call,
-                from,
-                to,
-                copy,
-                message,
-            } => self.request_arrives(call, (from, to), copy, message),
-            Event::Tell {
-                from,
-                to,
-                copy,
-                message,
-            } => self.tell_arrives((from, to), copy, message),
+            Event::Request { call, from, to, copy, message } => self.request_arrives(call, (from, to), copy, message),
+            Event::Tell { from, to, copy, message } => self.tell_arrives((from, to), copy, message),
             Event::Reply { call, message } => self.reply_arrives(call, message),
             Event::Fail { call, why } => self.fail_call(call, why),
             Event::Timeouts { span } => self.time_out_calls(span),
@@ -56,16 +45,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         if !copy && let Some(delay) = self.network.duplicate(from, to) {
             self.counters.duplicated += 1;
             let message = message.clone();
-            self.after(
-                delay,
-                Event::Request {
-                    call,
-                    from,
-                    to,
-                    copy: true,
-                    message,
-                },
-            );
+            self.after(delay, Event::Request { call, from, to, copy: true, message });
         }
         if let Some(pending) = self.calls.get(call) {
             pending.to_life = life;
@@ -83,15 +63,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         if !copy && let Some(delay) = self.network.duplicate(from, to) {
             self.counters.duplicated += 1;
             let message = message.clone();
-            self.after(
-                delay,
-                Event::Tell {
-                    from,
-                    to,
-                    copy: true,
-                    message,
-                },
-            );
+            self.after(delay, Event::Tell { from, to, copy: true, message });
         }
         let life = self.hosts[to].life();
         self.counters.nodes[to].received += u64::from(life != 0);
@@ -133,13 +105,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn time_out_calls(&mut self, span: u64) {
         let next = loop {
             match self.calls.expired(span, self.now) {
-                Ok(call) => self.after(
-                    0,
-                    Event::Fail {
-                        call,
-                        why: Failure::TimedOut,
-                    },
-                ),
+                Ok(call) => self.after(0, Event::Fail { call, why: Failure::TimedOut }),
                 Err(next) => break next,
             }
         };
@@ -248,21 +214,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         let Some(process) = &mut self.hosts[node].process else {
             return;
         };
-        process.woken = if process.woken.0 == now {
-            (now, process.woken.1 + 1)
-        } else {
-            (now, 1)
-        };
+        process.woken = if process.woken.0 == now { (now, process.woken.1 + 1) } else { (now, 1) };
         if process.woken.1 > WAKES_MAX {
-            let reason = process
-                .participant
-                .next_deadline()
-                .map(|(_, reason)| reason.to_string());
+            let reason = process.participant.next_deadline().map(|(_, reason)| reason.to_string());
             let what = format!("n{node} was woken {WAKES_MAX} times at {now} and still has a deadline for {reason:?}");
-            self.judge(Err(Violation {
-                checker: "deadlines move",
-                what,
-            }));
+            self.judge(Err(Violation { checker: "deadlines move", what }));
         }
     }
 

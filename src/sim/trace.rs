@@ -72,9 +72,7 @@ impl<P: Protocol> Trace<P> {
 
     pub(super) fn line(&mut self, at: Time, event: u64, node: Option<usize>, text: &str) {
         let place = if self.standing.len() <= COLUMNS_MAX {
-            (0..self.standing.len())
-                .map(|column| if node == Some(column) { self.mode(column) } else { ' ' })
-                .collect()
+            (0..self.standing.len()).map(|column| if node == Some(column) { self.mode(column) } else { ' ' }).collect()
         } else {
             node.map_or_else(String::new, |node| format!("n{node} {}", self.mode(node)))
         };

@@ -26,10 +26,7 @@ impl std::error::Error for Violation {}
 pub(super) type Verdict = Result<(), Violation>;
 
 /// Looks on; an error stops the run. Times are the world's, nodes are indices.
-#[expect(
-    unused_variables,
-    reason = "the names of the arguments document methods that do nothing"
-)]
+#[expect(unused_variables, reason = "the names of the arguments document methods that do nothing")]
 pub trait Watch<P: Protocol> {
     /// A process was started and has handled nothing yet.
     fn booted(&mut self, at: Time, node: usize, participant: &P) -> Result<(), Violation> {

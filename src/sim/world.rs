@@ -21,20 +21,9 @@ pub(super) enum Event<P: Protocol> {
     /// A node's alarm rings.
     Alarm { node: usize, life: u32, number: u64 },
     /// A request arrives, or its second copy.
-    Request {
-        call: CallId,
-        from: usize,
-        to: usize,
-        copy: bool,
-        message: P::Message,
-    },
+    Request { call: CallId, from: usize, to: usize, copy: bool, message: P::Message },
     /// Something told arrives, or its second copy.
-    Tell {
-        from: usize,
-        to: usize,
-        copy: bool,
-        message: P::Message,
-    },
+    Tell { from: usize, to: usize, copy: bool, message: P::Message },
     /// A reply arrives.
     Reply { call: CallId, message: P::Message },
     /// A sender learns that its call failed.
@@ -104,8 +93,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         let node = self.hosts.len();
         let before = self.addresses.insert(peer.clone(), node);
         assert!(before.is_none(), "two nodes have the address {peer}");
-        self.hosts
-            .push(Host::new(peer, seeds, self.seeds.fork(), Box::new(boot)));
+        self.hosts.push(Host::new(peer, seeds, self.seeds.fork(), Box::new(boot)));
         self.network.add_node();
         self.trace.add_node();
         self.counters.nodes.push(Traffic::default());
@@ -220,10 +208,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     /// What a node showed its readers last, since it started.
     pub fn view(&self, node: usize) -> Option<&P::View> {
-        self.hosts[node]
-            .process
-            .as_ref()
-            .and_then(|process| process.view.as_ref())
+        self.hosts[node].process.as_ref().and_then(|process| process.view.as_ref())
     }
 
     /// What a process would find on the disk of a node if it crashed now and nothing unsynced survived.
@@ -331,8 +316,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         *self.counters.faults.entry(fault.kind()).or_default() += 1;
         self.trace.fault(self.now, fault);
         if self.trace.is_on(Detail::Short) {
-            self.trace
-                .line(self.now, self.counters.events, None, &format!("! {fault}"));
+            self.trace.line(self.now, self.counters.events, None, &format!("! {fault}"));
         }
     }
 }

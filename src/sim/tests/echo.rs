@@ -111,20 +111,14 @@ impl Echo {
     pub(super) fn chatty(count: usize) -> impl FnMut(Boot<'_, Echo>) -> Echo {
         move |mut boot| {
             let rng = boot.rng.fork();
-            Echo {
-                chats_with: Some((count, rng)),
-                ..Echo::boot(boot)
-            }
+            Echo { chats_with: Some((count, rng)), ..Echo::boot(boot) }
         }
     }
 
     fn obey(&mut self, now: Time, order: Order, out: &mut Effects<Echo>) {
         match order {
             Order::Ping(to, timeout) => self.ping(to, timeout, out),
-            Order::Tell(to) => out.push(Effect::Tell {
-                to: Address(to),
-                message: Message::Ping(0),
-            }),
+            Order::Tell(to) => out.push(Effect::Tell { to: Address(to), message: Message::Ping(0) }),
             Order::Store { lazy } => self.store(lazy, out),
             Order::StoreThenPing(to) => {
                 self.store(false, out);
@@ -143,23 +137,12 @@ impl Echo {
         self.calls += 1;
         self.open.insert(Call(self.calls));
         let message = Message::Ping(self.calls);
-        out.push(Effect::Send {
-            to: Address(to),
-            call: Call(self.calls),
-            message,
-            timeout,
-        });
+        out.push(Effect::Send { to: Address(to), call: Call(self.calls), message, timeout });
     }
 
     fn store(&mut self, lazy: bool, out: &mut Effects<Echo>) {
         self.stores += 1;
-        out.push(Effect::Store {
-            id: StoreId(self.stores),
-            write: Line {
-                number: self.stores,
-                lazy,
-            },
-        });
+        out.push(Effect::Store { id: StoreId(self.stores), write: Line { number: self.stores, lazy } });
     }
 
     /// Mostly pings, sometimes stores, holds links and lets go of them.
@@ -169,8 +152,7 @@ impl Echo {
         };
         let to = rng.below(*count as u64) as usize;
         let timeout = Duration::from_micros(rng.between(1, 50_000));
-        self.timers
-            .set('c', now + Duration::from_micros(rng.between(100, 2_000)));
+        self.timers.set('c', now + Duration::from_micros(rng.between(100, 2_000)));
         match rng.below(10) {
             0 => self.obey(now, Order::Link(to), out),
             1 => self.obey(now, Order::Unlink(to), out),
@@ -197,10 +179,7 @@ impl Echo {
             | Input::Resolved(_)
             | Input::Asked { .. } => {}
         }
-        assert!(
-            !self.fresh || matches!(input, Input::Started),
-            "started is the first input"
-        );
+        assert!(!self.fresh || matches!(input, Input::Started), "started is the first input");
         self.fresh = false;
     }
 
@@ -237,14 +216,8 @@ impl Protocol for Echo {
         while matches!(input, Input::Woke) && self.timers.pop_due(now).is_some() {}
         match input {
             Input::Started => out.note(Remarked(format!("boot {}", self.boots))),
-            Input::Received {
-                exchange,
-                message: Message::Ping(number),
-            } if !self.silent => {
-                out.push(Effect::Reply {
-                    exchange,
-                    message: Message::Pong(number),
-                });
+            Input::Received { exchange, message: Message::Ping(number) } if !self.silent => {
+                out.push(Effect::Reply { exchange, message: Message::Pong(number) });
             }
             Input::Asked { ticket, question } => {
                 self.obey(now, question, out);
@@ -268,12 +241,7 @@ impl Protocol for Echo {
     }
 
     fn standing(&self) -> Standing<Address> {
-        Standing {
-            mode: if self.silent { 's' } else { 'e' },
-            term: 0,
-            version: self.stores,
-            leader: None,
-        }
+        Standing { mode: if self.silent { 's' } else { 'e' }, term: 0, version: self.stores, leader: None }
     }
 }
 
@@ -297,11 +265,7 @@ pub(super) fn told<W: Watch<Echo>>(
     let before = log_of(world, node).len();
     world.ask(node, order);
     world.run_for(span).expect("nothing is checked");
-    log_of(world, node)
-        .split_off(before)
-        .into_iter()
-        .filter(|line| !line.starts_with("asked"))
-        .collect()
+    log_of(world, node).split_off(before).into_iter().filter(|line| !line.starts_with("asked")).collect()
 }
 
 pub(super) fn log_of<W: Watch<Echo>>(world: &World<Echo, W>, node: usize) -> Vec<String> {

@@ -20,10 +20,7 @@ fn a_paused_node_takes_everything_in_order_when_it_goes_on() {
     assert_eq!(log_of(&world, 1).len(), 2, "nothing was handled");
     world.inject(Fault::Resume(1));
     world.run_for(SECOND).expect("nothing is checked");
-    assert_eq!(
-        log_of(&world, 1)[2..],
-        ["received Ping(0)", "woke", "asked Store { lazy: false }", "stored 1"]
-    );
+    assert_eq!(log_of(&world, 1)[2..], ["received Ping(0)", "woke", "asked Store { lazy: false }", "stored 1"]);
 }
 
 #[test]
@@ -34,10 +31,7 @@ fn effects_wait_for_the_write_before_them_and_other_batches_do_not() {
     world.ask(0, Order::Ping(1, SECOND));
     world.run_for(SECOND).expect("nothing is checked");
     assert_eq!(log_of(&world, 1)[1..], ["received Ping(2)", "received Ping(1)"]);
-    assert_eq!(
-        log_of(&world, 0)[3..],
-        ["call 2: Pong(2)", "stored 1", "call 1: Pong(1)"]
-    );
+    assert_eq!(log_of(&world, 0)[3..], ["call 2: Pong(2)", "stored 1", "call 1: Pong(1)"]);
 }
 
 /// The writes that are left of five, the third of them synced, after a crash in the middle of the fifth.
@@ -76,14 +70,8 @@ fn a_clock_runs_at_its_rate_and_begins_again_with_the_process() {
     world.inject(Fault::Clock(0, 2_000_000));
     world.ask(0, Order::Sleep(SECOND * 2));
     world.ask(1, Order::Sleep(SECOND * 2));
-    world
-        .run_until(Time::ZERO + Duration::from_millis(1_100))
-        .expect("nothing is checked");
-    assert_eq!(
-        log_of(&world, 0).last().map(String::as_str),
-        Some("woke"),
-        "after one second of the world"
-    );
+    world.run_until(Time::ZERO + Duration::from_millis(1_100)).expect("nothing is checked");
+    assert_eq!(log_of(&world, 0).last().map(String::as_str), Some("woke"), "after one second of the world");
     assert_ne!(log_of(&world, 1).last().map(String::as_str), Some("woke"));
     assert_eq!(world.local_time(0), Time::from_micros(2_200_000));
     world.inject(Fault::Kill(0));
@@ -123,10 +111,7 @@ impl Watch<Echo> for Clerk {
 
     fn handled(&mut self, at: Time, node: usize, participant: &Echo) -> Result<(), Violation> {
         if participant.standing().mode == 's' {
-            return Err(Violation {
-                checker: "clerk",
-                what: format!("n{node} is silent at {at}"),
-            });
+            return Err(Violation { checker: "clerk", what: format!("n{node} is silent at {at}") });
         }
         Ok(())
     }
@@ -142,10 +127,7 @@ fn a_watch_hears_of_answers_and_of_questions_that_nobody_will_answer() {
     world.inject(Fault::Start(0));
     world.ask(0, Order::Nothing);
     world.run_for(SECOND).expect("nobody is silent");
-    assert_eq!(
-        (&world.watch.answered[..], &world.watch.lost[..]),
-        (&[3][..], &[1, 2][..])
-    );
+    assert_eq!((&world.watch.answered[..], &world.watch.lost[..]), (&[3][..], &[1, 2][..]));
 }
 
 #[test]

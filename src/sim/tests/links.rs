@@ -21,32 +21,20 @@ fn meanwhile(world: &mut World<Echo>, node: usize, span: Duration) -> Vec<String
 fn the_end_of_either_process_reaches_the_other_in_one_delay() {
     let mut world = linked();
     world.inject(Fault::Kill(1));
-    assert_eq!(
-        meanwhile(&mut world, 0, Duration::from_millis(1)),
-        ["link with host1 closed"]
-    );
+    assert_eq!(meanwhile(&mut world, 0, Duration::from_millis(1)), ["link with host1 closed"]);
     let mut world = linked();
     world.inject(Fault::Kill(0));
-    assert_eq!(
-        meanwhile(&mut world, 1, Duration::from_millis(1)),
-        ["link with host0 closed"]
-    );
+    assert_eq!(meanwhile(&mut world, 1, Duration::from_millis(1)), ["link with host0 closed"]);
 }
 
 #[test]
 fn either_end_can_let_go_and_the_other_is_told() {
     let mut world = linked();
     assert_eq!(told(&mut world, 0, Order::Unlink(1), SECOND), Vec::<String>::new());
-    assert_eq!(
-        log_of(&world, 1).last().map(String::as_str),
-        Some("link with host0 closed")
-    );
+    assert_eq!(log_of(&world, 1).last().map(String::as_str), Some("link with host0 closed"));
     let mut world = linked();
     assert_eq!(told(&mut world, 1, Order::Unlink(0), SECOND), Vec::<String>::new());
-    assert_eq!(
-        log_of(&world, 0).last().map(String::as_str),
-        Some("link with host1 closed")
-    );
+    assert_eq!(log_of(&world, 0).last().map(String::as_str), Some("link with host1 closed"));
 }
 
 #[test]
@@ -96,8 +84,5 @@ fn a_link_that_begins_to_refuse_closes_at_both_ends() {
     let mut world = linked();
     world.inject(Fault::Link(0, 1, Mode::Refuse));
     assert_eq!(meanwhile(&mut world, 0, SECOND), ["link with host1 closed"]);
-    assert_eq!(
-        log_of(&world, 1).last().map(String::as_str),
-        Some("link with host0 closed")
-    );
+    assert_eq!(log_of(&world, 1).last().map(String::as_str), Some("link with host0 closed"));
 }

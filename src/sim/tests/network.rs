@@ -43,10 +43,7 @@ fn silence_is_a_timeout_be_it_a_hole_a_power_loss_or_a_pause() {
     world.inject(Fault::Mend);
     world.inject(Fault::Link(1, 0, Mode::Hole));
     assert_eq!(ping(&mut world, 1), ["call 2 timed out"]);
-    assert!(
-        log_of(&world, 1).contains(&"received Ping(2)".to_owned()),
-        "only the reply was swallowed"
-    );
+    assert!(log_of(&world, 1).contains(&"received Ping(2)".to_owned()), "only the reply was swallowed");
     world.inject(Fault::Mend);
     world.inject(Fault::Pause(1));
     assert_eq!(ping(&mut world, 1), ["call 3 timed out"]);
@@ -61,10 +58,7 @@ fn a_hole_for_requests_lets_replies_pass() {
     let mut world = pair();
     world.inject(Fault::Link(1, 0, Mode::RequestHole));
     assert_eq!(ping(&mut world, 1), ["call 1: Pong(1)"]);
-    assert_eq!(
-        told(&mut world, 1, Order::Ping(0, SECOND), SECOND * 2),
-        ["call 1 timed out"]
-    );
+    assert_eq!(told(&mut world, 1, Order::Ping(0, SECOND), SECOND * 2), ["call 1 timed out"]);
 }
 
 #[test]
@@ -75,11 +69,7 @@ fn a_process_that_ends_before_it_replied_resets_the_call() {
     world.inject(Fault::Kill(1));
     assert_eq!(told(&mut world, 0, Order::Nothing, SECOND), ["call 1 reset"]);
     told(&mut world, 0, Order::Nothing, SECOND * 20);
-    assert_eq!(
-        log_of(&world, 0).iter().filter(|line| line.starts_with("call")).count(),
-        1,
-        "one outcome"
-    );
+    assert_eq!(log_of(&world, 0).iter().filter(|line| line.starts_with("call")).count(), 1, "one outcome");
 }
 
 #[test]
@@ -94,11 +84,7 @@ fn a_link_that_begins_to_refuse_resets_what_waits() {
 #[test]
 fn a_reply_after_the_timeout_is_dropped() {
     let mut world = pair();
-    world.inject(Fault::Weather(Quality {
-        delay_min_us: 600_000,
-        delay_max_us: 600_000,
-        ..Quality::default()
-    }));
+    world.inject(Fault::Weather(Quality { delay_min_us: 600_000, delay_max_us: 600_000, ..Quality::default() }));
     assert_eq!(ping(&mut world, 1), ["call 1 timed out"]);
     assert!(log_of(&world, 1).contains(&"received Ping(1)".to_owned()));
 }
@@ -106,20 +92,12 @@ fn a_reply_after_the_timeout_is_dropped() {
 #[test]
 fn what_is_duplicated_is_handled_twice_and_answered_once() {
     let mut world = pair();
-    world.inject(Fault::Weather(Quality {
-        duplicate_percent: 100,
-        ..Quality::default()
-    }));
+    world.inject(Fault::Weather(Quality { duplicate_percent: 100, ..Quality::default() }));
     assert_eq!(ping(&mut world, 1), ["call 1: Pong(1)"]);
     told(&mut world, 0, Order::Tell(1), SECOND);
     assert_eq!(
         log_of(&world, 1)[1..],
-        [
-            "received Ping(1)",
-            "received Ping(1)",
-            "received Ping(0)",
-            "received Ping(0)"
-        ]
+        ["received Ping(1)", "received Ping(1)", "received Ping(0)", "received Ping(0)"]
     );
     assert_eq!(world.counters().duplicated, 2);
 }
@@ -140,22 +118,14 @@ fn shapes_leave_the_arrows_that_they_name() {
     let mut world = echoes(1, 4, Unwatched);
     let arrows = |world: &World<Echo>| {
         let pairs = (0..4).flat_map(|from| (0..4).map(move |to| (from, to)));
-        pairs
-            .filter(|&(from, to)| from != to && world.link(from, to) == Mode::Up)
-            .collect::<Vec<_>>()
+        pairs.filter(|&(from, to)| from != to && world.link(from, to) == Mode::Up).collect::<Vec<_>>()
     };
     world.inject("partition n0,n1 n2,n3".parse().expect("a fault"));
     assert_eq!(arrows(&world), [(0, 1), (1, 0), (2, 3), (3, 2)]);
     world.inject("bridge n0 n1 n2,n3".parse().expect("a fault"));
-    assert_eq!(
-        arrows(&world),
-        [(0, 1), (1, 0), (1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]
-    );
+    assert_eq!(arrows(&world), [(0, 1), (1, 0), (1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)]);
     world.inject("ring n0,n1,n2,n3".parse().expect("a fault"));
-    assert_eq!(
-        arrows(&world),
-        [(0, 1), (0, 3), (1, 0), (1, 2), (2, 1), (2, 3), (3, 0), (3, 2)]
-    );
+    assert_eq!(arrows(&world), [(0, 1), (0, 3), (1, 0), (1, 2), (2, 1), (2, 3), (3, 0), (3, 2)]);
     world.inject("graph 2049".parse().expect("a fault"));
     assert_eq!(arrows(&world), [(0, 1), (3, 2)], "the lowest and the highest bit");
     world.inject(Fault::HealOnly(vec![1, 2]));

@@ -51,22 +51,13 @@ fn under_any_faults_each_call_has_one_outcome() {
         let mut plan = Plan::draw(seed, 5, Time::ZERO);
         world.start_all();
         plan.standing_faults().into_iter().for_each(|fault| world.inject(fault));
-        world
-            .run_plan(&mut plan, Time::from_micros(2_000_000))
-            .expect("nothing is checked");
+        world.run_plan(&mut plan, Time::from_micros(2_000_000)).expect("nothing is checked");
         world.inject(Fault::Heal);
         world.run_for(Duration::from_secs(5)).expect("nothing is checked");
         for (node, echo) in world.participants() {
-            assert!(
-                echo.open.len() < 2_500,
-                "seed {seed}: {} calls of n{node} have no outcome",
-                echo.open.len()
-            );
+            assert!(echo.open.len() < 2_500, "seed {seed}: {} calls of n{node} have no outcome", echo.open.len());
             let oldest = echo.open.first().map_or(echo.calls, |call| call.0);
-            assert!(
-                echo.calls - oldest < 2_500,
-                "seed {seed}: call {oldest} of n{node} has no outcome"
-            );
+            assert!(echo.calls - oldest < 2_500, "seed {seed}: call {oldest} of n{node} has no outcome");
         }
     }
 }
@@ -93,14 +84,8 @@ fn plans_draw_every_kind_of_fault_and_end_what_they_begin() {
 #[test]
 fn healing_brings_everybody_back() {
     let mut world = chat(3);
-    for fault in [
-        "kill n0",
-        "power-loss n1",
-        "pause n2",
-        "partition n0 n1,n2 n3,n4 refuse",
-        "weather loss=90",
-        "heal",
-    ] {
+    for fault in ["kill n0", "power-loss n1", "pause n2", "partition n0 n1,n2 n3,n4 refuse", "weather loss=90", "heal"]
+    {
         world.inject(fault.parse().expect("a fault"));
     }
     world.run_for(Duration::from_secs(1)).expect("nothing is checked");
