@@ -14,6 +14,8 @@
 
 mod calls;
 mod carry;
+pub mod check;
+mod clients;
 mod clock;
 mod counters;
 mod disk;
@@ -24,6 +26,7 @@ mod lifeline;
 mod network;
 mod plan;
 mod queue;
+mod run;
 mod step;
 mod trace;
 mod watch;
@@ -32,12 +35,14 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use clients::{Clients, Operation};
 pub use clock::REAL_TIME_PPM;
 pub use counters::{Counters, Traffic};
 pub use fault::{Fault, NotAFault};
 pub use host::Boot;
 pub use network::{Mode, Quality};
 pub use plan::Plan;
+pub use run::{Draw, Failure, Report, RunOptions, run};
 pub use trace::Detail;
 pub use watch::{Unwatched, Violation, Watch};
 pub use world::World;
