@@ -45,6 +45,7 @@ pub enum Operation {
 #[derive(Clone, Debug)]
 struct Open {
     client: usize,
+    node: usize,
     operation: Operation,
     began: Time,
 }
@@ -69,6 +70,7 @@ pub struct Clients {
     pause_us: (u64, u64),
     keys: u64,
     issued: u64,
+    has_operators: bool,
     /// Nodes that said good-bye and may be ended.
     pub left: Vec<usize>,
     /// What clients were told, by kind.
@@ -92,6 +94,7 @@ impl Clients {
             pause_us,
             keys,
             issued: 0,
+            has_operators: true,
             left: Vec::new(),
             told: BTreeMap::new(),
         }
@@ -132,9 +135,9 @@ impl Clients {
     fn draw(&mut self, eligible: u64) -> Operation {
         let key: Arc<str> = format!("k{}", self.rng.below(self.keys)).into();
         match self.rng.below(100) {
-            0 => self.draw_setting(eligible),
-            1 if self.rng.percent(60) => Operation::HandOver,
-            2 if self.rng.percent(40) => Operation::Leave,
+            0 if self.has_operators => self.draw_setting(eligible),
+            1 if self.has_operators && self.rng.percent(60) => Operation::HandOver,
+            2 if self.has_operators && self.rng.percent(40) => Operation::Leave,
             0..25 => Operation::Read { key },
             _ => self.write(key),
         }
@@ -164,8 +167,8 @@ impl Clients {
     }
 
     /// Remembers that a client asked.
-    pub fn asked(&mut self, ticket: Ticket, client: usize, operation: Operation, began: Time) {
-        self.open.insert(ticket, Open { client, operation, began });
+    pub fn asked(&mut self, ticket: Ticket, client: usize, node: usize, operation: Operation, began: Time) {
+        self.open.insert(ticket, Open { client, node, operation, began });
     }
 
     /// The node was not there: the client tries elsewhere after a pause.
@@ -178,6 +181,13 @@ impl Clients {
         if let Some(client) = self.clients.get_mut(client) {
             client.next = Some(now + Duration::from_micros(pause));
         }
+    }
+
+    /// From now on nobody changes settings, hands over or leaves; tells which nodes were about to leave.
+    pub fn retire_operators(&mut self) -> Vec<usize> {
+        self.has_operators = false;
+        let leaving = self.open.values().filter(|open| matches!(open.operation, Operation::Leave));
+        leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()
     }
 
     /// No client asks any more by itself.

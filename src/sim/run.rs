@@ -299,12 +299,15 @@ impl Run {
                 continue;
             }
             let ticket = self.world.ask(node, question(&operation));
-            self.world.watch.asked(ticket, client, operation, now);
+            self.world.watch.asked(ticket, client, node, operation, now);
         }
     }
 
     /// Heals everything, or a random group that is a quorum whatever was decided; tells who must recover.
     fn heal(&mut self) -> Result<Vec<usize>, Violation> {
+        for node in self.world.watch.retire_operators() {
+            self.world.inject(Fault::Kill(node));
+        }
         let everybody: Vec<usize> = (0..self.draw.nodes).collect();
         let group = if self.draw.heals_quorum_only { self.draw_quorum() } else { None };
         match group {
@@ -457,7 +460,7 @@ impl Run {
         for node in group {
             let operation = self.world.watch.write(key.clone());
             let ticket = self.world.ask(*node, question(&operation));
-            self.world.watch.asked(ticket, usize::MAX, operation, asked);
+            self.world.watch.asked(ticket, usize::MAX, *node, operation, asked);
         }
         self.run_clients(asked + MASTER_TIMEOUT)?;
         let done = self.world.watch.acknowledged() - before;
