@@ -357,7 +357,7 @@ impl Run {
         let bound = self.recovery_bound();
         let group = group.to_vec();
         let is_there = self.run_while(healed + bound, move |world| !is_stable(world, &group))?;
-        self.recovery = self.world.now().since(healed);
+        self.recovery = self.recovery.max(self.world.now().since(healed));
         if is_there {
             return Ok(());
         }
@@ -375,6 +375,10 @@ impl Run {
 
     /// L2: a healthy master is never replaced by what single followers go through.
     fn demand_stability(&mut self, group: &[usize]) -> Result<(), Violation> {
+        // What operators asked for before may still take effect.
+        self.world.watch.fall_silent();
+        self.run_clients(self.world.now() + MASTER_TIMEOUT * 2)?;
+        self.demand_master(group)?;
         for _ in 0..self.rng.between(1, 3) {
             let Some((master, process)) = self.master(group) else {
                 return Err(Violation { checker: "L1 one master within the bound", what: "it was lost again".into() });
@@ -410,12 +414,6 @@ impl Run {
             world.participant(master).is_none_or(|zen| zen.reign().is_none() || zen.local().ephemeral_id != process)
         };
         let lasts = Duration::from_millis(self.rng.between(1, 3_000));
-        // Operators who hand over or leave replace the master with good reason.
-        self.world.watch.fall_silent();
-        self.run_clients(self.world.now() + MASTER_TIMEOUT * 2)?;
-        if is_replaced(&self.world) {
-            return self.demand_master(group);
-        }
         self.world.inject(hurt);
         let first = self.run_while(self.world.now() + lasts, |world| !is_replaced(world))?;
         self.world.inject(mend);
