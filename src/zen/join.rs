@@ -76,7 +76,8 @@ impl Zen {
         let join = Join {
             term: joining.vote.unwrap_or(self.ledger.promise.term),
             vote: joining.vote.is_some(),
-            accepted: self.ledger.durable_id(),
+            // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
+            accepted: self.ledger.accepted.id(),
             bootstrap,
         };
         let target = joining.target.clone();
