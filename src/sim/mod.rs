@@ -28,6 +28,7 @@ mod network;
 mod normal;
 mod plan;
 mod queue;
+pub mod script;
 mod step;
 mod trace;
 mod watch;
