@@ -2,7 +2,7 @@
 //!
 //! The [`World`] drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a
 //! [`Watch`] to say. One thread, no wall clock; the same seed and the same calls give the same events. Zen enters it in
-//! [`cluster_world`].
+//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`].
 //!
 //! A run: [`World::new`], [`World::add`] for each node, [`World::start_all`]; then [`World::run_plan`] or one
 //! [`World::inject`] after the other; then [`Fault::Heal`], and a verdict. A run that fails is made once more with
@@ -15,6 +15,8 @@
 
 mod calls;
 mod carry;
+pub mod check;
+mod clients;
 mod clock;
 pub mod cluster_world;
 mod counters;
@@ -28,6 +30,7 @@ mod network;
 mod normal;
 mod plan;
 mod queue;
+mod run;
 pub mod script;
 mod step;
 mod trace;
@@ -37,6 +40,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use clients::{Clients, Operation};
 pub use clock::REAL_TIME_PPM;
 pub use counters::{Counters, Traffic};
 pub use fault::{Fault, NotAFault};
@@ -45,6 +49,7 @@ pub use host::Boot;
 pub use network::{Mode, Quality};
 pub use normal::Normal;
 pub use plan::Plan;
+pub use run::{Draw, Failure, Report, RunOptions, run};
 pub use trace::Detail;
 pub use watch::{Unwatched, Violation, Watch};
 pub use world::World;

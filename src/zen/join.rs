@@ -94,7 +94,14 @@ impl Zen {
         let candidate = self.tuning.vote_timeout();
         let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
         let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
-        if is_over { self.give_up_join(now, "timed out", out) } else { self.send_join(now, out) }
+        let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote);
+        if is_over {
+            self.give_up_join(now, "timed out", out);
+        } else if is_stored {
+            self.send_join(now, out);
+        } else {
+            self.timers.set(Timer::Join, now + self.tuning.ping_timeout);
+        }
     }
 
     /// A target that could not be joined counts as lost.
@@ -152,6 +159,7 @@ impl Zen {
             return;
         }
         joining.vote = Some(term);
+        joining.since = now;
         let candidate = joining.target.clone();
         out.note(Note::Votes { term, candidate: candidate.clone() });
         self.promise(term, &candidate.id, out);
@@ -208,6 +216,8 @@ impl Zen {
     ) {
         match &self.mode {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
+            // It takes this node for a master; told that it is none, it will vote.
+            Mode::Finding | Mode::Electing(_) if node.is_master_eligible() && !join.vote => self.rebuff(exchange, out),
             Mode::Electing(_) => self.on_join_as_candidate(now, exchange, node, join, out),
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.

@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn nodes_are_shortened_and_all_else_is_left() {
-        let a = "{a}{a}{a-1}{10.0.0.1}{10.0.0.1:9300}";
-        let again = "{a}{a}{a-2}{10.0.0.1}{10.0.0.1:9300}";
-        let wiped = "{a}{a~3}{a-3}{10.0.0.1}{10.0.0.1:9300}";
+        let a = "{a}{a}{a-1}{10.0.1}{10.0.1:9300}";
+        let again = "{a}{a}{a-2}{10.0.1}{10.0.1:9300}";
+        let wiped = "{a}{a~3}{a-3}{10.0.1}{10.0.1:9300}";
         let text = format!("removed {{{a},}}, added {{{again},{wiped},}} of {{x,y}} {{");
         assert_eq!(brief(&text), "removed {{a},}, added {{a-2},{a~3},} of {x,y} {");
     }

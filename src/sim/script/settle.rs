@@ -3,12 +3,11 @@
 use super::answers::rank;
 use super::mistake::{Mistake, Trouble};
 use super::show;
-use super::stage::Stage;
-use super::story::{Story, moment};
+use super::stage::{Stage, Told};
+use super::story::moment;
 use super::words::{Words, time};
 use crate::cluster::{ClusterState, NodeId, Term, Version};
 use crate::protocol::Protocol;
-use crate::sim::World;
 use crate::zen::{Mode, Zen};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,18 +45,14 @@ fn patience(words: &mut Words<'_>) -> Result<Duration, Mistake> {
 }
 
 /// Runs until `is_so`, and tells how long that took if it came about in time.
-fn run(
-    stage: &mut Stage,
-    patience: Duration,
-    is_so: impl Fn(&World<Zen, Story>) -> bool,
-) -> Result<Option<Duration>, Trouble> {
+fn run(stage: &mut Stage, patience: Duration, is_so: impl Fn(&Told) -> bool) -> Result<Option<Duration>, Trouble> {
     let began = stage.world.now();
     let came = stage.world.run_while(began + patience, |world| !is_so(world))?;
     Ok(came.then(|| stage.world.now().since(began)))
 }
 
 /// The one master that all these nodes follow as far as they run, with nothing under way.
-fn settled_master(world: &World<Zen, Story>, nodes: &[usize]) -> Option<usize> {
+fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
     let running: Vec<usize> = nodes.iter().copied().filter(|node| world.is_running(*node)).collect();
     let is_idle = |node: &usize| world.participant(*node).is_some_and(|zen| zen.open_questions() == 0);
     let master = running.iter().copied().find(|node| leads(world, *node))?;
@@ -76,7 +71,7 @@ fn settled_master(world: &World<Zen, Story>, nodes: &[usize]) -> Option<usize> {
     is_settled.then_some(master)
 }
 
-fn leads(world: &World<Zen, Story>, node: usize) -> bool {
+fn leads(world: &Told, node: usize) -> bool {
     world.participant(node).is_some_and(|zen| zen.standing().leader.as_ref() == Some(world.peer(node)))
 }
 
@@ -132,12 +127,12 @@ impl Condition {
         })
     }
 
-    fn is_so(&self, world: &World<Zen, Story>) -> bool {
+    fn is_so(&self, world: &Told) -> bool {
         let of = |node: usize| world.participant(node);
         match self {
             Condition::SomeMaster => (0..world.len()).any(|node| leads(world, node)),
             Condition::NoMaster => !(0..world.len()).any(|node| leads(world, node)),
-            Condition::Answered => world.watch.questions.is_empty(),
+            Condition::Answered => world.watch.0.questions.is_empty(),
             Condition::Leads(node) => leads(world, *node),
             Condition::Follows(node, master) => {
                 node != master && of(*node).and_then(|zen| zen.standing().leader).as_ref() == Some(world.peer(*master))

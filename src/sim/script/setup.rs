@@ -29,7 +29,7 @@ pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
         let spec = with_options(stage, spec, &mut words)?;
         words.end()?;
         stage.cast[node] = spec.clone();
-        stage.world.watch.names.push(spec.name.clone());
+        stage.world.watch.0.names.push(spec.name.clone());
         cluster_world::add(&mut stage.world, spec);
     }
     Ok(())
@@ -128,7 +128,7 @@ fn tune(tuning: &mut Tuning, words: &mut Words<'_>) -> Result<(), Mistake> {
 
 /// Says which notes are printed.
 pub(super) fn notes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
-    stage.world.watch.notes = match words.need("a level")? {
+    stage.world.watch.0.notes = match words.need("a level")? {
         "debug" => Some(Level::Debug),
         "info" => Some(Level::Info),
         "warn" => Some(Level::Warn),
@@ -140,7 +140,7 @@ pub(super) fn notes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
 
 /// Says which messages are printed when they arrive.
 pub(super) fn messages(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
-    stage.world.watch.messages = match (words.need("`on` or `off`")?, words.next()) {
+    stage.world.watch.0.messages = match (words.need("`on` or `off`")?, words.next()) {
         ("on", kinds) => Some(Kinds::read(kinds.unwrap_or("all"))?),
         ("off", None) => None,
         (other, _) => return Err(Mistake::new(format!("`{other}`"), "`on`, `on <kind>,…` or `off`").into()),

@@ -12,6 +12,7 @@ use super::words::Words;
 use crate::cluster::NodeId;
 use crate::protocol::Protocol;
 use crate::service::Question;
+use crate::sim::check::Checkers;
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::{Normal, Quality, World};
 use crate::zen::Zen;
@@ -21,9 +22,12 @@ use std::rc::Rc;
 const HOP_US: u64 = 1_000;
 pub(super) const DISK_US: u64 = 200;
 
+/// The world of a script, its story written down and everything checked.
+pub(super) type Told = World<Zen, (Story, Checkers)>;
+
 /// Where a script is played.
 pub struct Stage {
-    pub(super) world: World<Zen, Story>,
+    pub(super) world: Told,
     pub(super) cast: Vec<NodeSpec>,
     pub(super) rules: Rc<RefCell<Rules>>,
 }
@@ -37,7 +41,7 @@ impl Default for Stage {
 impl Stage {
     /// An empty stage.
     pub fn new() -> Self {
-        let mut world = World::new(0, Story::new());
+        let mut world = World::new(0, (Story::new(), Checkers::default()));
         world.set_normal(Normal {
             quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
             disk_us: (DISK_US, DISK_US),
@@ -52,12 +56,12 @@ impl Stage {
 
     /// Carries out the commands of a block and tells what they print.
     pub fn play(&mut self, block: &Block) -> Result<Vec<String>, Trouble> {
-        self.world.watch.since = self.world.now();
-        self.world.watch.lines.clear();
+        self.world.watch.0.since = self.world.now();
+        self.world.watch.0.lines.clear();
         for command in block.commands() {
             commands::carry_out(self, &command.text).map_err(|trouble| trouble.at(command.number))?;
         }
-        if self.world.watch.lines.is_empty() {
+        if self.world.watch.0.lines.is_empty() {
             self.say("ok");
         }
         Ok(self.printed().to_vec())
@@ -65,16 +69,16 @@ impl Stage {
 
     /// What the last block has printed, also if it came to no end.
     pub fn printed(&self) -> &[String] {
-        &self.world.watch.lines
+        &self.world.watch.0.lines
     }
 
     pub(super) fn say(&mut self, text: impl Into<String>) {
-        self.world.watch.say(text);
+        self.world.watch.0.say(text);
     }
 
     /// A line about a node.
     pub(super) fn say_of(&mut self, node: usize, text: &str) {
-        let width = self.world.watch.width();
+        let width = self.world.watch.0.width();
         let line = format!("{:<width$}  {text}", self.cast[node].name);
         self.say(line);
     }
@@ -120,6 +124,6 @@ impl Stage {
             return self.say(format!("{what}: nobody listens there"));
         }
         let ticket = self.world.ask(node, question);
-        self.world.watch.questions.insert(ticket, what);
+        self.world.watch.0.questions.insert(ticket, what);
     }
 }
