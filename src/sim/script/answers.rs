@@ -3,7 +3,7 @@
 use super::mistake::{Mistake, Trouble};
 use super::stage::Stage;
 use super::words::Words;
-use crate::cluster::{NodeId, Term, Version};
+use crate::cluster::{Term, Version};
 use crate::service::{Answer, Question, SettingsPatch, Task};
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub(super) fn hand_over(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), 
     let to = words.after("to")?.map(|name| stage.id(name)).transpose()?;
     let node = stage.node(words.need("the master")?)?;
     words.end()?;
-    stage.ask(node, "hand over", Question::HandOver { to: to.map(NodeId::from) });
+    stage.ask(node, "hand over", Question::HandOver { to });
     Ok(())
 }
 
