@@ -42,7 +42,7 @@ pub struct Draw {
     pub nodes: usize,
     /// How many of them can be master: the first ones.
     pub eligible: usize,
-    /// The operator's number in the configuration.
+    /// The operator's number in the configuration: the one that was asked for, as far as it can be met.
     pub minimum: Option<u32>,
     /// How many clients ask.
     pub clients: usize,
@@ -83,6 +83,8 @@ pub struct Report {
     pub lasted: Duration,
     /// A hash of everything that happened.
     pub hash: u64,
+    /// The last lines of the trace, if one was kept.
+    pub trace: Vec<String>,
 }
 
 impl Report {
@@ -147,6 +149,7 @@ impl Draw {
         let nodes = options.nodes.unwrap_or_else(|| rng.between(3, 7) as usize);
         let eligible = if rng.percent(70) { nodes } else { rng.between(nodes.min(3) as u64, nodes as u64) as usize };
         let minimum = rng.percent(20).then(|| rng.between(1, eligible as u64 / 2 + 1) as u32);
+        let minimum = options.tuning.minimum_master_nodes.map(|asked| asked.min(eligible as u32)).or(minimum);
         let clients = rng.between(2, 6) as usize;
         let pause_us = *rng.pick(&[(1_000, 20_000), (5_000, 100_000), (20_000, 300_000)]).unwrap_or(&(1_000, 20_000));
         Draw {
@@ -266,11 +269,13 @@ impl Run {
             let now = self.world.now();
             let wanted = self.world.watch.next_at().filter(|next| *next <= end);
             let stop = wanted.map_or(end, |next| next.max(now));
-            if self.world.run_while(stop, |world| goes_on(world) && !wants_attention(world))? && !goes_on(&self.world) {
+            let until = self.until.unwrap_or(u64::MAX);
+            let is_quiet = |world: &World<Zen, Clients>| !wants_attention(world) && world.counters().events < until;
+            if self.world.run_while(stop, |world| goes_on(world) && is_quiet(world))? && !goes_on(&self.world) {
                 return Ok(true);
             }
-            self.attend();
             self.stop_if_asked()?;
+            self.attend();
             if self.world.now() >= end && self.world.watch.next_at().is_none_or(|next| next > end) {
                 return Ok(!goes_on(&self.world));
             }
@@ -480,7 +485,8 @@ impl Run {
         Err(Violation { checker: "S7 every question is answered", what })
     }
 
-    fn report(&self) -> Report {
+    fn report(&mut self) -> Report {
+        let trace = self.world.take_trace();
         let watch = &self.world.watch;
         Report {
             counters: self.world.counters().clone(),
@@ -494,6 +500,7 @@ impl Run {
             disturbances: self.disturbances,
             lasted: self.world.now().since(Time::ZERO),
             hash: self.world.trace_hash(),
+            trace,
         }
     }
 }
