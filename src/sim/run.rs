@@ -73,8 +73,10 @@ pub struct Report {
     pub acknowledged: usize,
     /// What clients were told.
     pub told: BTreeMap<&'static str, u64>,
-    /// How long the cluster took to recover once it was healed.
-    pub recovery: Duration,
+    /// How long the cluster took to recover, each time that it was healed and did.
+    pub recoveries: Vec<Duration>,
+    /// How often the next faults came before it had recovered.
+    pub interrupted: u64,
     /// How many faults struck while a publish was under way.
     pub struck: u64,
     /// How many disturbances the master outlived.
@@ -188,10 +190,13 @@ struct Run {
     rng: Rng,
     until: Option<u64>,
     struck: u64,
-    recovery: Duration,
+    recoveries: Vec<Duration>,
+    interrupted: u64,
     disturbances: u64,
 }
 
+/// Busy clients ask for all their updates within one episode, which may show nothing.
+const EPISODES_MIN: u32 = 3;
 /// A run that hurts for longer than this was drawn too hard to go on with.
 const HURT_MAX: Duration = Duration::from_secs(120);
 
@@ -210,7 +215,8 @@ impl Run {
         if let Some((detail, kept)) = options.trace {
             world.trace(detail, kept);
         }
-        Run { world, draw, rng, until: options.until, struck: 0, recovery: Duration::ZERO, disturbances: 0 }
+        let (until, recoveries) = (options.until, Vec::new());
+        Run { world, draw, rng, until, struck: 0, recoveries, interrupted: 0, disturbances: 0 }
     }
 
     fn all(&mut self) -> Result<(), Violation> {
@@ -222,10 +228,12 @@ impl Run {
         self.demand_answers(&group)
     }
 
-    /// Episodes of faults with calm between them, until enough updates were asked for.
+    /// Several episodes of faults with calm between them, until enough updates were asked for.
     fn hurt(&mut self) -> Result<(), Violation> {
         let end = self.world.now() + HURT_MAX;
-        while self.world.watch.issued() < self.draw.updates && self.world.now() < end {
+        let mut episodes = 0;
+        while (self.world.watch.issued() < self.draw.updates || episodes < EPISODES_MIN) && self.world.now() < end {
+            episodes += 1;
             for fault in self.draw.plan.standing_faults() {
                 self.world.inject(fault);
             }
@@ -235,9 +243,21 @@ impl Run {
             self.run_episode(episode_end)?;
             self.world.inject(Fault::Heal);
             let calm = Duration::from_millis(self.rng.between(200, 4_000));
-            self.run_clients(self.world.now() + calm)?;
+            self.calm(self.world.now() + calm)?;
         }
         Ok(())
+    }
+
+    /// Nothing goes wrong until `end`.
+    fn calm(&mut self, end: Time) -> Result<(), Violation> {
+        let healed = self.world.now();
+        let everybody: Vec<usize> = (0..self.draw.nodes).collect();
+        if self.run_while(end, |world| !is_stable(world, &everybody))? {
+            self.recoveries.push(self.world.now().since(healed));
+        } else {
+            self.interrupted += 1;
+        }
+        self.run_clients(end)
     }
 
     fn run_episode(&mut self, end: Time) -> Result<(), Violation> {
@@ -270,7 +290,8 @@ impl Run {
             let wanted = self.world.watch.next_at().filter(|next| *next <= end);
             let stop = wanted.map_or(end, |next| next.max(now));
             let until = self.until.unwrap_or(u64::MAX);
-            let is_quiet = |world: &World<Zen, Clients>| !wants_attention(world) && world.counters().events < until;
+            let is_quiet =
+                |world: &World<Zen, Clients>| !wants_attention(world, stop) && world.counters().events < until;
             if self.world.run_while(stop, |world| goes_on(world) && is_quiet(world))? && !goes_on(&self.world) {
                 return Ok(true);
             }
@@ -362,8 +383,8 @@ impl Run {
         let bound = self.recovery_bound();
         let group = group.to_vec();
         let is_there = self.run_while(healed + bound, move |world| !is_stable(world, &group))?;
-        self.recovery = self.recovery.max(self.world.now().since(healed));
         if is_there {
+            self.recoveries.push(self.world.now().since(healed));
             return Ok(());
         }
         let standings: Vec<String> = self.world.participants().map(|(node, zen)| stands(node, zen)).collect();
@@ -495,7 +516,8 @@ impl Run {
             issued: watch.issued(),
             acknowledged: watch.acknowledged(),
             told: watch.told.clone(),
-            recovery: self.recovery,
+            recoveries: self.recoveries.clone(),
+            interrupted: self.interrupted,
             struck: self.struck,
             disturbances: self.disturbances,
             lasted: self.world.now().since(Time::ZERO),
@@ -510,8 +532,9 @@ fn minimum_in(state: &crate::cluster::ClusterState) -> Option<usize> {
     state.metadata.transient.get(key).or_else(|| state.metadata.persistent.get(key))?.parse().ok()
 }
 
-fn wants_attention(world: &World<Zen, Clients>) -> bool {
-    !world.watch.left.is_empty()
+/// Whether a node said good-bye, or a client that was answered wants to ask again before `stop`.
+fn wants_attention(world: &World<Zen, Clients>, stop: Time) -> bool {
+    !world.watch.left.is_empty() || world.watch.next_at().is_some_and(|next| next < stop)
 }
 
 fn is_publishing(world: &World<Zen, Clients>) -> bool {

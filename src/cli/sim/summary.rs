@@ -33,6 +33,7 @@ pub(super) struct Summary {
     faults: Counts,
     struck: u64,
     recoveries: Vec<Duration>,
+    interrupted: u64,
     disturbances: u64,
 }
 
@@ -69,8 +70,8 @@ impl Summary {
         add_all(&mut self.told, &report.told);
         add_all(&mut self.faults, &report.counters.faults);
         self.struck += report.struck;
-        // A run that was ended early was not healed.
-        self.recoveries.extend(Some(report.recovery).filter(|recovery| !recovery.is_zero()));
+        self.recoveries.extend(&report.recoveries);
+        self.interrupted += report.interrupted;
         self.disturbances += report.disturbances;
     }
 
@@ -90,7 +91,7 @@ impl Summary {
         table.part(1, "failed", count(self.failed()), "");
         parts(table, 2, &self.violations);
         let vacuous = self.vacuous.values().sum();
-        table.part(1, "proving little", count(vacuous), percent(vacuous, self.runs));
+        table.part(1, "vacuous", count(vacuous), percent(vacuous, self.runs));
         parts(table, 2, &self.vacuous);
         let threads = if self.jobs == 1 { "one thread".into() } else { format!("{} threads", self.jobs) };
         table.row("time", span(self.took), format!("{} on {threads}", rate(self.runs, self.took)));
@@ -106,7 +107,7 @@ impl Summary {
         table.part(1, "acknowledged", count(self.acknowledged), percent(self.acknowledged, self.issued));
         table.row("answers to clients", count(self.told.values().sum()), "");
         parts(table, 1, &self.told);
-        table.row("faults", count(self.faults.values().sum()), "");
+        table.row("faults and repairs", count(self.faults.values().sum()), "");
         table.part(1, "while a publish was in flight", count(self.struck), "");
         parts(table, 1, &self.faults);
     }
@@ -116,10 +117,11 @@ impl Summary {
         sorted.sort_unstable();
         let last = sorted.len().saturating_sub(1);
         let at = |percent: usize| sorted.get(last * percent / 100).map_or_else(|| "-".into(), |time| span(*time));
-        table.row("recovery after healing", count(sorted.len() as u64), "");
+        table.row("recoveries after healing", count(sorted.len() as u64), "");
         table.part(1, "median", at(50), "");
         table.part(1, "99 of 100 within", at(99), "");
         table.part(1, "longest", at(100), "");
+        table.part(1, "cut short by the next faults", count(self.interrupted), "");
         table.row("disturbances outlived", count(self.disturbances), "");
     }
 }
