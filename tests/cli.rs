@@ -82,10 +82,8 @@ fn a_single_run_prints_its_trace_up_to_the_event_that_is_asked_for() {
 
 #[test]
 fn a_run_that_breaks_a_rule_says_how_to_see_it_again() {
-    // With these numbers a healed cluster has no time to recover: the bound is shorter than an election takes.
-    let hurry = "-E discovery.zen.ping_timeout=1ms -E discovery.zen.commit_timeout=1ms \
-                 -E discovery.zen.fd.ping_interval=1ms -E discovery.zen.fd.ping_timeout=1ms";
-    let (out, err) = ends_with(1, &format!("sim --runs 40 --updates 20 --jobs 2 {hurry}"));
+    // No write is durable, let alone acknowledged, within this time, so healthy masters step down again and again.
+    let (out, err) = ends_with(1, "sim --runs 10 --updates 20 --jobs 2 -E discovery.zen.commit_timeout=1ms");
     assert!(out.contains("\nFAIL ") && out.contains(" runs broke a rule.\n"), "{out}\n{err}");
     let replay = out.lines().find_map(|line| line.strip_prefix("replay: zazen ")).expect("a failure can be replayed");
     let (again, _) = ends_with(1, &replay.replace("--trace full", "--trace short --lines 3"));

@@ -27,7 +27,7 @@ pub const REGISTRY: &[Setting] = &[
               A round ends as soon as the answers suffice, and in a cluster once formed 100 ms after a choice is \
               possible, so the whole time passes only where a host is silent and nothing can be decided without it.\n\
               A vote waits 2 × `ping_timeout` for its candidate, a candidate at least 4 × `ping_timeout` for its \
-              votes, and 4 × `ping_timeout` is the largest part of the time within which a cluster recovers.\n\
+              votes, and 4 × `ping_timeout` is part of the time within which a cluster recovers.\n\
               Raise it where round trips take longer than a third of it; a lower value makes elections faster among \
               silent hosts, and repeats them in vain where answers arrive too late.",
     },
@@ -60,7 +60,8 @@ pub const REGISTRY: &[Setting] = &[
         }),
         doc: "How often a node tries to join a master that answers that it is none, before it looks for a master \
               anew.\n\
-              A node gives up on such a master after `join_retry_attempts` × (`join_retry_delay` + one round trip).\n\
+              A node gives up on such a master after (`join_retry_attempts` − 1) × `join_retry_delay` and as many \
+              round trips as attempts.\n\
               More tries help when a master is just being elected; fewer return sooner to pinging.",
     },
     Setting {
