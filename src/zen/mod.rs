@@ -40,7 +40,7 @@ pub use message::Message;
 pub use mode::Mode;
 pub use note::Note;
 pub use quorum::BootstrapSet;
-pub use tuning::{NoMasterBlock, Tuning, parse_time};
+pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_span, parse_time};
 
 use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, Ticket, Time, Timers};
