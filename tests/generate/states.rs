@@ -45,7 +45,10 @@ fn change_blocks(blocks: &mut Blocks, rng: &mut Rng) {
 }
 
 fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
-    let json = |rng: &mut Rng| -> Arc<Value> { Arc::new(json!({ "shards": rng.below(3) })) };
+    let json = |rng: &mut Rng| -> Arc<Value> {
+        // Any bits that make a number: it must come back to the last of them.
+        Arc::new(json!({ "shards": rng.below(3), "boost": f64::from_bits(rng.next_u64()) }))
+    };
     let text = |rng: &mut Rng| random_name(rng).as_str().into();
     match rng.below(7) {
         0 => change_table(&mut metadata.persistent, rng, text),
