@@ -123,7 +123,7 @@ const DYNAMIC: &[(&str, Set)] = &[
         Some(())
     }),
     ("discovery.zen.commit_timeout", |tuning, text| {
-        tuning.commit_timeout = parse_time(text)?;
+        tuning.commit_timeout = span(text)?;
         Some(())
     }),
     ("discovery.zen.publish_diff.enable", |tuning, text| {
@@ -139,11 +139,11 @@ const DYNAMIC: &[(&str, Set)] = &[
         Some(())
     }),
     ("discovery.zen.fd.ping_interval", |tuning, text| {
-        tuning.fd_ping_interval = parse_time(text)?;
+        tuning.fd_ping_interval = span(text)?;
         Some(())
     }),
     ("discovery.zen.fd.ping_timeout", |tuning, text| {
-        tuning.fd_ping_timeout = parse_time(text)?;
+        tuning.fd_ping_timeout = span(text)?;
         Some(())
     }),
     ("discovery.zen.fd.ping_retries", |tuning, text| {
@@ -151,6 +151,16 @@ const DYNAMIC: &[(&str, Set)] = &[
         Some(())
     }),
 ];
+
+/// The shortest span that a state may ask for: with none at all a deadline would never lie ahead.
+const SPAN_MIN: Duration = Duration::from_millis(1);
+
+/// The longest span, 285 years: sums of a few stay far below what a `Duration` holds.
+const SPAN_MAX: Duration = Duration::from_micros(1 << 53);
+
+fn span(text: &str) -> Option<Duration> {
+    parse_time(text).filter(|span| *span >= SPAN_MIN && *span <= SPAN_MAX)
+}
 
 /// A time as Elasticsearch writes it: a whole number and a unit.
 pub fn parse_time(text: &str) -> Option<Duration> {
@@ -167,5 +177,27 @@ pub fn parse_time(text: &str) -> Option<Duration> {
         "d" => seconds(86_400),
         "" if number == 0 => Some(Duration::ZERO),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_sets_no_span_that_the_protocol_cannot_run_by() {
+        let key = "discovery.zen.fd.ping_interval";
+        let with = |value: &str| {
+            let mut metadata = Metadata::default();
+            metadata.transient.insert(key.into(), value.into());
+            let (tuning, faults) = Tuning::default().with_dynamic(&metadata);
+            (tuning.fd_ping_interval, faults)
+        };
+        assert_eq!(with("1ms"), (SPAN_MIN, Vec::new()));
+        assert_eq!(with("104249d").0, Duration::from_secs(104_249 * 86_400));
+        for value in ["0", "0ms", "999micros", "104250d", "18446744073709551615s", "-1", "1"] {
+            let fault = format!("failed to parse value [{value}] for setting [{key}]");
+            assert_eq!(with(value), (Tuning::default().fd_ping_interval, vec![fault]));
+        }
     }
 }
