@@ -45,6 +45,13 @@ impl<R: Copy + Ord> Timers<R> {
         self.due.iter().map(|(&reason, &at)| (at, reason)).min()
     }
 
+    /// The deadlines, the earliest first; the lesser reason where two fall together.
+    pub fn in_order(&self) -> Vec<(Time, R)> {
+        let mut due: Vec<_> = self.due.iter().map(|(&reason, &at)| (at, reason)).collect();
+        due.sort_unstable();
+        due
+    }
+
     /// Takes out the earliest deadline that has passed.
     pub fn pop_due(&mut self, now: Time) -> Option<R> {
         let (at, reason) = self.next()?;

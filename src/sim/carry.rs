@@ -4,15 +4,13 @@
 //! once, because the disk keeps the order anyway.
 
 use super::calls::{CallId, Pending};
+use super::gate::{Freight, Manner};
 use super::network::{Cargo, Route};
 use super::trace::Detail;
 use super::watch::{Violation, Watch};
 use super::world::{Event, World};
 use crate::protocol::{Call, Disk, Effect, Exchange, Failure, Input, Protocol, StoreId, Ticket};
 use std::time::Duration;
-
-/// How long looking up the seeds takes.
-const RESOLVE_US: (u64, u64) = (200, 2_000);
 
 impl<P: Protocol, W: Watch<P>> World<P, W> {
     /// Carries out the effects of one batch, in order.
@@ -71,7 +69,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         match self.network.route(from, to, Cargo::Request) {
             Route::Refused => self.after(1, Event::Fail { call: id, why: Failure::Refused }),
             Route::Lost => self.counters.lost += 1,
-            Route::After(delay) => self.after(delay, Event::Request { call: id, from, to, copy: false, message }),
+            Route::After(delay) => self.travel(Freight { from, to, manner: Manner::Request(id), message }, delay),
         }
     }
 
@@ -83,7 +81,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.account(from, to, &message, "tell ");
         match self.network.route(from, to, Cargo::Request) {
             Route::Refused | Route::Lost => self.counters.lost += 1,
-            Route::After(delay) => self.after(delay, Event::Tell { from, to, copy: false, message }),
+            Route::After(delay) => self.travel(Freight { from, to, manner: Manner::Tell, message }, delay),
         }
     }
 
@@ -102,7 +100,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
                 if let Some(pending) = self.calls.get(id) {
                     pending.replying = true;
                 }
-                self.after(delay, Event::Reply { call: id, message });
+                self.travel(Freight { from: node, to: from, manner: Manner::Reply(id), message }, delay);
             }
         }
     }
@@ -155,7 +153,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn resolve(&mut self, node: usize, life: u32) {
         let host = &mut self.hosts[node];
         if host.resolves {
-            let delay = host.rng.between(RESOLVE_US.0, RESOLVE_US.1);
+            let delay = host.rng.between(self.normal.lookup_us.0, self.normal.lookup_us.1);
             let input = Input::Resolved(host.seeds.clone());
             self.after(delay, Event::Local { node, life, input });
         }

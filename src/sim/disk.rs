@@ -85,11 +85,11 @@ impl<P: Protocol> Storage<P> {
         }
     }
 
-    /// Keeps a random prefix of what was not synced, and says how many writes are gone.
-    pub(super) fn crash(&mut self, rng: &mut Rng) -> u64 {
+    /// Keeps a random prefix of what was not synced, or nothing of it, and says how many writes are gone.
+    pub(super) fn crash(&mut self, rng: &mut Rng, loses_unsynced: bool) -> u64 {
         let queued = self.queue.drain(..).map(|waiting| waiting.write);
         let unsynced: Vec<Write<P>> = self.lazy.drain(..).chain(queued).collect();
-        let kept = rng.between(0, unsynced.len() as u64) as usize;
+        let kept = if loses_unsynced { 0 } else { rng.between(0, unsynced.len() as u64) as usize };
         for write in &unsynced[..kept] {
             self.synced.apply(write);
         }

@@ -3,9 +3,8 @@
 //! Everything that is done to a world on purpose passes through here, is counted, and is part of the trace.
 
 use super::calls::{CallId, Pending};
-use super::disk::LATENCY_US;
 use super::fault::Fault;
-use super::network::{Mode, Quality};
+use super::network::Mode;
 use super::trace::Detail;
 use super::watch::Watch;
 use super::world::{Event, World};
@@ -71,7 +70,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         let Some(process) = host.process.take() else {
             return;
         };
-        self.counters.writes_lost += host.disk.crash(&mut host.rng);
+        self.counters.writes_lost += host.disk.crash(&mut host.rng, self.normal.loses_unsynced);
         self.close_calls_of(node, process.life, powered);
         self.close_lines_of(node, powered);
         for &ticket in &process.asked {
@@ -167,7 +166,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     fn heal(&mut self) {
         self.shape(Mode::Up, |_, _| true);
-        self.network.quality = Quality::default();
+        self.network.quality = self.normal.quality;
         self.network.special.clear();
         (0..self.hosts.len()).for_each(|node| self.heal_node(node));
     }
@@ -176,14 +175,14 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         for &from in nodes {
             for &to in nodes {
                 self.set_link(from, to, Mode::Up);
-                self.network.special.insert((from, to), Quality::default());
+                self.network.special.insert((from, to), self.normal.quality);
             }
         }
         nodes.iter().for_each(|&node| self.heal_node(node));
     }
 
     fn heal_node(&mut self, node: usize) {
-        self.hosts[node].disk.latency_us = LATENCY_US;
+        self.hosts[node].disk.latency_us = self.normal.disk_us;
         self.hosts[node].resolves = true;
         self.resume(node);
         self.start(node);

@@ -1,7 +1,8 @@
 //! A deterministic world of many nodes: virtual time, network, disks, processes and their faults, from one seed.
 //!
-//! It drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a [`Watch`] to
-//! say. One thread, no wall clock; the same seed and the same calls give the same events.
+//! The [`World`] drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a
+//! [`Watch`] to say. One thread, no wall clock; the same seed and the same calls give the same events. Zen enters it in
+//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`].
 //!
 //! A run: [`World::new`], [`World::add`] for each node, [`World::start_all`]; then [`World::run_plan`] or one
 //! [`World::inject`] after the other; then [`Fault::Heal`], and a verdict. A run that fails is made once more with
@@ -14,16 +15,24 @@
 
 mod calls;
 mod carry;
+pub mod check;
+mod clients;
 mod clock;
+pub mod cluster_world;
 mod counters;
 mod disk;
 mod fault;
+mod gate;
 mod host;
 mod inject;
 mod lifeline;
 mod network;
+mod normal;
 mod plan;
 mod queue;
+mod run;
+pub mod scale;
+pub mod script;
 mod step;
 mod trace;
 mod watch;
@@ -32,12 +41,16 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use clients::{Clients, Operation};
 pub use clock::REAL_TIME_PPM;
 pub use counters::{Counters, Traffic};
 pub use fault::{Fault, NotAFault};
+pub use gate::{Gate, Passage, Stop};
 pub use host::Boot;
 pub use network::{Mode, Quality};
+pub use normal::Normal;
 pub use plan::Plan;
+pub use run::{Draw, Failure, Report, RunOptions, run};
 pub use trace::Detail;
 pub use watch::{Unwatched, Violation, Watch};
 pub use world::World;

@@ -97,6 +97,19 @@ impl Plan {
         std::iter::once(Fault::Weather(self.weather)).chain(clocks).collect()
     }
 
+    /// Begins another episode at `at`, after everything was healed.
+    pub fn begin_anew(&mut self, at: Time) {
+        self.ends.clear();
+        self.down.clear();
+        self.set_next(at);
+    }
+
+    /// How fast the slowest clock runs, as a part of real time.
+    pub fn slowest_clock(&self) -> f64 {
+        let slowest = self.rates_ppm.iter().min().copied().unwrap_or(REAL_TIME_PPM);
+        slowest as f64 / REAL_TIME_PPM as f64
+    }
+
     /// When the next fault begins or ends.
     pub fn next_at(&self) -> Time {
         self.ends.keys().next().map_or(self.next_at, |&(at, _)| at.min(self.next_at))

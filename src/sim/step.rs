@@ -51,6 +51,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             pending.to_life = life;
         }
         self.counters.nodes[to].received += 1;
+        let verdict = self.watch.delivered(self.now, from, to, &message);
+        self.judge(verdict);
         let exchange = call.exchange(copy);
         self.arrive(to, life, Arrival::Input(Input::Received { exchange, message }));
     }
@@ -66,7 +68,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             self.after(delay, Event::Tell { from, to, copy: true, message });
         }
         let life = self.hosts[to].life();
-        self.counters.nodes[to].received += u64::from(life != 0);
+        if life != 0 {
+            self.counters.nodes[to].received += 1;
+            let verdict = self.watch.delivered(self.now, from, to, &message);
+            self.judge(verdict);
+        }
         let exchange = self.calls.tell().exchange(false);
         self.arrive(to, life, Arrival::Input(Input::Received { exchange, message }));
     }
@@ -79,6 +85,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             self.counters.lost += 1;
             return;
         }
+        let verdict = self.watch.delivered(self.now, to, from, &message);
+        self.judge(verdict);
         self.end_call(call, |call| Input::Replied { call, message });
     }
 

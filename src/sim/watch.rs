@@ -2,6 +2,7 @@
 //!
 //! All methods do nothing unless written. Watches are combined as pairs or as a `Vec` of boxes.
 
+use super::gate::Stop;
 use crate::protocol::{Protocol, Ticket, Time};
 use std::fmt;
 
@@ -44,6 +45,14 @@ pub trait Watch<P: Protocol> {
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &P::Message) -> Result<(), Violation> {
         Ok(())
     }
+    /// A message reached a node that runs: a request, a reply or a tell.
+    fn delivered(&mut self, at: Time, from: usize, to: usize, message: &P::Message) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// The gate dropped a message or holds it.
+    fn stopped(&mut self, at: Time, stop: Stop<'_, P>) -> Result<(), Violation> {
+        Ok(())
+    }
     /// A node told its operator something.
     fn noted(&mut self, at: Time, node: usize, note: &P::Note) -> Result<(), Violation> {
         Ok(())
@@ -82,6 +91,12 @@ macro_rules! pass_on {
         }
         fn sent(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.sent(at, from, to, message))
+        }
+        fn delivered(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.delivered(at, from, to, message))
+        }
+        fn stopped(&mut $self, at: Time, stop: Stop<'_, P>) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.stopped(at, stop))
         }
         fn noted(&mut $self, at: Time, node: usize, note: &P::Note) -> Verdict {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.noted(at, node, note))

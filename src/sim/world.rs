@@ -5,9 +5,11 @@
 use super::calls::{CallId, Calls};
 use super::counters::{Counters, Traffic};
 use super::fault::Fault;
+use super::gate::{Freight, Gate};
 use super::host::{Boot, Host};
 use super::lifeline::{End, Lifelines, LineId};
 use super::network::{Mode, Network, Quality};
+use super::normal::Normal;
 use super::plan::Plan;
 use super::queue::Queue;
 use super::trace::{Detail, Trace};
@@ -61,6 +63,9 @@ pub struct World<P: Protocol, W: Watch<P> = Unwatched> {
     /// Kept between events, so that no event allocates it anew.
     pub(super) effects: Effects<P>,
     pub(super) sizer: Option<fn(&P::Message) -> usize>,
+    pub(super) normal: Normal,
+    pub(super) gate: Option<Gate<P::Message>>,
+    pub(super) held: Vec<Freight<P>>,
     tickets: u64,
     seeds: Rng,
 }
@@ -83,6 +88,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             broken: None,
             effects: Effects::default(),
             sizer: None,
+            normal: Normal::default(),
+            gate: None,
+            held: Vec::new(),
             tickets: 0,
             seeds,
         }
@@ -93,11 +101,18 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         let node = self.hosts.len();
         let before = self.addresses.insert(peer.clone(), node);
         assert!(before.is_none(), "two nodes have the address {peer}");
-        self.hosts.push(Host::new(peer, seeds, self.seeds.fork(), Box::new(boot)));
+        let mut host = Host::new(peer, seeds, self.seeds.fork(), Box::new(boot));
+        host.disk.latency_us = self.normal.disk_us;
+        self.hosts.push(host);
         self.network.add_node();
         self.trace.add_node();
         self.counters.nodes.push(Traffic::default());
         node
+    }
+
+    /// Changes how a node's participant is made, from its next start on.
+    pub fn set_boot(&mut self, node: usize, boot: impl FnMut(Boot<'_, P>) -> P + 'static) {
+        self.hosts[node].boot = Box::new(boot);
     }
 
     /// Starts every node that does not run.

@@ -28,7 +28,8 @@ impl Zen {
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.promise(term, &self.local.id.clone(), out);
-        self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), fetching: None });
+        let bootstrap = self.own_bootstrap().into_iter().collect();
+        self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), bootstrap, fetching: None });
         self.timers.set(Timer::Candidacy, now + self.tuning.candidacy_timeout());
         self.keep_searching(now);
         for early in early.into_values() {
@@ -76,7 +77,8 @@ impl Zen {
         let join = Join {
             term: joining.vote.unwrap_or(self.ledger.promise.term),
             vote: joining.vote.is_some(),
-            accepted: self.ledger.durable_id(),
+            // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
+            accepted: self.ledger.accepted.id(),
             bootstrap,
         };
         let target = joining.target.clone();
@@ -94,7 +96,14 @@ impl Zen {
         let candidate = self.tuning.vote_timeout();
         let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
         let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
-        if is_over { self.give_up_join(now, "timed out", out) } else { self.send_join(now, out) }
+        let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote);
+        if is_over {
+            self.give_up_join(now, "timed out", out);
+        } else if is_stored {
+            self.send_join(now, out);
+        } else {
+            self.timers.set(Timer::Join, now + self.tuning.ping_timeout);
+        }
     }
 
     /// A target that could not be joined counts as lost.
@@ -152,6 +161,7 @@ impl Zen {
             return;
         }
         joining.vote = Some(term);
+        joining.since = now;
         let candidate = joining.target.clone();
         out.note(Note::Votes { term, candidate: candidate.clone() });
         self.promise(term, &candidate.id, out);
@@ -208,6 +218,8 @@ impl Zen {
     ) {
         match &self.mode {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
+            // It takes this node for a master; told that it is none, it will vote.
+            Mode::Finding | Mode::Electing(_) if node.is_master_eligible() && !join.vote => self.rebuff(exchange, out),
             Mode::Electing(_) => self.on_join_as_candidate(now, exchange, node, join, out),
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.
@@ -263,11 +275,21 @@ impl Zen {
             out.note(Note::Stands { term: join.term, reason: "a voter's term is higher" });
             self.promise(join.term, &self.local.id.clone(), out);
         }
-        let ballot = Ballot { node: node.clone(), votes, accepted: join.accepted, bootstrap: join.bootstrap };
-        self.take_ballot(ballot);
+        if votes && !self.is_formed() {
+            self.heed_bootstrap(join.bootstrap);
+        }
+        self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted });
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
-        self.fetch_newer(out);
-        self.count_votes(now, out);
+        if votes {
+            self.fetch_newer(out);
+            self.count_votes(now, out);
+        }
+    }
+
+    fn heed_bootstrap(&mut self, set: Option<BootstrapSet>) {
+        if let Mode::Electing(candidacy) = &mut self.mode {
+            candidacy.bootstrap.extend(set);
+        }
     }
 
     fn take_ballot(&mut self, ballot: Ballot) {
@@ -366,13 +388,13 @@ impl Zen {
         if durable.term != candidacy.term || durable.vote.as_ref() != Some(&self.local.id) {
             return;
         }
+        // A cheap bound first: with few joins there is nothing to count.
+        if (candidacy.joins.len() + 1) * 2 <= self.ledger.accepted.metadata.voting.own.len() {
+            return;
+        }
+        let bootstrap = if self.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.clone() };
         let rank = self.ledger.accepted.rank();
         let counted = candidacy.joins.values().filter(|ballot| ballot.votes && ballot.accepted.rank() <= rank);
-        let mut bootstrap: BTreeSet<BootstrapSet> = BTreeSet::new();
-        if !self.is_formed() {
-            bootstrap.extend(counted.clone().filter_map(|ballot| ballot.bootstrap.clone()));
-            bootstrap.extend(self.own_bootstrap());
-        }
         let mut backers: BTreeMap<NodeId, Arc<Node>> =
             counted.map(|ballot| (ballot.node.id.clone(), ballot.node.clone())).collect();
         backers.insert(self.local.id.clone(), self.local.clone());

@@ -225,6 +225,44 @@ impl Zen {
         &self.mode
     }
 
+    /// The term that the node reigns in, if it is master.
+    pub fn reign(&self) -> Option<Term> {
+        match &self.mode {
+            Mode::Leading(lead) => Some(lead.term),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// The newest state that this master made, and the one that it was made from.
+    pub fn made(&self) -> Option<(StateId, StateId)> {
+        match &self.mode {
+            Mode::Leading(lead) => lead.publish.as_ref().map(|publish| (publish.state.id(), publish.base.id())),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// Whether a state of this master is on its way and not committed yet.
+    pub fn is_publishing(&self) -> bool {
+        match &self.mode {
+            Mode::Leading(lead) => lead.publish.as_ref().is_some_and(|publish| !publish.is_committed),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => false,
+        }
+    }
+
+    /// The master that readers see, itself included.
+    pub fn open_master(&self) -> Option<&Arc<Node>> {
+        match &self.mode {
+            Mode::Leading(lead) if lead.is_settled => Some(&self.local),
+            Mode::Following(following) if self.follows_openly() => Some(&following.master),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// What an election or a commit on the accepted state must be backed by, once the cluster is formed.
+    pub fn quorum(&self) -> quorum::Requirement {
+        self.requirement(BTreeSet::new())
+    }
+
     /// The newest committed state that was applied.
     pub fn applied(&self) -> &Arc<ClusterState> {
         &self.applied
@@ -243,6 +281,11 @@ impl Zen {
     /// The deadlines that are set.
     pub fn timers(&self) -> &Timers<Timer> {
         &self.timers
+    }
+
+    /// How many requests of this node are on their way.
+    pub fn open_calls(&self) -> usize {
+        self.calls.len()
     }
 
     /// How many clients' questions are open.

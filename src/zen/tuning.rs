@@ -89,12 +89,16 @@ impl Tuning {
         self.wait_for_joins_timeout.max(self.ping_timeout * 4)
     }
 
+    /// Within this time a fault detector finds out that a peer is silent.
+    pub fn detection_bound(&self) -> Duration {
+        self.fd_ping_interval + self.fd_ping_timeout * self.fd_ping_retries
+    }
+
     /// Within this time one master leads all who reach it once nothing fails any more: the fault detectors find out that
     /// a master is gone, a publish that lacks acknowledgements gives up, votes given elsewhere run out, two rounds bring
     /// the nodes together, and the election, the joins and their publishes take their round trips.
     pub fn recovery_bound(&self) -> Duration {
-        let detection = self.fd_ping_interval + self.fd_ping_timeout * self.fd_ping_retries;
-        detection + self.commit_timeout + self.vote_timeout() + self.ping_timeout * 2
+        self.detection_bound() + self.commit_timeout + self.vote_timeout() + self.ping_timeout * 2
     }
 
     /// This tuning with what the cluster's settings change of it. What cannot be understood is left as it was and named.

@@ -1,0 +1,68 @@
+//! What must always hold, checked after every event: a file for each rule.
+//!
+//! A checker looks at the nodes from outside and at what they tell each other and their clients; it shares nothing with
+//! the code that it checks but the meaning of the data.
+
+mod acknowledged;
+mod answered;
+mod applied;
+mod descent;
+mod one_master;
+mod one_state;
+mod order;
+mod promises;
+
+pub use acknowledged::Acknowledged;
+pub use answered::Answered;
+pub use applied::Applied;
+pub use descent::Descent;
+pub use one_master::OneMaster;
+pub use one_state::OneState;
+pub use order::{Finished, Order};
+pub use promises::Promises;
+
+use super::watch::{Violation, Watch};
+use crate::protocol::Time;
+use crate::zen::{Message, Zen};
+
+/// All checkers that look at nodes.
+#[derive(Debug, Default)]
+pub struct Checkers {
+    one_master: OneMaster,
+    /// Knows the committed states, which others ask for.
+    pub descent: Descent,
+    one_state: OneState,
+    applied: Applied,
+    promises: Promises,
+    answered: Answered,
+}
+
+impl Checkers {
+    /// How often the nodes had another master.
+    pub fn reigns(&self) -> usize {
+        self.one_master.reigns()
+    }
+}
+
+impl Watch<Zen> for Checkers {
+    fn booted(&mut self, _at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
+        self.applied.booted(node);
+        self.promises.booted(node, zen)
+    }
+
+    fn handled(&mut self, _at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
+        self.one_master.handled(zen)?;
+        self.one_state.handled(node, zen)?;
+        self.descent.handled(node, zen)?;
+        self.applied.handled(node, zen, &self.descent)?;
+        self.answered.handled(zen)
+    }
+
+    fn sent(&mut self, _at: Time, from: usize, _to: usize, message: &Message) -> Result<(), Violation> {
+        self.promises.sent(from, message)
+    }
+}
+
+fn broken(checker: &'static str, what: String) -> Result<(), Violation> {
+    Err(Violation { checker, what })
+}

@@ -1,0 +1,109 @@
+//! Zen nodes in a world: the one place that makes participants of descriptions.
+//!
+//! Names are as short as can be, so that traces are readable: a node called `a` has the id `a` and the ephemeral ids
+//! `a-1`, `a-2` and so on, one for each start. Its disk decides who it is; a start that finds the disk wiped makes a new
+//! node, `a~2` if it is the second start.
+
+use super::watch::Watch;
+use super::world::World;
+use crate::cluster::{Address, ClusterName, Node, Roles};
+use crate::protocol::Protocol;
+use crate::sim::Boot;
+use crate::zen::{Bootstrap, Config, Tuning, Zen};
+use std::sync::Arc;
+
+/// The name of every cluster that is not given one.
+pub const CLUSTER_NAME: &str = "zazen";
+
+/// Where the transport of each node listens.
+const PORT: u16 = 9300;
+
+/// How a node of a cluster is set up.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// Its name, which its id is made of.
+    pub name: Arc<str>,
+    /// Where it listens.
+    pub address: Address,
+    /// What it does in the cluster.
+    pub roles: Roles,
+    /// Which cluster it belongs to.
+    pub cluster_name: ClusterName,
+    /// Who must take part in the first forming.
+    pub bootstrap: Bootstrap,
+    /// The numbers that it runs by.
+    pub tuning: Tuning,
+    /// Whom it pings first.
+    pub seeds: Vec<Address>,
+}
+
+impl NodeSpec {
+    /// A node with all roles and default settings, to which these hosts are configured.
+    pub fn new(name: &str, address: Address, hosts: &[Address]) -> Self {
+        NodeSpec {
+            name: name.into(),
+            address,
+            roles: Roles::ALL,
+            cluster_name: CLUSTER_NAME.into(),
+            bootstrap: Bootstrap::Hosts(hosts.iter().map(|host| host.as_str().into()).collect()),
+            tuning: Tuning::default(),
+            seeds: hosts.to_vec(),
+        }
+    }
+
+    /// The node as its process of this boot knows itself.
+    fn node(&self, boot: &Boot<'_, Zen>) -> Node {
+        let start = boot.boots + 1;
+        let id = if start == 1 { self.name.to_string() } else { format!("{}~{start}", self.name) };
+        Node {
+            id: id.into(),
+            ephemeral_id: format!("{}-{start}", self.name).into(),
+            name: self.name.clone(),
+            address: self.address.clone(),
+            roles: self.roles,
+            attributes: Arc::default(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    fn boot(&self, boot: Boot<'_, Zen>) -> Zen {
+        let config = Config {
+            cluster_name: self.cluster_name.clone(),
+            node: self.node(&boot),
+            bootstrap: self.bootstrap.clone(),
+            tuning: self.tuning.clone(),
+        };
+        Zen::new(config, boot.disk, boot.rng)
+    }
+}
+
+/// The address of the node with this index: `10.0.0.1:9300` for the first.
+pub fn address(index: usize) -> Address {
+    const HOSTS: usize = 250;
+    let (net, host) = (index / HOSTS, index % HOSTS + 1);
+    format!("10.0.{net}.{host}:{PORT}").into()
+}
+
+/// Adds a node that is down, and tells its index.
+pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
+    let seeds = spec.seeds.clone();
+    world.add(spec.address.clone(), seeds, move |boot| spec.boot(boot))
+}
+
+/// Sets a node up anew: its seeds at once, all else from its next start on.
+pub fn configure<W: Watch<Zen>>(world: &mut World<Zen, W>, node: usize, spec: NodeSpec) {
+    assert!(world.peer(node) == &spec.address, "a node keeps its address");
+    world.set_seeds(node, spec.seeds.clone());
+    world.set_boot(node, move |boot| spec.boot(boot));
+}
+
+/// The index of the running node that leads and shows it, if there is exactly one.
+pub fn only_master<W: Watch<Zen>>(world: &World<Zen, W>) -> Option<usize> {
+    let leads = |node: &usize| {
+        let own = world.peer(*node);
+        world.is_running(*node)
+            && world.participant(*node).is_some_and(|zen| zen.standing().leader.as_ref() == Some(own))
+    };
+    let mut masters = (0..world.len()).filter(leads);
+    masters.next().filter(|_| masters.next().is_none())
+}

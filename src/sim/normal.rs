@@ -1,0 +1,42 @@
+//! How things are in a world where nothing is broken; what healing goes back to.
+
+use super::disk;
+use super::network::Quality;
+use super::watch::Watch;
+use super::world::World;
+use crate::protocol::Protocol;
+
+/// How things are where nothing is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Normal {
+    /// How well links carry.
+    pub quality: Quality,
+    /// How long a synced write takes, in microseconds.
+    pub disk_us: (u64, u64),
+    /// How long looking up the seeds takes, in microseconds.
+    pub lookup_us: (u64, u64),
+    /// Whether a crash takes back every write that was not synced, rather than a random number of the last ones.
+    pub loses_unsynced: bool,
+}
+
+impl Default for Normal {
+    fn default() -> Self {
+        Normal {
+            quality: Quality::default(),
+            disk_us: disk::LATENCY_US,
+            lookup_us: (200, 2_000),
+            loses_unsynced: false,
+        }
+    }
+}
+
+impl<P: Protocol, W: Watch<P>> World<P, W> {
+    /// Changes what is normal, and makes it so for all links and disks.
+    pub fn set_normal(&mut self, normal: Normal) {
+        self.normal = normal;
+        self.network.quality = normal.quality;
+        for host in &mut self.hosts {
+            host.disk.latency_us = normal.disk_us;
+        }
+    }
+}

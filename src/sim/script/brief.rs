@@ -1,0 +1,60 @@
+//! Shortens what nodes print: their stories repeat names a hundred times.
+//!
+//! A node is printed as `{name}{id}{ephemeral id}{host}{address}`, as Elasticsearch does; a story says `{a}`, or `{a-2}`
+//! for its second process, or `{a~2}` once its disk was wiped.
+
+/// How many parts a node is printed in.
+const PARTS: usize = 5;
+
+/// The text with every node in it shortened.
+pub(super) fn brief(text: &str) -> String {
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        short.push_str(&rest[..open]);
+        rest = &rest[open..];
+        match node(rest) {
+            Some((name, len)) => {
+                short.push_str(&format!("{{{name}}}"));
+                rest = &rest[len..];
+            }
+            None => {
+                short.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    short + rest
+}
+
+/// The short name of the node that the text begins with, and how long the text of it is.
+fn node(text: &str) -> Option<(&str, usize)> {
+    let mut parts = [""; PARTS];
+    let mut len = 0;
+    for part in &mut parts {
+        let inner = text[len..].strip_prefix('{')?;
+        let close = inner.find(['{', '}'])?;
+        if !inner[close..].starts_with('}') {
+            return None;
+        }
+        *part = &inner[..close];
+        len += close + 2;
+    }
+    let [name, id, process, ..] = parts;
+    let is_first = process.strip_prefix(name)? == "-1";
+    Some((if is_first || id != name { id } else { process }, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_shortened_and_all_else_is_left() {
+        let a = "{a}{a}{a-1}{10.0.1}{10.0.1:9300}";
+        let again = "{a}{a}{a-2}{10.0.1}{10.0.1:9300}";
+        let wiped = "{a}{a~3}{a-3}{10.0.1}{10.0.1:9300}";
+        let text = format!("removed {{{a},}}, added {{{again},{wiped},}} of {{x,y}} {{");
+        assert_eq!(brief(&text), "removed {{a},}, added {{a-2},{a~3},} of {x,y} {");
+    }
+}

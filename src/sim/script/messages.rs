@@ -1,0 +1,53 @@
+//! Drops, holds and releases messages between nodes.
+
+use super::mistake::Trouble;
+use super::rules::{Chosen, Kinds};
+use super::stage::Stage;
+use super::words::Words;
+use crate::sim::Passage;
+
+fn chosen(stage: &Stage, words: &mut Words<'_>) -> Result<Chosen, Trouble> {
+    let from = words.after("from")?.map(|name| stage.node(name)).transpose()?;
+    let to = words.after("to")?.map(|name| stage.node(name)).transpose()?;
+    let kinds = Kinds::read(words.need("a kind of message, or `all`")?)?;
+    Ok(Chosen { kinds, from, to })
+}
+
+fn stop(stage: &mut Stage, words: &mut Words<'_>, passage: Passage) -> Result<(), Trouble> {
+    let times = words.parsed("times", "a number")?;
+    let chosen = chosen(stage, words)?;
+    words.end()?;
+    stage.rules.borrow_mut().add(chosen, passage, times);
+    Ok(())
+}
+
+pub(super) fn drop_them(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    stop(stage, words, Passage::Drop)
+}
+
+pub(super) fn hold(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    stop(stage, words, Passage::Hold)
+}
+
+/// Lets some of what is held go on; the rules that hold it stay.
+pub(super) fn deliver(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let chosen = chosen(stage, words)?;
+    words.end()?;
+    let count = stage.world.release(|from, to, message| chosen.contains(from, to, message));
+    stage.say(format!("{count} delivered"));
+    Ok(())
+}
+
+pub(super) fn release(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    words.end()?;
+    stage.rules.borrow_mut().end(Passage::Hold);
+    let count = stage.world.release(|_, _, _| true);
+    stage.say(format!("{count} released"));
+    Ok(())
+}
+
+pub(super) fn pass(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    words.end()?;
+    stage.rules.borrow_mut().end(Passage::Drop);
+    Ok(())
+}

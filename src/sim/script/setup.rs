@@ -1,0 +1,149 @@
+//! Who plays, with which settings, and what is printed of it.
+
+use super::mistake::{Mistake, Trouble};
+use super::rules::Kinds;
+use super::stage::Stage;
+use super::words::{Words, time};
+use crate::cluster::Address;
+use crate::protocol::Level;
+use crate::sim::cluster_world::{self, NodeSpec};
+use crate::zen::{Bootstrap, NoMasterBlock, Tuning};
+
+/// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
+pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let mut options = words.clone();
+    let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
+    let before = stage.cast.len();
+    for name in &names {
+        if stage.node(name).is_ok() {
+            return Err(Mistake::new(format!("`{name}`, which is there already"), "new names").into());
+        }
+        let spec = NodeSpec::new(name, cluster_world::address(stage.cast.len()), &[]);
+        stage.cast.push(spec);
+        options.flag(name);
+    }
+    let all: Vec<Address> = stage.cast.iter().map(|spec| spec.address.clone()).collect();
+    for node in before..stage.cast.len() {
+        let spec = NodeSpec::new(&stage.cast[node].name, all[node].clone(), &all);
+        let mut words = options.clone();
+        let spec = with_options(stage, spec, &mut words)?;
+        words.end()?;
+        stage.cast[node] = spec.clone();
+        stage.world.watch.0.names.push(spec.name.clone());
+        cluster_world::add(&mut stage.world, spec);
+    }
+    Ok(())
+}
+
+/// Sets nodes up anew; all but their seeds holds from their next start on.
+pub(super) fn configure(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let mut options = words.clone();
+    let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
+    for name in &names {
+        options.flag(name);
+    }
+    for name in names {
+        let node = stage.node(name)?;
+        let mut words = options.clone();
+        let spec = with_options(stage, stage.cast[node].clone(), &mut words)?;
+        words.end()?;
+        stage.cast[node] = spec.clone();
+        cluster_world::configure(&mut stage.world, node, spec);
+    }
+    Ok(())
+}
+
+fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Result<NodeSpec, Mistake> {
+    let addresses = |names: &str| -> Result<Vec<Address>, Mistake> {
+        names.split(',').map(|name| Ok(stage.cast[stage.node(name)?].address.clone())).collect()
+    };
+    match words.option("hosts") {
+        Some("none") => spec.bootstrap = Bootstrap::Found,
+        Some(names) => {
+            spec.seeds = addresses(names)?;
+            spec.bootstrap = Bootstrap::Hosts(spec.seeds.iter().map(|host| host.as_str().into()).collect());
+        }
+        None => {}
+    }
+    if let Some(names) = words.option("initial") {
+        spec.bootstrap = Bootstrap::Hosts(names.split(',').map(Into::into).collect());
+    }
+    if let Some(name) = words.option("cluster") {
+        spec.cluster_name = name.into();
+    }
+    let is = "`true` or `false`";
+    spec.roles.master = words.parsed("master", is)?.unwrap_or(spec.roles.master);
+    spec.roles.data = words.parsed("data", is)?.unwrap_or(spec.roles.data);
+    spec.roles.ingest = words.parsed("ingest", is)?.unwrap_or(spec.roles.ingest);
+    tune(&mut spec.tuning, words)?;
+    Ok(spec)
+}
+
+/// Settings are named as in Elasticsearch, without `discovery.zen.` before them.
+fn tune(tuning: &mut Tuning, words: &mut Words<'_>) -> Result<(), Mistake> {
+    let Tuning {
+        ping_timeout,
+        join_timeout,
+        join_retry_attempts,
+        join_retry_delay,
+        wait_for_joins_timeout,
+        ignore_non_master_pings,
+        fd_ping_interval,
+        fd_ping_timeout,
+        fd_ping_retries,
+        commit_timeout,
+        publish_diff,
+        no_master_block,
+        minimum_master_nodes,
+        minimum_master_nodes_override,
+    } = tuning;
+    let times = [
+        ("ping_timeout", ping_timeout),
+        ("join_timeout", join_timeout),
+        ("join_retry_delay", join_retry_delay),
+        ("master_election.wait_for_joins_timeout", wait_for_joins_timeout),
+        ("fd.ping_interval", fd_ping_interval),
+        ("fd.ping_timeout", fd_ping_timeout),
+        ("commit_timeout", commit_timeout),
+    ];
+    for (key, setting) in times {
+        *setting = words.option(key).map(time).transpose()?.unwrap_or(*setting);
+    }
+    let (number, is) = ("a number", "`true` or `false`");
+    *join_retry_attempts = words.parsed("join_retry_attempts", number)?.unwrap_or(*join_retry_attempts);
+    *fd_ping_retries = words.parsed("fd.ping_retries", number)?.unwrap_or(*fd_ping_retries);
+    *minimum_master_nodes = words.parsed("min", number)?.or(*minimum_master_nodes);
+    *minimum_master_nodes_override = words.parsed("min_override", number)?.or(*minimum_master_nodes_override);
+    *ignore_non_master_pings =
+        words.parsed("master_election.ignore_non_master_pings", is)?.unwrap_or(*ignore_non_master_pings);
+    *publish_diff = words.parsed("publish_diff.enable", is)?.unwrap_or(*publish_diff);
+    *no_master_block = match words.option("no_master_block") {
+        None => *no_master_block,
+        Some("write") => NoMasterBlock::Write,
+        Some("all") => NoMasterBlock::All,
+        Some(other) => return Err(Mistake::new(format!("`{other}` for `no_master_block`"), "`write` or `all`")),
+    };
+    Ok(())
+}
+
+/// Says which notes are printed.
+pub(super) fn notes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    stage.world.watch.0.notes = match words.need("a level")? {
+        "debug" => Some(Level::Debug),
+        "info" => Some(Level::Info),
+        "warn" => Some(Level::Warn),
+        "off" => None,
+        other => return Err(Mistake::new(format!("`{other}` as a level"), "debug, info, warn, off").into()),
+    };
+    Ok(words.end()?)
+}
+
+/// Says which messages are printed when they arrive.
+pub(super) fn messages(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    stage.world.watch.0.messages = match (words.need("`on` or `off`")?, words.next()) {
+        ("on", kinds) => Some(Kinds::read(kinds.unwrap_or("all"))?),
+        ("off", None) => None,
+        (other, _) => return Err(Mistake::new(format!("`{other}`"), "`on`, `on <kind>,…` or `off`").into()),
+    };
+    Ok(words.end()?)
+}

@@ -1,0 +1,148 @@
+//! Shows where nodes stand, what they keep and what they wait for.
+
+use super::mistake::{Mistake, Trouble};
+use super::stage::Stage;
+use super::story::moment;
+use super::words::{Words, time};
+use crate::cluster::{ClusterState, NodeId, StateId};
+use crate::sim::Fault;
+use crate::zen::{Ledger, Mode, Promise, Zen};
+
+/// How long a write takes on a slow disk, in microseconds.
+const SLOW_DISK_US: u64 = 500_000;
+
+/// The name of what a node is doing.
+pub(super) fn mode(zen: &Zen) -> &'static str {
+    match zen.mode() {
+        Mode::Finding => "finding",
+        Mode::Electing(_) => "electing",
+        Mode::Joining(_) => "joining",
+        Mode::Leading(_) => "leading",
+        Mode::Following(_) => "following",
+    }
+}
+
+/// Whom a master leads, in which term and with which state.
+pub(super) fn reign(stage: &Stage, master: usize) -> String {
+    let name = &stage.cast[master].name;
+    let Some(zen) = stage.world.participant(master) else {
+        return format!("{name} is down");
+    };
+    let followers = zen.applied().nodes.iter().filter(|node| node.id != zen.local().id);
+    let followers: Vec<&str> = followers.map(|node| node.id.as_str()).collect();
+    let whom = if followers.is_empty() { "alone".into() } else { followers.join(", ") };
+    let (term, voting) = (zen.ledger().promise.term, voting(zen.ledger()));
+    format!("{name} leads {whom} in term {term} at {}, voting {voting}", zen.applied().id())
+}
+
+/// A line for each node: whom it follows.
+pub(super) fn masters(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    words.end()?;
+    for node in 0..stage.cast.len() {
+        let text = stance(stage, node);
+        stage.say_of(node, &text);
+    }
+    Ok(())
+}
+
+fn stance(stage: &Stage, node: usize) -> String {
+    let Some(zen) = stage.world.participant(node) else {
+        return "down".into();
+    };
+    let term = zen.ledger().promise.term;
+    let shown = stage.world.view(node).map_or(StateId::NONE, |view| view.id());
+    let stance = match stage.leader_of(node) {
+        Some(leader) if leader == node => format!("leads in term {term} at {shown}"),
+        Some(leader) => format!("follows {} in term {term} at {shown}", stage.cast[leader].name),
+        None => format!("{} in term {term}, no master, at {shown}", mode(zen)),
+    };
+    if stage.world.is_running(node) { stance } else { format!("paused: {stance}") }
+}
+
+/// Everything that counts of a node.
+pub(super) fn state(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    for node in stage.nodes(words)? {
+        let text = stage.world.participant(node).map_or_else(|| "down".into(), describe);
+        stage.say_of(node, &text);
+    }
+    Ok(())
+}
+
+fn describe(zen: &Zen) -> String {
+    let ledger = zen.ledger();
+    let shown = zen.shown();
+    let nodes: Vec<&str> = shown.nodes.iter().map(|node| node.id.as_str()).collect();
+    let master = shown.nodes.master.as_ref().map_or("no master".into(), |master| format!("master {master}"));
+    format!(
+        "{}, {}; accepted {}, committed {}; voting {}; shows {}: {master}, nodes {}",
+        mode(zen),
+        promise(&ledger.promise),
+        ledger.accepted.id(),
+        ledger.committed,
+        voting(ledger),
+        shown.id(),
+        nodes.join(" ")
+    )
+}
+
+/// The sets that a node counts with.
+fn voting(ledger: &Ledger) -> String {
+    let sets = &ledger.accepted.metadata.voting;
+    if ledger.is_settled() { sets.own.to_string() } else { sets.to_string() }
+}
+
+fn promise(promise: &Promise) -> String {
+    let vote = promise.vote.as_ref().map_or("no vote", NodeId::as_str);
+    format!("term {} for {vote}", promise.term)
+}
+
+/// What a node waits for, the nearest first.
+pub(super) fn timers(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let node = stage.node(words.need("a node")?)?;
+    words.end()?;
+    let now = stage.world.local_time(node);
+    let due = stage.world.participant(node).map(|zen| zen.timers().in_order()).unwrap_or_default();
+    let due: Vec<String> = due.into_iter().map(|(at, timer)| format!("{timer} in {}", moment(at.since(now)))).collect();
+    let text = if due.is_empty() { "waits for nothing".into() } else { due.join(", ") };
+    stage.say_of(node, &text);
+    Ok(())
+}
+
+/// Shows what a disk holds, or changes how fast it is.
+pub(super) fn disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let node = stage.node(words.need("a node")?)?;
+    match words.next() {
+        None => {
+            let text = contents(stage, node);
+            stage.say_of(node, &text);
+        }
+        Some(speed) => {
+            let micros = match speed {
+                "slow" => SLOW_DISK_US,
+                "fast" => super::stage::DISK_US,
+                span => u64::try_from(time(span)?.as_micros())
+                    .map_err(|_| Mistake::new(format!("`{span}`"), "a shorter time"))?,
+            };
+            stage.world.inject(Fault::Disk(node, micros, micros));
+        }
+    }
+    Ok(words.end()?)
+}
+
+fn contents(stage: &Stage, node: usize) -> String {
+    let disk = stage.world.disk(node);
+    let Some(id) = &disk.promise.node_id else {
+        return "empty".into();
+    };
+    let keys = |state: &ClusterState| {
+        let keys: Vec<String> =
+            state.metadata.keys.iter().map(|(key, found)| format!(", {key}={}", found.value)).collect();
+        keys.concat()
+    };
+    let accepted = disk.accepted.as_ref().map_or("nothing accepted".into(), |state| {
+        format!("accepted {} with voting {}{}", state.id(), state.metadata.voting, keys(state))
+    });
+    let committed = disk.committed.map_or("nothing known committed".into(), |id| format!("committed {id}"));
+    let cluster = if disk.cluster_uuid.is_some() { "of a cluster" } else { "of no cluster" };
+    format!("id {id}, {cluster}, {}; {accepted}; {committed}", promise(&disk.promise))
+}

@@ -1,0 +1,129 @@
+//! Where a script is played: a world of Zen nodes without chance, and the story that they tell.
+//!
+//! A hop takes a millisecond, a synced write 200 µs, and what was not synced is lost in a crash. Messages that are sent
+//! at the same time keep their order.
+
+use super::commands;
+use super::mistake::{Mistake, Trouble};
+use super::rules::Rules;
+use super::story::Story;
+use super::text::Block;
+use super::words::Words;
+use crate::cluster::NodeId;
+use crate::protocol::Protocol;
+use crate::service::Question;
+use crate::sim::check::Checkers;
+use crate::sim::cluster_world::{self, NodeSpec};
+use crate::sim::{Normal, Quality, World};
+use crate::zen::Zen;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+const HOP_US: u64 = 1_000;
+pub(super) const DISK_US: u64 = 200;
+
+/// The world of a script, its story written down and everything checked.
+pub(super) type Told = World<Zen, (Story, Checkers)>;
+
+/// Where a script is played.
+pub struct Stage {
+    pub(super) world: Told,
+    pub(super) cast: Vec<NodeSpec>,
+    pub(super) rules: Rc<RefCell<Rules>>,
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Stage::new()
+    }
+}
+
+impl Stage {
+    /// An empty stage.
+    pub fn new() -> Self {
+        let mut world = World::new(0, (Story::new(), Checkers::default()));
+        world.set_normal(Normal {
+            quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
+            disk_us: (DISK_US, DISK_US),
+            lookup_us: (DISK_US, DISK_US),
+            loses_unsynced: true,
+        });
+        let rules = Rc::new(RefCell::new(Rules::default()));
+        let judge = rules.clone();
+        world.set_gate(Some(Box::new(move |from, to, message| judge.borrow_mut().judge(from, to, message))));
+        Stage { world, cast: Vec::new(), rules }
+    }
+
+    /// Carries out the commands of a block and tells what they print.
+    pub fn play(&mut self, block: &Block) -> Result<Vec<String>, Trouble> {
+        self.world.watch.0.since = self.world.now();
+        self.world.watch.0.lines.clear();
+        for command in block.commands() {
+            commands::carry_out(self, &command.text).map_err(|trouble| trouble.at(command.number))?;
+        }
+        if self.world.watch.0.lines.is_empty() {
+            self.say("ok");
+        }
+        Ok(self.printed().to_vec())
+    }
+
+    /// What the last block has printed, also if it came to no end.
+    pub fn printed(&self) -> &[String] {
+        &self.world.watch.0.lines
+    }
+
+    pub(super) fn say(&mut self, text: impl Into<String>) {
+        self.world.watch.0.say(text);
+    }
+
+    /// A line about a node.
+    pub(super) fn say_of(&mut self, node: usize, text: &str) {
+        let width = self.world.watch.0.width();
+        let line = format!("{:<width$}  {text}", self.cast[node].name);
+        self.say(line);
+    }
+
+    /// The index of the node with this name.
+    pub(super) fn node(&self, name: &str) -> Result<usize, Mistake> {
+        self.cast.iter().position(|spec| *spec.name == *name).ok_or_else(|| {
+            let names: Vec<&str> = self.cast.iter().map(|spec| &*spec.name).collect();
+            Mistake::new(format!("`{name}` as a node"), names.join(", "))
+        })
+    }
+
+    /// The nodes that are named, or all if none is.
+    pub(super) fn nodes(&self, words: &mut Words<'_>) -> Result<Vec<usize>, Mistake> {
+        match words.rest().as_slice() {
+            [] | ["all"] => Ok((0..self.cast.len()).collect()),
+            names => names.iter().map(|name| self.node(name)).collect(),
+        }
+    }
+
+    /// The id that a node has at present, or had last.
+    pub(super) fn id(&self, name: &str) -> Result<NodeId, Mistake> {
+        let node = self.node(name)?;
+        let id = self.world.participant(node).map(|zen| zen.local().id.clone());
+        Ok(id.or_else(|| self.world.disk(node).promise.node_id.clone()).unwrap_or_else(|| name.into()))
+    }
+
+    /// The name of the node at the address that a participant takes for its leader's.
+    pub(super) fn leader_of(&self, node: usize) -> Option<usize> {
+        let leader = self.world.participant(node)?.standing().leader?;
+        self.world.node_at(&leader)
+    }
+
+    /// Whom a client asks that does not care.
+    pub(super) fn spokesman(&self) -> Option<usize> {
+        let running = || (0..self.cast.len()).find(|node| self.world.is_running(*node));
+        cluster_world::only_master(&self.world).or_else(running)
+    }
+
+    pub(super) fn ask(&mut self, node: usize, what: &str, question: Question) {
+        let what = format!("{what} via {}", self.cast[node].name);
+        if self.world.participant(node).is_none() {
+            return self.say(format!("{what}: nobody listens there"));
+        }
+        let ticket = self.world.ask(node, question);
+        self.world.watch.0.questions.insert(ticket, what);
+    }
+}
