@@ -224,7 +224,10 @@ impl Zen {
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.
             Mode::Following(following)
-                if join.vote && following.master.same_process(node) && join.term > self.ledger.promise.term =>
+                if join.vote
+                    && following.master.same_process(node)
+                    && join.term > self.ledger.promise.term
+                    && self.local.is_master_eligible() =>
             {
                 let term = join.term;
                 self.hold_join(exchange, node, join, out);

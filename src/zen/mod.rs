@@ -31,6 +31,7 @@ mod publish;
 pub mod quorum;
 mod read;
 mod search;
+mod span;
 mod tuning;
 mod watch;
 

@@ -202,3 +202,25 @@ pub fn parse_time(text: &str) -> Option<Duration> {
     };
     time.filter(|time| *time <= Tuning::TIME_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_sets_no_span_that_the_protocol_cannot_run_by() {
+        let key = "discovery.zen.fd.ping_interval";
+        let with = |value: &str| {
+            let mut metadata = Metadata::default();
+            metadata.transient.insert(key.into(), value.into());
+            let (tuning, faults) = Tuning::default().with_dynamic(&metadata);
+            (tuning.fd_ping_interval, faults)
+        };
+        assert_eq!(with("1ms"), (Tuning::SPAN_MIN, Vec::new()));
+        assert_eq!(with("365d").0, Tuning::TIME_MAX);
+        for value in ["0", "0ms", "999micros", "366d", "18446744073709551615s", "-1", "1"] {
+            let fault = format!("failed to parse value [{value}] for setting [{key}]");
+            assert_eq!(with(value), (Tuning::default().fd_ping_interval, vec![fault]));
+        }
+    }
+}
