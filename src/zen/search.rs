@@ -102,10 +102,6 @@ impl Search {
 impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
-        if !self.is_searching() {
-            self.search.seen.clear();
-            self.search.backers.clear();
-        }
         self.leave_mode(now, out);
         if self.leaving.is_some() {
             // Without a master there is nobody left to tell.
@@ -115,6 +111,13 @@ impl Zen {
         self.search.not_before = now + pause;
         self.search.sees_quorum = false;
         self.start_round(now, out);
+    }
+
+    /// What was seen before this node followed or led says nothing of the present.
+    pub(super) fn forget_search(&mut self) {
+        self.search.seen.clear();
+        self.search.backers.clear();
+        self.search.sees_quorum = false;
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
@@ -180,7 +183,7 @@ impl Zen {
         self.consider(now, out);
     }
 
-    fn is_searching(&self) -> bool {
+    pub(super) fn is_searching(&self) -> bool {
         matches!(self.mode, Mode::Finding | Mode::Electing(_))
     }
 
