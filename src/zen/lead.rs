@@ -316,6 +316,9 @@ impl Zen {
         for early in mem::take(&mut self.early_joins).into_values() {
             self.rebuff(early.exchange, out);
         }
+        if !self.is_searching() {
+            self.forget_search();
+        }
         match mem::replace(&mut self.mode, Mode::Finding) {
             Mode::Finding | Mode::Electing(_) => {}
             Mode::Joining(joining) => {

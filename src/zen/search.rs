@@ -114,6 +114,7 @@ impl Search {
         self.backers.clear();
         self.naming.clear();
         self.seeing = 0;
+        self.sees_quorum = false;
     }
 
     fn forget_backer(&mut self, id: &NodeId) {
@@ -138,9 +139,6 @@ fn sees(sight: &Sight) -> bool {
 impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
-        if !self.is_searching() {
-            self.search.forget_all();
-        }
         self.leave_mode(now, out);
         if self.leaving.is_some() {
             // Without a master there is nobody left to tell.
@@ -150,6 +148,11 @@ impl Zen {
         self.search.not_before = now + pause;
         self.search.sees_quorum = false;
         self.start_round(now, out);
+    }
+
+    /// What was seen before this node followed or led says nothing of the present.
+    pub(super) fn forget_search(&mut self) {
+        self.search.forget_all();
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
@@ -215,7 +218,7 @@ impl Zen {
         self.consider(now, out);
     }
 
-    fn is_searching(&self) -> bool {
+    pub(super) fn is_searching(&self) -> bool {
         matches!(self.mode, Mode::Finding | Mode::Electing(_))
     }
 
