@@ -98,7 +98,7 @@ impl Zen {
         let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
         let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote);
         if is_over {
-            self.give_up_join(now, "timed out", out);
+            self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
         } else if is_stored {
             self.send_join(now, out);
         } else {
@@ -107,14 +107,14 @@ impl Zen {
     }
 
     /// A target that could not be joined counts as lost.
-    fn give_up_join(&mut self, now: Time, reason: impl Into<String>, out: &mut Effects<Zen>) {
+    fn give_up_join(&mut self, now: Time, reason: impl Into<String>, pause: Duration, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
         let node = joining.target.clone();
         self.forget_master(now, &node);
         out.note(Note::JoinFailed { node, reason: reason.into() });
-        self.find(now, self.tuning.join_retry_delay, "could not join", out);
+        self.find(now, pause, "could not join", out);
     }
 
     /// Remembers that a master was lost, so that only later news of it counts.
@@ -141,7 +141,8 @@ impl Zen {
             JoinAnswer::Noted => self.ask_for_succession(now, out),
             JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
             JoinAnswer::NotMaster => self.on_rebuff(now, out),
-            JoinAnswer::Rejected(why) => self.give_up_join(now, why, out),
+            // It has no other answer to give so soon.
+            JoinAnswer::Rejected(why) => self.give_up_join(now, why, self.tuning.ping_timeout, out),
         }
     }
 
@@ -176,7 +177,7 @@ impl Zen {
         joining.rebuffs += 1;
         if joining.rebuffs >= attempts {
             let reason = format!("it is not master (tried {attempts} times)");
-            self.give_up_join(now, reason, out);
+            self.give_up_join(now, reason, delay, out);
         } else {
             self.timers.set(Timer::Join, now + delay);
         }
@@ -187,7 +188,9 @@ impl Zen {
             return;
         }
         match why {
-            Failure::Refused | Failure::Reset | Failure::BadAnswer => self.give_up_join(now, why.to_string(), out),
+            Failure::Refused | Failure::Reset | Failure::BadAnswer => {
+                self.give_up_join(now, why.to_string(), self.tuning.join_retry_delay, out)
+            }
             Failure::TimedOut => {}
         }
     }

@@ -75,7 +75,10 @@ impl Zen {
             return;
         };
         if let Some(twin) = lead.peers.get(&node.id).filter(|peer| is_live_twin(peer, node)) {
-            let why = format!("found existing node {} with the same id", twin.node);
+            let twin = &twin.node;
+            let why = format!(
+                "can't add node {node}, found existing node {twin} with the same id but is a different node instance"
+            );
             return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         }
         // A joiner of a higher term would refuse every state of this one.
@@ -274,7 +277,8 @@ impl Zen {
             return self.take_back(now, out);
         }
         let eligible = live.values().filter(|node| node.is_master_eligible()).count();
-        let needed = if eligible < requirement.minimum { requirement.minimum.to_string() } else { sets.to_string() };
+        let minimum = requirement.minimum;
+        let needed = if eligible < minimum { minimum.to_string() } else { format!("a majority of {sets}") };
         self.step_down(now, format!("not enough master nodes (has [{eligible}], but needed [{needed}])"), out);
     }
 
@@ -291,9 +295,13 @@ impl Zen {
         self.start_publish(now, state, tasks, "voting set taken back".into(), out);
     }
 
-    /// Ends the reign and looks for another master.
+    /// Ends the reign and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
+        let followers = self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
+        for to in followers.unwrap_or_else(Vec::new) {
+            out.push(Effect::Unlink { to });
+        }
         self.find(now, Duration::ZERO, reason, out);
     }
 

@@ -430,10 +430,11 @@ impl Zen {
         };
         let late = now.since(due);
         if late > self.tuning.fd_ping_timeout / 2 {
-            self.doubts_until = now + self.tuning.fd_ping_timeout;
-            if late > self.tuning.fd_ping_timeout {
+            // What piled up meanwhile is handled before the deadline is; the stall is told of once.
+            if late > self.tuning.fd_ping_timeout && now >= self.doubts_until {
                 out.note(Note::Stalled { by: late });
             }
+            self.doubts_until = now + self.tuning.fd_ping_timeout;
         }
     }
 
