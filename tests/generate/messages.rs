@@ -120,6 +120,7 @@ fn random_sight(rng: &mut Rng) -> Box<Sight> {
         masterless: rng.percent(50),
         sees_quorum: rng.percent(50),
         stands: maybe(rng, random_term),
+        change: rng.below(1 << 53),
     })
 }
 

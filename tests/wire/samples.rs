@@ -106,6 +106,7 @@ fn bare_sight() -> Sight {
         masterless: true,
         sees_quorum: false,
         stands: None,
+        change: 0,
     }
 }
 
