@@ -103,18 +103,25 @@ impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
         if !self.is_searching() {
-            self.search.seen.clear();
-            self.search.backers.clear();
+            self.forget_answers();
         }
+        let loses_master = matches!(self.mode, Mode::Following(_));
         self.leave_mode(now, out);
-        if self.leaving.is_some() {
-            // Without a master there is nobody left to tell.
+        if loses_master && self.leaving.is_some() {
+            // Without a master there is nobody left to tell. One that hands over stays: its vote may be needed.
             self.has_left(out);
         }
         out.note(Note::Searching { reason: reason.into() });
         self.search.not_before = now + pause;
         self.search.sees_quorum = false;
         self.start_round(now, out);
+    }
+
+    /// What was answered before this node had a master or was one says nothing about those who have none now.
+    pub(super) fn forget_answers(&mut self) {
+        self.search.seen.clear();
+        self.search.backers.clear();
+        self.search.sees_quorum = false;
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
