@@ -86,12 +86,15 @@ impl Zen {
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node)) {
             // It follows again only once it is sent the state again.
             *peer = Peer { failed: peer.failed.take(), ..Peer::new(node.clone()) };
-            self.nudge(now, &node.id, now, out);
+            if join.term <= lead.term {
+                self.nudge(now, &node.id, now, out);
+            }
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
             let message =
                 Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
             let errand = Errand::RoundTrip { joiner: node.clone() };
-            self.call(&node.address, message, errand, self.tuning.ping_timeout, out);
+            // It ends before the join is sent again, which then starts another one.
+            self.call(&node.address, message, errand, self.tuning.ping_timeout / 2, out);
         }
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         self.advance(now, out);
