@@ -207,7 +207,8 @@ impl Zen {
             return self.master_gone(now, "no longer master", out);
         }
         if !pong.is_member {
-            return self.master_gone(now, "do not exists on master, act as master failure", out);
+            // It leads and answers: this node is lost to it, not the other way round, and may join at once.
+            return self.leave_master(now, "do not exists on master, act as master failure", out);
         }
         following.heard = now;
         following.failures = 0;
@@ -266,8 +267,17 @@ impl Zen {
         }
     }
 
-    /// The master is gone for this node: it looks for another one.
+    /// The master is gone for this node: it looks for another one, and for this one only when it is heard of again.
     pub(super) fn master_gone(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+        if let Mode::Following(following) = &self.mode {
+            let master = following.master.clone();
+            self.forget_master(now, &master);
+            self.leave_master(now, reason, out);
+        }
+    }
+
+    /// Follows its master no longer and looks for one.
+    fn leave_master(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         let Mode::Following(following) = &self.mode else {
             return;
         };
