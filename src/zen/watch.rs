@@ -15,7 +15,9 @@ use std::time::Duration;
 impl Zen {
     pub(super) fn on_link_closed(&mut self, now: Time, peer: &Address, out: &mut Effects<Zen>) {
         match &self.mode {
-            Mode::Following(following) if following.master.address == *peer => self.ping_master(PingKind::Probe, out),
+            Mode::Following(following) if following.master.address == *peer => {
+                self.ping_master(now, PingKind::Probe, out)
+            }
             Mode::Joining(joining) if joining.target.address == *peer => self.join_again(now, out),
             Mode::Leading(lead) => {
                 let at = lead.peers.iter().find(|(_, known)| known.node.address == *peer);
@@ -160,7 +162,7 @@ impl Zen {
         self.enqueue(now, Task::Remove { id: id.clone(), ephemeral_id, reason, left: false }, out);
     }
 
-    pub(super) fn ping_master(&mut self, kind: PingKind, out: &mut Effects<Zen>) {
+    pub(super) fn ping_master(&mut self, now: Time, kind: PingKind, out: &mut Effects<Zen>) {
         let term = self.ledger.promise.term;
         let Mode::Following(following) = &mut self.mode else {
             return;
@@ -171,7 +173,7 @@ impl Zen {
         following.is_pinging |= kind == PingKind::Regular;
         let master = following.master.clone();
         let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
-        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), kind };
+        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
         self.call(&master.address, message, errand, self.tuning.fd_ping_timeout, out);
     }
 
@@ -245,7 +247,7 @@ impl Zen {
             }
             (Failure::Reset, PingKind::Regular | PingKind::Confirm) => {
                 self.timers.set(Timer::MasterPing, now);
-                self.ping_master(PingKind::Probe, out);
+                self.ping_master(now, PingKind::Probe, out);
             }
             (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
             (Failure::TimedOut, PingKind::Regular) => {
@@ -257,7 +259,7 @@ impl Zen {
                 }
                 let (node, tried) = (following.master.clone(), following.failures);
                 out.note(Note::PingFailed { node, tried, of: retries });
-                self.ping_master(PingKind::Regular, out);
+                self.ping_master(now, PingKind::Regular, out);
             }
             (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {
                 // The link could not be made: it is tried again with the next ping that is answered.
@@ -282,7 +284,6 @@ impl Zen {
             return;
         };
         let master = following.master.clone();
-        self.forget_master(now, &master);
         out.note(Note::MasterLeft { master, reason: reason.into() });
         self.find(now, Duration::ZERO, format!("master left (reason = {reason})"), out);
     }
