@@ -326,12 +326,12 @@ impl Zen {
                 self.forget_successor(out);
             }
             Mode::Following(following) => {
-                self.forget_answers();
+                self.search.forget_all();
                 out.push(Effect::Unlink { to: following.master.address.clone() });
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {
-                self.forget_answers();
+                self.search.forget_all();
                 self.end_reign(now, *lead, out);
                 self.show_masterless(out);
             }
