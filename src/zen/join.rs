@@ -203,7 +203,11 @@ impl Zen {
         if !joining.target.same_process(&sight.node) {
             return;
         }
-        let is_elsewhere = sight.master.as_ref().is_some_and(|(master, _)| !master.same_process(&sight.node));
+        // That it follows this very node was said before this node handed over.
+        let is_elsewhere = sight
+            .master
+            .as_ref()
+            .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.local));
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
             _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),

@@ -7,7 +7,7 @@ use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::{Errand, Mode, Note, Timer, Zen};
-use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
+use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use crate::service::{Answer, Priority, Queued, Task, execute};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,12 +89,15 @@ impl Zen {
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node)) {
             // It follows again only once it is sent the state again.
             *peer = Peer { failed: peer.failed.take(), ..Peer::new(node.clone()) };
-            self.nudge(now, &node.id, now, out);
+            if join.term <= lead.term {
+                self.nudge(now, &node.id, now, out);
+            }
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
             let message =
                 Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
             let errand = Errand::RoundTrip { joiner: node.clone() };
-            self.call(&node.address, message, errand, self.tuning.ping_timeout, out);
+            // It ends before the join is sent again, which then starts another one.
+            self.call(&node.address, message, errand, self.tuning.ping_timeout / 2, out);
         }
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         self.advance(now, out);
@@ -298,8 +301,9 @@ impl Zen {
     /// Ends the reign and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
-        let followers = self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
-        for to in followers.unwrap_or_else(Vec::new) {
+        let followers: Option<Vec<Address>> =
+            self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
+        for to in followers.unwrap_or_default() {
             out.push(Effect::Unlink { to });
         }
         self.find(now, Duration::ZERO, reason, out);

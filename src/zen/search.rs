@@ -109,6 +109,7 @@ impl Search {
         }
     }
 
+    /// What was answered before this node had a master or was one says nothing about those who have none after that.
     fn forget_all(&mut self) {
         self.seen.clear();
         self.backers.clear();
@@ -139,9 +140,10 @@ fn sees(sight: &Sight) -> bool {
 impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
+        let loses_master = matches!(self.mode, Mode::Following(_));
         self.leave_mode(now, out);
-        if self.leaving.is_some() {
-            // Without a master there is nobody left to tell.
+        if loses_master && self.leaving.is_some() {
+            // Without a master there is nobody left to tell. One that hands over stays: its vote may be needed.
             self.has_left(out);
         }
         out.note(Note::Searching { reason: reason.into() });
