@@ -3,7 +3,7 @@
 //! Times are counted from the beginning of the block, and lines stand in the order of what happened.
 
 use super::answers::told;
-use super::brief::brief;
+use super::brief::{Uuids, brief};
 use super::rules::Kinds;
 use crate::protocol::{Level, Remark, Ticket, Time};
 use crate::service::Answer;
@@ -26,6 +26,7 @@ pub(super) struct Story {
     /// What clients asked.
     pub(super) questions: BTreeMap<Ticket, String>,
     pub(super) lines: Vec<String>,
+    uuids: Uuids,
 }
 
 impl Story {
@@ -37,6 +38,7 @@ impl Story {
             messages: None,
             questions: BTreeMap::new(),
             lines: Vec::new(),
+            uuids: Uuids::default(),
         }
     }
 
@@ -52,7 +54,8 @@ impl Story {
 
     fn tell(&mut self, at: Time, who: &str, text: &str) {
         let (moment, width) = (moment(at.since(self.since)), self.width());
-        self.lines.push(format!("{moment:>8} {who:<width$}  {}", brief(text)));
+        let text = self.uuids.number(&brief(text));
+        self.lines.push(format!("{moment:>8} {who:<width$}  {text}"));
     }
 
     fn tell_message(&mut self, at: Time, (from, to): (usize, usize), message: &Message, fate: &str) {
