@@ -25,6 +25,7 @@ impl Zen {
             return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
         }
         let early = std::mem::take(&mut self.early_joins);
+        self.forget_sights();
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.promise(term, &self.local.id.clone(), out);
@@ -199,7 +200,9 @@ impl Zen {
         if !joining.target.same_process(&sight.node) {
             return;
         }
-        let is_elsewhere = sight.master.as_ref().is_some_and(|(master, _)| !master.same_process(&sight.node));
+        // A successor that has not taken the hand-over in yet says that it follows this node.
+        let follows_another = |master: &Node| !master.same_process(&sight.node) && !master.same_process(&self.local);
+        let is_elsewhere = sight.master.as_ref().is_some_and(|(master, _)| follows_another(master));
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
             _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),

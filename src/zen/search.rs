@@ -102,10 +102,7 @@ impl Search {
 impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
-        if !self.is_searching() {
-            self.search.seen.clear();
-            self.search.backers.clear();
-        }
+        self.forget_sights();
         self.leave_mode(now, out);
         if self.leaving.is_some() {
             // Without a master there is nobody left to tell.
@@ -115,6 +112,15 @@ impl Zen {
         self.search.not_before = now + pause;
         self.search.sees_quorum = false;
         self.start_round(now, out);
+    }
+
+    /// What others said before this node had a master, or was one, is no longer so.
+    pub(super) fn forget_sights(&mut self) {
+        if !self.is_searching() {
+            self.search.seen.clear();
+            self.search.backers.clear();
+            self.search.sees_quorum = false;
+        }
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
