@@ -33,7 +33,8 @@ pub fn counts(sight: &Sight, ignore_non_master_pings: bool) -> bool {
     !ignore_non_master_pings || sight.node.is_master_eligible()
 }
 
-/// The masters that others follow. Never oneself; one that was lost counts only if it was heard of after that.
+/// The masters that others follow. Never oneself, or whoever was at this node's address before; one that was lost counts
+/// only if it was heard of since.
 pub fn active_masters<'a>(
     seen: impl Iterator<Item = &'a Seen>,
     local: &Node,
@@ -41,9 +42,11 @@ pub fn active_masters<'a>(
 ) -> Vec<Arc<Node>> {
     seen.filter_map(|seen| {
         let (master, ago) = seen.sight.master.as_ref()?;
+        // It was heard later than that by as long as the ping travelled, so the same instant will do.
         let heard = seen.asked - *ago;
-        let is_back = lost.get(&master.ephemeral_id).is_none_or(|lost| heard > *lost);
-        (!master.same_process(local) && master.id != local.id && is_back).then(|| master.clone())
+        let is_back = lost.get(&master.ephemeral_id).is_none_or(|lost| heard >= *lost);
+        let is_other = master.id != local.id && master.address != local.address;
+        (is_other && is_back).then(|| master.clone())
     })
     .collect()
 }
