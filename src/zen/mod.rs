@@ -429,8 +429,10 @@ impl Zen {
         };
         let late = now.since(due);
         if late > self.tuning.fd_ping_timeout / 2 {
+            // What piled up meanwhile comes before the deadline is met: it is one stall.
+            let is_new = now >= self.doubts_until;
             self.doubts_until = now + self.tuning.fd_ping_timeout;
-            if late > self.tuning.fd_ping_timeout {
+            if is_new && late > self.tuning.fd_ping_timeout {
                 out.note(Note::Stalled { by: late });
             }
         }
