@@ -227,6 +227,10 @@ impl Zen {
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);
         if self.is_searching() {
+            // Who was dead or out of reach when it was pinged is there after all.
+            if matches!(self.search.targets.get(&address), Some(Target::Refused | Target::Silent)) {
+                self.search.targets.remove(&address);
+            }
             self.add_target(now, address, out);
         }
     }
