@@ -399,7 +399,12 @@ impl Zen {
     fn is_agreed(&self, choice: &Choice) -> bool {
         match choice {
             Choice::Join(_) => true,
-            Choice::Elect(_) => self.candidates().iter().all(|candidate| candidate.sees_quorum),
+            Choice::Elect(node) => {
+                let candidates = self.candidates();
+                let chosen = candidates.iter().find(|candidate| candidate.node.same_process(node));
+                let is_behind = |other: &Candidate| chosen.is_some_and(|chosen| chosen.rank() < other.rank());
+                candidates.iter().all(|candidate| candidate.sees_quorum || is_behind(candidate))
+            }
         }
     }
 
