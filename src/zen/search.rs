@@ -351,13 +351,32 @@ impl Zen {
 
     fn note_too_few(&self, out: &mut Effects<Zen>) {
         let found: Vec<String> = self.candidates().iter().map(|found| found.node.name.to_string()).collect();
+        out.note(Note::NotEnoughMasters { found, needed: self.needed() });
+    }
+
+    /// What an election needs, in words.
+    fn needed(&self) -> String {
         let sets = &self.requirement(BTreeSet::new()).sets;
-        let needed = match (self.is_formed() || !sets.own.is_empty(), self.tuning.minimum()) {
-            (true, minimum) if minimum > 1 => format!("a majority of {sets} and {minimum}"),
-            (true, _) => format!("a majority of {sets}"),
-            (false, minimum) => format!("{} of the bootstrap set", minimum.max(1)),
-        };
-        out.note(Note::NotEnoughMasters { found, needed });
+        let voters = (!sets.own.is_empty()).then(|| format!("a majority of {sets}"));
+        let minimum = Some(self.tuning.minimum()).filter(|minimum| *minimum > 1).map(|minimum| minimum.to_string());
+        let forming = self.own_bootstrap().map(|set| match self.config.bootstrap {
+            Bootstrap::Found => {
+                let silent =
+                    self.search.targets.iter().filter(|(address, target)| self.search.is_silent(address, **target));
+                let silent: Vec<&str> = silent.map(|(address, _)| address.as_str()).collect();
+                let from = if silent.is_empty() {
+                    String::new()
+                } else {
+                    format!(", none came from {{{}}}", silent.join(","))
+                };
+                format!("an answer of every host to form a cluster{from}")
+            }
+            Bootstrap::Hosts(_) => {
+                let members: Vec<&str> = set.members.iter().map(|member| &**member).collect();
+                format!("a majority of {{{}}} to form a cluster", members.join(","))
+            }
+        });
+        [voters, minimum, forming].into_iter().flatten().collect::<Vec<_>>().join(" and ")
     }
 
     /// Acts on the answers if they suffice.
