@@ -63,7 +63,7 @@ impl Zen {
     }
 
     fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
-        self.leave_mode(now, out);
+        self.leave_mode_for(now, Some(&target.address), out);
         out.push(Effect::Link { to: target.address.clone() });
         self.mode = Mode::Joining(Joining { target, leads, vote, since: now, answered: now, rebuffs: 0 });
         self.send_join(now, out);

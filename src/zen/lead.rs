@@ -7,7 +7,7 @@ use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::{Errand, Mode, Note, Timer, Zen};
-use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
+use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use crate::service::{Answer, Priority, Queued, Task, execute};
 use std::collections::{BTreeMap, BTreeSet};
@@ -299,6 +299,11 @@ impl Zen {
 
     /// Whatever the node was doing ends here; the caller sets what comes next.
     pub(super) fn leave_mode(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.leave_mode_for(now, None, out);
+    }
+
+    /// The same, but a link to `next` is kept: closing it would make the other end doubt this node.
+    pub(super) fn leave_mode_for(&mut self, now: Time, next: Option<&Address>, out: &mut Effects<Zen>) {
         for timer in [
             Timer::Round,
             Timer::PingAgain,
@@ -319,11 +324,11 @@ impl Zen {
         match mem::replace(&mut self.mode, Mode::Finding) {
             Mode::Finding | Mode::Electing(_) => {}
             Mode::Joining(joining) => {
-                out.push(Effect::Unlink { to: joining.target.address.clone() });
+                unlink_unless(&joining.target.address, next, out);
                 self.forget_successor(out);
             }
             Mode::Following(following) => {
-                out.push(Effect::Unlink { to: following.master.address.clone() });
+                unlink_unless(&following.master.address, next, out);
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {
@@ -392,6 +397,12 @@ impl Zen {
         for read in late {
             self.answer(now, read.origin, Answer::NoMaster, out);
         }
+    }
+}
+
+fn unlink_unless(address: &Address, next: Option<&Address>, out: &mut Effects<Zen>) {
+    if next != Some(address) {
+        out.push(Effect::Unlink { to: address.clone() });
     }
 }
 
