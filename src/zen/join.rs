@@ -365,7 +365,7 @@ impl Zen {
             (Some(theirs), Some(ours)) => theirs == ours,
             (None, _) | (_, None) => true,
         };
-        is_ours && state.cluster_name == self.config.cluster_name && state.rank() > self.ledger.accepted.rank()
+        is_ours && state.rank() > self.ledger.accepted.rank()
     }
 
     /// Counts the votes, the own one included once it is durable.

@@ -57,6 +57,8 @@ impl Zen {
         let mut state = (*self.ledger.accepted).clone();
         state.term = term;
         state.version = state.version.next();
+        // The user may have renamed the cluster since.
+        state.cluster_name = self.config.cluster_name.clone();
         state.uuid = Uuid::from_u128(self.rng.next_u128());
         state.cluster_uuid = state.cluster_uuid.or_else(|| Some(Uuid::from_u128(self.rng.next_u128())));
         state
