@@ -276,7 +276,11 @@ impl Zen {
             return self.take_back(now, out);
         }
         let eligible = live.values().filter(|node| node.is_master_eligible()).count();
-        let needed = if eligible < requirement.minimum { requirement.minimum.to_string() } else { sets.to_string() };
+        let needed = if eligible < requirement.minimum {
+            requirement.minimum.to_string()
+        } else {
+            format!("a majority of {sets}")
+        };
         self.step_down(now, format!("not enough master nodes (has [{eligible}], but needed [{needed}])"), out);
     }
 

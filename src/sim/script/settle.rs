@@ -66,7 +66,8 @@ fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
         let is_shown = |view: &Arc<ClusterState>| view.id() == shown.id() && view.nodes.master == shown.nodes.master;
         leader.as_ref() == Some(world.peer(master)) && world.view(*node).is_some_and(is_shown)
     };
-    let is_settled = members == ids(&running) && running.iter().all(is_with_it) && world.watch.0.questions.is_empty();
+    let is_answered = world.watch.0.questions.values().all(|(asked, _)| !running.contains(asked));
+    let is_settled = members == ids(&running) && running.iter().all(is_with_it) && is_answered;
     is_settled.then_some(master)
 }
 

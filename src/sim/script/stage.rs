@@ -124,6 +124,6 @@ impl Stage {
             return self.say(format!("{what}: nobody listens there"));
         }
         let ticket = self.world.ask(node, question);
-        self.world.watch.0.questions.insert(ticket, what);
+        self.world.watch.0.questions.insert(ticket, (node, what));
     }
 }

@@ -23,8 +23,8 @@ pub(super) struct Story {
     pub(super) notes: Option<Level>,
     /// The messages that are printed when they arrive.
     pub(super) messages: Option<Kinds>,
-    /// What clients asked.
-    pub(super) questions: BTreeMap<Ticket, String>,
+    /// What clients asked, and which node.
+    pub(super) questions: BTreeMap<Ticket, (usize, String)>,
     pub(super) lines: Vec<String>,
     uuids: Uuids,
 }
@@ -102,14 +102,14 @@ impl Watch<Zen> for Story {
     }
 
     fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
-        if let Some(question) = self.questions.remove(&ticket) {
+        if let Some((_, question)) = self.questions.remove(&ticket) {
             self.tell(at, "client", &format!("{question}: {}", told(answer)));
         }
         Ok(())
     }
 
     fn lost(&mut self, at: Time, node: usize, ticket: Ticket) -> Result<(), Violation> {
-        if let Some(question) = self.questions.remove(&ticket) {
+        if let Some((_, question)) = self.questions.remove(&ticket) {
             let name = self.names[node].clone();
             self.tell(at, "client", &format!("{question}: {name} ended before it answered"));
         }
