@@ -31,6 +31,7 @@ mod normal;
 mod plan;
 mod queue;
 mod run;
+pub mod scale;
 pub mod script;
 mod step;
 mod trace;

@@ -315,7 +315,7 @@ impl Run {
                 for node in everybody.iter().filter(|node| !group.contains(node)) {
                     self.world.inject(Fault::Isolate(*node, Mode::Hole));
                 }
-                self.world.inject(Fault::HealOnly(group.iter().copied().collect()));
+                self.world.inject(Fault::HealOnly(group.to_vec()));
                 Ok(group)
             }
             None => {
@@ -413,7 +413,7 @@ impl Run {
         let (hurt, mend) = match self.rng.below(4) {
             0 => (Fault::Kill(victim), Fault::Start(victim)),
             1 => (Fault::Pause(victim), Fault::Resume(victim)),
-            2 => (Fault::Isolate(victim, Mode::Hole), Fault::HealOnly(group.iter().copied().collect())),
+            2 => (Fault::Isolate(victim, Mode::Hole), Fault::HealOnly(group.to_vec())),
             _ => (Fault::PowerLoss(victim), Fault::Start(victim)),
         };
         let process = process.clone();

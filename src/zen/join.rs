@@ -29,7 +29,8 @@ impl Zen {
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.promise(term, &self.local.id.clone(), out);
-        self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), fetching: None });
+        let bootstrap = self.own_bootstrap().into_iter().collect();
+        self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), bootstrap, fetching: None });
         self.timers.set(Timer::Candidacy, now + self.tuning.candidacy_timeout());
         self.keep_searching(now);
         for early in early.into_values() {
@@ -274,11 +275,21 @@ impl Zen {
             out.note(Note::Stands { term: join.term, reason: "a voter's term is higher" });
             self.promise(join.term, &self.local.id.clone(), out);
         }
-        let ballot = Ballot { node: node.clone(), votes, accepted: join.accepted, bootstrap: join.bootstrap };
-        self.take_ballot(ballot);
+        if votes && !self.is_formed() {
+            self.heed_bootstrap(join.bootstrap);
+        }
+        self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted });
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
-        self.fetch_newer(out);
-        self.count_votes(now, out);
+        if votes {
+            self.fetch_newer(out);
+            self.count_votes(now, out);
+        }
+    }
+
+    fn heed_bootstrap(&mut self, set: Option<BootstrapSet>) {
+        if let Mode::Electing(candidacy) = &mut self.mode {
+            candidacy.bootstrap.extend(set);
+        }
     }
 
     fn take_ballot(&mut self, ballot: Ballot) {
@@ -377,13 +388,13 @@ impl Zen {
         if durable.term != candidacy.term || durable.vote.as_ref() != Some(&self.local.id) {
             return;
         }
+        // A cheap bound first: with few joins there is nothing to count.
+        if (candidacy.joins.len() + 1) * 2 <= self.ledger.accepted.metadata.voting.own.len() {
+            return;
+        }
+        let bootstrap = if self.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.clone() };
         let rank = self.ledger.accepted.rank();
         let counted = candidacy.joins.values().filter(|ballot| ballot.votes && ballot.accepted.rank() <= rank);
-        let mut bootstrap: BTreeSet<BootstrapSet> = BTreeSet::new();
-        if !self.is_formed() {
-            bootstrap.extend(counted.clone().filter_map(|ballot| ballot.bootstrap.clone()));
-            bootstrap.extend(self.own_bootstrap());
-        }
         let mut backers: BTreeMap<NodeId, Arc<Node>> =
             counted.map(|ballot| (ballot.node.id.clone(), ballot.node.clone())).collect();
         backers.insert(self.local.id.clone(), self.local.clone());

@@ -174,6 +174,8 @@ pub struct Awaiting {
     pub id: StateId,
     /// Who waits.
     pub waiters: Vec<(Origin, Time)>,
+    /// Who has not applied it yet.
+    pub missing: BTreeSet<NodeId>,
     /// Whether a node went away without having applied it.
     pub is_incomplete: bool,
 }

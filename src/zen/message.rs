@@ -43,6 +43,9 @@ pub struct Sight {
     /// The term in which it stands as a candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands: Option<Term>,
+    /// How often the process has changed its word; of two that overtook each other the later one counts.
+    #[serde(default)]
+    pub change: u64,
 }
 
 /// A request to be taken in, by a candidate or by a master.

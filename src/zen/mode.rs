@@ -16,7 +16,7 @@ use super::leadership::Leadership;
 use super::quorum::BootstrapSet;
 use crate::cluster::{Node, NodeId, StateId, Term};
 use crate::protocol::{Exchange, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a node is doing.
@@ -41,6 +41,8 @@ pub struct Candidacy {
     pub term: Term,
     /// The joins of this term, by node.
     pub joins: BTreeMap<NodeId, Ballot>,
+    /// The bootstrap sets of all who voted, as long as the cluster is not formed.
+    pub bootstrap: BTreeSet<BootstrapSet>,
     /// Whose newer state is being fetched.
     pub fetching: Option<NodeId>,
 }
@@ -54,8 +56,6 @@ pub struct Ballot {
     pub votes: bool,
     /// The joiner's accepted state.
     pub accepted: StateId,
-    /// The joiner's bootstrap set.
-    pub bootstrap: Option<BootstrapSet>,
 }
 
 /// A join on its way.

@@ -121,8 +121,13 @@ impl Zen {
         };
         let is_mine = report.follows.as_ref() == Some(&local);
         let votes_for_me = report.vote.as_ref() == Some(&local);
-        peer.accepted = report.accepted;
+        // Reports overtake each other; what a process accepted only rises.
+        peer.accepted = peer.accepted.max(report.accepted);
         peer.applied = peer.applied.max(report.committed);
+        let applied = peer.applied.rank();
+        for awaiting in lead.awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied) {
+            awaiting.missing.remove(id);
+        }
         if report.needs_full {
             peer.sent = None;
         }
@@ -133,6 +138,7 @@ impl Zen {
             && is_mine
             && report.term == lead.term
             && report.accepted == publish.state.id()
+            && peer.node.is_master_eligible()
         {
             publish.acks.insert(id.clone(), peer.node.clone());
         }
@@ -192,7 +198,9 @@ impl Zen {
         lead.is_settled = true;
         lead.bootstrap.clear();
         let (state, reason) = (publish.state.clone(), mem::take(&mut publish.reason));
-        let acked: Vec<NodeId> = publish.acks.keys().cloned().collect();
+        let id = state.id();
+        let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id);
+        let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
         let tasks = mem::take(&mut publish.tasks);
         self.timers.stop(Timer::Commit);
         for id in acked {
@@ -256,7 +264,9 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return;
         };
-        lead.awaiting.push_back(Awaiting { id, waiters, is_incomplete: false });
+        let live = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none());
+        let missing = live.map(|(id, _)| id.clone()).collect();
+        lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete: false });
         if lead.awaiting.len() > AWAITING_MAX {
             self.expire_oldest(now, out);
         }
@@ -280,10 +290,8 @@ impl Zen {
         if lead.awaiting.is_empty() {
             return;
         }
-        let live = lead.peers.values().filter(|peer| peer.failed.is_none());
-        let slowest = live.map(|peer| peer.applied.rank()).min();
         let mut done = Vec::new();
-        while lead.awaiting.front().is_some_and(|first| slowest.is_none_or(|slowest| first.id.rank() <= slowest)) {
+        while lead.awaiting.front().is_some_and(|first| first.missing.is_empty()) {
             done.extend(lead.awaiting.pop_front());
         }
         for awaiting in done {
@@ -299,9 +307,8 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return;
         };
-        let applied = lead.peers.get(id).map(|peer| peer.applied.rank());
         for awaiting in &mut lead.awaiting {
-            awaiting.is_incomplete |= applied.is_none_or(|applied| awaiting.id.rank() > applied);
+            awaiting.is_incomplete |= awaiting.missing.remove(id);
         }
     }
 

@@ -11,9 +11,12 @@ use super::{Bootstrap, Errand, Mode, Note, REMEMBERED_MAX, Timer, Tuning, Zen};
 use crate::cluster::{Address, Node, NodeId, Term, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// So many hosts are a crowd: those that cannot be master are pinged no more because they pinged.
+const CROWD: usize = 64;
 /// How many addresses a pong mentions: enough for small clusters to meet at once, few enough for large ones.
 const MENTIONED_MAX: usize = 16;
 
@@ -33,19 +36,24 @@ pub(super) struct Search {
     is_resolved: bool,
     targets: BTreeMap<Address, Target>,
     waiting: usize,
+    silent: usize,
     seen: BTreeMap<Address, Seen>,
     /// The nodes seen that can vote and follow nobody.
     backers: BTreeMap<NodeId, Arc<Node>>,
+    /// Who of those seen names an active master, and how many see a quorum: most answers in a large cluster change neither.
+    naming: BTreeSet<Address>,
+    seeing: usize,
     since: Time,
     /// Since when a choice has been possible in this round.
     possible: Option<Time>,
     /// A failed attempt is not repeated before this.
     not_before: Time,
     sees_quorum: bool,
-    /// Who pinged, and when.
-    pingers: BTreeMap<Address, Time>,
-    /// What the pingers were last told.
+    /// Who pinged, when, and whether it can be master.
+    pingers: BTreeMap<Address, (Time, bool)>,
+    /// What the pingers were last told, and how often that has changed.
     told: Option<Told>,
+    changes: u64,
     /// A master that was lost by silence: its further silence holds nothing up.
     dead: Option<Address>,
 }
@@ -68,12 +76,32 @@ impl Search {
     fn settle(&mut self, address: &Address, outcome: Target) {
         if let Some(target) = self.targets.get_mut(address) {
             self.waiting -= usize::from(*target == Target::Waiting);
+            self.silent -= usize::from(*target == Target::Silent);
+            self.silent += usize::from(outcome == Target::Silent);
             *target = outcome;
         }
     }
 
-    fn see(&mut self, address: Address, seen: Seen) {
+    /// Who was dead or out of reach when it was pinged is there after all: it is a target anew.
+    fn revive(&mut self, address: &Address) {
+        let target = self.targets.get(address);
+        if let Some(Target::Refused | Target::Silent) = target {
+            self.silent -= usize::from(target == Some(&Target::Silent));
+            self.targets.remove(address);
+        }
+    }
+
+    fn see(&mut self, address: Address, seen: Seen, names_master: bool) {
         let node = seen.sight.node.clone();
+        if let Some(before) = self.seen.get(&address) {
+            self.seeing -= usize::from(sees(&before.sight));
+        }
+        if names_master {
+            self.naming.insert(address.clone());
+        } else {
+            self.naming.remove(&address);
+        }
+        self.seeing += usize::from(sees(&seen.sight));
         if node.is_master_eligible() && seen.sight.masterless {
             self.backers.insert(node.id.clone(), node);
         } else {
@@ -84,8 +112,17 @@ impl Search {
 
     fn forget(&mut self, address: &Address) {
         if let Some(seen) = self.seen.remove(address) {
+            self.naming.remove(address);
+            self.seeing -= usize::from(sees(&seen.sight));
             self.forget_backer(&seen.sight.node.id);
         }
+    }
+
+    fn forget_all(&mut self) {
+        self.seen.clear();
+        self.backers.clear();
+        self.naming.clear();
+        self.seeing = 0;
     }
 
     fn forget_backer(&mut self, id: &NodeId) {
@@ -94,9 +131,17 @@ impl Search {
         }
     }
 
-    fn is_silent(&self, address: &Address, target: Target) -> bool {
-        matches!(target, Target::Waiting | Target::Silent) && self.dead.as_ref() != Some(address)
+    /// Whether every target answered or refused; one that is known to be dead need not.
+    fn is_complete(&self) -> bool {
+        let dead = self.dead.as_ref().and_then(|dead| self.targets.get(dead));
+        let excused = usize::from(dead.is_some_and(|dead| matches!(dead, Target::Waiting | Target::Silent)));
+        self.is_resolved && self.waiting + self.silent == excused
     }
+}
+
+/// Whether this is the word of a candidate that could be chosen.
+fn sees(sight: &Sight) -> bool {
+    sight.sees_quorum && sight.masterless && sight.node.is_master_eligible()
 }
 
 impl Zen {
@@ -117,8 +162,7 @@ impl Zen {
     /// What others said before this node had a master, or was one, is no longer so.
     pub(super) fn forget_sights(&mut self) {
         if !self.is_searching() {
-            self.search.seen.clear();
-            self.search.backers.clear();
+            self.search.forget_all();
             self.search.sees_quorum = false;
         }
     }
@@ -130,11 +174,11 @@ impl Zen {
     fn start_round(&mut self, now: Time, out: &mut Effects<Zen>) {
         let mut addresses: BTreeSet<Address> = self.search.seeds.iter().cloned().collect();
         addresses.extend(self.ledger.accepted.nodes.eligible().map(|node| node.address.clone()));
-        addresses.extend(self.search.pingers.keys().cloned());
+        addresses.extend(self.search.pingers.iter().filter(|(_, (_, eligible))| *eligible).map(|(at, _)| at.clone()));
         addresses.extend(self.search.seen.keys().cloned());
         addresses.remove(&self.local.address);
         self.search.targets.clear();
-        self.search.waiting = 0;
+        (self.search.waiting, self.search.silent) = (0, 0);
         self.search.since = now;
         self.search.possible = None;
         self.search.is_resolved = false;
@@ -203,10 +247,6 @@ impl Zen {
             }
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
         };
-        let stands = match &self.mode {
-            Mode::Electing(candidacy) => Some(candidacy.term),
-            Mode::Finding | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
-        };
         Sight {
             node: self.local.clone(),
             master,
@@ -214,34 +254,40 @@ impl Zen {
             accepted: self.ledger.durable_id(),
             masterless: self.is_masterless(),
             sees_quorum: self.is_masterless() && self.search.sees_quorum,
-            stands,
+            stands: self.stands_in(),
+            change: self.search.changes,
+        }
+    }
+
+    fn stands_in(&self) -> Option<Term> {
+        match &self.mode {
+            Mode::Electing(candidacy) => Some(candidacy.term),
+            Mode::Finding | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
         }
     }
 
     pub(super) fn on_ping(&mut self, now: Time, exchange: Exchange, from: &Sender, out: &mut Effects<Zen>) {
         let address = from.node.address.clone();
+        let is_eligible = from.node.is_master_eligible();
         if self.search.pingers.len() < REMEMBERED_MAX {
-            self.search.pingers.insert(address.clone(), now);
+            self.search.pingers.insert(address.clone(), (now, is_eligible));
         }
         let mentioned = self.worth_mentioning(&address);
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);
-        if self.is_searching() {
-            // Who was dead or out of reach when it was pinged is there after all.
-            if matches!(self.search.targets.get(&address), Some(Target::Refused | Target::Silent)) {
-                self.search.targets.remove(&address);
-            }
+        if self.is_searching() && (is_eligible || self.search.targets.len() < CROWD) {
+            self.search.revive(&address);
             self.add_target(now, address, out);
         }
     }
 
-    /// The master first, then some of those who pinged.
-    fn worth_mentioning(&mut self, asker: &Address) -> Vec<Address> {
-        let master = self.shown.nodes.master_node().map(|master| master.address.clone());
-        let pingers: Vec<&Address> = self.search.pingers.keys().filter(|address| *address != asker).collect();
-        let start = self.rng.below(pingers.len() as u64) as usize;
-        let some = pingers.iter().cycle().skip(start).take(pingers.len().min(MENTIONED_MAX));
-        master.into_iter().chain(some.map(|address| (*address).clone())).collect()
+    /// The master first, then some that can be master of those who pinged: to each asker others, those behind it.
+    fn worth_mentioning(&self, asker: &Address) -> Vec<Address> {
+        let master = self.shown.nodes.master_node().map(|master| &master.address);
+        let behind = self.search.pingers.range::<Address, _>((Bound::Excluded(asker), Bound::Unbounded));
+        let before = self.search.pingers.range::<Address, _>((Bound::Unbounded, Bound::Excluded(asker)));
+        let eligible = behind.chain(before).filter(|(_, (_, eligible))| *eligible).map(|(address, _)| address);
+        master.into_iter().chain(eligible.take(MENTIONED_MAX)).cloned().collect()
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one reply")]
@@ -263,16 +309,36 @@ impl Zen {
             self.search.forget(&address);
             return self.consider(now, out);
         }
-        // A reply that overtook a notice must not undo it.
-        if self.search.seen.get(&address).is_none_or(|seen| seen.asked <= asked) {
-            self.search.see(address, Seen { sight, asked });
-        }
+        let is_news = self.is_news(&sight);
+        self.see(address, Seen { sight, asked });
         for address in mentioned.into_iter().take(2 * MENTIONED_MAX) {
             if self.search.targets.len() < REMEMBERED_MAX {
                 self.add_target(now, address, out);
             }
         }
-        self.consider(now, out);
+        if is_news {
+            self.consider(now, out);
+        }
+    }
+
+    fn see(&mut self, address: Address, seen: Seen) {
+        let word = &seen.sight;
+        let is_overtaken = self
+            .search
+            .seen
+            .get(&address)
+            .is_some_and(|known| known.sight.node.same_process(&word.node) && known.sight.change > word.change);
+        if is_overtaken {
+            return;
+        }
+        let names_master = !elect::active_masters(std::iter::once(&seen), &self.local, &self.lost).is_empty();
+        self.search.see(address, seen, names_master);
+    }
+
+    /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
+    fn is_news(&self, sight: &Sight) -> bool {
+        let is_better = || Candidate::of(sight).is_some_and(|found| found.rank() < self.own_candidate().rank());
+        !matches!(self.mode, Mode::Electing(_)) || sight.master.is_some() || sight.sees_quorum && is_better()
     }
 
     pub(super) fn on_ping_failed(&mut self, now: Time, address: &Address, why: Failure, out: &mut Effects<Zen>) {
@@ -294,8 +360,11 @@ impl Zen {
         if self.is_searching() {
             match self.search.seen.get(&address).map(|seen| seen.asked) {
                 Some(asked) => {
-                    self.search.see(address, Seen { sight, asked });
-                    self.consider(now, out);
+                    let is_news = self.is_news(&sight);
+                    self.see(address, Seen { sight, asked });
+                    if is_news {
+                        self.consider(now, out);
+                    }
                 }
                 None if self.search.targets.contains_key(&address) => self.send_ping(now, &address, out),
                 None => self.add_target(now, address, out),
@@ -307,19 +376,20 @@ impl Zen {
 
     /// Tells those who pinged of late when what they were told is no longer so.
     pub(super) fn tell_if_changed(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let sight = self.sight(now);
         let told = Told {
-            master: sight.master.as_ref().map(|(master, _)| master.id.clone()),
-            masterless: sight.masterless,
-            sees_quorum: sight.sees_quorum,
-            stands: sight.stands,
+            master: self.open_master().map(|master| master.id.clone()),
+            masterless: self.is_masterless(),
+            sees_quorum: self.is_masterless() && self.search.sees_quorum,
+            stands: self.stands_in(),
         };
         if self.search.told.as_ref() == Some(&told) {
             return;
         }
         self.search.told = Some(told);
+        self.search.changes += 1;
+        let sight = self.sight(now);
         let recent = now - self.tuning.ping_timeout * 2;
-        self.search.pingers.retain(|_, pinged| *pinged >= recent);
+        self.search.pingers.retain(|_, (pinged, _)| *pinged >= recent);
         for to in self.search.pingers.keys() {
             let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
             out.push(Effect::Tell { to: to.clone(), message });
@@ -361,8 +431,8 @@ impl Zen {
         let minimum = Some(self.tuning.minimum()).filter(|minimum| *minimum > 1).map(|minimum| minimum.to_string());
         let forming = self.own_bootstrap().map(|set| match self.config.bootstrap {
             Bootstrap::Found => {
-                let silent =
-                    self.search.targets.iter().filter(|(address, target)| self.search.is_silent(address, **target));
+                let is_silent = |target: &Target| matches!(target, Target::Waiting | Target::Silent);
+                let silent = self.search.targets.iter().filter(|(_, target)| is_silent(target));
                 let silent: Vec<&str> = silent.map(|(address, _)| address.as_str()).collect();
                 let from = if silent.is_empty() {
                     String::new()
@@ -385,10 +455,7 @@ impl Zen {
             return;
         }
         self.update_quorum();
-        // In a large cluster most answers change nothing; the choice is not weighed at each of them.
-        let grace = self.search.possible.map(|since| since + Tuning::GRACE);
-        let is_over = self.is_formed() && grace.is_some_and(|grace| now >= grace);
-        if self.search.possible.is_some() && self.search.waiting > 0 && !is_over && !self.all_else_is_dead() {
+        if !self.is_worth_weighing(now) {
             return;
         }
         let Some(choice) = self.choose() else {
@@ -396,7 +463,7 @@ impl Zen {
             return;
         };
         let since = *self.search.possible.get_or_insert(now);
-        let is_complete = self.search.is_resolved && self.nobody_is_silent() && self.is_agreed(&choice);
+        let is_complete = self.search.is_complete() && self.is_agreed(&choice);
         if now < self.search.not_before {
             self.timers.set(Timer::Grace, self.search.not_before);
         } else if is_complete || (self.is_formed() && now >= since + Tuning::GRACE) {
@@ -406,24 +473,27 @@ impl Zen {
         }
     }
 
-    fn all_else_is_dead(&self) -> bool {
-        self.search.waiting == 1 && self.search.dead.is_some()
-    }
-
-    fn nobody_is_silent(&self) -> bool {
-        !self.search.targets.iter().any(|(address, target)| self.search.is_silent(address, *target))
+    /// Weighing the choice looks at everybody, and in a large cluster most answers change nothing.
+    fn is_worth_weighing(&mut self, now: Time) -> bool {
+        let search = &mut self.search;
+        let nobody_knows = search.naming.is_empty() && search.seeing == 0 && !search.sees_quorum;
+        if nobody_knows {
+            search.possible = None;
+            return false;
+        }
+        let Some(since) = search.possible else {
+            return true;
+        };
+        let is_over = self.ledger.cluster_uuid.is_some() && now >= since + Tuning::GRACE;
+        let all_see = search.seeing == search.backers.len();
+        is_over || search.is_complete() && (!search.naming.is_empty() || all_see)
     }
 
     /// Whether nobody who answered could still change the choice by seeing a quorum a moment later.
     fn is_agreed(&self, choice: &Choice) -> bool {
         match choice {
             Choice::Join(_) => true,
-            Choice::Elect(node) => {
-                let candidates = self.candidates();
-                let chosen = candidates.iter().find(|candidate| candidate.node.same_process(node));
-                let is_behind = |other: &Candidate| chosen.is_some_and(|chosen| chosen.rank() < other.rank());
-                candidates.iter().all(|candidate| candidate.sees_quorum || is_behind(candidate))
-            }
+            Choice::Elect(_) => self.candidates().iter().all(|candidate| candidate.sees_quorum),
         }
     }
 
@@ -431,11 +501,16 @@ impl Zen {
         if self.search.sees_quorum || !self.local.is_master_eligible() || self.leaving.is_some() {
             return;
         }
-        let requirement = self.requirement(self.own_bootstrap().into_iter().collect());
         // A cheap bound first: in a large cluster the first half of the answers cannot suffice.
-        if (self.search.backers.len() + 1) * 2 <= requirement.sets.own.len() {
+        let hosts = match &self.config.bootstrap {
+            Bootstrap::Hosts(hosts) if !self.is_formed() => hosts.len(),
+            Bootstrap::Hosts(_) | Bootstrap::Found => 0,
+        };
+        let needed = self.ledger.accepted.metadata.voting.own.len().max(hosts);
+        if (self.search.backers.len() + 1) * 2 <= needed {
             return;
         }
+        let requirement = self.requirement(self.own_bootstrap().into_iter().collect());
         let mut backers = self.search.backers.clone();
         backers.insert(self.local.id.clone(), self.local.clone());
         self.search.sees_quorum = requirement.is_met_by(&backers);
@@ -502,9 +577,7 @@ impl Zen {
         if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.local, &self.lost)) {
             return Some(Choice::Join(master));
         }
-        let is_premature = self.config.bootstrap == Bootstrap::Found
-            && !self.is_formed()
-            && !(self.search.is_resolved && self.nobody_is_silent());
+        let is_premature = self.config.bootstrap == Bootstrap::Found && !self.is_formed() && !self.search.is_complete();
         if is_premature {
             return None;
         }

@@ -39,7 +39,16 @@ fn roles(flags: &[&str]) -> Roles {
 
 fn sight(node: Arc<Node>) -> Sight {
     let accepted = StateId::NONE;
-    Sight { node, master: None, term: Term::ZERO, accepted, masterless: true, sees_quorum: true, stands: None }
+    Sight {
+        node,
+        master: None,
+        term: Term::ZERO,
+        accepted,
+        masterless: true,
+        sees_quorum: true,
+        stands: None,
+        change: 0,
+    }
 }
 
 /// Reads `a=…` with flags that commas divide.
