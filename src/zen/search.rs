@@ -82,6 +82,15 @@ impl Search {
         }
     }
 
+    /// Who was dead or out of reach when it was pinged is there after all: it is a target anew.
+    fn revive(&mut self, address: &Address) {
+        let target = self.targets.get(address);
+        if let Some(Target::Refused | Target::Silent) = target {
+            self.silent -= usize::from(target == Some(&Target::Silent));
+            self.targets.remove(address);
+        }
+    }
+
     fn see(&mut self, address: Address, seen: Seen, names_master: bool) {
         let node = seen.sight.node.clone();
         if let Some(before) = self.seen.get(&address) {
@@ -154,7 +163,9 @@ impl Zen {
 
     /// What was seen before this node followed or led says nothing of the present.
     pub(super) fn forget_search(&mut self) {
-        self.search.forget_all();
+        if !self.is_searching() {
+            self.search.forget_all();
+        }
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
