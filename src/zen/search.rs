@@ -82,15 +82,6 @@ impl Search {
         }
     }
 
-    /// Who was dead or out of reach when it was pinged is there after all: it is a target anew.
-    fn revive(&mut self, address: &Address) {
-        let target = self.targets.get(address);
-        if let Some(Target::Refused | Target::Silent) = target {
-            self.silent -= usize::from(target == Some(&Target::Silent));
-            self.targets.remove(address);
-        }
-    }
-
     fn see(&mut self, address: Address, seen: Seen, names_master: bool) {
         let node = seen.sight.node.clone();
         if let Some(before) = self.seen.get(&address) {
