@@ -83,7 +83,7 @@ impl Zen {
         report: &Report,
         out: &mut Effects<Zen>,
     ) {
-        let local = self.local.id.clone();
+        let (local, term) = (self.local.id.clone(), self.ledger.promise.term);
         let retries = self.tuning.fd_ping_retries;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
@@ -94,8 +94,12 @@ impl Zen {
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
+        let node = peer.node.clone();
+        if report.follows.as_ref() == Some(id) && report.term > term {
+            return self.step_down(now, format!("another master {node} leads in term {}", report.term), out);
+        }
         // A node that is still storing the state that makes it a follower cannot follow yet.
-        let is_storing = peer.sent.is_some_and(|(sent, _)| sent != report.accepted);
+        let is_storing = peer.sent.is_some_and(|(sent, _)| sent.rank() > report.accepted.rank());
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;
         } else if kind == PingKind::Regular && !is_storing {
