@@ -17,6 +17,7 @@
 //! ```
 
 mod answers;
+mod apart;
 mod breakage;
 mod brief;
 mod commands;
