@@ -190,6 +190,11 @@ impl Clients {
         leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()
     }
 
+    /// Whether a change of a setting may be under way.
+    pub fn is_setting(&self) -> bool {
+        self.open.values().any(|open| matches!(open.operation, Operation::Set { .. }))
+    }
+
     /// No client asks any more by itself.
     pub fn fall_silent(&mut self) {
         self.clients.clear();

@@ -351,7 +351,7 @@ impl Run {
         }
     }
 
-    /// A random group whose eligible nodes are a quorum of everything that any node has accepted.
+    /// A random group whose eligible nodes are a quorum of everything that any node has accepted, or is about to.
     fn draw_quorum(&mut self) -> Option<Vec<usize>> {
         let size = self.draw.eligible / 2 + 1;
         let mut nodes: Vec<usize> = (0..self.draw.eligible).collect();
@@ -370,6 +370,7 @@ impl Run {
         let accepted = (0..self.draw.nodes).filter_map(|node| self.world.disk(node).accepted.as_ref());
         let running = self.world.participants().map(|(_, zen)| &zen.ledger().accepted);
         is_enough
+            && !self.world.watch.is_setting()
             && ids.len() * 2 > self.draw.eligible
             && accepted.chain(running).all(|state| {
                 state.metadata.voting.has_majority(|id| ids.contains(id))

@@ -8,7 +8,7 @@ use super::elect::{self, Candidate, Choice, Seen};
 use super::message::{Message, Sender, Sight};
 use super::quorum::{BootstrapSet, Requirement};
 use super::{Bootstrap, Errand, Mode, Note, REMEMBERED_MAX, Timer, Tuning, Zen};
-use crate::cluster::{Address, Node, NodeId, Term, VotingSets};
+use crate::cluster::{Address, Node, NodeId, StateId, Term, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -42,6 +42,8 @@ pub(super) struct Search {
     backers: BTreeMap<NodeId, Arc<Node>>,
     /// Who of those seen names an active master, and how many see a quorum: most answers in a large cluster change neither.
     naming: BTreeSet<Address>,
+    /// Who of those seen knows a committed state of the cluster.
+    formed: BTreeSet<Address>,
     seeing: usize,
     since: Time,
     /// Since when a choice has been possible in this round.
@@ -104,6 +106,7 @@ impl Search {
     fn forget(&mut self, address: &Address) {
         if let Some(seen) = self.seen.remove(address) {
             self.naming.remove(address);
+            self.formed.remove(address);
             self.seeing -= usize::from(sees(&seen.sight));
             self.forget_backer(&seen.sight.node.id);
         }
@@ -114,6 +117,7 @@ impl Search {
         self.seen.clear();
         self.backers.clear();
         self.naming.clear();
+        self.formed.clear();
         self.seeing = 0;
         self.sees_quorum = false;
     }
@@ -324,7 +328,7 @@ impl Zen {
             return self.consider(now, out);
         }
         let is_news = self.is_news(&sight);
-        self.see(address, Seen { sight, asked });
+        self.see(address, Seen { sight, asked }, from);
         for address in mentioned.into_iter().take(2 * MENTIONED_MAX) {
             if self.has_room() {
                 self.add_target(now, address, out);
@@ -335,7 +339,7 @@ impl Zen {
         }
     }
 
-    fn see(&mut self, address: Address, seen: Seen) {
+    fn see(&mut self, address: Address, seen: Seen, from: &Sender) {
         let word = &seen.sight;
         let is_overtaken = self
             .search
@@ -346,7 +350,16 @@ impl Zen {
             return;
         }
         let names_master = !elect::active_masters(std::iter::once(&seen), &self.local, &self.lost).is_empty();
+        if from.cluster_uuid.is_some() {
+            self.search.formed.insert(address.clone());
+            self.search.sees_quorum &= !self.is_blank();
+        }
         self.search.see(address, seen, names_master);
+    }
+
+    /// Whether this node has never had a state: it is new, or was wiped.
+    fn is_blank(&self) -> bool {
+        !self.is_formed() && self.ledger.accepted.id() == StateId::NONE
     }
 
     /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
@@ -375,7 +388,7 @@ impl Zen {
             match self.search.seen.get(&address).map(|seen| seen.asked) {
                 Some(asked) => {
                     let is_news = self.is_news(&sight);
-                    self.see(address, Seen { sight, asked });
+                    self.see(address, Seen { sight, asked }, from);
                     if is_news {
                         self.consider(now, out);
                     }
@@ -510,6 +523,10 @@ impl Zen {
 
     fn update_quorum(&mut self) {
         if self.search.sees_quorum || !self.local.is_master_eligible() || self.leaving.is_some() {
+            return;
+        }
+        // A cluster forms once: who has no part in one that is there yet waits until it has a master.
+        if self.is_blank() && !self.search.formed.is_empty() {
             return;
         }
         // A cheap bound first: in a large cluster the first half of the answers cannot suffice.

@@ -1,7 +1,7 @@
 //! Checks what must always hold, in each cluster of a script for itself.
 //!
 //! Two clusters in one world may both have a master in one term. A node belongs to the cluster whose name it was added
-//! with, whatever it is told later.
+//! with, whatever it is told later; those that are added apart are a cluster of their own under the same name.
 
 use crate::cluster::ClusterName;
 use crate::protocol::Time;
@@ -12,18 +12,19 @@ use crate::zen::{Message, Zen};
 /// The checkers of each cluster.
 #[derive(Debug, Default)]
 pub(super) struct Guards {
-    clusters: Vec<(ClusterName, Checkers)>,
+    clusters: Vec<((ClusterName, Option<usize>), Checkers)>,
     /// The cluster of each node.
     of: Vec<usize>,
 }
 
 impl Guards {
-    /// The next node belongs to this cluster.
-    pub(super) fn add_node(&mut self, cluster: &ClusterName) {
-        let known = self.clusters.iter().position(|(name, _)| name == cluster);
+    /// The next node belongs to this cluster, or to one apart whose first node has this index.
+    pub(super) fn add_node(&mut self, cluster: &ClusterName, apart: Option<usize>) {
+        let cluster = (cluster.clone(), apart);
+        let known = self.clusters.iter().position(|(known, _)| *known == cluster);
         self.of.push(known.unwrap_or(self.clusters.len()));
         if known.is_none() {
-            self.clusters.push((cluster.clone(), Checkers::default()));
+            self.clusters.push((cluster, Checkers::default()));
         }
     }
 
