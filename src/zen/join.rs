@@ -98,7 +98,7 @@ impl Zen {
         let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
         let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote);
         if is_over {
-            self.give_up_join(now, "timed out", out);
+            self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
         } else if is_stored {
             self.send_join(now, out);
         } else {
@@ -107,14 +107,14 @@ impl Zen {
     }
 
     /// A target that could not be joined counts as lost.
-    fn give_up_join(&mut self, now: Time, reason: impl Into<String>, out: &mut Effects<Zen>) {
+    fn give_up_join(&mut self, now: Time, reason: impl Into<String>, pause: Duration, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
         let node = joining.target.clone();
         self.forget_master(now, &node);
         out.note(Note::JoinFailed { node, reason: reason.into() });
-        self.find(now, self.tuning.join_retry_delay, "could not join", out);
+        self.find(now, pause, "could not join", out);
     }
 
     /// Remembers that a master was lost, so that only later news of it counts.
@@ -141,7 +141,8 @@ impl Zen {
             JoinAnswer::Noted => self.ask_for_succession(now, out),
             JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
             JoinAnswer::NotMaster => self.on_rebuff(now, out),
-            JoinAnswer::Rejected(why) => self.give_up_join(now, why, out),
+            // It has no other answer to give so soon.
+            JoinAnswer::Rejected(why) => self.give_up_join(now, why, self.tuning.ping_timeout, out),
         }
     }
 
@@ -176,7 +177,7 @@ impl Zen {
         joining.rebuffs += 1;
         if joining.rebuffs >= attempts {
             let reason = format!("it is not master (tried {attempts} times)");
-            self.give_up_join(now, reason, out);
+            self.give_up_join(now, reason, delay, out);
         } else {
             self.timers.set(Timer::Join, now + delay);
         }
@@ -187,7 +188,9 @@ impl Zen {
             return;
         }
         match why {
-            Failure::Refused | Failure::Reset | Failure::BadAnswer => self.give_up_join(now, why.to_string(), out),
+            Failure::Refused | Failure::Reset | Failure::BadAnswer => {
+                self.give_up_join(now, why.to_string(), self.tuning.join_retry_delay, out)
+            }
             Failure::TimedOut => {}
         }
     }
@@ -200,7 +203,11 @@ impl Zen {
         if !joining.target.same_process(&sight.node) {
             return;
         }
-        let is_elsewhere = sight.master.as_ref().is_some_and(|(master, _)| !master.same_process(&sight.node));
+        // That it follows this very node was said before this node handed over.
+        let is_elsewhere = sight
+            .master
+            .as_ref()
+            .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.local));
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
             _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),
@@ -224,7 +231,10 @@ impl Zen {
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.
             Mode::Following(following)
-                if join.vote && following.master.same_process(node) && join.term > self.ledger.promise.term =>
+                if join.vote
+                    && following.master.same_process(node)
+                    && join.term > self.ledger.promise.term
+                    && self.local.is_master_eligible() =>
             {
                 let term = join.term;
                 self.hold_join(exchange, node, join, out);

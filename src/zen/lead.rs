@@ -7,7 +7,7 @@ use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::{Errand, Mode, Note, Timer, Zen};
-use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
+use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use crate::service::{Answer, Priority, Queued, Task, execute};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,10 @@ impl Zen {
             return;
         };
         if let Some(twin) = lead.peers.get(&node.id).filter(|peer| is_live_twin(peer, node)) {
-            let why = format!("found existing node {} with the same id", twin.node);
+            let twin = &twin.node;
+            let why = format!(
+                "can't add node {node}, found existing node {twin} with the same id but is a different node instance"
+            );
             return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         }
         // A joiner of a higher term would refuse every state of this one.
@@ -86,12 +89,15 @@ impl Zen {
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node)) {
             // It follows again only once it is sent the state again.
             *peer = Peer { failed: peer.failed.take(), ..Peer::new(node.clone()) };
-            self.nudge(now, &node.id, now, out);
+            if join.term <= lead.term {
+                self.nudge(now, &node.id, now, out);
+            }
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
             let message =
                 Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
             let errand = Errand::RoundTrip { joiner: node.clone() };
-            self.call(&node.address, message, errand, self.tuning.ping_timeout, out);
+            // It ends before the join is sent again, which then starts another one.
+            self.call(&node.address, message, errand, self.tuning.ping_timeout / 2, out);
         }
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         self.advance(now, out);
@@ -274,7 +280,8 @@ impl Zen {
             return self.take_back(now, out);
         }
         let eligible = live.values().filter(|node| node.is_master_eligible()).count();
-        let needed = if eligible < requirement.minimum { requirement.minimum.to_string() } else { sets.to_string() };
+        let minimum = requirement.minimum;
+        let needed = if eligible < minimum { minimum.to_string() } else { format!("a majority of {sets}") };
         self.step_down(now, format!("not enough master nodes (has [{eligible}], but needed [{needed}])"), out);
     }
 
@@ -291,9 +298,14 @@ impl Zen {
         self.start_publish(now, state, tasks, "voting set taken back".into(), out);
     }
 
-    /// Ends the reign and looks for another master.
+    /// Ends the reign and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
+        let followers: Option<Vec<Address>> =
+            self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
+        for to in followers.unwrap_or_default() {
+            out.push(Effect::Unlink { to });
+        }
         self.find(now, Duration::ZERO, reason, out);
     }
 

@@ -142,6 +142,7 @@ impl Zen {
         {
             publish.acks.insert(id.clone(), peer.node.clone());
         }
+        let reign = lead.term;
         let mut lacks_vote = false;
         if let Some(bump) = &mut lead.bump {
             if votes_for_me && report.term == bump.term && report.accepted.rank() <= accepted_rank {
@@ -152,7 +153,8 @@ impl Zen {
         if lacks_vote && asked < now {
             self.call_vote_again(now, id, out);
         }
-        if report.term <= self.ledger.promise.term {
+        // A node in a higher term refuses every state of this one; it is sent one of its term or of a later one.
+        if report.term <= reign {
             self.nudge(now, id, asked, out);
         }
         self.count_acks(now, out);

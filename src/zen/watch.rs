@@ -15,7 +15,9 @@ use std::time::Duration;
 impl Zen {
     pub(super) fn on_link_closed(&mut self, now: Time, peer: &Address, out: &mut Effects<Zen>) {
         match &self.mode {
-            Mode::Following(following) if following.master.address == *peer => self.ping_master(PingKind::Probe, out),
+            Mode::Following(following) if following.master.address == *peer => {
+                self.ping_master(now, PingKind::Probe, out)
+            }
             Mode::Joining(joining) if joining.target.address == *peer => self.join_again(now, out),
             Mode::Leading(lead) => {
                 let at = lead.peers.iter().find(|(_, known)| known.node.address == *peer);
@@ -166,7 +168,7 @@ impl Zen {
         self.enqueue(now, Task::Remove { id: id.clone(), ephemeral_id, reason, left: false }, out);
     }
 
-    pub(super) fn ping_master(&mut self, kind: PingKind, out: &mut Effects<Zen>) {
+    pub(super) fn ping_master(&mut self, now: Time, kind: PingKind, out: &mut Effects<Zen>) {
         let term = self.ledger.promise.term;
         let Mode::Following(following) = &mut self.mode else {
             return;
@@ -177,7 +179,7 @@ impl Zen {
         following.is_pinging |= kind == PingKind::Regular;
         let master = following.master.clone();
         let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
-        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), kind };
+        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
         self.call(&master.address, message, errand, self.tuning.fd_ping_timeout, out);
     }
 
@@ -213,7 +215,8 @@ impl Zen {
             return self.master_gone(now, "no longer master", out);
         }
         if !pong.is_member {
-            return self.master_gone(now, "do not exists on master, act as master failure", out);
+            // It leads and answers: this node is lost to it, not the other way round, and may join at once.
+            return self.leave_master(now, "do not exists on master, act as master failure", out);
         }
         following.heard = now;
         following.failures = 0;
@@ -250,7 +253,7 @@ impl Zen {
             }
             (Failure::Reset, PingKind::Regular | PingKind::Confirm) => {
                 self.timers.set(Timer::MasterPing, now);
-                self.ping_master(PingKind::Probe, out);
+                self.ping_master(now, PingKind::Probe, out);
             }
             (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
             (Failure::TimedOut, PingKind::Regular) => {
@@ -262,7 +265,7 @@ impl Zen {
                 }
                 let (node, tried) = (following.master.clone(), following.failures);
                 out.note(Note::PingFailed { node, tried, of: retries });
-                self.ping_master(PingKind::Regular, out);
+                self.ping_master(now, PingKind::Regular, out);
             }
             (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {
                 // The link could not be made: it is tried again with the next ping that is answered.
@@ -272,13 +275,21 @@ impl Zen {
         }
     }
 
-    /// The master is gone for this node: it looks for another one.
+    /// The master is gone for this node: it looks for another one, and for this one only when it is heard of again.
     pub(super) fn master_gone(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+        if let Mode::Following(following) = &self.mode {
+            let master = following.master.clone();
+            self.forget_master(now, &master);
+            self.leave_master(now, reason, out);
+        }
+    }
+
+    /// Follows its master no longer and looks for one.
+    fn leave_master(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         let Mode::Following(following) = &self.mode else {
             return;
         };
         let master = following.master.clone();
-        self.forget_master(now, &master);
         out.note(Note::MasterLeft { master, reason: reason.into() });
         self.find(now, Duration::ZERO, format!("master left (reason = {reason})"), out);
     }
