@@ -154,7 +154,9 @@ impl Zen {
 
     /// What was seen before this node followed or led says nothing of the present.
     pub(super) fn forget_search(&mut self) {
-        self.search.forget_all();
+        if !self.is_searching() {
+            self.search.forget_all();
+        }
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
