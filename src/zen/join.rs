@@ -25,7 +25,6 @@ impl Zen {
             return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
         }
         let early = std::mem::take(&mut self.early_joins);
-        self.forget_search();
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.promise(term, &self.local.id.clone(), out);
