@@ -98,6 +98,7 @@ impl Zen {
         }
         // A node that is still storing the state that makes it a follower cannot follow yet.
         let is_storing = peer.sent.is_some_and(|(sent, _)| sent != report.accepted);
+        let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;
         } else if kind == PingKind::Regular && !is_storing {
@@ -107,6 +108,10 @@ impl Zen {
             }
         }
         self.on_report(now, id, asked, report, out);
+        if is_well_again {
+            // It may become a voter.
+            self.advance(now, out);
+        }
     }
 
     pub(super) fn on_node_silent(
