@@ -97,7 +97,12 @@ impl<P: Protocol> Storage<P> {
     }
 
     pub(super) fn wipe(&mut self) {
-        self.synced = P::Disk::default();
+        self.replace(P::Disk::default());
+    }
+
+    /// Puts something else in the place of all that is there.
+    pub(super) fn replace(&mut self, contents: P::Disk) {
+        self.synced = contents;
     }
 
     /// What a process finds when it starts.

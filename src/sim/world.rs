@@ -231,6 +231,13 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.hosts[node].disk.contents()
     }
 
+    /// Copies what the disk of a node holds to that of another one, which must be down.
+    pub fn copy_disk(&mut self, from: usize, to: usize) {
+        assert!(self.hosts[to].process.is_none(), "a process runs on the disk that is copied to");
+        let contents = self.hosts[from].disk.contents().clone();
+        self.hosts[to].disk.replace(contents);
+    }
+
     /// The address of a node.
     pub fn peer(&self, node: usize) -> &P::Peer {
         &self.hosts[node].peer

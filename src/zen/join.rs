@@ -25,6 +25,7 @@ impl Zen {
             return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
         }
         let early = std::mem::take(&mut self.early_joins);
+        self.forget_search();
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.promise(term, &self.local.id.clone(), out);
@@ -63,7 +64,7 @@ impl Zen {
     }
 
     fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
-        self.leave_mode(now, out);
+        self.leave_mode_for(now, Some(&target.address), out);
         out.push(Effect::Link { to: target.address.clone() });
         self.mode = Mode::Joining(Joining { target, leads, vote, since: now, answered: now, rebuffs: 0 });
         self.send_join(now, out);
@@ -98,7 +99,7 @@ impl Zen {
         let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
         let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote);
         if is_over {
-            self.give_up_join(now, "timed out", out);
+            self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
         } else if is_stored {
             self.send_join(now, out);
         } else {
@@ -107,14 +108,14 @@ impl Zen {
     }
 
     /// A target that could not be joined counts as lost.
-    fn give_up_join(&mut self, now: Time, reason: impl Into<String>, out: &mut Effects<Zen>) {
+    fn give_up_join(&mut self, now: Time, reason: impl Into<String>, pause: Duration, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
         let node = joining.target.clone();
         self.forget_master(now, &node);
         out.note(Note::JoinFailed { node, reason: reason.into() });
-        self.find(now, self.tuning.join_retry_delay, "could not join", out);
+        self.find(now, pause, "could not join", out);
     }
 
     /// Remembers that a master was lost, so that only later news of it counts.
@@ -141,7 +142,8 @@ impl Zen {
             JoinAnswer::Noted => self.ask_for_succession(now, out),
             JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
             JoinAnswer::NotMaster => self.on_rebuff(now, out),
-            JoinAnswer::Rejected(why) => self.give_up_join(now, why, out),
+            // It has no other answer to give so soon.
+            JoinAnswer::Rejected(why) => self.give_up_join(now, why, self.tuning.ping_timeout, out),
         }
     }
 
@@ -176,7 +178,7 @@ impl Zen {
         joining.rebuffs += 1;
         if joining.rebuffs >= attempts {
             let reason = format!("it is not master (tried {attempts} times)");
-            self.give_up_join(now, reason, out);
+            self.give_up_join(now, reason, delay, out);
         } else {
             self.timers.set(Timer::Join, now + delay);
         }
@@ -187,7 +189,9 @@ impl Zen {
             return;
         }
         match why {
-            Failure::Refused | Failure::Reset | Failure::BadAnswer => self.give_up_join(now, why.to_string(), out),
+            Failure::Refused | Failure::Reset | Failure::BadAnswer => {
+                self.give_up_join(now, why.to_string(), self.tuning.join_retry_delay, out)
+            }
             Failure::TimedOut => {}
         }
     }
@@ -228,7 +232,10 @@ impl Zen {
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.
             Mode::Following(following)
-                if join.vote && following.master.same_process(node) && join.term > self.ledger.promise.term =>
+                if join.vote
+                    && following.master.same_process(node)
+                    && join.term > self.ledger.promise.term
+                    && self.local.is_master_eligible() =>
             {
                 let term = join.term;
                 self.hold_join(exchange, node, join, out);
@@ -377,7 +384,7 @@ impl Zen {
             (Some(theirs), Some(ours)) => theirs == ours,
             (None, _) | (_, None) => true,
         };
-        is_ours && state.cluster_name == self.config.cluster_name && state.rank() > self.ledger.accepted.rank()
+        is_ours && state.rank() > self.ledger.accepted.rank()
     }
 
     /// Counts the votes, the own one included once it is durable.

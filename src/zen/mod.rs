@@ -31,6 +31,7 @@ mod publish;
 pub mod quorum;
 mod read;
 mod search;
+mod span;
 mod tuning;
 mod watch;
 
@@ -40,7 +41,7 @@ pub use message::Message;
 pub use mode::Mode;
 pub use note::Note;
 pub use quorum::BootstrapSet;
-pub use tuning::{NoMasterBlock, Tuning, parse_time};
+pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_span, parse_time};
 
 use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, Ticket, Time, Timers};
@@ -439,11 +440,11 @@ impl Zen {
     fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
         let late = now.since(due);
         if late > self.tuning.fd_ping_timeout / 2 {
-            let is_news = now >= self.doubts_until;
-            self.doubts_until = now + self.tuning.fd_ping_timeout;
-            if is_news && late > self.tuning.fd_ping_timeout {
+            // What piled up meanwhile is handled before the deadline is; the stall is told of once.
+            if late > self.tuning.fd_ping_timeout && now >= self.doubts_until {
                 out.note(Note::Stalled { by: late });
             }
+            self.doubts_until = now + self.tuning.fd_ping_timeout;
         }
     }
 

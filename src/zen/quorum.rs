@@ -6,6 +6,7 @@
 use crate::cluster::{Node, NodeId, VotingSet, VotingSets};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 /// Who must take part before a cluster is formed, as one node was told.
@@ -15,6 +16,14 @@ pub struct BootstrapSet {
     pub members: BTreeSet<Arc<str>>,
     /// Whether all of them must take part, rather than a majority.
     pub all: bool,
+}
+
+impl fmt::Display for BootstrapSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members: Vec<&str> = self.members.iter().map(|member| &**member).collect();
+        let share = if self.all { "all" } else { "a majority" };
+        write!(f, "{share} of the initial hosts {{{}}}", members.join(","))
+    }
 }
 
 impl BootstrapSet {

@@ -110,12 +110,12 @@ impl Search {
     }
 
     /// What was answered before this node had a master or was one says nothing about those who have none after that.
-    pub(super) fn forget_all(&mut self) {
-        self.sees_quorum = false;
+    fn forget_all(&mut self) {
         self.seen.clear();
         self.backers.clear();
         self.naming.clear();
         self.seeing = 0;
+        self.sees_quorum = false;
     }
 
     fn forget_backer(&mut self, id: &NodeId) {
@@ -140,9 +140,6 @@ fn sees(sight: &Sight) -> bool {
 impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
-        if !self.is_searching() {
-            self.search.forget_all();
-        }
         let loses_master = matches!(self.mode, Mode::Following(_));
         self.leave_mode(now, out);
         if loses_master && self.leaving.is_some() {
@@ -153,6 +150,13 @@ impl Zen {
         self.search.not_before = now + pause;
         self.search.sees_quorum = false;
         self.start_round(now, out);
+    }
+
+    /// What was seen before this node followed or led says nothing of the present.
+    pub(super) fn forget_search(&mut self) {
+        if !self.is_searching() {
+            self.search.forget_all();
+        }
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
@@ -218,7 +222,7 @@ impl Zen {
         self.consider(now, out);
     }
 
-    fn is_searching(&self) -> bool {
+    pub(super) fn is_searching(&self) -> bool {
         matches!(self.mode, Mode::Finding | Mode::Electing(_))
     }
 
@@ -264,7 +268,24 @@ impl Zen {
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);
         if self.is_searching() && (is_eligible || self.search.targets.len() < CROWD) {
-            self.add_target(now, address, out);
+            self.ping_back(now, address, &from.node, out);
+        }
+    }
+
+    /// Pings a node that pinged, unless it is known already: it may have been refused earlier in this round, or have
+    /// been another process then.
+    fn ping_back(&mut self, now: Time, address: Address, node: &Node, out: &mut Effects<Zen>) {
+        let is_known = match self.search.targets.get(&address) {
+            None | Some(Target::Refused | Target::Silent) => false,
+            Some(Target::Waiting) => true,
+            Some(Target::Answered) => {
+                self.search.seen.get(&address).is_some_and(|seen| seen.sight.node.same_process(node))
+            }
+        };
+        if !is_known && address != self.local.address {
+            self.search.settle(&address, Target::Answered);
+            self.search.add(address.clone());
+            self.send_ping(now, &address, out);
         }
     }
 
@@ -407,14 +428,25 @@ impl Zen {
     }
 
     fn note_too_few(&self, out: &mut Effects<Zen>) {
-        let found: Vec<String> = self.candidates().iter().map(|found| found.node.name.to_string()).collect();
+        let mut found: Vec<String> = self.candidates().iter().map(|found| found.node.name.to_string()).collect();
+        found.sort_unstable();
         let sets = &self.requirement(BTreeSet::new()).sets;
-        let needed = match (self.is_formed() || !sets.own.is_empty(), self.tuning.minimum()) {
-            (true, minimum) if minimum > 1 => format!("a majority of {sets} and {minimum}"),
-            (true, _) => format!("a majority of {sets}"),
-            (false, minimum) => format!("{} of the bootstrap set", minimum.max(1)),
-        };
-        out.note(Note::NotEnoughMasters { found, needed });
+        let mut needed: Vec<String> = Vec::new();
+        if !sets.own.is_empty() {
+            needed.push(format!("a majority of {sets}"));
+        }
+        if self.is_premature() {
+            let is_silent = |target: &Target| matches!(target, Target::Waiting | Target::Silent);
+            let silent = self.search.targets.iter().filter(|(_, target)| is_silent(target));
+            let silent: Vec<&str> = silent.map(|(address, _)| address.as_str()).collect();
+            needed.push(format!("an answer or a refusal of the hosts {{{}}}", silent.join(",")));
+        } else {
+            needed.extend(self.own_bootstrap().map(|bootstrap| bootstrap.to_string()));
+        }
+        if self.tuning.minimum() > 1 {
+            needed.push(self.tuning.minimum().to_string());
+        }
+        out.note(Note::NotEnoughMasters { found, needed: needed.join(" and ") });
     }
 
     /// Acts on the answers if they suffice.
@@ -424,6 +456,10 @@ impl Zen {
         }
         self.update_quorum();
         if !self.is_worth_weighing(now) {
+            // The timer may have run out for the pause after a failed attempt, which is over sooner.
+            if let Some(since) = self.search.possible.filter(|_| self.is_formed()) {
+                self.timers.set_earlier(Timer::Grace, (since + Tuning::GRACE).max(self.search.not_before));
+            }
             return;
         }
         let Some(choice) = self.choose() else {
@@ -545,13 +581,17 @@ impl Zen {
         if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.local, &self.lost)) {
             return Some(Choice::Join(master));
         }
-        let is_premature = self.config.bootstrap == Bootstrap::Found && !self.is_formed() && !self.search.is_complete();
-        if is_premature {
+        if self.is_premature() {
             return None;
         }
         let candidates = self.candidates();
         let best = elect::best_candidate(&candidates, self.tuning.minimum());
         best.map(|best| Choice::Elect(best.node.clone()))
+    }
+
+    /// Whether somebody might listen at a silent port, and no list of hosts says that it does not matter.
+    fn is_premature(&self) -> bool {
+        self.config.bootstrap == Bootstrap::Found && !self.is_formed() && !self.search.is_complete()
     }
 
     fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {

@@ -86,6 +86,7 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let local = self.local.id.clone();
+        let term = self.ledger.promise.term;
         let retries = self.tuning.fd_ping_retries;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
@@ -96,8 +97,13 @@ impl Zen {
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
+        if report.term > term && report.follows.as_ref() == Some(id) {
+            let reason = format!("another master {} leads in term {}", peer.node, report.term);
+            return self.step_down(now, reason, out);
+        }
         // A node that is still storing the state that makes it a follower cannot follow yet.
-        let is_storing = peer.sent.is_some_and(|(sent, _)| sent != report.accepted);
+        let lags = peer.sent.is_some_and(|(sent, _)| report.accepted.rank() < sent.rank());
+        let is_storing = lags && report.term <= term;
         let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;

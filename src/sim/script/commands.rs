@@ -39,6 +39,7 @@ const COMMANDS: &[Command] = &[
     command("start [a b…]", breakage::start),
     command("restart a…", breakage::restart),
     command("disk a [slow|fast|20ms]", show::disk),
+    command("copy-disk a to b", show::copy_disk),
     command("drop <kind>,…|all [from a] [to b] [times=1]", messages::drop_them),
     command("hold <kind>,…|all [from a] [to b] [times=1]", messages::hold),
     command("deliver <kind>,…|all [from a] [to b]", messages::deliver),

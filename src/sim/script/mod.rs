@@ -20,6 +20,7 @@ mod answers;
 mod breakage;
 mod brief;
 mod commands;
+mod guards;
 mod messages;
 mod mistake;
 mod rules;

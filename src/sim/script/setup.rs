@@ -30,6 +30,7 @@ pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
         words.end()?;
         stage.cast[node] = spec.clone();
         stage.world.watch.0.names.push(spec.name.clone());
+        stage.world.watch.1.add_node(&spec.cluster_name);
         cluster_world::add(&mut stage.world, spec);
     }
     Ok(())

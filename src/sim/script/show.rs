@@ -129,6 +129,15 @@ pub(super) fn disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Troub
     Ok(words.end()?)
 }
 
+/// Copies what the disk of a node holds to another one's, as a person copies a data directory.
+pub(super) fn copy_disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let to = words.after("to")?.ok_or_else(|| Mistake::new("no `to`", "the node to copy to"))?;
+    let (from, to) = (stage.node(words.need("a node")?)?, stage.node(to)?);
+    words.end()?;
+    stage.world.copy_disk(from, to);
+    Ok(())
+}
+
 fn contents(stage: &Stage, node: usize) -> String {
     let disk = stage.world.disk(node);
     let Some(id) = &disk.promise.node_id else {

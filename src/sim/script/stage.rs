@@ -4,6 +4,7 @@
 //! at the same time keep their order.
 
 use super::commands;
+use super::guards::Guards;
 use super::mistake::{Mistake, Trouble};
 use super::rules::Rules;
 use super::story::Story;
@@ -12,7 +13,6 @@ use super::words::Words;
 use crate::cluster::NodeId;
 use crate::protocol::Protocol;
 use crate::service::Question;
-use crate::sim::check::Checkers;
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::{Normal, Quality, World};
 use crate::zen::Zen;
@@ -23,7 +23,7 @@ const HOP_US: u64 = 1_000;
 pub(super) const DISK_US: u64 = 200;
 
 /// The world of a script, its story written down and everything checked.
-pub(super) type Told = World<Zen, (Story, Checkers)>;
+pub(super) type Told = World<Zen, (Story, Guards)>;
 
 /// Where a script is played.
 pub struct Stage {
@@ -41,7 +41,7 @@ impl Default for Stage {
 impl Stage {
     /// An empty stage.
     pub fn new() -> Self {
-        let mut world = World::new(0, (Story::new(), Checkers::default()));
+        let mut world = World::new(0, (Story::new(), Guards::default()));
         world.set_normal(Normal {
             quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
             disk_us: (DISK_US, DISK_US),
@@ -124,6 +124,6 @@ impl Stage {
             return self.say(format!("{what}: nobody listens there"));
         }
         let ticket = self.world.ask(node, question);
-        self.world.watch.0.questions.insert(ticket, what);
+        self.world.watch.0.questions.insert(ticket, (node, what));
     }
 }
