@@ -270,12 +270,16 @@ impl Zen {
         if !lead.is_settled || !self.ledger.is_settled() {
             return base.clone();
         }
+        let peer = |node: &Arc<Node>| lead.peers.get(&node.id).filter(|peer| peer.node.same_process(node));
         let is_live = |node: &&Arc<Node>| {
-            let is_dead = |peer: &Peer| peer.failed.is_some() && peer.node.same_process(node);
-            !lead.leaving.contains_key(&node.id) && !lead.peers.get(&node.id).is_some_and(is_dead)
+            !lead.leaving.contains_key(&node.id) && peer(node).is_none_or(|peer| peer.failed.is_none())
         };
-        let live = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
-        next_voting_set(base, &live, &self.local.id)
+        let live: BTreeSet<NodeId> = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
+        let next = next_voting_set(base, &live, &self.local.id);
+        // Who left its last ping unanswered may be as dead as the one who is replaced. Those who accept a set that cannot
+        // be committed can be led only by its majority, so nothing is proposed before that is known.
+        let is_doubtful = |id: &NodeId| live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.failures > 0);
+        if next.iter().any(is_doubtful) { base.clone() } else { next }
     }
 
     /// Judges whether the nodes that live are enough, on both voting sets and the operator's number.

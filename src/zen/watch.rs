@@ -104,6 +104,7 @@ impl Zen {
         // A node that is still storing the state that makes it a follower cannot follow yet.
         let lags = peer.sent.is_some_and(|(sent, _)| report.accepted.rank() < sent.rank());
         let is_storing = lags && report.term <= term;
+        let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;
         } else if kind == PingKind::Regular && !is_storing {
@@ -113,6 +114,10 @@ impl Zen {
             }
         }
         self.on_report(now, id, asked, report, out);
+        if is_well_again {
+            // It may become a voter.
+            self.advance(now, out);
+        }
     }
 
     pub(super) fn on_node_silent(
