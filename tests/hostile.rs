@@ -11,6 +11,7 @@ mod exposed;
 mod hand;
 #[path = "generate/messages.rs"]
 mod messages;
+#[allow(dead_code, reason = "each test uses its own part of it")]
 #[path = "generate/mutations.rs"]
 mod mutations;
 #[path = "generate/states.rs"]

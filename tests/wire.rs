@@ -2,6 +2,7 @@
 
 #[path = "generate/messages.rs"]
 mod messages;
+#[allow(dead_code, reason = "each test uses its own part of it")]
 #[path = "generate/mutations.rs"]
 mod mutations;
 #[path = "wire/samples.rs"]

@@ -395,6 +395,9 @@ impl Zen {
         if durable.term != candidacy.term || durable.vote.as_ref() != Some(&self.local.id) {
             return;
         }
+        if self.is_blank_among_formed() {
+            return;
+        }
         // A cheap bound first: with few joins there is nothing to count.
         if (candidacy.joins.len() + 1) * 2 <= self.ledger.accepted.metadata.voting.own.len() {
             return;

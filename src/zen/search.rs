@@ -352,14 +352,14 @@ impl Zen {
         let names_master = !elect::active_masters(std::iter::once(&seen), &self.local, &self.lost).is_empty();
         if from.cluster_uuid.is_some() {
             self.search.formed.insert(address.clone());
-            self.search.sees_quorum &= !self.is_blank();
         }
         self.search.see(address, seen, names_master);
     }
 
-    /// Whether this node has never had a state: it is new, or was wiped.
-    fn is_blank(&self) -> bool {
-        !self.is_formed() && self.ledger.accepted.id() == StateId::NONE
+    /// Whether this node never had a state, being new or wiped, and saw one that knows the cluster: it cannot form
+    /// another, and leads only with a state that it fetched.
+    pub(super) fn is_blank_among_formed(&self) -> bool {
+        !self.is_formed() && self.ledger.accepted.id() == StateId::NONE && !self.search.formed.is_empty()
     }
 
     /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
@@ -523,10 +523,6 @@ impl Zen {
 
     fn update_quorum(&mut self) {
         if self.search.sees_quorum || !self.local.is_master_eligible() || self.leaving.is_some() {
-            return;
-        }
-        // A cluster forms once: who has no part in one that is there yet waits until it has a master.
-        if self.is_blank() && !self.search.formed.is_empty() {
             return;
         }
         // A cheap bound first: in a large cluster the first half of the answers cannot suffice.

@@ -122,6 +122,7 @@ impl Exposed {
         Exposed { zen, liars, calls: BTreeSet::new(), exchanges: BTreeSet::new(), lies: 0, is_dead: false }
     }
 
+    #[allow(dead_code, reason = "for those who debug a hostile world")]
     pub(crate) fn zen(&self) -> &Zen {
         &self.zen
     }
