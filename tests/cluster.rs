@@ -1,13 +1,17 @@
 //! Properties of the plain data that a cluster is made of, over seeded random inputs.
 
-use serde_json::{Value, json};
+#[path = "generate/states.rs"]
+mod states;
+
+use serde_json::json;
+use states::{change, random_node, random_state};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zazen::cluster::{
-    Block, Blocks, ClusterState, Diff, KeyValue, Metadata, Node, NodeId, Nodes, Roles, StateId, Table, TableChange,
-    TableDiff, Term, Uuid, Version, VotingSet, VotingSets, WrongBase,
+    ClusterState, Diff, KeyValue, Node, NodeId, Nodes, StateId, Table, TableChange, TableDiff, Term, Uuid, Version,
+    VotingSet, WrongBase,
 };
 use zazen::protocol::Rng;
 
@@ -139,8 +143,8 @@ fn a_table_is_a_map_in_json_and_the_last_of_two_equal_keys_wins() -> Result<(), 
 fn applying_the_difference_of_two_states_to_the_one_makes_the_other() {
     for seed in 0..300 {
         let rng = &mut Rng::new(seed);
-        let from = random_state(rng);
-        let unrelated = random_state(rng);
+        let from = random_state(rng, 300);
+        let unrelated = random_state(rng, 300);
         let mut derived = from.clone();
         for _ in 0..rng.between(0, 12) {
             change(&mut derived, rng);
@@ -219,90 +223,6 @@ fn a_state_may_say_more_or_less_than_is_known() -> Result<(), serde_json::Error>
 fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
     let text = serde_json::to_string(value).expect("plain data can be written");
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
-}
-
-fn random_state(rng: &mut Rng) -> ClusterState {
-    let mut state = ClusterState::initial("initial".into());
-    for _ in 0..rng.between(0, 300) {
-        change(&mut state, rng);
-    }
-    state
-}
-
-/// Changes one thing.
-fn change(state: &mut ClusterState, rng: &mut Rng) {
-    state.version = state.version.next();
-    state.uuid = Uuid::from_u128(rng.next_u128());
-    match rng.below(12) {
-        0 => state.term = state.term.next(),
-        1 => state.cluster_name = random_name(rng).as_str().into(),
-        2 => state.cluster_uuid = rng.percent(50).then(|| Uuid::from_u128(rng.next_u128())),
-        3 => state.nodes.master = rng.percent(70).then(|| random_id(rng)),
-        4 if rng.percent(40) => drop(state.nodes.remove(&random_id(rng))),
-        4 => drop(state.nodes.insert(random_node(rng))),
-        5 => change_blocks(&mut state.blocks, rng),
-        6 => change_table(&mut state.routing, rng, |rng| Arc::new(json!({ "primary": rng.below(3) }))),
-        _ => change_metadata(&mut state.metadata, rng),
-    }
-}
-
-fn change_blocks(blocks: &mut Blocks, rng: &mut Rng) {
-    let choices = [Block::STATE_NOT_RECOVERED, Block::NO_MASTER_ALL, Block::NO_MASTER_WRITES, Block::READ_ONLY];
-    let block = rng.pick(&choices).expect("there are choices").clone();
-    if rng.percent(50) {
-        blocks.add(block);
-    } else {
-        blocks.remove(block.id);
-    }
-}
-
-fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
-    let json = |rng: &mut Rng| -> Arc<Value> { Arc::new(json!({ "shards": rng.below(3) })) };
-    let text = |rng: &mut Rng| random_name(rng).as_str().into();
-    match rng.below(7) {
-        0 => change_table(&mut metadata.persistent, rng, text),
-        1 => change_table(&mut metadata.transient, rng, text),
-        2 => metadata.voting = VotingSets { committed: random_set(rng), own: random_set(rng) },
-        3 => change_table(&mut metadata.indices, rng, json),
-        4 => change_table(&mut metadata.templates, rng, json),
-        _ => change_table(&mut metadata.keys, rng, |rng| KeyValue {
-            value: random_name(rng).as_str().into(),
-            changed: (Term::ZERO.next(), Version::new(rng.below(1 << 53)).expect("below 2^53")),
-        }),
-    }
-}
-
-fn change_table<V: Clone>(table: &mut Table<Arc<str>, V>, rng: &mut Rng, value: impl FnOnce(&mut Rng) -> V) {
-    let key: Arc<str> = format!("key-{:03}", rng.below(200)).into();
-    if rng.percent(30) {
-        table.remove(&key);
-    } else {
-        table.insert(key, value(rng));
-    }
-}
-
-fn random_name(rng: &mut Rng) -> String {
-    format!("name-{}", rng.below(5))
-}
-
-fn random_id(rng: &mut Rng) -> NodeId {
-    format!("n{}", rng.below(20)).into()
-}
-
-fn random_set(rng: &mut Rng) -> VotingSet {
-    (0..rng.below(6)).map(|_| random_id(rng)).collect()
-}
-
-fn random_node(rng: &mut Rng) -> Arc<Node> {
-    Arc::new(Node {
-        id: random_id(rng),
-        ephemeral_id: format!("start-{}", rng.below(3)).into(),
-        name: random_name(rng).as_str().into(),
-        address: format!("127.0.0.1:{}", rng.between(9300, 9400)).into(),
-        roles: Roles { master: rng.percent(50), data: rng.percent(50), ingest: rng.percent(50) },
-        attributes: Arc::new((0..rng.below(3)).map(|n| (format!("attribute-{n}"), random_name(rng))).collect()),
-        version: "6.8.23".into(),
-    })
 }
 
 fn large_state(nodes: u32, keys: u32) -> ClusterState {

@@ -1,1 +1,95 @@
-//! The `zazen` command.
+//! The `zazen` command: arguments in, text and an exit code out.
+//!
+//! A file or folder for each subcommand; here is only what they share. Arguments are first read, then checked, and
+//! nothing is done before. Results go to the standard output, progress and errors to the standard error. Exit codes:
+//! 0 fine, 1 a rule was broken, 2 the arguments or a file make no sense, 3 the output could not be written.
+
+mod figures;
+mod quiet;
+mod sim;
+mod stopwatch;
+mod table;
+
+use clap::{Parser, Subcommand};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Lines of help are never longer.
+const WIDTH: usize = 79;
+
+/// Elasticsearch's Zen discovery as a stand-alone cluster service.
+#[derive(Debug, Parser)]
+#[command(name = "zazen", version, max_term_width = WIDTH, arg_required_else_help = true)]
+struct Zazen {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Sim(sim::SimArgs),
+}
+
+/// How a command ended that was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing was wrong.
+    Fine,
+    /// A rule was broken, or a story was told otherwise than expected.
+    Broken,
+}
+
+/// Why a command was not carried out.
+#[derive(Debug)]
+enum Trouble {
+    /// The arguments, or a file that they name, make no sense.
+    Usage(String),
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Trouble::Output(error)
+    }
+}
+
+/// Runs the command that the arguments of this process ask for.
+pub fn main() -> ExitCode {
+    quiet::install();
+    let arguments = Zazen::parse();
+    let mut out = io::stdout().lock();
+    let result = match arguments.command {
+        Command::Sim(sim) => sim.run(&mut out),
+    };
+    let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(Trouble::Output));
+    exit_code(&result)
+}
+
+fn exit_code(result: &Result<Outcome, Trouble>) -> ExitCode {
+    match result {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Broken) => ExitCode::from(1),
+        Err(Trouble::Usage(what)) => {
+            eprintln!("error: {what}");
+            ExitCode::from(2)
+        }
+        // Who reads no further, as `head` does, has what they wanted.
+        Err(Trouble::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Trouble::Output(error)) => {
+            eprintln!("error: cannot write the output: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Zazen::command().debug_assert();
+    }
+}

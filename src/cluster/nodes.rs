@@ -11,6 +11,7 @@ use std::sync::Arc;
 #[serde(default)]
 pub struct Nodes {
     /// The master, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub master: Option<NodeId>,
     #[serde(rename = "nodes", serialize_with = "write_list", deserialize_with = "read_list")]
     table: Table<NodeId, Arc<Node>>,

@@ -5,7 +5,12 @@
 
 use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, Task};
 use crate::cluster::{ClusterState, KeyValue, Node, Settings, Term, Version};
+use serde_json::Value;
 use std::sync::Arc;
+
+/// How deep the metadata of an index may nest. Each message that carries a state wraps it in a few levels more, and a
+/// state that nobody can read would end all publishing.
+const NESTING_MAX: usize = 64;
 
 /// What became of one task of a batch.
 pub type Verdict = Result<(), Refusal>;
@@ -151,12 +156,25 @@ fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) 
         };
     };
     check_value("index", name, text)?;
-    match serde_json::from_str(text) {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if nests_deeper_than(NESTING_MAX, &value) => {
+            let why = format!("metadata of index [{name}] nests too deep, allowed are {NESTING_MAX} levels");
+            Err(Refusal::Invalid(why))
+        }
         Ok(value) => {
             state.metadata.indices.insert(name.clone(), Arc::new(value));
             Ok(())
         }
         Err(error) => Err(Refusal::Invalid(format!("metadata of index [{name}] is no JSON: {error}"))),
+    }
+}
+
+fn nests_deeper_than(levels: usize, value: &Value) -> bool {
+    let is_deeper = |inner: &Value| nests_deeper_than(levels - 1, inner);
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(is_deeper),
+        Value::Object(fields) => levels == 0 || fields.values().any(is_deeper),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -194,5 +212,19 @@ mod tests {
         for (pattern, text, fits) in rows {
             assert_eq!(matches(pattern, text), fits, "{pattern} against {text}");
         }
+    }
+
+    #[test]
+    fn metadata_that_nests_too_deep_to_be_published_is_refused() {
+        let put = |levels: usize| {
+            let text = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+            let mut state = ClusterState::initial("one".into());
+            let task = Task::PutIndex { name: "logs".into(), metadata: Some(text.into()) };
+            execute(&mut state, &task).map_err(|refusal| refusal.to_string())
+        };
+        assert_eq!(put(NESTING_MAX), Ok(()));
+        let refusal = "metadata of index [logs] nests too deep, allowed are 64 levels";
+        assert_eq!(put(NESTING_MAX + 1), Err(refusal.into()));
+        assert!(put(100_000).is_err(), "whatever its depth, it is refused without climbing down");
     }
 }

@@ -54,6 +54,7 @@ pub enum Answer {
         /// The state it was read from.
         at: StateId,
         /// The value, if the key exists.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<KeyValue>,
     },
     /// It was not carried out, and asking again will not help.

@@ -4,7 +4,7 @@
 //! `NodeJoinController` and `NodeRemovalClusterStateTaskExecutor` (6.8).
 
 use crate::cluster::{EphemeralId, Node, NodeId, Term, Version};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -83,10 +83,10 @@ pub enum Task {
     /// Change cluster settings.
     PutSettings {
         /// Settings that survive a full restart.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         persistent: SettingsPatch,
         /// Settings that do not.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         transient: SettingsPatch,
     },
     /// Write or delete a user's key.
@@ -94,9 +94,10 @@ pub enum Task {
         /// The key.
         key: Arc<str>,
         /// The value; none deletes the key.
+        #[serde(deserialize_with = "said")]
         value: Option<Arc<str>>,
         /// Only if the key was last changed by this state; the zeros mean that it does not exist.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         only_if: Option<(Term, Version)>,
     },
     /// Write or delete the metadata of an index.
@@ -104,8 +105,14 @@ pub enum Task {
         /// Its name.
         name: Arc<str>,
         /// Its metadata as JSON text; none deletes the index.
+        #[serde(deserialize_with = "said")]
         metadata: Option<Arc<str>>,
     },
+}
+
+/// Demands that a deletion says `null`: what is left out by mistake deletes nothing.
+fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<str>>, D::Error> {
+    Option::deserialize(deserializer)
 }
 
 impl Task {

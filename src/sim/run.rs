@@ -42,7 +42,7 @@ pub struct Draw {
     pub nodes: usize,
     /// How many of them can be master: the first ones.
     pub eligible: usize,
-    /// The operator's number in the configuration.
+    /// The operator's number in the configuration: the one that was asked for, as far as it can be met.
     pub minimum: Option<u32>,
     /// How many clients ask.
     pub clients: usize,
@@ -73,8 +73,10 @@ pub struct Report {
     pub acknowledged: usize,
     /// What clients were told.
     pub told: BTreeMap<&'static str, u64>,
-    /// How long the cluster took to recover once it was healed.
-    pub recovery: Duration,
+    /// How long the cluster took to recover, each time that it was healed and did.
+    pub recoveries: Vec<Duration>,
+    /// How often the next faults came before it had recovered.
+    pub interrupted: u64,
     /// How many faults struck while a publish was under way.
     pub struck: u64,
     /// How many disturbances the master outlived.
@@ -83,6 +85,8 @@ pub struct Report {
     pub lasted: Duration,
     /// A hash of everything that happened.
     pub hash: u64,
+    /// The last lines of the trace, if one was kept.
+    pub trace: Vec<String>,
 }
 
 impl Report {
@@ -147,6 +151,7 @@ impl Draw {
         let nodes = options.nodes.unwrap_or_else(|| rng.between(3, 7) as usize);
         let eligible = if rng.percent(70) { nodes } else { rng.between(nodes.min(3) as u64, nodes as u64) as usize };
         let minimum = rng.percent(20).then(|| rng.between(1, eligible as u64 / 2 + 1) as u32);
+        let minimum = options.tuning.minimum_master_nodes.map(|asked| asked.min(eligible as u32)).or(minimum);
         let clients = rng.between(2, 6) as usize;
         let pause_us = *rng.pick(&[(1_000, 20_000), (5_000, 100_000), (20_000, 300_000)]).unwrap_or(&(1_000, 20_000));
         Draw {
@@ -185,10 +190,13 @@ struct Run {
     rng: Rng,
     until: Option<u64>,
     struck: u64,
-    recovery: Duration,
+    recoveries: Vec<Duration>,
+    interrupted: u64,
     disturbances: u64,
 }
 
+/// Busy clients ask for all their updates within one episode, which may show nothing.
+const EPISODES_MIN: u32 = 3;
 /// A run that hurts for longer than this was drawn too hard to go on with.
 const HURT_MAX: Duration = Duration::from_secs(120);
 
@@ -207,7 +215,8 @@ impl Run {
         if let Some((detail, kept)) = options.trace {
             world.trace(detail, kept);
         }
-        Run { world, draw, rng, until: options.until, struck: 0, recovery: Duration::ZERO, disturbances: 0 }
+        let (until, recoveries) = (options.until, Vec::new());
+        Run { world, draw, rng, until, struck: 0, recoveries, interrupted: 0, disturbances: 0 }
     }
 
     fn all(&mut self) -> Result<(), Violation> {
@@ -219,10 +228,12 @@ impl Run {
         self.demand_answers(&group)
     }
 
-    /// Episodes of faults with calm between them, until enough updates were asked for.
+    /// Several episodes of faults with calm between them, until enough updates were asked for.
     fn hurt(&mut self) -> Result<(), Violation> {
         let end = self.world.now() + HURT_MAX;
-        while self.world.watch.issued() < self.draw.updates && self.world.now() < end {
+        let mut episodes = 0;
+        while (self.world.watch.issued() < self.draw.updates || episodes < EPISODES_MIN) && self.world.now() < end {
+            episodes += 1;
             for fault in self.draw.plan.standing_faults() {
                 self.world.inject(fault);
             }
@@ -232,9 +243,21 @@ impl Run {
             self.run_episode(episode_end)?;
             self.world.inject(Fault::Heal);
             let calm = Duration::from_millis(self.rng.between(200, 4_000));
-            self.run_clients(self.world.now() + calm)?;
+            self.calm(self.world.now() + calm)?;
         }
         Ok(())
+    }
+
+    /// Nothing goes wrong until `end`.
+    fn calm(&mut self, end: Time) -> Result<(), Violation> {
+        let healed = self.world.now();
+        let everybody: Vec<usize> = (0..self.draw.nodes).collect();
+        if self.run_while(end, |world| !is_stable(world, &everybody))? {
+            self.recoveries.push(self.world.now().since(healed));
+        } else {
+            self.interrupted += 1;
+        }
+        self.run_clients(end)
     }
 
     fn run_episode(&mut self, end: Time) -> Result<(), Violation> {
@@ -266,11 +289,14 @@ impl Run {
             let now = self.world.now();
             let wanted = self.world.watch.next_at().filter(|next| *next <= end);
             let stop = wanted.map_or(end, |next| next.max(now));
-            if self.world.run_while(stop, |world| goes_on(world) && !wants_attention(world))? && !goes_on(&self.world) {
+            let until = self.until.unwrap_or(u64::MAX);
+            let is_quiet =
+                |world: &World<Zen, Clients>| !wants_attention(world, stop) && world.counters().events < until;
+            if self.world.run_while(stop, |world| goes_on(world) && is_quiet(world))? && !goes_on(&self.world) {
                 return Ok(true);
             }
-            self.attend();
             self.stop_if_asked()?;
+            self.attend();
             if self.world.now() >= end && self.world.watch.next_at().is_none_or(|next| next > end) {
                 return Ok(!goes_on(&self.world));
             }
@@ -358,8 +384,8 @@ impl Run {
         let bound = self.recovery_bound();
         let group = group.to_vec();
         let is_there = self.run_while(healed + bound, move |world| !is_stable(world, &group))?;
-        self.recovery = self.recovery.max(self.world.now().since(healed));
         if is_there {
+            self.recoveries.push(self.world.now().since(healed));
             return Ok(());
         }
         let standings: Vec<String> = self.world.participants().map(|(node, zen)| stands(node, zen)).collect();
@@ -481,7 +507,8 @@ impl Run {
         Err(Violation { checker: "S7 every question is answered", what })
     }
 
-    fn report(&self) -> Report {
+    fn report(&mut self) -> Report {
+        let trace = self.world.take_trace();
         let watch = &self.world.watch;
         Report {
             counters: self.world.counters().clone(),
@@ -490,11 +517,13 @@ impl Run {
             issued: watch.issued(),
             acknowledged: watch.acknowledged(),
             told: watch.told.clone(),
-            recovery: self.recovery,
+            recoveries: self.recoveries.clone(),
+            interrupted: self.interrupted,
             struck: self.struck,
             disturbances: self.disturbances,
             lasted: self.world.now().since(Time::ZERO),
             hash: self.world.trace_hash(),
+            trace,
         }
     }
 }
@@ -504,8 +533,9 @@ fn minimum_in(state: &crate::cluster::ClusterState) -> Option<usize> {
     state.metadata.transient.get(key).or_else(|| state.metadata.persistent.get(key))?.parse().ok()
 }
 
-fn wants_attention(world: &World<Zen, Clients>) -> bool {
-    !world.watch.left.is_empty()
+/// Whether a node said good-bye, or a client that was answered wants to ask again before `stop`.
+fn wants_attention(world: &World<Zen, Clients>, stop: Time) -> bool {
+    !world.watch.left.is_empty() || world.watch.next_at().is_some_and(|next| next < stop)
 }
 
 fn is_publishing(world: &World<Zen, Clients>) -> bool {

@@ -3,11 +3,11 @@
 //! A question that was certainly not carried out is tried again until its `master_timeout`; one whose fate is not known
 //! never is. Mirrors `TransportMasterNodeAction` (6.8), which ran such questions a second time.
 
-use super::leadership::{Origin, Waiter};
+use super::leadership::{Leadership, Origin, Waiter};
 use super::message::Message;
 use super::{Errand, Mode, Timer, Zen};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
-use crate::service::{Answer, Question, Refusal, Task};
+use crate::service::{Answer, PendingTask, Question, Refusal, Task};
 use std::time::Duration;
 
 /// How many questions a node keeps for its clients.
@@ -35,9 +35,7 @@ impl Zen {
             }
             Question::PendingTasks => {
                 let answer = match self.lead() {
-                    Some(lead) => {
-                        Answer::Pending(lead.queue.pending(|waiter| now.since(waiter.since).as_millis() as u64))
-                    }
+                    Some(lead) => Answer::Pending(pending(lead, now)),
                     None => Answer::NotMaster,
                 };
                 out.push(Effect::Answer { ticket, answer });
@@ -188,4 +186,12 @@ impl Zen {
             self.timers.set_earlier(Timer::Asks, next);
         }
     }
+}
+
+/// The tasks that are on their way with a publish, and those that wait for the next one.
+fn pending(lead: &Leadership, now: Time) -> Vec<PendingTask> {
+    let age = |waiter: &Waiter| now.since(waiter.since).as_millis() as u64;
+    let executing = lead.publish.iter().flat_map(|publish| &publish.tasks);
+    let executing = executing.map(|queued| PendingTask::of(queued, true, age(&queued.waiter)));
+    executing.chain(lead.queue.pending(age)).collect()
 }

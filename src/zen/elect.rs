@@ -42,11 +42,14 @@ pub fn active_masters<'a>(
 ) -> Vec<Arc<Node>> {
     seen.filter_map(|seen| {
         let (master, ago) = seen.sight.master.as_ref()?;
+        // It was heard later than that by as long as the ping travelled, so the same instant will do.
         let heard = seen.asked - *ago;
         let is_first_hand = master.same_process(&seen.sight.node);
         let is_later = |lost: &Time| heard > *lost || is_first_hand && heard == *lost;
         let is_back = lost.get(&master.ephemeral_id).is_none_or(is_later);
-        (!master.same_process(local) && master.id != local.id && is_back).then(|| master.clone())
+        // Whoever stood at this node's address before is gone.
+        let is_other = master.id != local.id && master.address != local.address;
+        (is_other && is_back).then(|| master.clone())
     })
     .collect()
 }

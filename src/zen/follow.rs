@@ -91,7 +91,7 @@ impl Zen {
             if matches!(self.mode, Mode::Leading(_)) {
                 out.note(Note::SteppedDown { reason: format!("another master {master} leads in a higher term") });
             }
-            self.leave_mode(now, out);
+            self.leave_mode_for(now, Some(&master.address), out);
             out.push(Effect::Link { to: master.address.clone() });
             self.mode =
                 Mode::Following(Following { master: master.clone(), heard: now, failures: 0, is_pinging: false });

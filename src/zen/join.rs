@@ -25,6 +25,7 @@ impl Zen {
             return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
         }
         let early = std::mem::take(&mut self.early_joins);
+        self.forget_search();
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.promise(term, &self.local.id.clone(), out);
@@ -63,7 +64,7 @@ impl Zen {
     }
 
     fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
-        self.leave_mode(now, out);
+        self.leave_mode_for(now, Some(&target.address), out);
         out.push(Effect::Link { to: target.address.clone() });
         self.mode = Mode::Joining(Joining { target, leads, vote, since: now, answered: now, rebuffs: 0 });
         self.send_join(now, out);
@@ -203,7 +204,11 @@ impl Zen {
         if !joining.target.same_process(&sight.node) {
             return;
         }
-        let is_elsewhere = sight.master.as_ref().is_some_and(|(master, _)| !master.same_process(&sight.node));
+        // That it follows this very node was said before this node handed over.
+        let is_elsewhere = sight
+            .master
+            .as_ref()
+            .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.local));
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
             _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),
@@ -227,7 +232,10 @@ impl Zen {
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.
             Mode::Following(following)
-                if join.vote && following.master.same_process(node) && join.term > self.ledger.promise.term =>
+                if join.vote
+                    && following.master.same_process(node)
+                    && join.term > self.ledger.promise.term
+                    && self.local.is_master_eligible() =>
             {
                 let term = join.term;
                 self.hold_join(exchange, node, join, out);
@@ -376,7 +384,7 @@ impl Zen {
             (Some(theirs), Some(ours)) => theirs == ours,
             (None, _) | (_, None) => true,
         };
-        is_ours && state.cluster_name == self.config.cluster_name && state.rank() > self.ledger.accepted.rank()
+        is_ours && state.rank() > self.ledger.accepted.rank()
     }
 
     /// Counts the votes, the own one included once it is durable.

@@ -7,7 +7,7 @@ use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::{Errand, Mode, Note, Timer, Zen};
-use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
+use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use crate::service::{Answer, Priority, Queued, Task, execute};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ impl Zen {
             self.requirement(BTreeSet::new()).sets
         };
         let reason = format!("zen-disco-elected-as-master ([{}] nodes joined)", joiners.len());
-        self.start_publish(now, state, Vec::new(), reason, out);
+        self.start_publish(now, self.ledger.accepted.clone(), state, Vec::new(), reason, out);
         self.route_asks(now, out);
     }
 
@@ -57,6 +57,8 @@ impl Zen {
         let mut state = (*self.ledger.accepted).clone();
         state.term = term;
         state.version = state.version.next();
+        // The user may have renamed the cluster since.
+        state.cluster_name = self.config.cluster_name.clone();
         state.uuid = Uuid::from_u128(self.rng.next_u128());
         state.cluster_uuid = state.cluster_uuid.or_else(|| Some(Uuid::from_u128(self.rng.next_u128())));
         state
@@ -89,12 +91,15 @@ impl Zen {
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node)) {
             // It follows again only once it is sent the state again.
             *peer = Peer { failed: peer.failed.take(), ..Peer::new(node.clone()) };
-            self.nudge(now, &node.id, now, out);
+            if join.term <= lead.term {
+                self.nudge(now, &node.id, now, out);
+            }
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
             let message =
                 Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
             let errand = Errand::RoundTrip { joiner: node.clone() };
-            self.call(&node.address, message, errand, self.tuning.ping_timeout, out);
+            // It ends before the join is sent again, which then starts another one.
+            self.call(&node.address, message, errand, self.tuning.ping_timeout / 2, out);
         }
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         self.advance(now, out);
@@ -218,13 +223,7 @@ impl Zen {
             return;
         };
         let batch = lead.queue.take_batch();
-        let mut tasks = Vec::with_capacity(batch.len());
-        for queued in batch {
-            match execute(&mut state, &queued.task) {
-                Ok(()) => tasks.push(queued),
-                Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
-            }
-        }
+        let tasks = self.carry_out(now, &mut state, batch, out);
         let base = self.ledger.accepted.metadata.voting.own.clone();
         let own = self.next_own_set(&state);
         state.metadata.voting = VotingSets { committed: base.clone(), own: own.clone() };
@@ -235,7 +234,25 @@ impl Zen {
             out.note(Note::VotingSet { from: base, to: own });
         }
         let reason = summary(&tasks);
-        self.start_publish(now, state, tasks, reason, out);
+        self.start_publish(now, self.ledger.accepted.clone(), state, tasks, reason, out);
+    }
+
+    /// Carries tasks out on a state; those that are refused are answered, the others returned.
+    fn carry_out(
+        &mut self,
+        now: Time,
+        state: &mut ClusterState,
+        batch: Vec<Queued<Waiter>>,
+        out: &mut Effects<Zen>,
+    ) -> Vec<Queued<Waiter>> {
+        let mut tasks = Vec::with_capacity(batch.len());
+        for queued in batch {
+            match execute(state, &queued.task) {
+                Ok(()) => tasks.push(queued),
+                Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
+            }
+        }
+        tasks
     }
 
     /// The voting set of the next state: a new one is proposed only on a state committed in the own term.
@@ -282,24 +299,31 @@ impl Zen {
         self.step_down(now, format!("not enough master nodes (has [{eligible}], but needed [{needed}])"), out);
     }
 
-    /// Publishes the old voting set again after a new one, proposed by this very master, lost its majority.
+    /// Publishes the old voting set again after a new one, proposed by this very master, lost its majority. The tasks
+    /// are carried out anew on the committed state, so that what they write bears the version that is committed.
     fn take_back(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let version = self.ledger.accepted.version.next();
+        let uuid = Uuid::from_u128(self.rng.next_u128());
         let Some(lead) = self.lead() else {
             return;
         };
-        let (term, abandoned) = (lead.term, lead.publish.take());
-        let mut state = self.next_state(term);
-        state.metadata.voting.own = state.metadata.voting.committed.clone();
-        out.note(Note::TakesBack { set: state.metadata.voting.own.clone() });
-        let tasks = abandoned.map(|publish| publish.tasks).unwrap_or_default();
-        self.start_publish(now, state, tasks, "voting set taken back".into(), out);
+        let Some(abandoned) = lead.publish.take() else {
+            return;
+        };
+        let mut state = ClusterState { term: lead.term, version, uuid, ..(*abandoned.base).clone() };
+        let tasks = self.carry_out(now, &mut state, abandoned.tasks, out);
+        let own = abandoned.base.metadata.voting.own.clone();
+        out.note(Note::TakesBack { set: own.clone() });
+        state.metadata.voting = VotingSets { committed: own.clone(), own };
+        self.start_publish(now, abandoned.base, state, tasks, "voting set taken back".into(), out);
     }
 
     /// Ends the reign and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
-        let followers = self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
-        for to in followers.unwrap_or_else(Vec::new) {
+        let followers: Option<Vec<Address>> =
+            self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
+        for to in followers.unwrap_or_default() {
             out.push(Effect::Unlink { to });
         }
         self.find(now, Duration::ZERO, reason, out);
@@ -307,6 +331,11 @@ impl Zen {
 
     /// Whatever the node was doing ends here; the caller sets what comes next.
     pub(super) fn leave_mode(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.leave_mode_for(now, None, out);
+    }
+
+    /// The same, but a link to `next` is kept: closing it would make the other end doubt this node.
+    pub(super) fn leave_mode_for(&mut self, now: Time, next: Option<&Address>, out: &mut Effects<Zen>) {
         for timer in [
             Timer::Round,
             Timer::PingAgain,
@@ -324,14 +353,15 @@ impl Zen {
         for early in mem::take(&mut self.early_joins).into_values() {
             self.rebuff(early.exchange, out);
         }
+        self.forget_search();
         match mem::replace(&mut self.mode, Mode::Finding) {
             Mode::Finding | Mode::Electing(_) => {}
             Mode::Joining(joining) => {
-                out.push(Effect::Unlink { to: joining.target.address.clone() });
+                unlink_unless(&joining.target.address, next, out);
                 self.forget_successor(out);
             }
             Mode::Following(following) => {
-                out.push(Effect::Unlink { to: following.master.address.clone() });
+                unlink_unless(&following.master.address, next, out);
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {
@@ -400,6 +430,12 @@ impl Zen {
         for read in late {
             self.answer(now, read.origin, Answer::NoMaster, out);
         }
+    }
+}
+
+fn unlink_unless(address: &Address, next: Option<&Address>, out: &mut Effects<Zen>) {
+    if next != Some(address) {
+        out.push(Effect::Unlink { to: address.clone() });
     }
 }
 

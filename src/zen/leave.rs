@@ -141,6 +141,8 @@ impl Zen {
             return self.refuse_succession(succession, out);
         }
         out.note(Note::HandsOver { to: node.clone(), term });
+        // Else it would present itself as the better candidate, by what it saw when it was elected.
+        self.forget_search();
         self.vote_in(now, term, node.clone(), out);
         self.successor = Some(Successor { node, term, followers, ticket: succession.ticket });
     }

@@ -5,6 +5,7 @@
 //! votes and confirms by what it says, so that a lost answer is made good by the next one, whatever it answers.
 
 use super::quorum::BootstrapSet;
+use super::span;
 use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
 use crate::service::{Answer, Task};
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ pub struct Sight {
     /// The node.
     pub node: Arc<Node>,
     /// The master that it follows or is, and how long ago it last heard of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "span::heard")]
     pub master: Option<(Arc<Node>, Duration)>,
     /// Its term.
     pub term: Term,
@@ -114,7 +115,7 @@ pub struct Report {
     /// The newest state that it knows to be committed and has applied.
     pub committed: StateId,
     /// Whether the diff could not be applied to the accepted state.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_full: bool,
 }
 
@@ -143,7 +144,12 @@ pub enum Message {
     /// Give me your accepted state. Replied to with `Fetched`.
     Fetch { from: Arc<Sender> },
     /// Accept this state. Replied to with `Report`.
-    Publish { from: Arc<Sender>, term: Term, body: Body },
+    Publish {
+        from: Arc<Sender>,
+        term: Term,
+        #[serde(rename = "state")]
+        body: Body,
+    },
     /// This state is committed. Replied to with `Report`.
     Commit { from: Arc<Sender>, id: StateId },
     /// The master asks after a node. Replied to with `Report`.
@@ -155,16 +161,37 @@ pub enum Message {
     /// The sender leaves. Replied to with `Gone` when the cluster can do without it.
     Leave { from: Arc<Sender> },
     /// Carry out a task. Replied to with `Answered`.
-    Submit { from: Arc<Sender>, task: Box<Task>, timeout: Duration, master_timeout: Duration },
+    Submit {
+        from: Arc<Sender>,
+        task: Box<Task>,
+        #[serde(rename = "timeout_us", with = "span")]
+        timeout: Duration,
+        #[serde(rename = "master_timeout_us", with = "span")]
+        master_timeout: Duration,
+    },
     /// Read a key. Replied to with `Answered`.
-    Read { from: Arc<Sender>, key: Arc<str>, master_timeout: Duration },
+    Read {
+        from: Arc<Sender>,
+        key: Arc<str>,
+        #[serde(rename = "master_timeout_us", with = "span")]
+        master_timeout: Duration,
+    },
 
     /// The reply to a ping, and further addresses worth pinging.
-    Pong { from: Arc<Sender>, sight: Box<Sight>, mentioned: Vec<Address> },
+    Pong {
+        from: Arc<Sender>,
+        sight: Box<Sight>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mentioned: Vec<Address>,
+    },
     /// The reply to a join.
     Joining(JoinAnswer),
     /// The reply to a fetch: the accepted state, if there is one.
-    Fetched { from: Arc<Sender>, state: Option<Arc<ClusterState>> },
+    Fetched {
+        from: Arc<Sender>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        state: Option<Arc<ClusterState>>,
+    },
     /// What a node has promised and knows.
     Report(Box<Report>),
     /// The reply to a follower's ping.
@@ -178,6 +205,30 @@ pub enum Message {
 }
 
 impl Message {
+    /// All kinds, requests before replies.
+    pub const KINDS: [&'static str; 20] = [
+        "ping",
+        "notice",
+        "join",
+        "fetch",
+        "publish",
+        "commit",
+        "node_ping",
+        "master_ping",
+        "call_vote",
+        "leave",
+        "submit",
+        "read",
+        "pong",
+        "joining",
+        "fetched",
+        "report",
+        "master_pong",
+        "gone",
+        "answered",
+        "rejected",
+    ];
+
     /// Who sent a request; a reply names nobody but for those that are used without asking who was called.
     pub fn sender(&self) -> Option<&Arc<Sender>> {
         match self {

@@ -31,6 +31,7 @@ mod publish;
 pub mod quorum;
 mod read;
 mod search;
+mod span;
 mod tuning;
 mod watch;
 
@@ -40,7 +41,7 @@ pub use message::Message;
 pub use mode::Mode;
 pub use note::Note;
 pub use quorum::BootstrapSet;
-pub use tuning::{NoMasterBlock, Tuning, parse_time};
+pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_span, parse_time};
 
 use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, Ticket, Time, Timers};
@@ -120,7 +121,7 @@ enum Errand {
     Commit { node: NodeId, asked: Time },
     NodePing { node: NodeId, asked: Time, kind: PingKind },
     RoundTrip { joiner: Arc<Node> },
-    MasterPing { master: EphemeralId, kind: PingKind },
+    MasterPing { master: EphemeralId, asked: Time, kind: PingKind },
     CallVote { node: NodeId, asked: Time },
     Leave,
     Forward { ticket: Ticket },
@@ -353,7 +354,7 @@ impl Zen {
                 self.on_node_pong(now, &node, asked, kind, &report, out)
             }
             (Errand::RoundTrip { joiner }, Message::Report(report)) => self.on_round_trip(now, joiner, &report, out),
-            (Errand::MasterPing { master, kind }, Message::MasterPong(pong)) => {
+            (Errand::MasterPing { master, kind, .. }, Message::MasterPong(pong)) => {
                 self.on_master_pong(now, &master, kind, &pong, out)
             }
             (Errand::Leave, Message::Gone) => self.has_left(out),
@@ -370,9 +371,15 @@ impl Zen {
             Errand::Fetch { from } => self.on_fetch_failed(&from),
             Errand::Publish { node, .. } => self.on_publish_failed(now, &node, why, out),
             Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
-            Errand::NodePing { node, kind, .. } => self.on_node_silent(now, &node, kind, why, out),
+            Errand::NodePing { node, asked, kind } => {
+                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
+                self.on_node_silent(now, &node, kind, why, out)
+            }
             Errand::RoundTrip { joiner } => self.on_round_trip_failed(&joiner),
-            Errand::MasterPing { master, kind } => self.on_master_silent(now, &master, kind, why, out),
+            Errand::MasterPing { master, asked, kind } => {
+                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
+                self.on_master_silent(now, &master, kind, why, out)
+            }
             // The next master is told; without one the time for the good-bye runs out.
             Errand::Leave => {}
             Errand::Forward { ticket } => self.on_forward_failed(now, ticket, why, out),
@@ -387,7 +394,7 @@ impl Zen {
                 Timer::Grace => self.consider(now, out),
                 Timer::Candidacy => self.end_candidacy(now, out),
                 Timer::Join => self.join_again(now, out),
-                Timer::MasterPing => self.ping_master(PingKind::Regular, out),
+                Timer::MasterPing => self.ping_master(now, PingKind::Regular, out),
                 Timer::NodePings => self.ping_nodes(now, out),
                 Timer::Commit => self.commit_timed_out(now, out),
                 Timer::Queue => self.expire_tasks(now, out),
@@ -424,9 +431,13 @@ impl Zen {
 
     /// The stall of the own loop shows in a deadline that was kept late.
     fn notice_stall(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some((due, _)) = self.timers.next() else {
-            return;
-        };
+        if let Some((due, _)) = self.timers.next() {
+            self.doubt_if_late(now, due, out);
+        }
+    }
+
+    /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
+    fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
         let late = now.since(due);
         if late > self.tuning.fd_ping_timeout / 2 {
             // What piled up meanwhile is handled before the deadline is; the stall is told of once.

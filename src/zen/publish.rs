@@ -18,17 +18,17 @@ use std::sync::Arc;
 const AWAITING_MAX: usize = 10_000;
 
 impl Zen {
-    /// Sends a state to every node of it and stores it here meanwhile.
+    /// Sends a state, made from `base`, to every node of it and stores it here meanwhile.
     pub(super) fn start_publish(
         &mut self,
         now: Time,
+        base: Arc<ClusterState>,
         state: ClusterState,
         tasks: Vec<Queued<super::leadership::Waiter>>,
         reason: String,
         out: &mut Effects<Zen>,
     ) {
         let state = Arc::new(state);
-        let base = self.ledger.accepted.clone();
         let local = self.local.id.clone();
         let Some(lead) = self.lead() else {
             return;
@@ -142,6 +142,7 @@ impl Zen {
         {
             publish.acks.insert(id.clone(), peer.node.clone());
         }
+        let reign = lead.term;
         let mut lacks_vote = false;
         if let Some(bump) = &mut lead.bump {
             if votes_for_me && report.term == bump.term && report.accepted.rank() <= accepted_rank {
@@ -152,7 +153,8 @@ impl Zen {
         if lacks_vote && asked < now {
             self.call_vote_again(now, id, out);
         }
-        if report.term <= self.ledger.promise.term {
+        // A node in a higher term refuses every state of this one; it is sent one of its term or of a later one.
+        if report.term <= reign {
             self.nudge(now, id, asked, out);
         }
         self.count_acks(now, out);
@@ -215,6 +217,10 @@ impl Zen {
         self.warn_of_minimum(before, out);
         self.record_commit(&state, out);
         self.await_acks(now, &state, tasks, out);
+        if before.0 != self.tuning.minimum() {
+            // A higher number may have come down from an earlier master: it is not waited for in a publish.
+            self.judge_quorum(now, out);
+        }
         self.farewell(now, out);
         self.advance(now, out);
     }

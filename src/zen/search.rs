@@ -112,12 +112,14 @@ impl Search {
         }
     }
 
+    /// What was answered before this node had a master or was one says nothing about those who have none after that.
     fn forget_all(&mut self) {
         self.seen.clear();
         self.backers.clear();
         self.naming.clear();
         self.formed.clear();
         self.seeing = 0;
+        self.sees_quorum = false;
     }
 
     fn forget_backer(&mut self, id: &NodeId) {
@@ -142,18 +144,23 @@ fn sees(sight: &Sight) -> bool {
 impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
-        if !self.is_searching() {
-            self.search.forget_all();
-        }
+        let loses_master = matches!(self.mode, Mode::Following(_));
         self.leave_mode(now, out);
-        if self.leaving.is_some() {
-            // Without a master there is nobody left to tell.
+        if loses_master && self.leaving.is_some() {
+            // Without a master there is nobody left to tell. One that hands over stays: its vote may be needed.
             self.has_left(out);
         }
         out.note(Note::Searching { reason: reason.into() });
         self.search.not_before = now + pause;
         self.search.sees_quorum = false;
         self.start_round(now, out);
+    }
+
+    /// What was seen before this node followed or led says nothing of the present.
+    pub(super) fn forget_search(&mut self) {
+        if !self.is_searching() {
+            self.search.forget_all();
+        }
     }
 
     pub(super) fn set_dead(&mut self, address: Address) {
@@ -219,7 +226,7 @@ impl Zen {
         self.consider(now, out);
     }
 
-    fn is_searching(&self) -> bool {
+    pub(super) fn is_searching(&self) -> bool {
         matches!(self.mode, Mode::Finding | Mode::Electing(_))
     }
 

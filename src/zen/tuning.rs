@@ -74,6 +74,12 @@ impl Tuning {
     /// How long a formed cluster waits for silent hosts once a choice is possible.
     pub const GRACE: Duration = Duration::from_millis(100);
 
+    /// The shortest time after which a node does something by itself; with less it would do nothing else.
+    pub const SPAN_MIN: Duration = Duration::from_millis(1);
+
+    /// The longest time that is understood: more is a slip of the pen, and sums of these never overflow.
+    pub const TIME_MAX: Duration = Duration::from_secs(365 * 86_400);
+
     /// How many master-eligible nodes the operator asks for.
     pub fn minimum(&self) -> usize {
         self.minimum_master_nodes_override.or(self.minimum_master_nodes).unwrap_or(0) as usize
@@ -115,6 +121,17 @@ impl Tuning {
         }
         (tuning, faults)
     }
+
+    /// Takes the text of a dynamic setting over; none if there is no such setting, or it cannot be understood.
+    pub fn set_dynamic(&mut self, key: &str, text: &str) -> Option<()> {
+        let (_, set) = DYNAMIC.iter().find(|(known, _)| *known == key)?;
+        set(self, text)
+    }
+
+    /// The keys of the settings that a committed state may change while the node runs.
+    pub fn dynamic_keys() -> impl Iterator<Item = &'static str> {
+        DYNAMIC.iter().map(|(key, _)| *key)
+    }
 }
 
 /// Takes a setting's text over, or gives none if it cannot be understood.
@@ -123,11 +140,11 @@ type Set = fn(&mut Tuning, &str) -> Option<()>;
 /// The settings that a committed state may change while the node runs.
 const DYNAMIC: &[(&str, Set)] = &[
     (MINIMUM_MASTER_NODES, |tuning, text| {
-        tuning.minimum_master_nodes = Some(text.parse().ok()?);
+        tuning.minimum_master_nodes = if text == "-1" { None } else { Some(parse_count(text)?) };
         Some(())
     }),
     ("discovery.zen.commit_timeout", |tuning, text| {
-        tuning.commit_timeout = parse_time(text)?;
+        tuning.commit_timeout = parse_span(text)?;
         Some(())
     }),
     ("discovery.zen.publish_diff.enable", |tuning, text| {
@@ -143,33 +160,67 @@ const DYNAMIC: &[(&str, Set)] = &[
         Some(())
     }),
     ("discovery.zen.fd.ping_interval", |tuning, text| {
-        tuning.fd_ping_interval = parse_time(text)?;
+        tuning.fd_ping_interval = parse_span(text)?;
         Some(())
     }),
     ("discovery.zen.fd.ping_timeout", |tuning, text| {
-        tuning.fd_ping_timeout = parse_time(text)?;
+        tuning.fd_ping_timeout = parse_span(text)?;
         Some(())
     }),
     ("discovery.zen.fd.ping_retries", |tuning, text| {
-        tuning.fd_ping_retries = text.parse().ok()?;
+        tuning.fd_ping_retries = parse_count(text)?;
         Some(())
     }),
 ];
 
-/// A time as Elasticsearch writes it: a whole number and a unit.
+/// A number of which there must be at least one; as large as Elasticsearch's, which are 32 bits with a sign.
+pub fn parse_count(text: &str) -> Option<u32> {
+    text.parse::<i32>().ok().filter(|count| *count >= 1).map(i32::unsigned_abs)
+}
+
+/// A time after which a node does something by itself, so that it must not be none.
+pub fn parse_span(text: &str) -> Option<Duration> {
+    parse_time(text).filter(|span| *span >= Tuning::SPAN_MIN)
+}
+
+/// A time as Elasticsearch writes it: a whole number and a unit. Only the `m` of minutes must not be a capital.
 pub fn parse_time(text: &str) -> Option<Duration> {
+    let text = text.trim();
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let number: u64 = number.parse().ok()?;
     let seconds = |factor: u64| number.checked_mul(factor).map(Duration::from_secs);
-    match unit {
-        "nanos" => Some(Duration::from_nanos(number)),
-        "micros" => Some(Duration::from_micros(number)),
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" => seconds(60),
-        "h" => seconds(3_600),
-        "d" => seconds(86_400),
-        "" if number == 0 => Some(Duration::ZERO),
+    let time = match (unit.trim_start(), unit.trim_start().to_ascii_lowercase().as_str()) {
+        (_, "nanos") => Some(Duration::from_nanos(number)),
+        (_, "micros") => Some(Duration::from_micros(number)),
+        (_, "ms") => Some(Duration::from_millis(number)),
+        (_, "s") => Some(Duration::from_secs(number)),
+        ("m", _) => seconds(60),
+        (_, "h") => seconds(3_600),
+        (_, "d") => seconds(86_400),
+        ("", _) if number == 0 => Some(Duration::ZERO),
         _ => None,
+    };
+    time.filter(|time| *time <= Tuning::TIME_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_sets_no_span_that_the_protocol_cannot_run_by() {
+        let key = "discovery.zen.fd.ping_interval";
+        let with = |value: &str| {
+            let mut metadata = Metadata::default();
+            metadata.transient.insert(key.into(), value.into());
+            let (tuning, faults) = Tuning::default().with_dynamic(&metadata);
+            (tuning.fd_ping_interval, faults)
+        };
+        assert_eq!(with("1ms"), (Tuning::SPAN_MIN, Vec::new()));
+        assert_eq!(with("365d").0, Tuning::TIME_MAX);
+        for value in ["0", "0ms", "999micros", "366d", "18446744073709551615s", "-1", "1"] {
+            let fault = format!("failed to parse value [{value}] for setting [{key}]");
+            assert_eq!(with(value), (Tuning::default().fd_ping_interval, vec![fault]));
+        }
     }
 }

@@ -15,7 +15,9 @@ use std::time::Duration;
 impl Zen {
     pub(super) fn on_link_closed(&mut self, now: Time, peer: &Address, out: &mut Effects<Zen>) {
         match &self.mode {
-            Mode::Following(following) if following.master.address == *peer => self.ping_master(PingKind::Probe, out),
+            Mode::Following(following) if following.master.address == *peer => {
+                self.ping_master(now, PingKind::Probe, out)
+            }
             Mode::Joining(joining) if joining.target.address == *peer => self.join_again(now, out),
             Mode::Leading(lead) => {
                 let at = lead.peers.iter().find(|(_, known)| known.node.address == *peer);
@@ -83,7 +85,8 @@ impl Zen {
         report: &Report,
         out: &mut Effects<Zen>,
     ) {
-        let (local, term) = (self.local.id.clone(), self.ledger.promise.term);
+        let local = self.local.id.clone();
+        let term = self.ledger.promise.term;
         let retries = self.tuning.fd_ping_retries;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
@@ -94,12 +97,13 @@ impl Zen {
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
-        let node = peer.node.clone();
-        if report.follows.as_ref() == Some(id) && report.term > term {
-            return self.step_down(now, format!("another master {node} leads in term {}", report.term), out);
+        if report.term > term && report.follows.as_ref() == Some(id) {
+            let reason = format!("another master {} leads in term {}", peer.node, report.term);
+            return self.step_down(now, reason, out);
         }
         // A node that is still storing the state that makes it a follower cannot follow yet.
-        let is_storing = peer.sent.is_some_and(|(sent, _)| sent.rank() > report.accepted.rank());
+        let lags = peer.sent.is_some_and(|(sent, _)| report.accepted.rank() < sent.rank());
+        let is_storing = lags && report.term <= term;
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;
         } else if kind == PingKind::Regular && !is_storing {
@@ -164,7 +168,7 @@ impl Zen {
         self.enqueue(now, Task::Remove { id: id.clone(), ephemeral_id, reason, left: false }, out);
     }
 
-    pub(super) fn ping_master(&mut self, kind: PingKind, out: &mut Effects<Zen>) {
+    pub(super) fn ping_master(&mut self, now: Time, kind: PingKind, out: &mut Effects<Zen>) {
         let term = self.ledger.promise.term;
         let Mode::Following(following) = &mut self.mode else {
             return;
@@ -175,7 +179,7 @@ impl Zen {
         following.is_pinging |= kind == PingKind::Regular;
         let master = following.master.clone();
         let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
-        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), kind };
+        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
         self.call(&master.address, message, errand, self.tuning.fd_ping_timeout, out);
     }
 
@@ -211,7 +215,8 @@ impl Zen {
             return self.master_gone(now, "no longer master", out);
         }
         if !pong.is_member {
-            return self.master_gone(now, "do not exists on master, act as master failure", out);
+            // It leads and answers: this node is lost to it, not the other way round, and may join at once.
+            return self.leave_master(now, "do not exists on master, act as master failure", out);
         }
         following.heard = now;
         following.failures = 0;
@@ -248,7 +253,7 @@ impl Zen {
             }
             (Failure::Reset, PingKind::Regular | PingKind::Confirm) => {
                 self.timers.set(Timer::MasterPing, now);
-                self.ping_master(PingKind::Probe, out);
+                self.ping_master(now, PingKind::Probe, out);
             }
             (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
             (Failure::TimedOut, PingKind::Regular) => {
@@ -260,7 +265,7 @@ impl Zen {
                 }
                 let (node, tried) = (following.master.clone(), following.failures);
                 out.note(Note::PingFailed { node, tried, of: retries });
-                self.ping_master(PingKind::Regular, out);
+                self.ping_master(now, PingKind::Regular, out);
             }
             (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {
                 // The link could not be made: it is tried again with the next ping that is answered.
@@ -270,13 +275,21 @@ impl Zen {
         }
     }
 
-    /// The master is gone for this node: it looks for another one.
+    /// The master is gone for this node: it looks for another one, and for this one only when it is heard of again.
     pub(super) fn master_gone(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+        if let Mode::Following(following) = &self.mode {
+            let master = following.master.clone();
+            self.forget_master(now, &master);
+            self.leave_master(now, reason, out);
+        }
+    }
+
+    /// Follows its master no longer and looks for one.
+    fn leave_master(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         let Mode::Following(following) = &self.mode else {
             return;
         };
         let master = following.master.clone();
-        self.forget_master(now, &master);
         out.note(Note::MasterLeft { master, reason: reason.into() });
         self.find(now, Duration::ZERO, format!("master left (reason = {reason})"), out);
     }

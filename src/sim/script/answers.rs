@@ -27,7 +27,10 @@ pub(super) fn told(answer: &Answer) -> String {
         Answer::Unknown { reason } => format!("unknown: {reason}"),
         Answer::Pending(tasks) if tasks.is_empty() => "nothing is pending".into(),
         Answer::Pending(tasks) => {
-            let tasks = tasks.iter().map(|task| format!("{} {}", task.priority, task.source));
+            let tasks = tasks.iter().map(|task| {
+                let executing = if task.executing { " executing" } else { "" };
+                format!("{} {}{executing}", task.priority, task.source)
+            });
             format!("pending: {}", tasks.collect::<Vec<_>>().join(", "))
         }
         Answer::Left => "left".into(),

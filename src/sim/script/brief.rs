@@ -1,7 +1,10 @@
 //! Shortens what nodes print: their stories repeat names a hundred times.
 //!
 //! A node is printed as `{name}{id}{ephemeral id}{host}{address}`, as Elasticsearch does; a story says `{a}`, or `{a-2}`
-//! for its second process, `{a~2}` once its disk was wiped, or `{a on d}` if d has the disk of a.
+//! for its second process, `{a~2}` once its disk was wiped, or `{a on d}` if d has the disk of a. A uuid is drawn at
+//! random: a story says `uuid 1` for the first one that it names.
+
+use crate::cluster::Uuid;
 
 /// How many parts a node is printed in.
 const PARTS: usize = 5;
@@ -51,6 +54,30 @@ fn node(text: &str) -> Option<(String, usize)> {
     Some((short, len))
 }
 
+/// The uuids that a story has named so far.
+#[derive(Debug, Default)]
+pub(super) struct Uuids(Vec<String>);
+
+impl Uuids {
+    /// The text with a number for every uuid in brackets.
+    pub(super) fn number(&mut self, text: &str) -> String {
+        let pieces: Vec<String> = text.split('[').map(|piece| self.number_first(piece)).collect();
+        pieces.join("[")
+    }
+
+    fn number_first(&mut self, piece: &str) -> String {
+        let uuid = piece.split_once(']').filter(|(inner, _)| inner.parse::<Uuid>().is_ok());
+        let Some((uuid, rest)) = uuid else {
+            return piece.to_owned();
+        };
+        let place = self.0.iter().position(|known| known == uuid).unwrap_or_else(|| {
+            self.0.push(uuid.to_owned());
+            self.0.len() - 1
+        });
+        format!("uuid {}]{rest}", place + 1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +90,13 @@ mod tests {
         let copy = "{d}{a}{d-1}{10.0.2}{10.0.2:9300}";
         let text = format!("removed {{{a},}}, added {{{again},{wiped},{copy},}} of {{x,y}} {{");
         assert_eq!(brief(&text), "removed {{a},}, added {{a-2},{a~3},{a on d},} of {x,y} {");
+    }
+
+    #[test]
+    fn uuids_are_numbered_as_they_come() {
+        let (one, two) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let mut uuids = Uuids::default();
+        let text = uuids.number(&format!("uuid [{two}] is not [{one}], [{two}] or [a]"));
+        assert_eq!(text, "uuid [uuid 1] is not [uuid 2], [uuid 1] or [a]");
     }
 }

@@ -17,10 +17,10 @@
 //! ```
 
 mod answers;
-mod apart;
 mod breakage;
 mod brief;
 mod commands;
+mod guards;
 mod messages;
 mod mistake;
 mod rules;

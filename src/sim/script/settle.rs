@@ -54,7 +54,6 @@ fn run(stage: &mut Stage, patience: Duration, is_so: impl Fn(&Told) -> bool) -> 
 /// The one master that all these nodes follow as far as they run, with nothing under way.
 fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
     let running: Vec<usize> = nodes.iter().copied().filter(|node| world.is_running(*node)).collect();
-    let is_idle = |node: &usize| world.participant(*node).is_some_and(|zen| zen.open_questions() == 0);
     let master = running.iter().copied().find(|node| leads(world, *node))?;
     world.participant(master).filter(|zen| is_done(zen))?;
     let ids = |nodes: &[usize]| -> BTreeSet<NodeId> {
@@ -67,7 +66,8 @@ fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
         let is_shown = |view: &Arc<ClusterState>| view.id() == shown.id() && view.nodes.master == shown.nodes.master;
         leader.as_ref() == Some(world.peer(master)) && world.view(*node).is_some_and(is_shown)
     };
-    let is_settled = members == ids(&running) && running.iter().all(is_with_it) && running.iter().all(is_idle);
+    let is_answered = world.watch.0.questions.values().all(|(asked, _)| !running.contains(asked));
+    let is_settled = members == ids(&running) && running.iter().all(is_with_it) && is_answered;
     is_settled.then_some(master)
 }
 

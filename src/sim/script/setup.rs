@@ -11,7 +11,6 @@ use crate::zen::{Bootstrap, NoMasterBlock, Tuning};
 
 /// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
 pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
-    let is_apart = words.flag("apart");
     let mut options = words.clone();
     let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
     let before = stage.cast.len();
@@ -31,10 +30,8 @@ pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
         words.end()?;
         stage.cast[node] = spec.clone();
         stage.world.watch.0.names.push(spec.name.clone());
+        stage.world.watch.1.add_node(&spec.cluster_name);
         cluster_world::add(&mut stage.world, spec);
-    }
-    if is_apart {
-        stage.world.watch.1.set(before..stage.cast.len());
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 //! A hop takes a millisecond, a synced write 200 µs, and what was not synced is lost in a crash. Messages that are sent
 //! at the same time keep their order.
 
-use super::apart::Apart;
 use super::commands;
+use super::guards::Guards;
 use super::mistake::{Mistake, Trouble};
 use super::rules::Rules;
 use super::story::Story;
@@ -23,7 +23,7 @@ const HOP_US: u64 = 1_000;
 pub(super) const DISK_US: u64 = 200;
 
 /// The world of a script, its story written down and everything checked.
-pub(super) type Told = World<Zen, (Story, Apart)>;
+pub(super) type Told = World<Zen, (Story, Guards)>;
 
 /// Where a script is played.
 pub struct Stage {
@@ -41,7 +41,7 @@ impl Default for Stage {
 impl Stage {
     /// An empty stage.
     pub fn new() -> Self {
-        let mut world = World::new(0, (Story::new(), Apart::default()));
+        let mut world = World::new(0, (Story::new(), Guards::default()));
         world.set_normal(Normal {
             quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
             disk_us: (DISK_US, DISK_US),
@@ -124,6 +124,6 @@ impl Stage {
             return self.say(format!("{what}: nobody listens there"));
         }
         let ticket = self.world.ask(node, question);
-        self.world.watch.0.questions.insert(ticket, what);
+        self.world.watch.0.questions.insert(ticket, (node, what));
     }
 }

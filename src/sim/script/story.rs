@@ -3,7 +3,7 @@
 //! Times are counted from the beginning of the block, and lines stand in the order of what happened.
 
 use super::answers::told;
-use super::brief::brief;
+use super::brief::{Uuids, brief};
 use super::rules::Kinds;
 use crate::protocol::{Level, Remark, Ticket, Time};
 use crate::service::Answer;
@@ -23,9 +23,10 @@ pub(super) struct Story {
     pub(super) notes: Option<Level>,
     /// The messages that are printed when they arrive.
     pub(super) messages: Option<Kinds>,
-    /// What clients asked.
-    pub(super) questions: BTreeMap<Ticket, String>,
+    /// What clients asked, and which node.
+    pub(super) questions: BTreeMap<Ticket, (usize, String)>,
     pub(super) lines: Vec<String>,
+    uuids: Uuids,
 }
 
 impl Story {
@@ -37,6 +38,7 @@ impl Story {
             messages: None,
             questions: BTreeMap::new(),
             lines: Vec::new(),
+            uuids: Uuids::default(),
         }
     }
 
@@ -52,7 +54,8 @@ impl Story {
 
     fn tell(&mut self, at: Time, who: &str, text: &str) {
         let (moment, width) = (moment(at.since(self.since)), self.width());
-        self.lines.push(format!("{moment:>8} {who:<width$}  {}", brief(text)));
+        let text = self.uuids.number(&brief(text));
+        self.lines.push(format!("{moment:>8} {who:<width$}  {text}"));
     }
 
     fn tell_message(&mut self, at: Time, (from, to): (usize, usize), message: &Message, fate: &str) {
@@ -99,14 +102,14 @@ impl Watch<Zen> for Story {
     }
 
     fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
-        if let Some(question) = self.questions.remove(&ticket) {
+        if let Some((_, question)) = self.questions.remove(&ticket) {
             self.tell(at, "client", &format!("{question}: {}", told(answer)));
         }
         Ok(())
     }
 
     fn lost(&mut self, at: Time, node: usize, ticket: Ticket) -> Result<(), Violation> {
-        if let Some(question) = self.questions.remove(&ticket) {
+        if let Some((_, question)) = self.questions.remove(&ticket) {
             let name = self.names[node].clone();
             self.tell(at, "client", &format!("{question}: {name} ended before it answered"));
         }

@@ -8,7 +8,6 @@ use super::stage::Stage;
 use super::words::{Words, time};
 use crate::cluster::{EphemeralId, Node, NodeId, Roles, StateId, Term, Uuid, VotingSet, VotingSets};
 use crate::protocol::Time;
-use crate::sim::cluster_world;
 use crate::zen::elect::{self, Candidate, Seen};
 use crate::zen::message::Sight;
 use crate::zen::quorum::{BootstrapSet, Requirement, next_voting_set};
@@ -19,12 +18,14 @@ use std::time::Duration;
 /// When the pings of a table were sent and the answers are judged.
 const ASKED: Time = Time::from_micros(60_000_000);
 
+/// A node whose disk was wiped, as in `m~2`, is at the address of `m`.
 fn node(name: &str, roles: Roles) -> Arc<Node> {
+    let host = name.split('~').next().unwrap_or(name);
     Arc::new(Node {
         id: name.into(),
         ephemeral_id: format!("{name}-1").into(),
         name: name.into(),
-        address: cluster_world::address(0),
+        address: format!("{host}:9300").into(),
         roles,
         attributes: Arc::default(),
         version: "1".into(),

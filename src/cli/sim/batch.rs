@@ -1,0 +1,102 @@
+//! Makes the runs, on several threads, and hears what came of each.
+
+use super::progress::Progress;
+use super::summary::Summary;
+use super::{Request, failure};
+use crate::cli::Trouble;
+use crate::cli::quiet::quietly;
+use crate::cli::stopwatch::Stopwatch;
+use crate::sim::{Draw, Failure, Report, RunOptions, run};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+/// After so many failures no further run is begun: they are told to be read.
+const FAILURES_MAX: u64 = 5;
+
+/// What came of one run.
+pub(super) struct Verdict {
+    pub(super) seed: u64,
+    pub(super) result: Result<Report, Box<Failure>>,
+    /// Where a node panicked, if one did.
+    pub(super) place: Option<String>,
+}
+
+/// Makes all runs, tells of those that fail as soon as they do, and adds up the rest.
+pub(super) fn make(request: &Request, out: &mut impl Write) -> Result<Summary, Trouble> {
+    let stopwatch = Stopwatch::start();
+    let (next, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let mut summary = Summary::new(request);
+    thread::scope(|scope| {
+        let (tell, hear) = mpsc::channel();
+        for _ in 0..request.jobs {
+            let tell = tell.clone();
+            scope.spawn(|| work(request, &next, &is_over, tell));
+        }
+        drop(tell);
+        let heard = listen(request, &hear, &is_over, &mut summary, out);
+        is_over.store(true, Ordering::Relaxed);
+        heard
+    })?;
+    summary.took = stopwatch.elapsed();
+    Ok(summary)
+}
+
+/// Makes one run after the other until there are none left.
+fn work(request: &Request, next: &AtomicU64, is_over: &AtomicBool, tell: Sender<Verdict>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= request.runs {
+            return;
+        }
+        let options = RunOptions { trace: request.shown(), ..request.run(request.seed + number) };
+        if tell.send(one(&options)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Makes one run; a node's panic is a failure of the run, and not printed.
+pub(super) fn one(options: &RunOptions) -> Verdict {
+    let quiet = quietly(|| run(options));
+    match quiet.result {
+        Ok(result) => Verdict { seed: options.seed, result, place: quiet.place },
+        Err(message) => {
+            let place = quiet.place.unwrap_or_default();
+            panic!("the simulator itself panicked in the run of seed {} at {place}: {message}", options.seed);
+        }
+    }
+}
+
+fn listen(
+    request: &Request,
+    hear: &Receiver<Verdict>,
+    is_over: &AtomicBool,
+    summary: &mut Summary,
+    out: &mut impl Write,
+) -> Result<(), Trouble> {
+    let mut progress = Progress::new(request.runs);
+    while let Ok(verdict) = hear.recv() {
+        summary.add(&verdict);
+        progress.advance(summary.runs, summary.failed());
+        if let Err(failure) = &verdict.result {
+            is_over.fetch_or(summary.failed() >= FAILURES_MAX, Ordering::Relaxed);
+            progress.aside(|| failure::tell(request, &verdict, failure, out))?;
+        }
+        if let (Ok(report), Some(_)) = (&verdict.result, request.shown()) {
+            show(&request.run(verdict.seed), report, out)?;
+        }
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// Prints a run that went well.
+fn show(options: &RunOptions, report: &Report, out: &mut impl Write) -> Result<(), Trouble> {
+    writeln!(out, "{}\n", Draw::new(options))?;
+    for line in &report.trace {
+        writeln!(out, "{line}")?;
+    }
+    Ok(writeln!(out)?)
+}

@@ -1,0 +1,173 @@
+//! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
+//!
+//! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
+//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file.
+
+mod batch;
+mod failure;
+mod progress;
+mod scenario;
+mod summary;
+
+use super::{Outcome, Trouble};
+use crate::settings;
+use crate::sim::{Detail, RunOptions};
+use clap::{Args, ValueEnum};
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread;
+
+/// How many updates the clients of a run ask for, unless it is said.
+const UPDATES: u64 = 200;
+/// A world of more nodes is not drawn at random.
+const NODES_MAX: i64 = 1_000;
+
+/// Hurt random clusters, heal them, and check what must always hold.
+///
+/// Each run draws everything from its seed: how many nodes there are, what clients ask, and what goes wrong. The same
+/// seed gives the same run. A run that breaks a rule is told with the last lines of its trace and with the one line that
+/// replays it.
+///
+/// Exit codes: 0 no rule was broken, 1 one was, 2 the arguments make no sense.
+#[derive(Debug, Args)]
+pub(super) struct SimArgs {
+    /// The seed of the first run; each further run has the next one.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Runs")]
+    seed: u64,
+
+    /// How many runs to make.
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..),
+          help_heading = "Runs")]
+    runs: u64,
+
+    /// How many threads make them [default: one for each core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024), help_heading = "Runs")]
+    jobs: Option<u16>,
+
+    /// End each run after so many events.
+    #[arg(long, value_name = "EVENT", help_heading = "Runs")]
+    until: Option<u64>,
+
+    /// Play a script instead, in the language of docs/golden.md.
+    ///
+    /// Prints the script with what the nodes say. Where the script expects something else, that is said too.
+    #[arg(long, value_name = "FILE", help_heading = "Runs",
+          conflicts_with_all = ["seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace", "lines"])]
+    scenario: Option<PathBuf>,
+
+    /// How many nodes each cluster has [default: drawn from 3 to 7].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=NODES_MAX),
+          help_heading = "Cluster")]
+    nodes: Option<u16>,
+
+    /// How many updates its clients ask for at least.
+    #[arg(long, value_name = "N", default_value_t = UPDATES, help_heading = "Cluster")]
+    updates: u64,
+
+    /// A setting of all nodes, as in -E discovery.zen.ping_timeout=3s.
+    ///
+    /// Can be given several times. All settings are listed in docs/settings.md.
+    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value, help_heading = "Cluster")]
+    settings: Vec<(String, String)>,
+
+    /// Print the trace: of a single run, and of each run that fails.
+    ///
+    /// `short` has what nodes tell, what is done to them, and where they stand; `full` has every event. Without it, a
+    /// run that fails shows its short trace.
+    #[arg(long, value_enum, help_heading = "Output")]
+    trace: Option<TraceArg>,
+
+    /// Print only the last lines of the trace [default: all of a single run, 30 of one that fails].
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    lines: Option<usize>,
+}
+
+/// How much of a trace is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TraceArg {
+    /// Notes, faults, and changes of where a node stands.
+    Short,
+    /// Every event.
+    Full,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("there is no `=`; allowed: KEY=VALUE")?;
+    Ok((key.trim().into(), value.into()))
+}
+
+/// What is asked for, checked.
+#[derive(Clone, Debug)]
+struct Request {
+    /// The seed of the first run.
+    seed: u64,
+    runs: u64,
+    jobs: usize,
+    /// Of the first run; the others differ in the seed.
+    options: RunOptions,
+    /// As they were given, for the line that replays a run.
+    settings: Vec<(String, String)>,
+    trace: Option<TraceArg>,
+    lines: Option<usize>,
+}
+
+impl SimArgs {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        if let Some(file) = &self.scenario {
+            return scenario::play(file, out);
+        }
+        let request = self.checked()?;
+        let summary = batch::make(&request, out)?;
+        write!(out, "{summary}")?;
+        Ok(if summary.has_failed() { Outcome::Broken } else { Outcome::Fine })
+    }
+
+    fn checked(self) -> Result<Request, Trouble> {
+        let tuning = settings::tuning(&self.settings).map_err(|error| Trouble::Usage(error.to_string()))?;
+        if self.seed.checked_add(self.runs).is_none() {
+            let what = format!("--seed {} and --runs {} make seeds above {}", self.seed, self.runs, u64::MAX);
+            return Err(Trouble::Usage(what));
+        }
+        let jobs = self.jobs.map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
+        let options = RunOptions {
+            seed: self.seed,
+            nodes: self.nodes.map(usize::from),
+            updates: self.updates,
+            tuning,
+            until: self.until,
+            trace: None,
+        };
+        Ok(Request {
+            seed: self.seed,
+            runs: self.runs,
+            jobs: jobs.min(usize::try_from(self.runs).unwrap_or(usize::MAX)),
+            options,
+            settings: self.settings,
+            trace: self.trace,
+            lines: self.lines,
+        })
+    }
+}
+
+impl Request {
+    /// The run with this seed, without a trace.
+    fn run(&self, seed: u64) -> RunOptions {
+        RunOptions { seed, ..self.options.clone() }
+    }
+
+    /// How much of a run is printed even if nothing goes wrong.
+    fn shown(&self) -> Option<(Detail, usize)> {
+        let trace = self.trace.filter(|_| self.runs == 1)?;
+        Some((trace.detail(), self.lines.unwrap_or(usize::MAX)))
+    }
+}
+
+impl TraceArg {
+    fn detail(self) -> Detail {
+        match self {
+            TraceArg::Short => Detail::Short,
+            TraceArg::Full => Detail::Full,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What all runs showed together, in numbers.
+
+use super::Request;
+use super::batch::Verdict;
+use crate::cli::figures::{count, percent, rate, span};
+use crate::cli::table::Table;
+use crate::sim::{Failure, Report};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+type Counts = BTreeMap<&'static str, u64>;
+
+/// What all runs showed together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Summary {
+    /// How many runs were made.
+    pub(super) runs: u64,
+    /// How long all of them took.
+    pub(super) took: Duration,
+    seed: u64,
+    asked: u64,
+    jobs: usize,
+    violations: Counts,
+    vacuous: Counts,
+    lasted: Duration,
+    events: u64,
+    reigns: u64,
+    committed: u64,
+    issued: u64,
+    acknowledged: u64,
+    told: Counts,
+    faults: Counts,
+    struck: u64,
+    recoveries: Vec<Duration>,
+    interrupted: u64,
+    disturbances: u64,
+}
+
+impl Summary {
+    pub(super) fn new(request: &Request) -> Self {
+        Summary { seed: request.seed, asked: request.runs, jobs: request.jobs, ..Summary::default() }
+    }
+
+    /// Adds what came of one run.
+    pub(super) fn add(&mut self, verdict: &Verdict) {
+        self.runs += 1;
+        match &verdict.result {
+            Ok(report) => self.add_report(report),
+            Err(failure) => self.add_failure(failure),
+        }
+    }
+
+    fn add_failure(&mut self, failure: &Failure) {
+        *self.violations.entry(failure.violation.checker).or_default() += 1;
+        self.events += failure.event;
+        self.lasted += failure.at.since(crate::protocol::Time::ZERO);
+    }
+
+    fn add_report(&mut self, report: &Report) {
+        if let Some(reason) = report.vacuous() {
+            *self.vacuous.entry(reason).or_default() += 1;
+        }
+        self.lasted += report.lasted;
+        self.events += report.counters.events;
+        self.reigns += report.reigns as u64;
+        self.committed += report.committed as u64;
+        self.issued += report.issued;
+        self.acknowledged += report.acknowledged as u64;
+        add_all(&mut self.told, &report.told);
+        add_all(&mut self.faults, &report.counters.faults);
+        self.struck += report.struck;
+        self.recoveries.extend(&report.recoveries);
+        self.interrupted += report.interrupted;
+        self.disturbances += report.disturbances;
+    }
+
+    /// How many runs broke a rule.
+    pub(super) fn failed(&self) -> u64 {
+        self.violations.values().sum()
+    }
+
+    /// Whether any run broke a rule.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed() > 0
+    }
+
+    fn runs_part(&self, table: &mut Table) {
+        let of = if self.runs < self.asked { format!(" of {}", count(self.asked)) } else { String::new() };
+        table.row("runs", count(self.runs), format!("{of} from seed {}", self.seed).trim_start());
+        table.part(1, "failed", count(self.failed()), "");
+        parts(table, 2, &self.violations);
+        let vacuous = self.vacuous.values().sum();
+        table.part(1, "vacuous", count(vacuous), percent(vacuous, self.runs));
+        parts(table, 2, &self.vacuous);
+        let threads = if self.jobs == 1 { "one thread".into() } else { format!("{} threads", self.jobs) };
+        table.row("time", span(self.took), format!("{} on {threads}", rate(self.runs, self.took)));
+        let speed = self.lasted.as_secs_f64() / self.took.as_secs_f64().max(1e-9);
+        table.row("simulated time", span(self.lasted), format!("{} times as fast", count(speed as u64)));
+        table.row("events", count(self.events), rate(self.events, self.took));
+    }
+
+    fn cluster_part(&self, table: &mut Table) {
+        table.row("terms with a master", count(self.reigns), "");
+        table.row("committed states", count(self.committed), "");
+        table.row("updates asked for", count(self.issued), "");
+        table.part(1, "acknowledged", count(self.acknowledged), percent(self.acknowledged, self.issued));
+        table.row("answers to clients", count(self.told.values().sum()), "");
+        parts(table, 1, &self.told);
+        table.row("faults and repairs", count(self.faults.values().sum()), "");
+        table.part(1, "while a publish was in flight", count(self.struck), "");
+        parts(table, 1, &self.faults);
+    }
+
+    fn recovery_part(&self, table: &mut Table) {
+        let mut sorted = self.recoveries.clone();
+        sorted.sort_unstable();
+        let last = sorted.len().saturating_sub(1);
+        let at = |percent: usize| sorted.get(last * percent / 100).map_or_else(|| "-".into(), |time| span(*time));
+        table.row("recoveries after healing", count(sorted.len() as u64), "");
+        table.part(1, "median", at(50), "");
+        table.part(1, "99 of 100 within", at(99), "");
+        table.part(1, "longest", at(100), "");
+        table.part(1, "cut short by the next faults", count(self.interrupted), "");
+        table.row("disturbances outlived", count(self.disturbances), "");
+    }
+}
+
+fn add_all(sums: &mut Counts, more: &Counts) {
+    for (what, number) in more {
+        *sums.entry(what).or_default() += number;
+    }
+}
+
+/// A line for each count, the largest first.
+fn parts(table: &mut Table, depth: usize, counts: &Counts) {
+    let mut sorted: Vec<(&str, u64)> = counts.iter().map(|(what, number)| (*what, *number)).collect();
+    sorted.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    for (what, number) in sorted {
+        table.part(depth, what, count(number), "");
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::default();
+        self.runs_part(&mut table);
+        self.cluster_part(&mut table);
+        self.recovery_part(&mut table);
+        write!(f, "{table}")?;
+        match self.failed() {
+            0 => writeln!(f, "\nNo rule was broken."),
+            failed => writeln!(f, "\n{} of {} runs broke a rule.", count(failed), count(self.runs)),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The table of all settings.
+
+use super::{Kind, Preset, Setting, Topic, Update};
+use crate::zen::{Tuning, parse_count, parse_span, parse_time};
+use std::time::Duration;
+
+/// A time that may be none.
+const TIME: Kind = Kind::Time { min: Duration::ZERO };
+/// A time after which a node does something by itself.
+const SPAN: Kind = Kind::Time { min: Tuning::SPAN_MIN };
+/// A number of which there must be at least one.
+const COUNT: Kind = Kind::Integer { min: 1, none: None };
+
+/// Every setting, in the order of the pages about them.
+pub const REGISTRY: &[Setting] = &[
+    Setting {
+        key: "discovery.zen.ping_timeout",
+        topic: Topic::Pinging,
+        kind: SPAN,
+        preset: Preset::Fixed("1s"),
+        original: Some("`3s`, at least `0ms`"),
+        update: Update::Static(|tuning, text| {
+            tuning.ping_timeout = parse_span(text)?;
+            Some(())
+        }),
+        doc: "How long a ping round lasts at the most, and how long a single ping or join waits for its answer.\n\
+              A round ends as soon as the answers suffice, and in a cluster once formed 100 ms after a choice is \
+              possible, so the whole time passes only where a host is silent and nothing can be decided without it.\n\
+              A vote waits 2 × `ping_timeout` for its candidate, a candidate at least 4 × `ping_timeout` for its \
+              votes, and 4 × `ping_timeout` is part of the time within which a cluster recovers.\n\
+              Raise it where round trips take longer than a third of it; a lower value makes elections faster among \
+              silent hosts, and repeats them in vain where answers arrive too late.",
+    },
+    Setting {
+        key: "discovery.zen.join_timeout",
+        topic: Topic::Election,
+        kind: TIME,
+        preset: Preset::Follows { key: "discovery.zen.ping_timeout", times: 20, by: 1 },
+        original: Some("20 × `discovery.zen.ping_timeout` = `60s`"),
+        update: Update::Static(|tuning, text| {
+            tuning.join_timeout = parse_time(text)?;
+            Some(())
+        }),
+        doc: "How long a node goes on asking a master to take it in while that master answers but does not publish a \
+              state that holds the node.\n\
+              It waits max(`join_timeout`, 2 × `ping_timeout`) in all, but never longer than 2 × `ping_timeout` \
+              without an answer; then it looks for a master anew.\n\
+              A higher value spares a busy master repeated joins; a lower one leaves sooner a master that cannot \
+              commit.",
+    },
+    Setting {
+        key: "discovery.zen.join_retry_attempts",
+        topic: Topic::Election,
+        kind: COUNT,
+        preset: Preset::Fixed("3"),
+        original: None,
+        update: Update::Static(|tuning, text| {
+            tuning.join_retry_attempts = parse_count(text)?;
+            Some(())
+        }),
+        doc: "How often a node tries to join a master that answers that it is none, before it looks for a master \
+              anew.\n\
+              A node gives up on such a master after (`join_retry_attempts` − 1) × `join_retry_delay` and as many \
+              round trips as attempts.\n\
+              More tries help when a master is just being elected; fewer return sooner to pinging.",
+    },
+    Setting {
+        key: "discovery.zen.join_retry_delay",
+        topic: Topic::Election,
+        kind: SPAN,
+        preset: Preset::Fixed("100ms"),
+        original: Some("`100ms`, at least `0ms`"),
+        update: Update::Static(|tuning, text| {
+            tuning.join_retry_delay = parse_span(text)?;
+            Some(())
+        }),
+        doc: "The pause between two tries of `join_retry_attempts`, after a join that failed, and before a request of \
+              a client that met no master is sent again.\n\
+              A lower value joins sooner after an election, at the price of more messages while there is no master.",
+    },
+    Setting {
+        key: "discovery.zen.master_election.wait_for_joins_timeout",
+        topic: Topic::Election,
+        kind: TIME,
+        preset: Preset::Follows { key: "discovery.zen.join_timeout", times: 1, by: 2 },
+        original: Some("`discovery.zen.join_timeout` / 2 = `30s`"),
+        update: Update::Static(|tuning, text| {
+            tuning.wait_for_joins_timeout = parse_time(text)?;
+            Some(())
+        }),
+        doc: "How long a candidate waits for the votes of a quorum: max(`wait_for_joins_timeout`, 4 × \
+              `ping_timeout`).\n\
+              It goes on pinging meanwhile, and yields at once to a master or to a better candidate, so a high value \
+              costs nothing where the network works.\n\
+              A low value lets the next election begin sooner when voters promised their votes elsewhere.",
+    },
+    Setting {
+        key: "discovery.zen.master_election.ignore_non_master_pings",
+        topic: Topic::Election,
+        kind: Kind::Boolean,
+        preset: Preset::Fixed("false"),
+        original: None,
+        update: Update::Static(|tuning, text| {
+            tuning.ignore_non_master_pings = text.parse().ok()?;
+            Some(())
+        }),
+        doc: "Whether answers of nodes that cannot be master (`node.master: false`) are left out when a node looks for \
+              the master that others follow.\n\
+              With `false`, such a node can lead a newcomer to the master; with `true`, only master-eligible nodes \
+              are believed, which helps where data nodes are too busy to notice that their master is gone.\n\
+              Votes are counted from master-eligible nodes only, either way.",
+    },
+    Setting {
+        key: "discovery.zen.minimum_master_nodes",
+        topic: Topic::Election,
+        kind: Kind::Integer { min: 1, none: Some(-1) },
+        preset: Preset::Fixed("-1"),
+        original: Some("`-1`, which like every number below 1 lets a node elect itself alone"),
+        update: Update::Dynamic,
+        doc: "How many master-eligible nodes must take part in an election, acknowledge a publish before it is \
+              committed, and stay in sight of a master, besides the quorum that is counted by itself: a majority of \
+              the voting sets that the cluster state carries.\n\
+              A number N asks for max(N, majority), so one that is too low splits nothing, and one above the majority \
+              trades availability for more copies: with n master-eligible nodes the cluster survives the loss of \
+              n − N of them.\n\
+              It is not needed; an existing one may stay.\n\
+              A number above that of the master-eligible nodes in the cluster is refused when it is set.",
+    },
+    Setting {
+        key: "discovery.zen.fd.ping_interval",
+        topic: Topic::FaultDetection,
+        kind: SPAN,
+        preset: Preset::Fixed("200ms"),
+        original: Some("`1s`, at least `0ms`"),
+        update: Update::Dynamic,
+        doc: "The pause between two pings of a fault detector: the master pings every node, every node its master.\n\
+              A peer that falls silent is given up after `fd.ping_interval` + `fd.ping_retries` × `fd.ping_timeout` at \
+              the latest.\n\
+              A lower value finds silent peers sooner, and costs the master 2 × (nodes − 1) / `fd.ping_interval` \
+              messages a second.",
+    },
+    Setting {
+        key: "discovery.zen.fd.ping_timeout",
+        topic: Topic::FaultDetection,
+        kind: SPAN,
+        preset: Preset::Fixed("250ms"),
+        original: Some("`30s`, any time"),
+        update: Update::Dynamic,
+        doc: "How long a ping of a fault detector waits for its answer; `fd.ping_retries` such failures in a row make a \
+              peer gone.\n\
+              It concerns peers that are silent: frozen, overloaded or behind a network that swallows messages. A \
+              process that died is noticed at once, because its connections close.\n\
+              A lower value replaces a frozen master sooner, and a healthy one in vain if it or its disk stalls for \
+              longer than `fd.ping_retries` × `fd.ping_timeout`.\n\
+              A node whose own clockwork was late by more than half of it doubts itself for `fd.ping_timeout` before \
+              it doubts others.",
+    },
+    Setting {
+        key: "discovery.zen.fd.ping_retries",
+        topic: Topic::FaultDetection,
+        kind: COUNT,
+        preset: Preset::Fixed("3"),
+        original: Some("`3`, any number; below 1 means 1"),
+        update: Update::Dynamic,
+        doc: "How many pings of a fault detector must fail in a row before a peer counts as gone.\n\
+              More of them ride out the loss of single messages: with a loss of p each way, a healthy peer is taken for \
+              dead with a chance of about (2p) ^ `fd.ping_retries` at each ping.\n\
+              Each one adds `fd.ping_timeout` to the time until a silent peer is given up.",
+    },
+    Setting {
+        key: "discovery.zen.commit_timeout",
+        topic: Topic::Publishing,
+        kind: SPAN,
+        preset: Preset::Fixed("5s"),
+        original: Some("that of `discovery.zen.publish_timeout` = `30s`, any time"),
+        update: Update::Dynamic,
+        doc: "How long a publish may lack acknowledgements of a quorum before the master steps down; the changes in it \
+              end as unknown then, for they may yet be committed.\n\
+              It also bounds how long a node that says good-bye waits to be let go.\n\
+              Raise it where disks or links need seconds for a full cluster state; a lower value ends the reign of a \
+              master sooner that hears its nodes but cannot commit, and is part of the time within which a cluster \
+              recovers.",
+    },
+    Setting {
+        key: "discovery.zen.publish_diff.enable",
+        topic: Topic::Publishing,
+        kind: Kind::Boolean,
+        preset: Preset::Fixed("true"),
+        original: None,
+        update: Update::Dynamic,
+        doc: "Whether a change of the cluster state is sent as a difference to nodes that hold the state before it.\n\
+              Nodes that do not hold it are sent the full state in any case.\n\
+              With `false` every publish carries the full state: the traffic of one change grows from the size of the \
+              change to the size of the state, times the nodes.",
+    },
+    Setting {
+        key: "discovery.zen.no_master_block",
+        topic: Topic::Publishing,
+        kind: Kind::Enum { what: "master block", words: &["write", "all"] },
+        preset: Preset::Fixed("write"),
+        original: None,
+        update: Update::Dynamic,
+        doc: "What a node without a master refuses.\n\
+              With `write` it still answers reads from the last state that it applied, which may be out of date; with \
+              `all` it refuses reads as well.\n\
+              A change is heeded when a node loses its master the next time; a block that is already there stays.",
+    },
+];

@@ -1,0 +1,152 @@
+//! The `zazen` command as a process: what it prints where, and how it ends.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Help is read in terminals of this width.
+const WIDTH: usize = 79;
+
+/// Runs the command with arguments that hold no spaces.
+fn zazen(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+    command.args(arguments.split_whitespace()).env("COLUMNS", "200");
+    command.output().expect("the command that was built with this test can be run")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the command prints UTF-8")
+}
+
+/// What the command prints and says, if it ends with this code.
+fn ends_with(code: i32, arguments: &str) -> (String, String) {
+    let output = zazen(arguments);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "zazen {arguments}\n{out}\n{err}");
+    (out, err)
+}
+
+/// A file for one test, gone afterwards.
+struct Script(PathBuf);
+
+impl Script {
+    fn new(name: &str, text: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::write(&path, text).expect("the folder for the files of tests can be written to");
+        Script(path)
+    }
+
+    fn play(&self) -> String {
+        format!("sim --scenario {}", self.0.display())
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn runs_that_break_no_rule_end_with_a_summary() {
+    let (out, err) = ends_with(0, "sim --runs 5 --updates 60 --jobs 2");
+    for label in ["runs", "events", "updates asked for", "acknowledged", "faults", "median", "disturbances outlived"] {
+        assert!(out.lines().any(|line| line.trim_start().starts_with(label)), "no line `{label}` in\n{out}");
+    }
+    assert!(out.ends_with("\nNo rule was broken.\n"), "{out}");
+    assert!(err.contains("5 of 5 runs, "), "{err}");
+}
+
+#[test]
+fn what_runs_show_does_not_depend_on_the_threads() {
+    let figures = |jobs: &str| {
+        let (out, _) = ends_with(0, &format!("sim --runs 6 --updates 20 --until 4000 --jobs {jobs}"));
+        let is_timed = |line: &&str| line.contains(" thread") || line.contains("/s") || line.contains("times as fast");
+        out.lines()
+            .filter(|line| !is_timed(line))
+            .map(|line| line.split_whitespace().collect())
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(figures("1"), figures("3"));
+}
+
+#[test]
+fn a_single_run_prints_its_trace_up_to_the_event_that_is_asked_for() {
+    let (out, err) = ends_with(0, "sim --seed 3 --runs 1 --nodes 3 --trace full --until 200 --lines 7");
+    assert!(out.starts_with("seed 3: 3 nodes"), "{out}");
+    let trace: Vec<&str> = out.split("\n\n").nth(1).expect("the trace is a paragraph").lines().collect();
+    assert_eq!(trace.len(), 7, "{out}");
+    assert_eq!(trace[6].split_whitespace().nth(1), Some("200"), "{out}");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn a_run_that_breaks_a_rule_says_how_to_see_it_again() {
+    // No write is durable, let alone acknowledged, within this time, so healthy masters step down again and again.
+    let (out, err) = ends_with(1, "sim --runs 10 --updates 20 --jobs 2 -E discovery.zen.commit_timeout=1ms");
+    assert!(out.contains("\nFAIL ") && out.contains(" runs broke a rule.\n"), "{out}\n{err}");
+    let replay = out.lines().find_map(|line| line.strip_prefix("replay: zazen ")).expect("a failure can be replayed");
+    let (again, _) = ends_with(1, &replay.replace("--trace full", "--trace short --lines 3"));
+    let verdict =
+        |out: &str| out.lines().skip_while(|line| !line.starts_with("FAIL ")).take(2).collect::<Vec<_>>().concat();
+    assert_eq!(verdict(&again), verdict(&out));
+    assert!(!out.contains("depends on more than its seed"), "{out}");
+    assert!(!err.contains("panicked"), "{err}");
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused() {
+    let unknown = "error: unknown setting [discovery.zen.ping_timout] did you mean [discovery.zen.ping_timeout]?\n";
+    let cases = [
+        ("sim -E discovery.zen.ping_timout=1s", unknown),
+        ("sim -E discovery.zen.ping_timeout=100", "as a time value: unit is missing or unrecognized"),
+        ("sim -E discovery.zen.fd.ping_retries=0", "must be >= 1"),
+        ("sim -E discovery.zen.fd.ping_retries", "allowed: KEY=VALUE"),
+        ("sim --runs 0", "0 is not in 1.."),
+        ("sim --nodes 0", "0 is not in 1..=1000"),
+        ("sim --seed 18446744073709551615", "make seeds above"),
+        ("sim --trace loud", "[possible values: short, full]"),
+        ("sim --scenario a.txt --seed 7", "cannot be used with"),
+        ("sim --scenario no/such/file", "cannot read no/such/file"),
+        ("dance", "unrecognized subcommand 'dance'"),
+    ];
+    for (arguments, expected) in cases {
+        let (out, err) = ends_with(2, arguments);
+        assert!(err.contains(expected), "zazen {arguments}: no `{expected}` in\n{err}");
+        assert_eq!(out, "");
+    }
+}
+
+#[test]
+fn a_scenario_is_printed_with_what_the_nodes_say() {
+    let story = "# A node that is alone elects itself.\n\nnodes a\nstart\nnotes off\nstabilise\n----\n";
+    let script = Script::new("alone.txt", story);
+    let (out, err) = ends_with(0, &script.play());
+    assert!(out.starts_with(story) && out.contains("a leads alone in term 1"), "{out}");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn a_scenario_that_goes_otherwise_is_told_with_its_line() {
+    let script =
+        Script::new("otherwise.txt", "# It says so.\n\nnodes a\n----\nok\n\nstart\nnotes off\nmasters\n----\nb\n");
+    let (out, err) = ends_with(1, &script.play());
+    assert!(out.contains("\n----\nok\n"), "{out}");
+    assert!(err.contains("otherwise.txt:7: the nodes say something else than expected here"), "{err}");
+}
+
+#[test]
+fn a_scenario_with_a_mistake_is_refused_with_its_line() {
+    let script = Script::new("mistake.txt", "# It has one.\n\nnodes a\nstrat\n----\n");
+    let (_, err) = ends_with(2, &script.play());
+    assert!(err.contains("mistake.txt:4: ") && err.contains("strat"), "{err}");
+}
+
+#[test]
+fn help_fits_the_width_of_a_terminal() {
+    for arguments in ["--help", "-h", "sim --help", "sim -h"] {
+        let (out, _) = ends_with(0, arguments);
+        let long: Vec<&str> = out.lines().filter(|line| line.chars().count() > WIDTH).collect();
+        assert!(long.is_empty(), "zazen {arguments} has lines of more than {WIDTH} characters: {long:#?}");
+    }
+}

@@ -1,0 +1,221 @@
+//! Random messages of every kind, the same for the same stream of numbers.
+
+use crate::states::{change, random_id, random_name, random_node, random_state};
+use std::sync::Arc;
+use std::time::Duration;
+use zazen::cluster::{Diff, KeyValue, Node, StateId, Term, Uuid, Version};
+use zazen::protocol::Rng;
+use zazen::service::{Answer, PendingTask, Priority, Refusal, SettingsPatch, Task};
+use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
+use zazen::zen::{BootstrapSet, Message};
+
+/// Enough to find something in every part of a state now and then.
+const STATE_CHANGES_MAX: u64 = 30;
+
+/// A message of a random kind.
+pub(crate) fn random_message(rng: &mut Rng) -> Message {
+    let kind = *rng.pick(&Message::KINDS).expect("there are kinds");
+    random_message_of(kind, rng)
+}
+
+/// A message of this kind.
+pub(crate) fn random_message_of(kind: &str, rng: &mut Rng) -> Message {
+    let from = Arc::new(Sender {
+        cluster_name: random_name(rng).as_str().into(),
+        cluster_uuid: maybe(rng, random_uuid),
+        node: random_node(rng),
+    });
+    let term = random_term(rng);
+    match kind {
+        "ping" => Message::Ping { from, sight: random_sight(rng) },
+        "notice" => Message::Notice { from, sight: random_sight(rng) },
+        "join" => Message::Join { from, join: random_join(rng) },
+        "fetch" => Message::Fetch { from },
+        "publish" => Message::Publish { from, term, body: random_body(rng) },
+        "commit" => Message::Commit { from, id: random_state_id(rng) },
+        "node_ping" => Message::NodePing { from, target: random_text(rng).into(), term },
+        "master_ping" => Message::MasterPing { from, master: random_text(rng).into(), term },
+        "call_vote" => Message::CallVote { from, term, candidate: random_node(rng) },
+        "leave" => Message::Leave { from },
+        "submit" => Message::Submit {
+            from,
+            task: Box::new(random_task(rng)),
+            timeout: random_span(rng),
+            master_timeout: random_span(rng),
+        },
+        "read" => Message::Read { from, key: random_text(rng).into(), master_timeout: random_span(rng) },
+        "pong" => {
+            let mentioned = (0..rng.below(4)).map(|_| random_node(rng).address.clone()).collect();
+            Message::Pong { from, sight: random_sight(rng), mentioned }
+        }
+        "joining" => Message::Joining(random_join_answer(rng)),
+        "fetched" => Message::Fetched { from, state: maybe(rng, |rng| Arc::new(random_state(rng, STATE_CHANGES_MAX))) },
+        "report" => Message::Report(Box::new(random_report(rng))),
+        "master_pong" => Message::MasterPong(MasterPong { leads: rng.percent(50), is_member: rng.percent(50), term }),
+        "gone" => Message::Gone,
+        "answered" => Message::Answered(Box::new(random_answer(rng))),
+        "rejected" => Message::Rejected(random_text(rng)),
+        other => panic!("no message of kind `{other}` is made here: add it"),
+    }
+}
+
+/// Something or nothing.
+fn maybe<T>(rng: &mut Rng, some: impl FnOnce(&mut Rng) -> T) -> Option<T> {
+    rng.percent(60).then(|| some(rng))
+}
+
+fn random_uuid(rng: &mut Rng) -> Uuid {
+    Uuid::from_u128(rng.next_u128())
+}
+
+/// Small numbers mostly, and the greatest one.
+fn random_number(rng: &mut Rng) -> u64 {
+    match rng.below(10) {
+        0 => 1 << 53,
+        1 => rng.below(1 << 53),
+        _ => rng.below(20),
+    }
+}
+
+fn random_term(rng: &mut Rng) -> Term {
+    Term::new(random_number(rng)).expect("at most 2^53")
+}
+
+fn random_version(rng: &mut Rng) -> Version {
+    Version::new(random_number(rng)).expect("at most 2^53")
+}
+
+fn random_state_id(rng: &mut Rng) -> StateId {
+    StateId { term: random_term(rng), version: random_version(rng), uuid: random_uuid(rng) }
+}
+
+fn random_span(rng: &mut Rng) -> Duration {
+    Duration::from_micros(random_number(rng))
+}
+
+/// Texts with all that JSON must escape.
+fn random_text(rng: &mut Rng) -> String {
+    let signs = ["a", "b", "0", " ", "\"", "\\", "/", "\n", "\u{0}", "\u{7f}", "é", "漢", "😀", "{", "]", "\u{2028}"];
+    (0..rng.below(8)).map(|_| *rng.pick(&signs).expect("there are signs")).collect()
+}
+
+fn random_body(rng: &mut Rng) -> Body {
+    let from = random_state(rng, STATE_CHANGES_MAX);
+    if rng.percent(50) {
+        return Body::Full(Arc::new(from));
+    }
+    let mut to = from.clone();
+    for _ in 0..rng.below(8) {
+        change(&mut to, rng);
+    }
+    Body::Diff(Arc::new(Diff::between(&from, &to)))
+}
+
+fn random_sight(rng: &mut Rng) -> Box<Sight> {
+    Box::new(Sight {
+        node: random_node(rng),
+        master: maybe(rng, |rng| -> (Arc<Node>, Duration) { (random_node(rng), random_span(rng)) }),
+        term: random_term(rng),
+        accepted: random_state_id(rng),
+        masterless: rng.percent(50),
+        sees_quorum: rng.percent(50),
+        stands: maybe(rng, random_term),
+        change: rng.below(1 << 53),
+    })
+}
+
+fn random_join(rng: &mut Rng) -> Join {
+    Join {
+        term: random_term(rng),
+        vote: rng.percent(50),
+        accepted: random_state_id(rng),
+        bootstrap: maybe(rng, |rng| BootstrapSet {
+            members: (0..rng.below(4)).map(|_| random_text(rng).into()).collect(),
+            all: rng.percent(50),
+        }),
+    }
+}
+
+fn random_join_answer(rng: &mut Rng) -> JoinAnswer {
+    match rng.below(4) {
+        0 => JoinAnswer::Noted,
+        1 => JoinAnswer::VoteAgain(random_term(rng)),
+        2 => JoinAnswer::NotMaster,
+        _ => JoinAnswer::Rejected(random_text(rng)),
+    }
+}
+
+fn random_report(rng: &mut Rng) -> Report {
+    Report {
+        ephemeral_id: random_text(rng).into(),
+        term: random_term(rng),
+        vote: maybe(rng, random_id),
+        follows: maybe(rng, random_id),
+        accepted: random_state_id(rng),
+        committed: random_state_id(rng),
+        needs_full: rng.percent(50),
+    }
+}
+
+fn random_patch(rng: &mut Rng) -> SettingsPatch {
+    (0..rng.below(3)).map(|_| (random_text(rng).into(), maybe(rng, |rng| random_text(rng).into()))).collect()
+}
+
+fn random_task(rng: &mut Rng) -> Task {
+    match rng.below(5) {
+        0 => Task::Join { node: random_node(rng) },
+        1 => Task::Remove {
+            id: random_id(rng),
+            ephemeral_id: random_text(rng).into(),
+            reason: random_text(rng).into(),
+            left: rng.percent(50),
+        },
+        2 => Task::PutSettings { persistent: random_patch(rng), transient: random_patch(rng) },
+        3 => Task::PutKey {
+            key: random_text(rng).into(),
+            value: maybe(rng, |rng| random_text(rng).into()),
+            only_if: maybe(rng, |rng| (random_term(rng), random_version(rng))),
+        },
+        _ => Task::PutIndex { name: random_text(rng).into(), metadata: maybe(rng, |rng| random_text(rng).into()) },
+    }
+}
+
+fn random_answer(rng: &mut Rng) -> Answer {
+    let at = random_state_id(rng);
+    match rng.below(10) {
+        0 => Answer::Done { at, acknowledged: rng.percent(50) },
+        1 => {
+            let changed = (random_term(rng), random_version(rng));
+            Answer::Value { at, value: maybe(rng, |rng| KeyValue { value: random_text(rng).into(), changed }) }
+        }
+        2 => Answer::Refused(random_refusal(rng)),
+        3 => Answer::NotMaster,
+        4 => Answer::NoMaster,
+        5 => Answer::TimedOut { source: random_text(rng) },
+        6 => Answer::Unknown { reason: random_text(rng) },
+        7 => Answer::Pending((0..rng.below(3)).map(|_| random_pending(rng)).collect()),
+        8 => Answer::Left,
+        _ => Answer::HandedOver { to: random_id(rng) },
+    }
+}
+
+fn random_refusal(rng: &mut Rng) -> Refusal {
+    let why = random_text(rng);
+    match rng.below(3) {
+        0 => Refusal::Invalid(why),
+        1 => Refusal::Conflict(why),
+        _ => Refusal::Overloaded(why),
+    }
+}
+
+fn random_pending(rng: &mut Rng) -> PendingTask {
+    let priorities =
+        [Priority::Immediate, Priority::Urgent, Priority::High, Priority::Normal, Priority::Low, Priority::Languid];
+    PendingTask {
+        insert_order: rng.next_u64(),
+        priority: *rng.pick(&priorities).expect("there are priorities"),
+        source: random_text(rng),
+        executing: rng.percent(50),
+        time_in_queue_millis: rng.next_u64(),
+    }
+}

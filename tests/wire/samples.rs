@@ -1,0 +1,223 @@
+//! One message of each kind, and of each variant inside, with values that a reader can follow.
+
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use zazen::cluster::{
+    Block, ClusterState, Diff, KeyValue, Node, NodeId, Roles, StateId, Term, Uuid, Version, VotingSets,
+};
+use zazen::service::{Answer, PendingTask, Priority, Refusal, Task};
+use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
+use zazen::zen::{BootstrapSet, Message};
+
+pub(crate) fn samples() -> Vec<Message> {
+    let from = sender();
+    let span = Duration::from_millis(1_500);
+    let mut samples = vec![
+        Message::Ping { from: newcomer(), sight: Box::new(bare_sight()) },
+        Message::Notice { from: from.clone(), sight: Box::new(full_sight()) },
+        Message::Join { from: newcomer(), join: vote() },
+        Message::Join { from: from.clone(), join: Join { vote: false, bootstrap: None, ..vote() } },
+        Message::Fetch { from: from.clone() },
+        Message::Publish { from: from.clone(), term: term(3), body: Body::Full(Arc::new(state())) },
+        Message::Publish { from: from.clone(), term: term(3), body: Body::Diff(Arc::new(diff())) },
+        Message::Commit { from: from.clone(), id: id(3, 17) },
+        Message::NodePing { from: from.clone(), target: "b1".into(), term: term(3) },
+        Message::MasterPing { from: from.clone(), master: "a1".into(), term: term(3) },
+        Message::CallVote { from: from.clone(), term: term(4), candidate: Arc::new(node("b")) },
+        Message::Leave { from: from.clone() },
+    ];
+    samples.extend(tasks().map(|task| Message::Submit {
+        from: from.clone(),
+        task: Box::new(task),
+        timeout: span,
+        master_timeout: span * 2,
+    }));
+    samples.push(Message::Read { from: from.clone(), key: "colour".into(), master_timeout: span });
+    samples.extend([
+        Message::Pong { from: from.clone(), sight: Box::new(full_sight()), mentioned: vec!["10.0.0.3:9300".into()] },
+        Message::Pong { from: newcomer(), sight: Box::new(bare_sight()), mentioned: Vec::new() },
+        Message::Joining(JoinAnswer::Noted),
+        Message::Joining(JoinAnswer::VoteAgain(term(4))),
+        Message::Joining(JoinAnswer::NotMaster),
+        Message::Joining(JoinAnswer::Rejected("found existing node with the same id".into())),
+        Message::Fetched { from: from.clone(), state: Some(Arc::new(state())) },
+        Message::Fetched { from, state: None },
+        Message::Report(Box::new(report())),
+        Message::Report(Box::new(Report { vote: None, follows: None, needs_full: true, ..report() })),
+        Message::MasterPong(MasterPong { leads: true, is_member: false, term: term(3) }),
+        Message::Gone,
+    ]);
+    samples.extend(answers().map(|answer| Message::Answered(Box::new(answer))));
+    samples.push(Message::Rejected("cluster name [one] is not [two]".into()));
+    samples
+}
+
+/// A member of a formed cluster.
+pub(crate) fn sender() -> Arc<Sender> {
+    Arc::new(Sender { cluster_uuid: Some(uuid(7)), ..(*newcomer()).clone() })
+}
+
+/// A state with one index.
+pub(crate) fn state_with_index(metadata: Value) -> ClusterState {
+    let mut state = ClusterState::initial("prod".into());
+    state.metadata.indices.insert("logs".into(), Arc::new(metadata));
+    state
+}
+
+fn newcomer() -> Arc<Sender> {
+    Arc::new(Sender { cluster_name: "prod".into(), cluster_uuid: None, node: Arc::new(node("a")) })
+}
+
+fn node(id: &str) -> Node {
+    Node {
+        id: id.into(),
+        ephemeral_id: format!("{id}1").into(),
+        name: format!("node-{id}").into(),
+        address: format!("host-{id}:9300").into(),
+        roles: Roles { master: true, data: id == "a", ingest: false },
+        attributes: Arc::new([("rack".to_string(), "r1".to_string())].into()),
+        version: "6.8.23".into(),
+    }
+}
+
+fn term(number: u64) -> Term {
+    Term::new(number).expect("at most 2^53")
+}
+
+fn version(number: u64) -> Version {
+    Version::new(number).expect("at most 2^53")
+}
+
+fn uuid(bits: u128) -> Uuid {
+    Uuid::from_u128(bits << 100 | bits)
+}
+
+fn id(of_term: u64, of_version: u64) -> StateId {
+    StateId { term: term(of_term), version: version(of_version), uuid: uuid(of_version.into()) }
+}
+
+fn bare_sight() -> Sight {
+    Sight {
+        node: Arc::new(node("a")),
+        master: None,
+        term: Term::ZERO,
+        accepted: StateId::NONE,
+        masterless: true,
+        sees_quorum: false,
+        stands: None,
+        change: 0,
+    }
+}
+
+fn full_sight() -> Sight {
+    Sight {
+        master: Some((Arc::new(node("b")), Duration::from_micros(250_001))),
+        term: term(3),
+        accepted: id(3, 17),
+        masterless: false,
+        sees_quorum: true,
+        stands: Some(Term::MAX),
+        ..bare_sight()
+    }
+}
+
+fn vote() -> Join {
+    let members = ["host-a:9300", "host-b:9300"].map(Arc::from).into();
+    Join { term: term(4), vote: true, accepted: id(3, 17), bootstrap: Some(BootstrapSet { members, all: false }) }
+}
+
+fn report() -> Report {
+    Report {
+        ephemeral_id: "b1".into(),
+        term: term(3),
+        vote: Some("a".into()),
+        follows: Some("a".into()),
+        accepted: id(3, 17),
+        committed: id(3, 16),
+        needs_full: false,
+    }
+}
+
+/// Something in every part.
+fn state() -> ClusterState {
+    let StateId { term, version, uuid } = id(3, 17);
+    let settings = json!({"settings": {"index": {"number_of_shards": "5", "boost": 0.1}}});
+    let mut state = ClusterState { term, version, uuid, ..state_with_index(settings) };
+    state.cluster_uuid = Some(self::uuid(7));
+    state.nodes = ["a", "b"].into_iter().map(|id| Arc::new(node(id))).collect();
+    state.nodes.master = Some("a".into());
+    state.metadata.persistent.insert("discovery.zen.minimum_master_nodes".into(), "2".into());
+    state.metadata.transient.insert("discovery.zen.commit_timeout".into(), "10s".into());
+    let own = ["a", "b", "c"].map(NodeId::from).into_iter().collect();
+    state.metadata.voting = VotingSets { committed: ["a"].map(NodeId::from).into_iter().collect(), own };
+    state.metadata.keys.insert("colour".into(), key_value());
+    state.metadata.templates.insert("all".into(), Arc::new(json!({"index_patterns": ["*"]})));
+    state.blocks.add(Block::NO_MASTER_WRITES);
+    state.routing.insert("logs".into(), Arc::new(json!({"shards": {"0": []}})));
+    state
+}
+
+fn key_value() -> KeyValue {
+    KeyValue { value: "blue".into(), changed: (term(2), version(9)) }
+}
+
+/// A change of every part.
+fn diff() -> Diff {
+    let from = state();
+    let mut to = ClusterState { version: version(18), uuid: uuid(18), cluster_uuid: None, ..from.clone() };
+    to.cluster_name = "production".into();
+    to.nodes.remove(&"b".into());
+    to.nodes.insert(Arc::new(node("c")));
+    to.nodes.master = None;
+    to.metadata.persistent.remove("discovery.zen.minimum_master_nodes");
+    to.metadata.transient.insert("discovery.zen.commit_timeout".into(), "20s".into());
+    to.metadata.voting.committed = to.metadata.voting.own.clone();
+    to.metadata.keys.insert("shape".into(), key_value());
+    to.metadata.indices.remove("logs");
+    to.metadata.templates.insert("some".into(), Arc::new(json!({})));
+    to.blocks.remove(2);
+    to.routing.remove("logs");
+    Diff::between(&from, &to)
+}
+
+fn tasks() -> [Task; 7] {
+    [
+        Task::Join { node: Arc::new(node("c")) },
+        Task::Remove { id: "c".into(), ephemeral_id: "c1".into(), reason: "failed to ping".into(), left: false },
+        Task::PutSettings {
+            persistent: vec![("logger.zen".into(), Some("DEBUG".into())), ("logger.*".into(), None)],
+            transient: Vec::new(),
+        },
+        Task::PutKey { key: "colour".into(), value: Some("blue".into()), only_if: Some((term(2), version(9))) },
+        Task::PutKey { key: "colour".into(), value: None, only_if: None },
+        Task::PutIndex { name: "logs".into(), metadata: Some("{\"settings\":{}}".into()) },
+        Task::PutIndex { name: "logs".into(), metadata: None },
+    ]
+}
+
+fn answers() -> [Answer; 13] {
+    let at = id(3, 17);
+    let row = PendingTask {
+        insert_order: 101,
+        priority: Priority::Urgent,
+        source: "zen-disco-node-join".into(),
+        executing: false,
+        time_in_queue_millis: 86,
+    };
+    [
+        Answer::Done { at, acknowledged: true },
+        Answer::Value { at, value: Some(key_value()) },
+        Answer::Value { at, value: None },
+        Answer::Refused(Refusal::Invalid("no settings to update".into())),
+        Answer::Refused(Refusal::Conflict("key [colour] was changed".into())),
+        Answer::Refused(Refusal::Overloaded("10000 tasks are queued already".into())),
+        Answer::NotMaster,
+        Answer::NoMaster,
+        Answer::TimedOut { source: "put-key [colour]".into() },
+        Answer::Unknown { reason: "the master was asked and did not answer".into() },
+        Answer::Pending(vec![row]),
+        Answer::Left,
+        Answer::HandedOver { to: "b".into() },
+    ]
+}
