@@ -6,7 +6,7 @@
 use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
 use super::quorum::{BootstrapSet, next_voting_set};
-use super::{Errand, Mode, Note, Timer, Zen};
+use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use crate::service::{Answer, Priority, Queued, Task, execute};
@@ -94,6 +94,8 @@ impl Zen {
             if join.term <= lead.term {
                 self.nudge(now, &node.id, now, out);
             }
+        } else if lead.joiners.len() >= REMEMBERED_MAX && !lead.joiners.contains_key(&node.id) {
+            return self.rebuff(exchange, out);
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
             let message =
                 Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
@@ -107,19 +109,23 @@ impl Zen {
 
     /// The joiner can be reached: it is added.
     pub(super) fn on_round_trip(&mut self, now: Time, joiner: Arc<Node>, report: &Report, out: &mut Effects<Zen>) {
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        if report.ephemeral_id != joiner.ephemeral_id || lead.joiners.remove(&joiner.id).is_none() {
-            return;
+        // Where another process answers, the joiner is not to be found.
+        if self.take_joiner(&joiner) && report.ephemeral_id == joiner.ephemeral_id {
+            self.enqueue(now, Task::Join { node: joiner }, out);
         }
-        self.enqueue(now, Task::Join { node: joiner }, out);
     }
 
     pub(super) fn on_round_trip_failed(&mut self, joiner: &Node) {
-        if let Some(lead) = self.lead() {
-            lead.joiners.remove(&joiner.id);
-        }
+        self.take_joiner(joiner);
+    }
+
+    /// Ends the round trip to a joiner, and says whether one was under way.
+    fn take_joiner(&mut self, joiner: &Node) -> bool {
+        let Some(lead) = self.lead() else {
+            return false;
+        };
+        let is_known = lead.joiners.get(&joiner.id).is_some_and(|known| known.same_process(joiner));
+        is_known && lead.joiners.remove(&joiner.id).is_some()
     }
 
     /// Queues a task of the protocol's own.

@@ -13,6 +13,9 @@ use crate::service::{Answer, Refusal, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// How many good-byes of one node wait for an answer: a few, since what it says may arrive twice.
+const FAREWELLS_MAX: usize = 16;
+
 /// A successor that was asked to stand.
 #[derive(Clone, Debug)]
 pub(super) struct Successor {
@@ -64,7 +67,11 @@ impl Zen {
         if !lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from)) {
             return self.reply(exchange, Message::Gone, out);
         }
-        lead.leaving.entry(from.id.clone()).or_default().push(exchange);
+        let waiting = lead.leaving.entry(from.id.clone()).or_default();
+        if waiting.len() >= FAREWELLS_MAX {
+            return self.reply(exchange, Message::Rejected("said good-bye too often".into()), out);
+        }
+        waiting.push(exchange);
         self.remove_dispensable(now, out);
         self.advance(now, out);
     }

@@ -414,7 +414,10 @@ impl Zen {
             let name =
                 |uuid: Option<_>| uuid.map_or_else(|| "none".into(), |uuid: crate::cluster::Uuid| uuid.to_string());
             format!("cluster uuid [{}] is not [{}]", name(from.cluster_uuid), name(self.ledger.cluster_uuid))
-        } else if from.node.id == self.local.id && !from.node.same_process(&self.local) {
+        } else if from.node.id == self.local.id && from.node.same_process(&self.local) {
+            // One of its own addresses may be among the seed hosts.
+            return Some("it comes from this node itself".into());
+        } else if from.node.id == self.local.id || from.node.same_process(&self.local) {
             out.note(Note::DuplicateId { node: from.node.clone() });
             return Some(format!("found existing node {} with the same id", self.local));
         } else {

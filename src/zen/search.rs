@@ -194,6 +194,11 @@ impl Zen {
         }
     }
 
+    /// Whether a host that somebody else names may become a target.
+    fn has_room(&self) -> bool {
+        self.search.targets.len() < REMEMBERED_MAX
+    }
+
     fn send_ping(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
         let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
         let errand = Errand::Ping { address: address.clone(), asked: now };
@@ -265,7 +270,7 @@ impl Zen {
     pub(super) fn on_ping(&mut self, now: Time, exchange: Exchange, from: &Sender, out: &mut Effects<Zen>) {
         let address = from.node.address.clone();
         let is_eligible = from.node.is_master_eligible();
-        if self.search.pingers.len() < REMEMBERED_MAX {
+        if self.search.pingers.len() < REMEMBERED_MAX || self.search.pingers.contains_key(&address) {
             self.search.pingers.insert(address.clone(), (now, is_eligible));
         }
         let mentioned = self.worth_mentioning(&address);
@@ -280,7 +285,8 @@ impl Zen {
     /// been another process then.
     fn ping_back(&mut self, now: Time, address: Address, node: &Node, out: &mut Effects<Zen>) {
         let is_known = match self.search.targets.get(&address) {
-            None | Some(Target::Refused | Target::Silent) => false,
+            None => !self.has_room(),
+            Some(Target::Refused | Target::Silent) => false,
             Some(Target::Waiting) => true,
             Some(Target::Answered) => {
                 self.search.seen.get(&address).is_some_and(|seen| seen.sight.node.same_process(node))
@@ -324,7 +330,7 @@ impl Zen {
         let is_news = self.is_news(&sight);
         self.see(address, Seen { sight, asked }, from);
         for address in mentioned.into_iter().take(2 * MENTIONED_MAX) {
-            if self.search.targets.len() < REMEMBERED_MAX {
+            if self.has_room() {
                 self.add_target(now, address, out);
             }
         }
@@ -388,7 +394,8 @@ impl Zen {
                     }
                 }
                 None if self.search.targets.contains_key(&address) => self.send_ping(now, &address, out),
-                None => self.add_target(now, address, out),
+                None if self.has_room() => self.add_target(now, address, out),
+                None => {}
             }
         } else {
             self.heed_target(now, &sight, out);

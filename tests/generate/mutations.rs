@@ -81,6 +81,25 @@ pub(crate) fn changed(value: &Value, foreign: &[(String, Value)], rng: &mut Rng)
     value
 }
 
+/// Takes most values over that other messages hold under the same names.
+pub(crate) fn adopted(value: &Value, foreign: &[(String, Value)], rng: &mut Rng) -> Value {
+    let mut value = value.clone();
+    let mut places = Vec::new();
+    pointers(&value, &mut String::new(), &mut places);
+    for place in places {
+        let name = place.rsplit('/').next().unwrap_or_default();
+        let alike: Vec<&Value> = foreign.iter().filter(|(held, _)| held == name).map(|(_, value)| value).collect();
+        // What stood further down may be gone with what was taken over above it.
+        if rng.percent(70)
+            && let (Some(taken), Some(target)) = (rng.pick(&alike), value.pointer_mut(&place))
+            && !matches!(name, "" | "kind" | "body")
+        {
+            *target = (*taken).clone();
+        }
+    }
+    value
+}
+
 /// Every value with the name that it stands under.
 pub(crate) fn named(value: &Value, found: &mut Vec<(String, Value)>) {
     let mut places = Vec::new();

@@ -1,16 +1,18 @@
 //! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
-//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file.
+//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `scale` measures large ones.
 
 mod batch;
 mod failure;
 mod progress;
+mod scale;
 mod scenario;
 mod summary;
 
 use super::{Outcome, Trouble};
 use crate::settings;
+use crate::sim::scale::Size;
 use crate::sim::{Detail, RunOptions};
 use clap::{Args, ValueEnum};
 use std::io::Write;
@@ -55,6 +57,13 @@ pub(super) struct SimArgs {
     #[arg(long, value_name = "FILE", help_heading = "Runs",
           conflicts_with_all = ["seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace", "lines"])]
     scenario: Option<PathBuf>,
+
+    /// Measure clusters of these sizes instead, as in 10,30,100 or 1000/3 where three can be master.
+    ///
+    /// Starts each at once and kills ten masters in a row; prints events, messages and bytes for each node.
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = scale::parse, help_heading = "Runs",
+          conflicts_with_all = ["scenario", "seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace"])]
+    scale: Vec<Size>,
 
     /// How many nodes each cluster has [default: drawn from 3 to 7].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=NODES_MAX),
@@ -116,6 +125,9 @@ impl SimArgs {
     pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         if let Some(file) = &self.scenario {
             return scenario::play(file, out);
+        }
+        if !self.scale.is_empty() {
+            return scale::run(&self.scale, out);
         }
         let request = self.checked()?;
         let summary = batch::make(&request, out)?;

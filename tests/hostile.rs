@@ -1,0 +1,224 @@
+//! What anybody on the network can say to a running node: it may mislead the node, but never end it.
+//!
+//! Messages carry no proof of who sent them, so liars can break what nodes agree on. Here only the process counts: no
+//! message that decodes breaks an assertion of the core, in any mode, nor makes it want things without end.
+
+#[path = "hostile/cunning.rs"]
+mod cunning;
+#[path = "hostile/exposed.rs"]
+mod exposed;
+#[path = "hostile/hand.rs"]
+mod hand;
+#[path = "generate/messages.rs"]
+mod messages;
+#[path = "generate/mutations.rs"]
+mod mutations;
+#[path = "generate/states.rs"]
+mod states;
+
+use exposed::{Exposed, Liars};
+use hand::Hand;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use zazen::cluster::{Address, Node, NodeId, Roles, StateId};
+use zazen::protocol::{Input, Rng};
+use zazen::service::{Question, Task};
+use zazen::sim::{Boot, Fault, Mode, Unwatched, World};
+use zazen::zen::message::{Body, Join, JoinAnswer, Report, Sender};
+use zazen::zen::{Bootstrap, Config, Message, Tuning, Zen};
+
+type Exposure = World<Exposed, Unwatched>;
+
+#[test]
+fn no_message_ends_a_node_in_any_mode() {
+    let seeds: u64 = std::env::var("ZAZEN_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
+    let first: u64 = std::env::var("ZAZEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut told: BTreeMap<(char, &str), u32> = BTreeMap::new();
+    let mut failures: BTreeMap<String, (String, u32)> = BTreeMap::new();
+    for seed in first..first + seeds {
+        eprintln!("seed {seed}");
+        let liars = run(seed);
+        let liars = liars.borrow();
+        for (key, count) in &liars.told {
+            *told.entry(*key).or_default() += count;
+        }
+        for failure in &liars.failures {
+            let head = failure.lines().next().unwrap_or_default().to_owned();
+            failures.entry(head).or_insert_with(|| (format!("seed {seed}: {failure}"), 0)).1 += 1;
+        }
+    }
+    for (what, (first, count)) in &failures {
+        println!("## {count} times: {what}\n{first}\n");
+    }
+    assert!(failures.is_empty(), "{} ways to end a node", failures.len());
+    for mode in ['f', 'e', 'j', 'l', 'a'] {
+        for kind in Message::KINDS {
+            let count = told.get(&(mode, kind)).copied().unwrap_or(0);
+            println!("{mode} {kind} {count}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_cannot_be_master_is_not_made_to_stand_by_a_vote_of_its_master() {
+    let mut data = Hand::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..hand::node("b") });
+    data.follow("a", 1);
+    let join = Join { term: hand::term(2), vote: true, accepted: StateId::NONE, bootstrap: None };
+    let replies = data.receive(Message::Join { from: hand::sender("a"), join });
+    assert_eq!(replies, [Message::Joining(JoinAnswer::NotMaster)]);
+}
+
+#[test]
+fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
+    let mut master = Hand::new(hand::node("a"));
+    master.lead();
+    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None };
+    let join = Message::Join { from: hand::sender("b"), join };
+    for _ in 0..3 {
+        assert_eq!(master.receive(join.clone()), [Message::Joining(JoinAnswer::Noted)]);
+        let sent = std::mem::take(&mut master.sent);
+        assert!(matches!(sent.as_slice(), [(_, Message::NodePing { .. })]), "one round trip is made: {sent:?}");
+        let report = Report { ephemeral_id: "another".into(), ..hand::report() };
+        master.handle(Input::Replied { call: sent[0].0, message: Message::Report(Box::new(report)) });
+    }
+    assert_eq!(master.zen.applied().nodes.len(), 1, "nobody was added");
+}
+
+#[test]
+fn a_master_remembers_a_bounded_number_of_joiners() {
+    let mut master = Hand::new(hand::node("a"));
+    master.lead();
+    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None };
+    for number in 0..3_000 {
+        let from = hand::sender(&format!("joiner-{number}"));
+        let answer = if number < 2_048 { JoinAnswer::Noted } else { JoinAnswer::NotMaster };
+        assert_eq!(master.receive(Message::Join { from, join: join.clone() }), [Message::Joining(answer)]);
+    }
+}
+
+#[test]
+fn a_searching_node_pings_a_bounded_number_of_hosts_that_others_name() {
+    let mut node = Hand::new(hand::node("a"));
+    for number in 0..3_000 {
+        let from = hand::sender(&format!("pinger-{number:04}"));
+        let sight = Box::new(hand::sight(&from.node));
+        if number % 2 == 0 {
+            node.receive(Message::Ping { from, sight });
+        } else {
+            node.receive(Message::Notice { from, sight });
+        }
+    }
+    assert_eq!(node.sent.len(), 2_048);
+}
+
+#[test]
+fn a_master_lets_a_bounded_number_of_good_byes_wait() {
+    let mut master = Hand::new(hand::node("a"));
+    master.lead();
+    master.add("b");
+    master.add("c");
+    // The state without it lacks acknowledgements, so no good-bye is answered at once.
+    let leave = Message::Leave { from: hand::sender("b") };
+    let replies: Vec<Message> = (0..20).flat_map(|_| master.receive(leave.clone())).collect();
+    assert_eq!(replies, vec![Message::Rejected("said good-bye too often".into()); 4]);
+}
+
+#[test]
+fn nothing_that_claims_to_come_from_the_node_itself_is_done() {
+    let mut node = Hand::new(hand::node("b"));
+    node.follow("a", 1);
+    let twin = Node { id: "z".into(), ..hand::node("b") };
+    for (liar, why) in [
+        (hand::node("b"), "it comes from this node itself"),
+        (twin, "found existing node {node-b}{b}{b1}{host-b}{host-b:9300} with the same id"),
+    ] {
+        let from = Arc::new(Sender { node: Arc::new(liar), ..(*hand::sender("b")).clone() });
+        let state = hand::state(&from.node, &node.zen, 2);
+        let publish = Message::Publish { from, term: state.term, body: Body::Full(Arc::new(state)) };
+        assert_eq!(node.receive(publish), [Message::Rejected(why.into())]);
+        assert!(node.zen.ledger().accepted.nodes.master == Some("a".into()), "it still follows its master");
+    }
+}
+
+/// One cluster among liars: it forms, is lied to, and is hurt meanwhile.
+fn run(seed: u64) -> Rc<RefCell<Liars>> {
+    let mut rng = Rng::new(seed);
+    let liars = Rc::new(RefCell::new(Liars::new(rng.fork())));
+    let mut world = cluster(&mut rng, &liars);
+    world.start_all();
+    let peace = rng.below(2_000);
+    run_for(&mut world, peace);
+    {
+        let mut liars = liars.borrow_mut();
+        liars.percent = *rng.pick(&[10, 50, 90, 98]).expect("there are choices");
+        liars.is_modest = rng.percent(80);
+    }
+    for _ in 0..rng.between(5, 40) {
+        disturb(&mut world, &mut rng);
+        run_for(&mut world, rng.below(150));
+    }
+    liars
+}
+
+fn run_for(world: &mut Exposure, millis: u64) {
+    world.run_for(Duration::from_millis(millis)).expect("nobody looks on");
+}
+
+fn cluster(rng: &mut Rng, liars: &Rc<RefCell<Liars>>) -> Exposure {
+    let nodes = rng.between(1, 5);
+    let addresses: Vec<Address> = (0..nodes).map(|node| format!("host-{node}:9300").into()).collect();
+    let hosts = addresses.iter().map(|address| Arc::from(address.as_str())).collect();
+    let bootstrap = if rng.percent(70) { Bootstrap::Hosts(hosts) } else { Bootstrap::Found };
+    let mut world = World::new(rng.next_u64(), Unwatched);
+    for address in &addresses {
+        let (bootstrap, liars) = (bootstrap.clone(), liars.clone());
+        let is_eligible = *address == addresses[0] || rng.percent(75);
+        let boot = move |boot: Boot<'_, Exposed>| {
+            let config = Config {
+                cluster_name: "prod".into(),
+                node: node(&boot, is_eligible),
+                bootstrap: bootstrap.clone(),
+                tuning: Tuning::default(),
+            };
+            Exposed::new(Zen::new(config, boot.disk, boot.rng), liars.clone())
+        };
+        world.add(address.clone(), addresses.clone(), boot);
+    }
+    world
+}
+
+fn node(boot: &Boot<'_, Exposed>, is_eligible: bool) -> Node {
+    Node {
+        id: NodeId::from(format!("n{}", boot.node)),
+        ephemeral_id: format!("n{}-{}", boot.node, boot.boots).into(),
+        name: format!("node-{}", boot.node).into(),
+        address: boot.peer.clone(),
+        roles: Roles { master: is_eligible, ..Roles::ALL },
+        attributes: Arc::default(),
+        version: "6.8.23".into(),
+    }
+}
+
+/// Breaks something, mends something or asks something.
+fn disturb(world: &mut Exposure, rng: &mut Rng) {
+    let (one, other) = (rng.below(world.len() as u64) as usize, rng.below(world.len() as u64) as usize);
+    let timeout = Duration::from_millis(rng.below(2_000));
+    match rng.below(16) {
+        0 => world.inject(Fault::Kill(one)),
+        1 => world.inject(Fault::Pause(one)),
+        2 if one != other => world.inject(Fault::Cut(one, other, Mode::Hole)),
+        3 => world.inject(Fault::Isolate(one, Mode::Hole)),
+        4..8 => world.inject(Fault::Heal),
+        8..11 => {
+            let task = Task::PutKey { key: "k".into(), value: Some("v".into()), only_if: None };
+            world.ask(one, Question::Submit { task, timeout, master_timeout: timeout });
+        }
+        11 => drop(world.ask(one, Question::Read { key: "k".into(), master_timeout: timeout })),
+        12 => drop(world.ask(one, Question::HandOver { to: None })),
+        13 => drop(world.ask(one, Question::Leave)),
+        _ => {}
+    }
+}
