@@ -81,6 +81,8 @@ pub struct Peer {
     pub failures: u32,
     /// Whether a ping is on its way.
     pub is_pinging: bool,
+    /// Whether it gave its vote of this term to another candidate before it followed.
+    pub votes_elsewhere: bool,
     /// Everything it confirmed was asked at this time or before.
     pub confirmed: Time,
     /// Why it is taken for dead, until it is removed.
@@ -98,6 +100,7 @@ impl Peer {
             told: None,
             failures: 0,
             is_pinging: false,
+            votes_elsewhere: false,
             confirmed: Time::ZERO,
             failed: None,
         }

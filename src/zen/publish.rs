@@ -131,6 +131,7 @@ impl Zen {
         if report.needs_full {
             peer.sent = None;
         }
+        peer.votes_elsewhere = report.term == lead.term && !votes_for_me;
         if votes_for_me && report.term == lead.term {
             peer.confirmed = peer.confirmed.max(asked);
         }

@@ -6,7 +6,7 @@
 
 use super::leadership::{Leadership, Origin, PendingRead};
 use super::{PingKind, Timer, Zen};
-use crate::cluster::NodeId;
+use crate::cluster::{NodeId, VotingSet};
 use crate::protocol::{Effects, Exchange, Time};
 use crate::service::Answer;
 use std::mem;
@@ -71,12 +71,23 @@ impl Zen {
             lead.confirming = None;
         }
         let is_left = !lead.reads.is_empty();
+        if is_left && lacks_votes(lead, &voting, &local) {
+            lead.wanted_term = lead.wanted_term.max(Some(lead.term.next()));
+        }
         for read in done {
             let value = self.applied.metadata.keys.get(&*read.key).cloned();
             self.answer(now, read.origin, Answer::Value { at: self.applied.id(), value }, out);
         }
         if is_left {
             self.confirm(now, out);
+            self.advance(now, out);
         }
     }
+}
+
+/// Whether too many of the voters that live gave their votes of this term to others: they confirm nothing before the next.
+fn lacks_votes(lead: &Leadership, voting: &VotingSet, local: &NodeId) -> bool {
+    let live = |id: &NodeId| lead.peers.get(id).map_or(id == local, |peer| peer.failed.is_none());
+    let votes_here = |id: &NodeId| live(id) && lead.peers.get(id).is_none_or(|peer| !peer.votes_elsewhere);
+    lead.bump.is_none() && voting.has_majority(live) && !voting.has_majority(votes_here)
 }
