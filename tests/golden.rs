@@ -30,6 +30,20 @@ fn the_nodes_tell_the_stories_that_are_expected_of_them() {
     );
 }
 
+#[test]
+fn every_trace_shows_a_rule_of_the_protocol_and_every_rule_names_traces_that_exist() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/protocol.md");
+    let page = fs::read_to_string(page).expect("the protocol is written down");
+    let mut named: Vec<&str> = page.split('`').filter_map(|text| text.strip_prefix("tests/golden/")).collect();
+    named.sort_unstable();
+    named.dedup();
+    let files = scripts();
+    let mut there: Vec<&str> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+    there.sort_unstable();
+    named.retain(|name| !name.is_empty());
+    assert_eq!(named, there, "left: named by docs/protocol.md; right: the files of {FOLDER}");
+}
+
 /// Plays a script; an error is a report that a person can act upon.
 fn judge(file: &Path, is_blessing: bool) -> Result<(), String> {
     let name = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(file).display().to_string();
