@@ -140,6 +140,18 @@ fn nothing_that_claims_to_come_from_the_node_itself_is_done() {
     }
 }
 
+#[test]
+fn a_client_may_be_as_patient_as_it_likes() {
+    let mut node = Hand::new(hand::node("b"));
+    node.follow("a", 1);
+    let id = node.zen.ledger().accepted.id();
+    node.receive(Message::Commit { from: hand::sender("a"), id });
+    let task = Task::PutKey { key: "k".into(), value: None, only_if: None };
+    let question = Question::Submit { task, timeout: Duration::MAX, master_timeout: Duration::MAX };
+    node.handle(Input::Asked { ticket: Ticket(1), question });
+    assert!(matches!(node.sent.last(), Some((_, Message::Submit { .. }))), "it is forwarded: {:?}", node.sent);
+}
+
 /// One cluster among liars: it forms, is lied to, and is hurt meanwhile.
 fn run(seed: u64) -> Rc<RefCell<Liars>> {
     let mut rng = Rng::new(seed);
