@@ -124,6 +124,18 @@ fn a_searching_node_pings_a_bounded_number_of_hosts_that_others_name() {
 }
 
 #[test]
+fn a_master_lets_a_bounded_number_of_good_byes_wait() {
+    let mut master = Hand::new(hand::node("a"));
+    master.lead();
+    master.add("b");
+    master.add("c");
+    // The state without it lacks acknowledgements, so no good-bye is answered at once.
+    let leave = Message::Leave { from: hand::sender("b") };
+    let replies: Vec<Message> = (0..20).flat_map(|_| master.receive(leave.clone())).collect();
+    assert_eq!(replies, vec![Message::Rejected("said good-bye too often".into()); 4]);
+}
+
+#[test]
 fn nothing_that_claims_to_come_from_the_node_itself_is_done() {
     let mut node = Hand::new(hand::node("b"));
     node.follow("a", 1);
