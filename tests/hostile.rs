@@ -81,6 +81,19 @@ fn a_node_that_cannot_be_master_is_not_made_to_stand_by_a_vote_of_its_master() {
 }
 
 #[test]
+fn a_node_that_cannot_be_master_is_not_made_to_stand_by_what_others_say_in_its_name() {
+    let mut data = Hand::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..hand::node("b") });
+    let twin = Arc::new(Node { id: "z".into(), ..hand::node("b") });
+    let sight = Box::new(Sight { sees_quorum: true, ..hand::sight(&twin) });
+    data.handle(Input::Resolved(vec![hand::node("a").address]));
+    let (call, _) = data.sent.remove(0);
+    let from = hand::sender("a");
+    data.receive(Message::Notice { from: from.clone(), sight: sight.clone() });
+    data.handle(Input::Replied { call, message: Message::Pong { from, sight, mentioned: Vec::new() } });
+    assert!(matches!(data.zen.mode(), Mode::Finding), "it stands: {:?}", data.zen.mode());
+}
+
+#[test]
 fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
     let mut master = Hand::new(hand::node("a"));
     master.lead();
