@@ -11,7 +11,7 @@ mod samples;
 mod states;
 
 use messages::random_message;
-use mutations::{changed, damaged, named, pointers};
+use mutations::{Named, adopted, changed, damaged, keep_named, pointers};
 use samples::samples;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -142,12 +142,13 @@ fn damaged_messages_give_a_message_or_an_error_that_says_something() {
 fn changed_messages_give_a_message_or_an_error_that_says_something() {
     let samples: Vec<Value> =
         samples().iter().map(|sample| serde_json::from_slice(&encode(sample)).expect("a message is JSON")).collect();
-    let mut foreign = Vec::new();
-    samples.iter().for_each(|sample| named(sample, &mut foreign));
+    let mut foreign = Named::new();
+    samples.iter().for_each(|sample| keep_named(sample, &mut foreign, &mut Rng::new(0)));
     let mut read = 0;
     for seed in 0..20_000 {
         let rng = &mut Rng::new(seed);
-        let value = changed(rng.pick(&samples).expect("there are samples"), &foreign, rng);
+        let sample = rng.pick(&samples).expect("there are samples");
+        let value = if rng.percent(80) { changed(sample, &foreign, rng) } else { adopted(sample, &foreign, rng) };
         read += u32::from(assert_judged(value.to_string().as_bytes()));
     }
     assert!((1_000..19_000).contains(&read), "{read} of the changed messages were read: change how they are changed");

@@ -92,9 +92,10 @@ impl Zen {
         let master_timeout = deadline.since(now);
         let (from, patience) = (self.sender.clone(), master_timeout + self.tuning.commit_timeout);
         let (message, patience) = match question {
-            Question::Submit { task, timeout, .. } => {
-                (Message::Submit { from, task: Box::new(task), timeout, master_timeout }, patience + timeout)
-            }
+            Question::Submit { task, timeout, .. } => (
+                Message::Submit { from, task: Box::new(task), timeout, master_timeout },
+                patience.saturating_add(timeout),
+            ),
             Question::Read { key, .. } => (Message::Read { from, key, master_timeout }, master_timeout),
             Question::PendingTasks | Question::HandOver { .. } | Question::Leave => return,
         };

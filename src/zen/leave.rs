@@ -64,7 +64,9 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return self.reply(exchange, Message::Rejected("not master".into()), out);
         };
-        if !lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from)) {
+        let is_member = lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from));
+        // One that is being removed is needed until that is committed.
+        if !is_member && !lead.leaving.contains_key(&from.id) {
             return self.reply(exchange, Message::Gone, out);
         }
         let waiting = lead.leaving.entry(from.id.clone()).or_default();

@@ -417,7 +417,7 @@ impl Zen {
         } else if from.node.id == self.local.id && from.node.same_process(&self.local) {
             // One of its own addresses may be among the seed hosts.
             return Some("it comes from this node itself".into());
-        } else if from.node.id == self.local.id || from.node.same_process(&self.local) {
+        } else if self.is_itself(&from.node) {
             out.note(Note::DuplicateId { node: from.node.clone() });
             return Some(format!("found existing node {} with the same id", self.local));
         } else {
@@ -425,6 +425,11 @@ impl Zen {
         };
         out.note(Note::OtherCluster { node: from.node.clone(), what: what.clone() });
         Some(what)
+    }
+
+    /// Whether a node goes by the id of this one, or by that of its process.
+    fn is_itself(&self, node: &Node) -> bool {
+        node.id == self.local.id || node.same_process(&self.local)
     }
 
     fn is_foreign(&self, from: &Sender) -> bool {

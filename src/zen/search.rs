@@ -323,7 +323,7 @@ impl Zen {
             return;
         }
         self.search.settle(&address, Target::Answered);
-        if self.is_foreign(from) || sight.node.id == self.local.id {
+        if self.is_foreign(from) || self.is_itself(&sight.node) {
             self.search.forget(&address);
             return self.consider(now, out);
         }
@@ -384,6 +384,9 @@ impl Zen {
 
     pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: Sight, out: &mut Effects<Zen>) {
         let address = from.node.address.clone();
+        if self.is_itself(&sight.node) {
+            return;
+        }
         if self.is_searching() {
             match self.search.seen.get(&address).map(|seen| seen.asked) {
                 Some(asked) => {

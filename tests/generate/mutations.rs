@@ -1,7 +1,14 @@
 //! Random damage to the JSON of messages: to the bytes, and to the values.
 
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use zazen::protocol::Rng;
+
+/// Values of messages by the names that they stand under.
+pub(crate) type Named = BTreeMap<String, Vec<Value>>;
+
+/// How many values of one name are kept.
+const ALIKE_MAX: usize = 40;
 
 /// What readers of JSON have stumbled over.
 const TOKENS: [&str; 24] = [
@@ -60,18 +67,18 @@ pub(crate) fn damaged(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
 }
 
 /// Changes some values into others. `foreign` are values that other messages hold under the same names.
-pub(crate) fn changed(value: &Value, foreign: &[(String, Value)], rng: &mut Rng) -> Value {
+pub(crate) fn changed(value: &Value, foreign: &Named, rng: &mut Rng) -> Value {
     let mut value = value.clone();
     for _ in 0..rng.between(1, 4) {
         let mut places = Vec::new();
         pointers(&value, &mut String::new(), &mut places);
         let place = rng.pick(&places).expect("the top is a place").clone();
         let name = place.rsplit('/').next().unwrap_or_default();
-        let alike: Vec<&Value> = foreign.iter().filter(|(held, _)| held == name).map(|(_, value)| value).collect();
+        let alike = foreign.get(name).map_or(&[][..], Vec::as_slice);
         let other = rng.pick(&places).and_then(|other| value.pointer(other)).cloned().unwrap_or_default();
         let target = value.pointer_mut(&place).expect("it was found there");
         match rng.below(10) {
-            0..=4 if !alike.is_empty() => *target = (**rng.pick(&alike).expect("there are some")).clone(),
+            0..=4 if !alike.is_empty() => *target = rng.pick(alike).expect("there are some").clone(),
             0..=6 => change_scalar(target, rng),
             7 => *target = other,
             8 => *target = token(rng),
@@ -82,31 +89,37 @@ pub(crate) fn changed(value: &Value, foreign: &[(String, Value)], rng: &mut Rng)
 }
 
 /// Takes most values over that other messages hold under the same names.
-pub(crate) fn adopted(value: &Value, foreign: &[(String, Value)], rng: &mut Rng) -> Value {
+pub(crate) fn adopted(value: &Value, foreign: &Named, rng: &mut Rng) -> Value {
     let mut value = value.clone();
     let mut places = Vec::new();
     pointers(&value, &mut String::new(), &mut places);
     for place in places {
         let name = place.rsplit('/').next().unwrap_or_default();
-        let alike: Vec<&Value> = foreign.iter().filter(|(held, _)| held == name).map(|(_, value)| value).collect();
+        let alike = foreign.get(name).map_or(&[][..], Vec::as_slice);
         // What stood further down may be gone with what was taken over above it.
         if rng.percent(70)
-            && let (Some(taken), Some(target)) = (rng.pick(&alike), value.pointer_mut(&place))
+            && let (Some(taken), Some(target)) = (rng.pick(alike), value.pointer_mut(&place))
             && !matches!(name, "" | "kind" | "body")
         {
-            *target = (*taken).clone();
+            target.clone_from(taken);
         }
     }
     value
 }
 
-/// Every value with the name that it stands under.
-pub(crate) fn named(value: &Value, found: &mut Vec<(String, Value)>) {
+/// Keeps every value under the name that it stands under; where there are many, in the place of any other.
+pub(crate) fn keep_named(value: &Value, kept: &mut Named, rng: &mut Rng) {
     let mut places = Vec::new();
     pointers(value, &mut String::new(), &mut places);
     for place in places {
         let name = place.rsplit('/').next().unwrap_or_default();
-        found.extend(value.pointer(&place).map(|value| (name.to_owned(), value.clone())));
+        let alike = kept.entry(name.to_owned()).or_default();
+        let value = value.pointer(&place).cloned().unwrap_or_default();
+        if alike.len() < ALIKE_MAX {
+            alike.push(value);
+        } else {
+            alike[rng.below(ALIKE_MAX as u64) as usize] = value;
+        }
     }
 }
 

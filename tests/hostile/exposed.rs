@@ -3,7 +3,7 @@
 
 use crate::cunning::cunning;
 use crate::messages::random_message;
-use crate::mutations::{adopted, changed, named};
+use crate::mutations::{Named, adopted, changed, damaged, keep_named};
 use serde_json::Value;
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,11 +15,10 @@ use zazen::cluster::{Address, ClusterState};
 use zazen::protocol::{Call, Effect, Effects, Exchange, Input, Protocol, Rng, Standing, Time};
 use zazen::service::{Answer, Question};
 use zazen::wire::{decode, encode};
-use zazen::zen::{Memory, Message, Note, Timer, Zen};
+use zazen::zen::{Memory, Message, Mode, Note, Timer, Zen};
 
-/// How many messages and values the liars remember.
+/// How many messages the liars remember.
 const OVERHEARD_MAX: usize = 64;
-const NAMED_MAX: usize = 2_000;
 
 /// How many lies are told in a run.
 const LIES_MAX: u32 = 1_500;
@@ -38,11 +37,11 @@ pub(crate) struct Liars {
     /// Whether they leave the greatest numbers alone, after which no election can follow.
     pub(crate) is_modest: bool,
     /// How many lies of each kind were told to nodes in each mode.
-    pub(crate) told: BTreeMap<(char, &'static str), u32>,
+    pub(crate) told: BTreeMap<(&'static str, &'static str), u32>,
     /// What went wrong.
     pub(crate) failures: Vec<String>,
     overheard: Vec<Value>,
-    named: Vec<(String, Value)>,
+    named: Named,
     /// How many lies they will tell yet: each makes nodes talk, which makes them lie.
     left: u32,
 }
@@ -56,7 +55,7 @@ impl Liars {
             told: BTreeMap::new(),
             failures: Vec::new(),
             overheard: Vec::new(),
-            named: Vec::new(),
+            named: Named::new(),
             left: LIES_MAX,
         }
     }
@@ -71,13 +70,7 @@ impl Liars {
         let Ok(value) = serde_json::from_slice::<Value>(&encode(message)) else {
             return;
         };
-        let before = self.named.len();
-        named(&value, &mut self.named);
-        while self.named.len() > NAMED_MAX {
-            let new = self.named.pop().expect("there are some");
-            let at = self.rng.below(before as u64) as usize;
-            self.named[at] = new;
-        }
+        keep_named(&value, &mut self.named, &mut self.rng);
         if self.overheard.len() == OVERHEARD_MAX {
             let at = self.rng.below(OVERHEARD_MAX as u64) as usize;
             self.overheard[at] = value;
@@ -92,16 +85,16 @@ impl Liars {
         if rng.percent(40) {
             return decode(&encode(&cunning(zen, rng))).ok();
         }
-        let value = match rng.pick(&self.overheard) {
-            Some(value) if rng.percent(60) => changed(&value.clone(), &self.named, rng),
+        let bytes = match rng.pick(&self.overheard) {
+            Some(value) if rng.percent(15) => damaged(value.to_string().as_bytes(), rng),
+            Some(value) if rng.percent(60) => changed(value, &self.named, rng).to_string().into_bytes(),
             Some(_) | None => {
                 let value = serde_json::from_slice(&encode(&random_message(rng))).expect("a message is JSON");
-                adopted(&value, &self.named, rng)
+                adopted(&value, &self.named, rng).to_string().into_bytes()
             }
         };
-        let text = value.to_string();
-        let is_excessive = self.is_modest && text.contains("900719925474099");
-        if is_excessive { None } else { decode(text.as_bytes()).ok() }
+        let is_excessive = self.is_modest && String::from_utf8_lossy(&bytes).contains("900719925474099");
+        if is_excessive { None } else { decode(&bytes).ok() }
     }
 }
 
@@ -122,18 +115,13 @@ impl Exposed {
         Exposed { zen, liars, calls: BTreeSet::new(), exchanges: BTreeSet::new(), lies: 0, is_dead: false }
     }
 
-    #[allow(dead_code, reason = "for those who debug a hostile world")]
-    pub(crate) fn zen(&self) -> &Zen {
-        &self.zen
-    }
-
     fn lie(&mut self, now: Time, out: &mut Effects<Exposed>) {
         let (message, is_reply) = {
             let liars = &mut *self.liars.borrow_mut();
             let Some(message) = liars.lie(&self.zen) else {
                 return;
             };
-            *liars.told.entry((self.zen.standing().mode.to_ascii_lowercase(), message.kind())).or_default() += 1;
+            *liars.told.entry((mode_of(&self.zen), message.kind())).or_default() += 1;
             (message, liars.rng.percent(40))
         };
         let calls: Vec<Call> = self.calls.iter().copied().collect();
@@ -153,14 +141,18 @@ impl Exposed {
     /// Lets the node handle an input and passes on what it wants.
     fn take(&mut self, now: Time, input: Input<Zen>, out: &mut Effects<Exposed>) {
         let told = describe(&input);
-        let mode = format!("{:?}", self.zen.mode());
+        let mode = mode_of(&self.zen);
         let mut effects = Effects::default();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.zen.handle(now, input, &mut effects)));
         let wanted = effects.as_slice().len();
         if let Err(panic) = outcome {
-            self.fail(format!("{}\n    given {told}\n    while {mode}", text_of(&*panic)));
+            self.fail(format!(
+                "{}\n    while {mode}, given {told}\n    it stands: {:?}",
+                text_of(&*panic),
+                self.zen.mode()
+            ));
         } else if wanted > EFFECTS_MAX {
-            self.fail(format!("one input had {wanted} effects\n    given {told}\n    while {mode}"));
+            self.fail(format!("one input had {wanted} effects\n    while {mode}, given {told}"));
         }
         for effect in effects.drain() {
             self.pass_on(effect, out);
@@ -251,6 +243,20 @@ impl Protocol for Exposed {
     fn standing(&self) -> Standing<Address> {
         self.zen.standing()
     }
+}
+
+/// What the node is doing, as it is counted.
+pub(crate) const MODES: [&str; 5] = ["finding", "electing", "joining", "leading", "following"];
+
+fn mode_of(zen: &Zen) -> &'static str {
+    let index = match zen.mode() {
+        Mode::Finding => 0,
+        Mode::Electing(_) => 1,
+        Mode::Joining(_) => 2,
+        Mode::Leading(_) => 3,
+        Mode::Following(_) => 4,
+    };
+    MODES[index]
 }
 
 fn describe(input: &Input<Zen>) -> String {
