@@ -11,6 +11,7 @@ use crate::zen::{Bootstrap, NoMasterBlock, Tuning};
 
 /// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
 pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let is_apart = words.flag("apart");
     let mut options = words.clone();
     let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
     let before = stage.cast.len();
