@@ -12,9 +12,12 @@
 //! | `wire` | `cluster`, `service`, `zen` |
 //! | `lab` | `protocol` |
 //! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
+//! | `runtime` | all but `sim`, `lab` |
+//! | `rest` | `cluster`, `protocol`, `service`, `settings`, `wire`, `runtime` |
 //! | `cli` | all |
 //!
-//! Everything but `cli` is pure: it builds without the `server` feature, and reads no clock, no entropy and no file.
+//! The last three are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
+//! file.
 
 pub mod cluster;
 pub mod lab;
@@ -27,3 +30,7 @@ pub mod zen;
 
 #[cfg(feature = "server")]
 pub mod cli;
+#[cfg(feature = "server")]
+pub mod rest;
+#[cfg(feature = "server")]
+pub mod runtime;

@@ -8,6 +8,7 @@
 mod error;
 mod kind;
 mod nearest;
+mod node;
 mod page;
 mod registry;
 mod setting;
@@ -18,6 +19,9 @@ mod tests;
 
 pub use error::SettingsError;
 pub use kind::Kind;
+pub use node::{
+    DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings,
+};
 pub use page::page;
 pub use registry::REGISTRY;
 pub use setting::{Preset, Setting, Topic, Update};

@@ -1,0 +1,1 @@
+//! Elasticsearch's HTTP API over the snapshots and answers of a node.

@@ -1,0 +1,56 @@
+//! What the rest of a process has of its node: the newest state, and a way to ask.
+//!
+//! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
+
+use crate::cluster::{ClusterState, Node};
+use crate::service::{Answer, Question};
+use crate::settings::NodeSettings;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// What reaches the task that owns the node from within its process.
+pub(super) enum Request {
+    /// A user asked.
+    Ask(Question, oneshot::Sender<Answer>),
+}
+
+/// A running node. Clones are handles of the same node.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) settings: Arc<NodeSettings>,
+    pub(super) local: Arc<Node>,
+    pub(super) requests: mpsc::Sender<Request>,
+    pub(super) states: watch::Receiver<Arc<ClusterState>>,
+}
+
+impl Handle {
+    /// What the node was told at its start.
+    pub fn settings(&self) -> &Arc<NodeSettings> {
+        &self.settings
+    }
+
+    /// The node itself.
+    pub fn local(&self) -> &Arc<Node> {
+        &self.local
+    }
+
+    /// The newest state: the last applied one, without its master while there is none.
+    pub fn state(&self) -> Arc<ClusterState> {
+        self.states.borrow().clone()
+    }
+
+    /// The states as they come; a slow reader misses some, never the newest.
+    pub fn states(&self) -> watch::Receiver<Arc<ClusterState>> {
+        self.states.clone()
+    }
+
+    /// Asks a question and waits for the answer.
+    pub async fn ask(&self, question: Question) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        let reason = || "the node is shutting down".to_string();
+        if self.requests.send(Request::Ask(question, answer)).await.is_err() {
+            return Answer::Unknown { reason: reason() };
+        }
+        answered.await.unwrap_or_else(|_| Answer::Unknown { reason: reason() })
+    }
+}

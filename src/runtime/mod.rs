@@ -1,0 +1,7 @@
+//! One node on real sockets, a real disk and a real clock.
+//!
+//! One task owns the node and carries out what its core wants; nothing here decides anything.
+
+mod handle;
+
+pub use handle::Handle;

@@ -1,0 +1,152 @@
+//! What one node is told at its start, typed: the effective settings that have a meaning here.
+//!
+//! Plain data. Which texts give it is decided by the table of settings; what addresses, files and names in it mean is
+//! found out in `runtime`.
+
+use crate::cluster::{ClusterName, Roles};
+use crate::zen::Tuning;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The settings of one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSettings {
+    /// `cluster.name`.
+    pub cluster_name: ClusterName,
+    /// `node.name`; without one the node goes by the beginning of its id.
+    pub node_name: Option<Arc<str>>,
+    /// `node.master`, `node.data`, `node.ingest`.
+    pub roles: Roles,
+    /// `node.attr.*`.
+    pub attributes: BTreeMap<String, String>,
+    /// `path.data`; relative to the directory that the node was started in.
+    pub path_data: PathBuf,
+    /// Where the configuration lies, and `unicast_hosts.txt` in it.
+    pub path_conf: PathBuf,
+    /// What the protocol runs by.
+    pub tuning: Tuning,
+    /// How other nodes are found.
+    pub discovery: DiscoverySettings,
+    /// Where nodes are listened to.
+    pub transport: ListenSettings,
+    /// Where users are listened to.
+    pub http: ListenSettings,
+    /// Bounds and habits of the users' side.
+    pub rest: RestSettings,
+    /// What is logged, and how.
+    pub log: LogSettings,
+    /// Whether links can be cut by request, for tests.
+    pub faults: bool,
+}
+
+/// How other nodes are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoverySettings {
+    /// `discovery.type`.
+    pub kind: DiscoveryKind,
+    /// `discovery.zen.ping.unicast.hosts`, if it is given; an empty list is no hosts at all.
+    pub hosts: Option<Vec<String>>,
+    /// Whether `discovery.zen.hosts_provider` names `file`.
+    pub hosts_file: bool,
+    /// `discovery.zen.ping.unicast.hosts.resolve_timeout`.
+    pub resolve_timeout: Duration,
+    /// `discovery.zen.ping.unicast.concurrent_connects`: how many names are looked up at a time.
+    pub concurrent_connects: usize,
+    /// `discovery.initial_state_timeout`: how long users are kept waiting for a first master; zero does not wait.
+    pub initial_state_timeout: Duration,
+    /// `cluster.initial_master_nodes`, if it is given.
+    pub initial_master_nodes: Option<Vec<String>>,
+}
+
+/// The kinds of discovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiscoveryKind {
+    /// Nodes look for each other.
+    Zen,
+    /// The node is a cluster by itself and lets nobody in.
+    SingleNode,
+}
+
+/// Where something listens, and how others are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenSettings {
+    /// Names, addresses, interfaces and `_words_` to bind to.
+    pub bind_hosts: Vec<String>,
+    /// Those of which one is published; empty means the bound ones.
+    pub publish_hosts: Vec<String>,
+    /// The first free one of these is taken; 0 lets the system choose.
+    pub ports: PortRange,
+    /// The port to publish, if it is another one than the bound one.
+    pub publish_port: Option<u16>,
+}
+
+/// Ports to try, from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRange {
+    /// The first.
+    pub first: u16,
+    /// The last, included.
+    pub last: u16,
+}
+
+/// Bounds and habits of the users' side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestSettings {
+    /// `http.enabled`.
+    pub enabled: bool,
+    /// `http.max_content_length`, in bytes.
+    pub max_content_length: u64,
+    /// `http.detailed_errors.enabled`.
+    pub detailed_errors: bool,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogSettings {
+    /// `logger.<module>`: the level of a module, by its name; `logger._root` is all of them.
+    pub levels: BTreeMap<String, String>,
+    /// Whether lines are JSON.
+    pub json: bool,
+}
+
+impl Default for NodeSettings {
+    fn default() -> Self {
+        let listen = |first, last| ListenSettings {
+            bind_hosts: vec!["_local_".into()],
+            publish_hosts: Vec::new(),
+            ports: PortRange { first, last },
+            publish_port: None,
+        };
+        NodeSettings {
+            cluster_name: "elasticsearch".into(),
+            node_name: None,
+            roles: Roles::ALL,
+            attributes: BTreeMap::new(),
+            path_data: "data".into(),
+            path_conf: "config".into(),
+            tuning: Tuning::default(),
+            discovery: DiscoverySettings::default(),
+            transport: listen(9300, 9400),
+            http: listen(9200, 9300),
+            rest: RestSettings { enabled: true, max_content_length: 100 << 20, detailed_errors: true },
+            log: LogSettings::default(),
+            faults: false,
+        }
+    }
+}
+
+impl Default for DiscoverySettings {
+    fn default() -> Self {
+        DiscoverySettings {
+            kind: DiscoveryKind::Zen,
+            hosts: None,
+            hosts_file: false,
+            resolve_timeout: Duration::from_secs(5),
+            concurrent_connects: 10,
+            initial_state_timeout: Duration::from_secs(30),
+            initial_master_nodes: None,
+        }
+    }
+}
