@@ -7,6 +7,7 @@
 mod figures;
 mod quiet;
 mod sim;
+mod start;
 mod stopwatch;
 mod table;
 
@@ -28,6 +29,8 @@ struct Zazen {
 #[derive(Debug, Subcommand)]
 enum Command {
     Sim(sim::SimArgs),
+    /// Start.
+    Start(start::StartArgs),
 }
 
 /// How a command ended that was carried out.
@@ -61,6 +64,7 @@ pub fn main() -> ExitCode {
     let mut out = io::stdout().lock();
     let result = match arguments.command {
         Command::Sim(sim) => sim.run(&mut out),
+        Command::Start(start) => start.run(),
     };
     let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(Trouble::Output));
     exit_code(&result)

@@ -2,9 +2,11 @@
 //!
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
+use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
+use crate::zen::Explanation;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -12,6 +14,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub(super) enum Request {
     /// A user asked.
     Ask(Question, oneshot::Sender<Answer>),
+    /// A user wants to know why there is a master or none.
+    Explain(oneshot::Sender<Explanation>),
+    /// The node is to end.
+    Stop(oneshot::Sender<()>),
 }
 
 /// A running node. Clones are handles of the same node.
@@ -21,6 +27,7 @@ pub struct Handle {
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
+    pub(super) faults: Arc<Faults>,
 }
 
 impl Handle {
@@ -44,6 +51,11 @@ impl Handle {
         self.states.clone()
     }
 
+    /// The links of this node that are cut by request.
+    pub fn faults(&self) -> &Arc<Faults> {
+        &self.faults
+    }
+
     /// Asks a question and waits for the answer.
     pub async fn ask(&self, question: Question) -> Answer {
         let (answer, answered) = oneshot::channel();
@@ -52,5 +64,33 @@ impl Handle {
             return Answer::Unknown { reason: reason() };
         }
         answered.await.unwrap_or_else(|_| Answer::Unknown { reason: reason() })
+    }
+
+    /// Why there is a master or none; nothing once the node has ended.
+    pub async fn explain(&self) -> Option<Explanation> {
+        let (explained, explanation) = oneshot::channel();
+        self.requests.send(Request::Explain(explained)).await.ok()?;
+        explanation.await.ok()
+    }
+
+    /// Leaves the cluster in good order: a follower says so, a master hands over. Returns when the cluster can do without
+    /// this node, or did not answer in time.
+    pub async fn leave(&self) {
+        self.ask(Question::Leave).await;
+    }
+
+    /// Waits until the node takes part no more, whatever the reason.
+    pub async fn ended(&self) {
+        let mut states = self.states();
+        while states.changed().await.is_ok() {}
+    }
+
+    /// Ends the node, and returns when it takes part no more.
+    pub(super) async fn stop(&self) {
+        let (stopped, ended) = oneshot::channel();
+        if self.requests.send(Request::Stop(stopped)).await.is_ok() {
+            // It ended by itself if it does not answer.
+            let _ = ended.await;
+        }
     }
 }

@@ -1,7 +1,27 @@
 //! One node on real sockets, a real disk and a real clock.
 //!
 //! One task owns the node and carries out what its core wants; nothing here decides anything.
+//!
+//! ```text
+//!   other nodes ──► transport ──┐                    ┌──► transport ──► other nodes
+//!   users ─────────► handle ────┤      ┌──────┐      ├──► journal ────► store
+//!   seeds, journal, the clock ──┴────► │ node │ ─────┴──► log, handle
+//!                                      └──────┘
+//! ```
 
+pub mod addresses;
+mod clock;
 mod handle;
+mod journal;
+pub mod listen;
+pub mod log;
+mod node;
+pub mod seeds;
+mod start;
+pub mod store;
+mod transport;
 
 pub use handle::Handle;
+pub use node::Ended;
+pub use start::{Running, StartError, VERSION, start};
+pub use transport::Faults;
