@@ -3,5 +3,6 @@
 //! One task owns the node and carries out what its core wants; nothing here decides anything.
 
 mod handle;
+pub mod store;
 
 pub use handle::Handle;
