@@ -24,4 +24,4 @@ mod transport;
 pub use handle::Handle;
 pub use node::Ended;
 pub use start::{Running, StartError, VERSION, start};
-pub use transport::Faults;
+pub use transport::{Faults, client};
