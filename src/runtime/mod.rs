@@ -2,6 +2,8 @@
 //!
 //! One task owns the node and carries out what its core wants; nothing here decides anything.
 
+pub mod addresses;
 mod handle;
+pub mod srv;
 
 pub use handle::Handle;
