@@ -20,6 +20,7 @@ pub mod seeds;
 mod start;
 pub mod store;
 mod transport;
+pub mod srv;
 
 pub use handle::Handle;
 pub use node::Ended;
