@@ -577,7 +577,7 @@ impl Protocol for Zen {
                 self.ledger.stored(id);
                 self.stored(now, out);
             }
-            Input::Resolved(seeds) => self.on_resolved(now, seeds, out),
+            Input::Resolved(found) => self.on_resolved(now, found, out),
             Input::Asked { ticket, question } => self.on_asked(now, ticket, question, out),
         }
         self.tell_if_changed(now, out);

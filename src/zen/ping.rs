@@ -8,7 +8,7 @@ use super::message::{Message, Sender, Sight};
 use super::search::{Target, Told};
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
-use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::time::Duration;
@@ -95,9 +95,11 @@ impl Zen {
         }
     }
 
-    pub(super) fn on_resolved(&mut self, now: Time, seeds: Vec<Address>, out: &mut Effects<Zen>) {
-        self.search.seeds = seeds;
+    pub(super) fn on_resolved(&mut self, now: Time, found: Resolution<Address>, out: &mut Effects<Zen>) {
+        self.search.seeds = found.peers;
         self.search.seeds.truncate(REMEMBERED_MAX);
+        self.search.unresolved = found.unresolved;
+        self.search.unresolved.truncate(REMEMBERED_MAX);
         if !self.is_searching() {
             return;
         }

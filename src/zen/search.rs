@@ -6,7 +6,7 @@
 use super::elect::Seen;
 use super::message::Sight;
 use crate::cluster::{Address, Node, NodeId, Term};
-use crate::protocol::Time;
+use crate::protocol::{Time, Unresolved};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub(super) enum Target {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     pub(super) seeds: Vec<Address>,
+    /// The configured hosts that have no address.
+    pub(super) unresolved: Vec<Unresolved>,
     pub(super) is_resolved: bool,
     pub(super) targets: BTreeMap<Address, Target>,
     pub(super) waiting: usize,
