@@ -27,7 +27,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{Address, Node, NodeId, Roles, StateId};
-use zazen::protocol::{Input, Rng, Ticket};
+use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Question, Task};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
 use zazen::zen::message::{Body, Join, JoinAnswer, Report, Sender, Sight};
@@ -85,7 +85,7 @@ fn a_node_that_cannot_be_master_is_not_made_to_stand_by_what_others_say_in_its_n
     let mut data = Hand::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..hand::node("b") });
     let twin = Arc::new(Node { id: "z".into(), ..hand::node("b") });
     let sight = Box::new(Sight { sees_quorum: true, ..hand::sight(&twin) });
-    data.handle(Input::Resolved(vec![hand::node("a").address]));
+    data.handle(Input::Resolved(Resolution::of(vec![hand::node("a").address])));
     let (call, _) = data.sent.remove(0);
     let from = hand::sender("a");
     data.receive(Message::Notice { from: from.clone(), sight: sight.clone() });

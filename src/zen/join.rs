@@ -1,7 +1,7 @@
 //! Votes, candidacies and joins.
 //!
 //! A join to a candidate is a vote, stored before it is sent; a join to a master is none. Who is joined was chosen in
-//! `search`; what a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` and
+//! `choose`; what a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` and
 //! `ZenDiscovery.joinElectedMaster` (6.8), which bound a join neither to a term nor to one election.
 
 use super::message::{Join, JoinAnswer, Message, Sight};

@@ -1,7 +1,8 @@
 //! How one node behaves: Zen discovery with ballots, as a state machine.
 //!
 //! ```text
-//!   Input ──► handle ──► search   whom to follow: ping rounds, the choice
+//!   Input ──► handle ──► ping     ping rounds: who is there
+//!                        choose   whom to follow
 //!                        join     votes, candidacies, joins
 //!                        lead     winning, terms, stepping down, the task queue
 //!                        publish  the two phases on the master
@@ -12,10 +13,12 @@
 //!                        leave    good-bye and hand-over            ──► Effects
 //! ```
 //!
-//! The pure decisions stand in `elect` and `quorum`; what a node keeps and shows in `memory`, `mode` and `leadership`.
+//! The pure decisions stand in `elect` and `quorum`; what a node keeps and shows in `memory`, `mode`, `search` and
+//! `leadership`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
 mod ask;
+mod choose;
 pub mod elect;
 mod follow;
 mod invariants;
@@ -27,6 +30,7 @@ mod memory;
 pub mod message;
 mod mode;
 mod note;
+mod ping;
 mod publish;
 pub mod quorum;
 mod read;
@@ -573,7 +577,7 @@ impl Protocol for Zen {
                 self.ledger.stored(id);
                 self.stored(now, out);
             }
-            Input::Resolved(seeds) => self.on_resolved(now, seeds, out),
+            Input::Resolved(found) => self.on_resolved(now, found, out),
             Input::Asked { ticket, question } => self.on_asked(now, ticket, question, out),
         }
         self.tell_if_changed(now, out);

@@ -1,6 +1,6 @@
 //! Fault detection, both ways: the master watches its nodes, every node its master.
 //!
-//! Says that a peer is gone; what follows is decided in `lead` and `search`. Mirrors `NodesFaultDetection` and
+//! Says that a peer is gone; what follows is decided in `lead` and `ping`. Mirrors `NodesFaultDetection` and
 //! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
 //! node itself was not stalled.
 
