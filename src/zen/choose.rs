@@ -117,7 +117,9 @@ impl Zen {
         }
         // A cheap bound first: in a large cluster the first half of the answers cannot suffice.
         let hosts = match &self.config.bootstrap {
-            Bootstrap::Hosts(hosts) if !self.is_formed() => hosts.len(),
+            Bootstrap::Hosts(hosts) if !self.is_formed() => {
+                self.search.initial.as_ref().map_or(hosts.len(), |initial| initial.members.len())
+            }
             Bootstrap::Hosts(_) | Bootstrap::Found => 0,
         };
         let needed = self.ledger.accepted.metadata.voting.own.len().max(hosts);
@@ -149,18 +151,16 @@ impl Zen {
         let own: Arc<str> = self.local.address.as_str().into();
         Some(match &self.config.bootstrap {
             Bootstrap::Hosts(hosts) => {
-                let mut members = hosts.clone();
-                let is_named = [&*self.local.name, self.local.address.as_str(), self.local.id.as_str()]
-                    .iter()
-                    .any(|name| members.contains(*name));
-                if !is_named {
-                    members.insert(own);
+                let found = self.search.initial.clone();
+                let mut set = found.unwrap_or_else(|| BootstrapSet::majority_of(hosts.clone()));
+                if !set.has(&self.local) {
+                    set.members.insert(own);
                 }
-                BootstrapSet { members, all: false }
+                set
             }
             Bootstrap::Found => {
                 let found = self.search.backers.values().map(|node| Arc::from(node.address.as_str()));
-                BootstrapSet { members: found.chain([own]).collect(), all: true }
+                BootstrapSet { all: true, ..BootstrapSet::majority_of(found.chain([own]).collect()) }
             }
         })
     }

@@ -5,6 +5,7 @@
 
 use super::elect::Seen;
 use super::message::Sight;
+use super::quorum::BootstrapSet;
 use crate::cluster::{Address, Node, NodeId, Term};
 use crate::protocol::{Time, Unresolved};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,8 @@ pub(super) struct Search {
     pub(super) seeds: Vec<Address>,
     /// The configured hosts that have no address.
     pub(super) unresolved: Vec<Unresolved>,
+    /// Who was configured to be there from the start, if their addresses were looked up.
+    pub(super) initial: Option<BootstrapSet>,
     pub(super) is_resolved: bool,
     pub(super) targets: BTreeMap<Address, Target>,
     pub(super) waiting: usize,

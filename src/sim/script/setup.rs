@@ -5,7 +5,7 @@ use super::rules::Kinds;
 use super::stage::Stage;
 use super::words::{Words, time};
 use crate::cluster::Address;
-use crate::protocol::{Level, Unresolved};
+use crate::protocol::{Initial, Level, Unresolved};
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::zen::{Bootstrap, NoMasterBlock, Tuning};
 use std::sync::Arc;
@@ -67,6 +67,16 @@ fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Res
             spec.bootstrap = Bootstrap::Hosts(spec.seeds.peers.iter().map(|host| host.as_str().into()).collect());
         }
         None => {}
+    }
+    if let Some(pairs) = words.option("named") {
+        let pairs: Option<Vec<_>> = pairs.split(',').map(|pair| pair.split_once(':')).collect();
+        let pairs = pairs.ok_or_else(|| Mistake::new("a name without a node", "`named=host:a,…`"))?;
+        spec.seeds.initial = pairs
+            .iter()
+            .map(|(name, node)| Ok(Initial { name: (*name).into(), peers: addresses(node)? }))
+            .collect::<Result<_, Mistake>>()?;
+        spec.seeds.peers = spec.seeds.initial.iter().flat_map(|initial| initial.peers.clone()).collect();
+        spec.bootstrap = Bootstrap::Hosts(pairs.iter().map(|(name, _)| (*name).into()).collect());
     }
     if let Some(names) = words.option("unresolved") {
         let why = Arc::<str>::from("no such name");
