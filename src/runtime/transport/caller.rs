@@ -41,7 +41,7 @@ pub(in crate::runtime) struct Caller {
 }
 
 /// A client for other nodes: no proxy, no redirects, no second tries.
-pub(in crate::runtime) fn client() -> reqwest::Result<reqwest::Client> {
+pub fn client() -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())

@@ -14,7 +14,8 @@ mod links;
 mod paths;
 mod server;
 
-pub(super) use caller::{Caller, client};
+pub(super) use caller::Caller;
+pub use caller::client;
 pub use faults::Faults;
 pub(super) use links::{Links, Received};
 pub(super) use server::router;
