@@ -85,6 +85,9 @@ impl<F: Fs> Store<F> {
     }
 
     fn append(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        if writes.is_empty() {
+            return Ok(());
+        }
         let mut records = self.generation.records();
         for write in writes {
             records.push(&Entry::of(write, &self.memory))?;
