@@ -36,9 +36,9 @@ fn used(content: &[u8]) -> usize {
 }
 
 /// Where the damage is found, and what is said of it.
-fn corruption(fs: &Double, content: &[u8]) -> Result<(u64, String), Memory> {
+fn corruption(fs: &Double, content: &[u8]) -> Result<(u64, String), Box<Memory>> {
     match open(&fs.with_content(&file(2), content)) {
-        Ok((_, memory)) => Err(memory),
+        Ok((_, memory)) => Err(memory.into()),
         Err(StoreError::Corrupt { file: found, offset, what }) => {
             assert_eq!(found, file(2));
             Ok((offset, what))

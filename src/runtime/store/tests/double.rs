@@ -292,7 +292,7 @@ fn torn(world: &Ref<'_, World>) -> Vec<Image> {
 /// Which parts of a write reach the disk: up to some byte, and each choice, or many, of its sectors.
 fn tears(offset: usize, length: usize) -> Vec<Vec<(usize, usize)>> {
     let mut bounds = vec![0];
-    bounds.extend((1..length).filter(|at| (offset + at) % 512 == 0));
+    bounds.extend((1..length).filter(|at| (offset + at).is_multiple_of(512)));
     bounds.push(length);
     let near = bounds.iter().flat_map(|bound| [bound.saturating_sub(1), *bound, bound + 1]);
     let inner = [9, 44, 45, 46, length / 3, length / 2, length.saturating_sub(2)];
