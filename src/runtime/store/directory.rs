@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// A directory that no other process uses.
 pub(super) struct Directory<L> {
-    node: PathBuf,
     state: PathBuf,
     /// The generations that were there when it was opened.
     generations: Vec<u64>,
@@ -44,11 +43,7 @@ impl<L> Directory<L> {
             state.ancestors().skip(1).try_for_each(|dir| sync_names(fs, dir, path_data))?;
         }
         let has_unfinished = names.iter().any(|name| name == UNFINISHED);
-        Ok(Directory { node, state, generations, has_unfinished, _lock: lock })
-    }
-
-    pub(super) fn node_dir(&self) -> &Path {
-        &self.node
+        Ok(Directory { state, generations, has_unfinished, _lock: lock })
     }
 
     pub(super) fn state_dir(&self) -> &Path {

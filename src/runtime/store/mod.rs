@@ -28,7 +28,7 @@ use crate::zen::{Memory, Write};
 use directory::Directory;
 use entry::Entry;
 use generation::{Generation, Room};
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Path};
 
 /// The memory of one node on a disk that it alone writes to.
 pub struct Store<F: Fs = LocalFs> {
@@ -64,11 +64,6 @@ impl<F: Fs> Store<F> {
         directory.remove_generations(&fs)?;
         let store = Store { fs, room, directory, generation, memory: memory.clone(), failure: None };
         Ok((store, memory))
-    }
-
-    /// The directory that this node holds.
-    pub fn path(&self) -> PathBuf {
-        self.directory.node_dir().to_path_buf()
     }
 
     /// Carries out writes, in order. When this returns all are durable, unless all of them and all since the last that

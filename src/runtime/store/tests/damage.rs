@@ -93,6 +93,19 @@ fn a_lost_sector_is_noticed_wherever_a_later_write_shows_that_it_was_synced() {
 }
 
 #[test]
+fn a_lost_sector_is_noticed_in_what_a_file_was_made_with() {
+    let (fs, end) = disk(&[promise(3), accepted(6)], &[]);
+    let content = fs.content(&file(2));
+    assert!(end > 2 * SECTOR, "the file was made with more than two sectors");
+    for sector in 0..end.div_ceil(SECTOR) {
+        let mut damaged = content.clone();
+        damaged[sector * SECTOR..(sector + 1) * SECTOR].fill(0);
+        let (offset, what) = corruption(&fs, &damaged).expect("the loss is noticed");
+        assert!(offset <= (sector * SECTOR) as u64, "sector {sector} is lost, said is {offset}: {what}");
+    }
+}
+
+#[test]
 fn sectors_of_the_very_last_write_that_are_gone_count_as_never_written() {
     let (fs, appended) = disk(&[promise(3), accepted(6)], &[&[accepted(9)]]);
     let mut content = fs.content(&file(2));

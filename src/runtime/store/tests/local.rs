@@ -87,14 +87,14 @@ fn other_files_are_left_alone_and_old_ones_are_removed() {
     let scratch = Scratch::new("others");
     drop(open(&scratch.path_data()));
     let state = scratch.path_data().join("nodes/0/_state");
-    for name in ["global-5.st", "zen-01.st", "zen.st.tmp"] {
+    for name in ["global-5.st", "zen-01.st", "zen-18446744073709551615.st", "zen.st.tmp"] {
         fs::write(state.join(name), "x").expect("the directory can be written to");
     }
     drop(open(&scratch.path_data()));
     let names = fs::read_dir(&state).expect("it is there").map(|entry| entry.expect("it is there").file_name());
     let mut names: Vec<_> = names.map(|name| name.into_string().expect("the names are plain")).collect();
     names.sort();
-    assert_eq!(names, ["global-5.st", "zen-01.st", "zen-2.st"]);
+    assert_eq!(names, ["global-5.st", "zen-01.st", "zen-18446744073709551615.st", "zen-2.st"]);
 }
 
 #[test]
