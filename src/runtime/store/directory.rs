@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// A directory that no other process uses.
 pub(super) struct Directory<L> {
-    node: PathBuf,
     state: PathBuf,
     /// The generations that were there when it was opened.
     generations: Vec<u64>,
@@ -33,25 +32,18 @@ impl<L> Directory<L> {
     pub(super) fn open<F: Fs<Lock = L>>(fs: &F, path_data: &Path) -> Result<Self, StoreError> {
         let node = path_data.join("nodes").join("0");
         let state = node.join("_state");
-        let mut parents = Vec::new();
         for dir in [path_data, &path_data.join("nodes"), &node, &state] {
-            make(fs, dir, &mut parents).map_err(StoreError::io("create", dir))?;
+            make(fs, dir)?;
         }
         let lock = lock(fs, &node)?;
         let names = fs.list(&state).map_err(StoreError::io("list", &state))?;
         let generations: Vec<u64> = names.iter().filter_map(|name| number_of(name)).collect();
         if generations.is_empty() {
             // A generation is made after these syncs, so where there is one they are done.
-            for dir in parents {
-                fs.sync_dir(&dir).map_err(StoreError::io("sync the names in", &dir))?;
-            }
+            state.ancestors().skip(1).try_for_each(|dir| sync_names(fs, dir, path_data))?;
         }
         let has_unfinished = names.iter().any(|name| name == UNFINISHED);
-        Ok(Directory { node, state, generations, has_unfinished, _lock: lock })
-    }
-
-    pub(super) fn node_dir(&self) -> &Path {
-        &self.node
+        Ok(Directory { state, generations, has_unfinished, _lock: lock })
     }
 
     pub(super) fn state_dir(&self) -> &Path {
@@ -86,18 +78,31 @@ impl<L> Directory<L> {
     }
 }
 
-/// Makes a directory and those above it that are missing, and notes whose names must be synced for that.
-fn make<F: Fs>(fs: &F, dir: &Path, parents: &mut Vec<PathBuf>) -> io::Result<()> {
-    let Some(parent) = dir.parent() else { return Ok(()) };
-    match fs.make_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make(fs, parent, parents)?;
-            fs.make_dir(dir)?;
-        }
-        made => made?,
+/// Makes a directory, and those above it that are missing.
+fn make<F: Fs>(fs: &F, dir: &Path) -> Result<(), StoreError> {
+    let mut made = fs.make_dir(dir);
+    if let (Err(error), Some(parent)) = (&made, dir.parent())
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        make(fs, parent)?;
+        made = fs.make_dir(dir);
     }
-    parents.push(parent.to_path_buf());
-    Ok(())
+    made.map_err(StoreError::io("create", dir))
+}
+
+/// What a directory of ours is called must be durable, whichever process made it, perhaps to be killed at once. Above
+/// them there may be directories that cannot be synced by us; those were not made by us either.
+fn sync_names<F: Fs>(fs: &F, dir: &Path, path_data: &Path) -> Result<(), StoreError> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem};
+    match fs.sync_dir(dir) {
+        Err(error)
+            if !dir.starts_with(path_data)
+                && matches!(error.kind(), InvalidInput | PermissionDenied | ReadOnlyFilesystem) =>
+        {
+            Ok(())
+        }
+        synced => synced.map_err(StoreError::io("sync the names in", dir)),
+    }
 }
 
 fn lock<F: Fs>(fs: &F, node: &Path) -> Result<F::Lock, StoreError> {

@@ -17,7 +17,7 @@ pub(super) enum Entry {
     /// The first accepted state of a file, in full.
     Accepted(Arc<ClusterState>),
     /// What makes the next accepted state of the last one.
-    AcceptedDiff(Diff),
+    AcceptedDiff(Box<Diff>),
     /// The cluster that the node belongs to for good.
     ClusterUuid(Uuid),
     /// The newest state known to be committed.
@@ -32,7 +32,7 @@ impl Entry {
                 Entry::Promise { node_id: node_id.clone(), term: *term, vote: vote.clone() }
             }
             Write::Accepted(state) => match &memory.accepted {
-                Some(base) => Entry::AcceptedDiff(Diff::between(base, state)),
+                Some(base) => Entry::AcceptedDiff(Diff::between(base, state).into()),
                 None => Entry::Accepted(Arc::clone(state)),
             },
             Write::Identity(uuid) => Entry::ClusterUuid(*uuid),

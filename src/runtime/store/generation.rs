@@ -28,10 +28,10 @@ pub(super) fn file_name(number: u64) -> String {
     format!("zen-{number}.st")
 }
 
-/// The generation whose file has this name.
+/// The generation whose file has this name. There is always one after it.
 pub(super) fn number_of(name: &str) -> Option<u64> {
     let number = name.strip_prefix("zen-")?.strip_suffix(".st")?.parse().ok()?;
-    (file_name(number) == name).then_some(number)
+    (file_name(number) == name && number < u64::MAX).then_some(number)
 }
 
 /// What a file is called until it is whole.

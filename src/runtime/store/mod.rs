@@ -28,7 +28,7 @@ use crate::zen::{Memory, Write};
 use directory::Directory;
 use entry::Entry;
 use generation::{Generation, Room};
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Path};
 
 /// The memory of one node on a disk that it alone writes to.
 pub struct Store<F: Fs = LocalFs> {
@@ -66,11 +66,6 @@ impl<F: Fs> Store<F> {
         Ok((store, memory))
     }
 
-    /// The directory that this node holds.
-    pub fn path(&self) -> PathBuf {
-        self.directory.node_dir().to_path_buf()
-    }
-
     /// Carries out writes, in order. When this returns all are durable, unless all of them and all since the last that
     /// was not are lazy. After an error nothing more is written, since a failed sync may have lost what it should keep.
     pub fn write(&mut self, writes: &[Write]) -> Result<(), StoreError> {
@@ -85,6 +80,9 @@ impl<F: Fs> Store<F> {
     }
 
     fn append(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        if writes.is_empty() {
+            return Ok(());
+        }
         let mut records = self.generation.records();
         for write in writes {
             records.push(&Entry::of(write, &self.memory))?;

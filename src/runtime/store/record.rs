@@ -62,7 +62,9 @@ impl Preface {
         }
         let mut rest = fields.split(':').skip(2).map(hex);
         let mut field = || rest.next().flatten().ok_or_else(|| corrupt("its first line is incomplete"));
-        Ok(Preface { generation: field()?, length: field()?, records: field()? as u32 })
+        let preface = Preface { generation: field()?, length: field()?, records: field()? as u32 };
+        let is_as_written = bytes.starts_with(preface.text().as_bytes());
+        if is_as_written { Ok(preface) } else { Err(corrupt("its first line is not as it was written")) }
     }
 }
 

@@ -143,7 +143,7 @@ fn gaps(bytes: &[u8], start: usize, end: usize) -> impl Iterator<Item = bool> {
         let from = (at..end).find(|place| bytes[*place] == 0)?;
         let to = (from..end).find(|place| bytes[*place] != 0).unwrap_or(end);
         at = to;
-        let is_whole_sectors = (from == start || from % SECTOR == 0) && to % SECTOR == 0;
+        let is_whole_sectors = (from == start || from.is_multiple_of(SECTOR)) && to.is_multiple_of(SECTOR);
         Some(to == end || is_whole_sectors)
     })
 }
