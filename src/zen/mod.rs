@@ -59,6 +59,7 @@ use elect::Lost;
 use episode::Episode;
 use message::{Report, Sender};
 use mode::EarlyJoin;
+use reject::Strangers;
 use search::Search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -167,6 +168,7 @@ pub struct Zen {
     /// Masters that were lost or could not be joined, and when.
     lost: BTreeMap<EphemeralId, Lost>,
     episode: Episode,
+    strangers: Strangers,
     timers: Timers<Timer>,
     calls: BTreeMap<Call, Errand>,
     called: u64,
@@ -211,6 +213,7 @@ impl Zen {
             early_joins: BTreeMap::new(),
             lost: BTreeMap::new(),
             episode: Episode::default(),
+            strangers: Strangers::default(),
             timers: Timers::default(),
             calls: BTreeMap::new(),
             called: 0,
@@ -317,7 +320,7 @@ impl Zen {
     }
 
     fn received(&mut self, now: Time, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
-        if let Some(why) = self.refuses(&message, out) {
+        if let Some(why) = self.refuses(now, &message, out) {
             return self.reply(exchange, Message::Rejected(why), out);
         }
         match message {
