@@ -4,6 +4,8 @@
 //! nothing is done before. Results go to the standard output, progress and errors to the standard error. Exit codes:
 //! 0 fine, 1 a rule was broken, 2 the arguments or a file make no sense, 3 the output could not be written.
 
+mod check_config;
+mod config;
 mod figures;
 mod quiet;
 mod sim;
@@ -28,6 +30,7 @@ struct Zazen {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    CheckConfig(check_config::CheckConfigArgs),
     Sim(sim::SimArgs),
     /// Start.
     Start(start::StartArgs),
@@ -63,6 +66,7 @@ pub fn main() -> ExitCode {
     let arguments = Zazen::parse();
     let mut out = io::stdout().lock();
     let result = match arguments.command {
+        Command::CheckConfig(check_config) => check_config.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
         Command::Start(start) => start.run(),
     };
