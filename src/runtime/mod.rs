@@ -2,6 +2,8 @@
 //!
 //! One task owns the node and carries out what its core wants; nothing here decides anything.
 
+pub mod figures;
 mod handle;
+mod proc;
 
-pub use handle::Handle;
+pub use handle::{Desk, Handle};
