@@ -99,14 +99,7 @@ impl Meter {
     /// The meter of a node that begins, whose data lies there.
     pub fn new(node: NodeId, path_data: PathBuf) -> Self {
         let cpu = Mutex::new((proc::ticks().unwrap_or_default(), None));
-        Meter {
-            node,
-            began: Instant::now(),
-            path_data,
-            http_address: OnceLock::new(),
-            cpu,
-            client: OnceLock::new(),
-        }
+        Meter { node, began: Instant::now(), path_data, http_address: OnceLock::new(), cpu, client: OnceLock::new() }
     }
 
     /// Says where users are listened to; once.
@@ -217,7 +210,8 @@ mod tests {
 
     #[test]
     fn a_share_is_told_in_whole_percent_whatever_its_size() {
-        for (used, max, percent) in [(0, 0, 0), (1, 3, 33), (5, 5, 100), (u64::MAX, 1, u64::MAX), (u64::MAX, u64::MAX, 100)]
+        for (used, max, percent) in
+            [(0, 0, 0), (1, 3, 33), (5, 5, 100), (u64::MAX, 1, u64::MAX), (u64::MAX, u64::MAX, 100)]
         {
             assert_eq!(Share { used, max }.percent(), percent, "{used} of {max}");
         }

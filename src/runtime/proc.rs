@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn strange_texts_are_no_figures() {
-        for text in ["", "cpu", "cpu 1 2", "cpu x", "\u{0}", "VmRSS: 99999999999999999999 kB", "VmRSS: 18446744073709551615 kB"]
+        for text in
+            ["", "cpu", "cpu 1 2", "cpu x", "\u{0}", "VmRSS: 99999999999999999999 kB", "VmRSS: 18446744073709551615 kB"]
         {
             assert_eq!(Ticks::parse(text), None, "{text}");
             assert_eq!(parse_load(text), None, "{text}");
