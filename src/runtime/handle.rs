@@ -3,6 +3,7 @@
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
 use super::transport::Faults;
+use super::figures::Meter;
 use crate::cluster::{ClusterState, Node};
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
@@ -28,9 +29,52 @@ pub struct Handle {
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
     pub(super) faults: Arc<Faults>,
+    pub(super) meter: Arc<Meter>,
+}
+
+/// The other end of a handle: where its questions arrive and where its states come from.
+pub struct Desk {
+    requests: mpsc::Receiver<Request>,
+    states: watch::Sender<Arc<ClusterState>>,
+}
+
+/// How many questions may wait at a desk.
+const DESK_MAX: usize = 1_024;
+
+impl Desk {
+    /// The next question, and where its answer goes; none when all handles are gone.
+    pub async fn next(&mut self) -> Option<(Question, oneshot::Sender<Answer>)> {
+        loop {
+            match self.requests.recv().await? {
+                Request::Ask(question, answer) => return Some((question, answer)),
+                // Nobody waits in vain: what is dropped is answered with nothing.
+                Request::Explain(_) | Request::Stop(_) => {}
+            }
+        }
+    }
+
+    /// Shows a state to all that hold the handle.
+    pub fn show(&self, state: Arc<ClusterState>) {
+        self.states.send_replace(state);
+    }
 }
 
 impl Handle {
+    /// A handle without a node behind it: whoever has the desk answers in its place.
+    pub fn without_node(settings: NodeSettings, local: Arc<Node>, state: Arc<ClusterState>) -> (Handle, Desk) {
+        let (asked, requests) = mpsc::channel(DESK_MAX);
+        let (states, newest) = watch::channel(state);
+        let meter = Arc::new(Meter::new(local.id.clone(), settings.path_data.clone()));
+        let faults = Arc::new(Faults::new(settings.faults));
+        let handle = Handle { settings: Arc::new(settings), local, requests: asked, states: newest, faults, meter };
+        (handle, Desk { requests, states })
+    }
+
+    /// What takes the figures of this node.
+    pub fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
     /// What the node was told at its start.
     pub fn settings(&self) -> &Arc<NodeSettings> {
         &self.settings

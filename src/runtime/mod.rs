@@ -11,18 +11,20 @@
 
 pub mod addresses;
 mod clock;
+pub mod figures;
 mod handle;
 mod journal;
 pub mod listen;
 pub mod log;
 mod node;
+mod proc;
 pub mod seeds;
+pub mod srv;
 mod start;
 pub mod store;
 mod transport;
-pub mod srv;
 
-pub use handle::Handle;
+pub use handle::{Desk, Handle};
 pub use node::Ended;
 pub use start::{Running, StartError, VERSION, start};
 pub use transport::{Faults, client};
