@@ -2,13 +2,13 @@
 //!
 //! The first signal lets the node leave in good order, the second ends it at once.
 
-use super::config::{self, ConfigArgs, Loaded};
+use super::config::{self, ConfigArgs};
 use super::{Outcome, Trouble, failed, logging};
 use crate::rest;
 use crate::runtime::addresses::{self, is_beyond_loopback};
 use crate::runtime::listen::{Server, bind};
 use crate::runtime::{self, Ended, Handle};
-use crate::settings::NodeSettings;
+use crate::settings::{Loaded, NodeSettings};
 use clap::Args;
 use std::fs;
 use std::io::Read;
@@ -61,7 +61,7 @@ impl StartArgs {
         // The users' port is had before the node makes itself known to others.
         let users = Users::listen(&settings).await?;
         let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
-        let node = runtime::start(settings, users.address, log).map_err(|error| Trouble::Failed(error.to_string()))?;
+        let node = runtime::start(settings, users.address, log).map_err(refused)?;
         let handle = node.handle().clone();
         let server = users.serve(&handle);
         tracing::info!(target: "node", "started {}", handle.local());
@@ -87,6 +87,10 @@ impl StartArgs {
     }
 }
 
+fn refused(error: impl std::fmt::Display) -> Trouble {
+    Trouble::Failed(error.to_string())
+}
+
 fn outcome(ended: Option<Ended>) -> Result<Outcome, Trouble> {
     match ended {
         Some(Ended::Stopped) => {
@@ -104,8 +108,12 @@ fn outcome(ended: Option<Ended>) -> Result<Outcome, Trouble> {
 /// What a user should know of the configuration.
 fn warn(loaded: &Loaded) {
     if !loaded.without_meaning.is_empty() {
-        let keys = loaded.without_meaning.join(", ");
+        let keys: Vec<&str> = loaded.without_meaning.iter().map(|unheeded| unheeded.key.as_str()).collect();
+        let keys = keys.join(", ");
         tracing::warn!(target: "node", "these settings of Elasticsearch have no meaning here and are passed over: [{keys}]");
+    }
+    for warning in &loaded.warnings {
+        tracing::warn!(target: "node", "{warning}");
     }
 }
 
@@ -120,14 +128,11 @@ impl Users {
         if !settings.rest.enabled {
             return Ok(Users { listeners: Vec::new(), address: None });
         }
-        let refused = |error: addresses::AddressError| Trouble::Failed(error.to_string());
         let hosts = addresses::bind_addresses(&settings.http).map_err(refused)?;
-        let listeners = bind(&hosts, settings.http.ports).await.map_err(|error| Trouble::Failed(error.to_string()))?;
-        let bound = listeners.first().and_then(|listener| listener.local_addr().ok());
-        let host = addresses::publish_address(&settings.http, &hosts).map_err(refused)?;
-        let port = settings.http.publish_port.or(bound.map(|bound| bound.port())).unwrap_or_default();
+        let listeners = bind(&hosts, settings.http.ports).await.map_err(refused)?;
+        let address = runtime::published(&settings.http, &listeners).map_err(refused)?;
         warn_of_strangers("http", &hosts);
-        Ok(Users { listeners, address: Some(SocketAddr::new(host, port)) })
+        Ok(Users { listeners, address: Some(address) })
     }
 
     fn serve(self, handle: &Handle) -> Option<Server> {

@@ -26,5 +26,5 @@ mod transport;
 
 pub use handle::{Desk, Handle};
 pub use node::Ended;
-pub use start::{Running, StartError, VERSION, start};
+pub use start::{Running, StartError, VERSION, published, start};
 pub use transport::{Faults, client};

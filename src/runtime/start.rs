@@ -4,6 +4,7 @@
 
 use super::addresses::{self, AddressError};
 use super::clock::Clock;
+use super::figures::Meter;
 use super::handle::Handle;
 use super::journal::Journal;
 use super::listen::{BindError, Server, bind};
@@ -14,11 +15,11 @@ use super::store::{Store, StoreError};
 use super::transport::{self, Caller, Faults, Links};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
-use crate::settings::{DiscoveryKind, NodeSettings};
+use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings};
 use crate::zen::{Config, Memory, Zen};
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread;
@@ -102,10 +103,18 @@ impl Running {
     }
 }
 
+/// What a node is told at its start.
+struct Told {
+    settings: NodeSettings,
+    /// Where its users find it.
+    users: Option<SocketAddr>,
+    log: Log,
+}
+
 /// Starts a node and returns when its transport listens.
-pub fn start(settings: NodeSettings, log: Log) -> Result<Running, StartError> {
+pub fn start(settings: NodeSettings, users: Option<SocketAddr>, log: Log) -> Result<Running, StartError> {
     let (ready, is_ready) = std_mpsc::channel();
-    let work = move || run(settings, log, &ready);
+    let work = move || run(Told { settings, users, log }, &ready);
     let thread = thread::Builder::new().name("node".into()).spawn(work);
     let thread = thread.map_err(|error| StartError::System("start the node's thread", error))?;
     let died = || StartError::System("start the node", io::Error::other("its thread ended at once"));
@@ -113,7 +122,7 @@ pub fn start(settings: NodeSettings, log: Log) -> Result<Running, StartError> {
     Ok(Running { handle, thread })
 }
 
-fn run(settings: NodeSettings, log: Log, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Option<Ended> {
+fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Option<Ended> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -124,7 +133,7 @@ fn run(settings: NodeSettings, log: Log, ready: &std_mpsc::Sender<Result<Handle,
         }
     };
     runtime.block_on(async {
-        match assemble(settings, log).await {
+        match assemble(told).await {
             Ok((handle, driver, inboxes, server)) => {
                 let _ = ready.send(Ok(handle));
                 let ended = driver.run(inboxes).await;
@@ -139,7 +148,8 @@ fn run(settings: NodeSettings, log: Log, ready: &std_mpsc::Sender<Result<Handle,
     })
 }
 
-async fn assemble(settings: NodeSettings, log: Log) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
+async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
+    let Told { settings, users, log } = told;
     let settings = Arc::new(settings);
     let (listeners, address) = listen(&settings).await?;
     let (store, memory) = Store::open(&settings.path_data).map_err(StartError::Store)?;
@@ -157,6 +167,10 @@ async fn assemble(settings: NodeSettings, log: Log) -> Result<(Handle, Driver, I
     let (from_users, requests) = mpsc::channel(INBOX);
     let (to_outcomes, outcomes) = mpsc::unbounded_channel();
     let (local, from_local) = mpsc::unbounded_channel();
+    let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.path_data.clone()));
+    if let Some(users) = users {
+        meter.set_http_address(users.to_string());
+    }
     let (states, newest) = watch::channel(zen.shown().clone());
     let handle = Handle {
         settings: settings.clone(),
@@ -164,13 +178,14 @@ async fn assemble(settings: NodeSettings, log: Log) -> Result<(Handle, Driver, I
         requests: from_users,
         states: newest,
         faults: faults.clone(),
+        meter: meter.clone(),
     };
     let written = local.clone();
     // Nobody is left to be told when the node has ended.
     let report = move |outcome| drop(written.send(Local::Written(outcome)));
     let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
     let router = match settings.discovery.kind {
-        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone()),
+        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter),
         // A cluster by itself lets nobody in.
         DiscoveryKind::SingleNode => axum::Router::new(),
     };
@@ -193,11 +208,18 @@ async fn assemble(settings: NodeSettings, log: Log) -> Result<(Handle, Driver, I
 async fn listen(settings: &NodeSettings) -> Result<(Vec<TcpListener>, Address), StartError> {
     let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
     let listeners = bind(&hosts, settings.transport.ports).await.map_err(StartError::Bind)?;
-    let bound = listeners.first().map(TcpListener::local_addr).transpose();
-    let bound = bound.map_err(|error| StartError::System("tell the bound address", error))?;
-    let host = addresses::publish_address(&settings.transport, &hosts).map_err(StartError::Address)?;
-    let port = settings.transport.publish_port.or(bound.map(|bound| bound.port())).unwrap_or_default();
-    Ok((listeners, Address::from(SocketAddr::new(host, port).to_string())))
+    let published = published(&settings.transport, &listeners)?;
+    Ok((listeners, Address::from(published.to_string())))
+}
+
+/// What others are told of where something listens.
+pub fn published(listen: &ListenSettings, listeners: &[TcpListener]) -> Result<SocketAddr, StartError> {
+    let bound: io::Result<Vec<SocketAddr>> = listeners.iter().map(TcpListener::local_addr).collect();
+    let bound = bound.map_err(|error| StartError::System("tell the bound addresses", error))?;
+    let hosts: Vec<IpAddr> = bound.iter().map(SocketAddr::ip).collect();
+    let host = addresses::publish_address(listen, &hosts).map_err(StartError::Address)?;
+    let port = addresses::publish_port(listen, host, &bound).map_err(StartError::Address)?;
+    Ok(SocketAddr::new(host, port))
 }
 
 fn check_cluster(settings: &NodeSettings, memory: &Memory) -> Result<(), StartError> {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 
 /// How long nodes that were told to end are waited for.
 const END_MAX: Duration = Duration::from_secs(10);
@@ -16,10 +16,23 @@ const END_MAX: Duration = Duration::from_secs(10);
 /// How often it is asked whether the cluster is formed.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
+/// A node that runs.
+struct Node {
+    child: Child,
+    /// Held open for as long as the node is to run; waiting for the child would close its own.
+    _stdin: Option<ChildStdin>,
+}
+
+impl Node {
+    fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+}
+
 /// The nodes, each running or not.
 pub(super) struct Fleet<'a> {
     plan: &'a Plan,
-    children: Vec<Option<Child>>,
+    children: Vec<Option<Node>>,
 }
 
 impl<'a> Fleet<'a> {
@@ -54,7 +67,7 @@ impl<'a> Fleet<'a> {
     pub(super) fn picture(&self) -> String {
         let mut text = String::from("\n  node      http                    transport        pid\n");
         for (place, child) in self.plan.places.iter().zip(&self.children) {
-            let pid = child.as_ref().and_then(Child::id).map_or("ended".into(), |pid| pid.to_string());
+            let pid = child.as_ref().and_then(Node::id).map_or("ended".into(), |pid| pid.to_string());
             let (http, transport) = (format!("http://127.0.0.1:{}", place.http), place.transport);
             let _ = writeln!(text, "  {:<9} {http:<23} 127.0.0.1:{transport:<6} {pid}", place.name);
         }
@@ -72,7 +85,7 @@ impl<'a> Fleet<'a> {
     /// Waits until a node ends, and tells how.
     pub(super) async fn next_ended(&mut self) -> String {
         let running = self.children.iter_mut().enumerate();
-        let ends = running.filter_map(|(at, child)| child.as_mut().map(|child| (at, child)));
+        let ends = running.filter_map(|(at, child)| child.as_mut().map(|node| (at, &mut node.child)));
         let ends: Vec<_> = ends.map(|(at, child)| Box::pin(async move { (at, child.wait().await) })).collect();
         if ends.is_empty() {
             return std::future::pending().await;
@@ -96,7 +109,7 @@ impl<'a> Fleet<'a> {
         let Some(place) = self.plan.places.get(at) else {
             return Ok(format!("there is no node-{at}, only node-0 to node-{}", self.plan.places.len() - 1));
         };
-        let pid = self.children[at].as_ref().and_then(Child::id);
+        let pid = self.children[at].as_ref().and_then(Node::id);
         match (deed, pid) {
             (Deed::Start, Some(pid)) => Ok(format!("{} runs already, pid {pid}", place.name)),
             (Deed::Start, None) => {
@@ -118,15 +131,15 @@ impl<'a> Fleet<'a> {
     /// Ends all nodes: asked first, killed if they do not.
     pub(super) async fn end(mut self) -> Result<Outcome, Trouble> {
         for (place, child) in self.plan.places.iter().zip(&self.children) {
-            if let Some(pid) = child.as_ref().and_then(Child::id) {
+            if let Some(pid) = child.as_ref().and_then(Node::id) {
                 // A paused node hears nothing before it goes on.
                 send(place, pid, Signal::TERM, "SIGTERM");
                 send(place, pid, Signal::CONT, "SIGCONT");
             }
         }
         let all = async {
-            for child in self.children.iter_mut().flatten() {
-                let _ = child.wait().await;
+            for node in self.children.iter_mut().flatten() {
+                let _ = node.child.wait().await;
             }
         };
         // Those that are left are killed when they are dropped.
@@ -136,7 +149,7 @@ impl<'a> Fleet<'a> {
 }
 
 /// Runs a node. It ends when this process does, whatever ends that: its standard input closes then.
-fn run(plan: &Plan, place: &Place) -> Result<Child, Trouble> {
+fn run(plan: &Plan, place: &Place) -> Result<Node, Trouble> {
     let program = std::env::current_exe().map_err(|error| failed("find this program", error))?;
     let mut command = Command::new(program);
     command.arg("start").arg("--config").arg(&place.file).arg("--until-stdin-ends");
@@ -145,7 +158,9 @@ fn run(plan: &Plan, place: &Place) -> Result<Child, Trouble> {
     }
     // A group of its own: Ctrl-C reaches this process only, which ends its nodes in good order.
     command.stdin(Stdio::piped()).kill_on_drop(true).process_group(0);
-    command.spawn().map_err(|error| failed(&format!("start {}", place.name), error))
+    let mut child = command.spawn().map_err(|error| failed(&format!("start {}", place.name), error))?;
+    let stdin = child.stdin.take();
+    Ok(Node { child, _stdin: stdin })
 }
 
 fn send(place: &Place, pid: u32, signal: Signal, word: &str) -> String {

@@ -5,6 +5,7 @@ use super::lifeline::{self, ADDRESS_HEADER, LinkId};
 use super::paths::kind_of;
 use super::{Inbound, ReplyTo, Side};
 use crate::cluster::Address;
+use crate::runtime::figures::{self, Meter};
 use crate::wire;
 use crate::zen::Message;
 use axum::Router;
@@ -12,7 +13,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use bytes::Bytes;
 use futures_util::{StreamExt, future};
 use std::sync::Arc;
@@ -37,15 +38,18 @@ struct Port {
     inbox: mpsc::Sender<Inbound>,
     faults: Arc<Faults>,
     large: Arc<Semaphore>,
+    meter: Arc<Meter>,
 }
 
 /// What other nodes find at this one.
-pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Faults>) -> Router {
+pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Faults>, meter: Arc<Meter>) -> Router {
+    let large = Arc::new(Semaphore::new(LARGE_AT_A_TIME));
     Router::new()
         .route("/_zen/lifeline", post(hold))
+        .route(figures::PATH, get(measure))
         .route("/_zen/{*path}", post(take))
         .fallback(nothing_here)
-        .with_state(Port { inbox, faults, large: Arc::new(Semaphore::new(LARGE_AT_A_TIME)) })
+        .with_state(Port { inbox, faults, large, meter })
 }
 
 async fn nothing_here(request: Request) -> Response {
@@ -137,4 +141,12 @@ async fn hold(State(port): State<Port>, headers: HeaderMap, body: Body) -> Respo
         let _ = inbox.send(Inbound::LinkClosed { id, peer }).await;
     });
     Body::from_stream(answer).into_response()
+}
+
+/// What this process uses.
+async fn measure(State(port): State<Port>) -> Response {
+    match serde_json::to_vec(&port.meter.measure()) {
+        Ok(figures) => ([(header::CONTENT_TYPE, "application/json")], figures).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
 }
