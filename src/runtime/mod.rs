@@ -4,6 +4,7 @@
 
 pub mod addresses;
 mod handle;
+pub mod seeds;
 pub mod srv;
 
 pub use handle::Handle;
