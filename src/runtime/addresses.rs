@@ -201,7 +201,7 @@ impl Machine {
         let fits = |ip: &IpAddr| family.is_none_or(|is_v4| ip.is_ipv4() == is_v4);
         let found = match name {
             "local" => self.up(|ip| ip.is_loopback()),
-            "site" => self.up(|ip| is_site_local(ip)),
+            "site" => self.up(is_site_local),
             "global" => self.up(|ip| !ip.is_loopback() && !is_site_local(ip)),
             interface => self.named(host, interface)?,
         };

@@ -122,7 +122,8 @@ impl Zen {
         // A cheap bound first: in a large cluster the first half of the answers cannot suffice.
         let hosts = match &self.config.bootstrap {
             Bootstrap::Hosts(hosts) if !self.is_formed() => {
-                self.search.initial.as_ref().map_or(hosts.len(), |initial| initial.members.len())
+                let hosts = self.search.initial.as_ref().map_or(hosts.len(), |initial| initial.members.len());
+                hosts.saturating_sub(self.search.seen.len() - self.search.backers.len())
             }
             Bootstrap::Hosts(_) | Bootstrap::Found => 0,
         };
@@ -159,6 +160,10 @@ impl Zen {
                 let mut set = found.unwrap_or_else(|| BootstrapSet::majority_of(hosts.clone()));
                 if !set.has(&self.local) {
                     set.members.insert(own);
+                }
+                let seen = self.search.seen.values().map(|seen| &seen.sight.node);
+                for other in seen.chain([&self.local]).filter(|node| !node.is_master_eligible()) {
+                    set.leave_out(other);
                 }
                 set
             }

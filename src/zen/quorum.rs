@@ -52,6 +52,12 @@ impl BootstrapSet {
         self.members_that_are(node).next().is_some()
     }
 
+    /// Strikes a node out: it cannot be master, so the others form the cluster without its vote.
+    pub fn leave_out(&mut self, node: &Node) {
+        let struck: Vec<Arc<str>> = self.members_that_are(node).map(Arc::from).collect();
+        self.members.retain(|member| !struck.contains(member));
+    }
+
     /// The members that a node is, by its name, its address or its id.
     fn members_that_are<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a str> {
         let names = [&*node.name, node.address.as_str(), node.id.as_str()];

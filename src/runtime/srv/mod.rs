@@ -160,7 +160,7 @@ async fn ask(server: SocketAddr, name: &Name) -> io::Result<Reply> {
     let id = uuid::Uuid::new_v4().as_u128() as u16;
     match ask_over_udp(server, id, name).await? {
         Reply::Truncated => ask_over_tcp(server, id, name).await,
-        reply => Ok(reply),
+        reply @ (Reply::Targets(_) | Reply::Failed(_)) => Ok(reply),
     }
 }
 
