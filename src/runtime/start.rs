@@ -151,50 +151,44 @@ fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Opti
 async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
     let Told { settings, users, log } = told;
     let settings = Arc::new(settings);
-    let (listeners, address) = listen(&settings).await?;
-    let (store, memory) = Store::open(&settings.path_data).map_err(StartError::Store)?;
-    check_cluster(&settings, &memory)?;
-    let config = Config {
-        cluster_name: settings.cluster_name.clone(),
-        node: identity(&settings, &memory, address.clone()),
-        bootstrap: bootstrap(&settings),
-        tuning: settings.tuning.clone(),
-    };
-    let zen = Zen::new(config, memory, Rng::new(seed()));
+    let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
+    let listeners = bind(&hosts, settings.transport.ports).await.map_err(StartError::Bind)?;
+    let address = Address::from(published(&settings.transport, &listeners)?.to_string());
+    let (zen, store) = core(&settings, &address)?;
+    let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.path_data.clone()));
+    if let Some(users) = users {
+        meter.set_http_address(users.to_string());
+    }
     let client = transport::client().map_err(StartError::Client)?;
     let faults = Arc::new(Faults::new(settings.faults));
     let (from_nodes, nodes) = mpsc::channel(INBOX);
     let (from_users, requests) = mpsc::channel(INBOX);
     let (to_outcomes, outcomes) = mpsc::unbounded_channel();
     let (local, from_local) = mpsc::unbounded_channel();
-    let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.path_data.clone()));
-    if let Some(users) = users {
-        meter.set_http_address(users.to_string());
-    }
     let (states, newest) = watch::channel(zen.shown().clone());
+    let written = local.clone();
+    // Nobody is left to be told when the node has ended.
+    let report = move |outcome| drop(written.send(Local::Written(outcome)));
+    let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
+    let router = match settings.discovery.kind {
+        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter.clone()),
+        // A cluster by itself lets nobody in.
+        DiscoveryKind::SingleNode => axum::Router::new(),
+    };
     let handle = Handle {
         settings: settings.clone(),
         local: zen.local().clone(),
         requests: from_users,
         states: newest,
         faults: faults.clone(),
-        meter: meter.clone(),
-    };
-    let written = local.clone();
-    // Nobody is left to be told when the node has ended.
-    let report = move |outcome| drop(written.send(Local::Written(outcome)));
-    let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
-    let router = match settings.discovery.kind {
-        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter),
-        // A cluster by itself lets nobody in.
-        DiscoveryKind::SingleNode => axum::Router::new(),
+        meter,
     };
     let driver = Driver {
         clock: Clock::start(),
         caller: Caller::new(client.clone(), faults.clone(), to_outcomes),
-        links: Links::new(client, address, faults, from_nodes),
+        links: Links::new(client, address.clone(), faults, from_nodes),
         journal,
-        seeds: Arc::new(Seeds::new(&settings.discovery, &settings.path_conf, settings.transport.ports)),
+        seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),
         log,
         states,
         local,
@@ -205,17 +199,27 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     Ok((handle, driver, inboxes, Server::start(listeners, router)))
 }
 
-async fn listen(settings: &NodeSettings) -> Result<(Vec<TcpListener>, Address), StartError> {
-    let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
-    let listeners = bind(&hosts, settings.transport.ports).await.map_err(StartError::Bind)?;
-    let published = published(&settings.transport, &listeners)?;
-    Ok((listeners, Address::from(published.to_string())))
+/// The core with what its disk holds, and the disk.
+fn core(settings: &NodeSettings, address: &Address) -> Result<(Zen, Store), StartError> {
+    let (store, memory) = Store::open(&settings.path_data).map_err(StartError::Store)?;
+    check_cluster(settings, &memory)?;
+    let config = Config {
+        cluster_name: settings.cluster_name.clone(),
+        node: identity(settings, &memory, address.clone()),
+        bootstrap: bootstrap(settings),
+        tuning: settings.tuning.clone(),
+    };
+    Ok((Zen::new(config, memory, Rng::new(seed())), store))
+}
+
+fn bound(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
+    let bound: io::Result<Vec<SocketAddr>> = listeners.iter().map(TcpListener::local_addr).collect();
+    bound.map_err(|error| StartError::System("tell the bound addresses", error))
 }
 
 /// What others are told of where something listens.
 pub fn published(listen: &ListenSettings, listeners: &[TcpListener]) -> Result<SocketAddr, StartError> {
-    let bound: io::Result<Vec<SocketAddr>> = listeners.iter().map(TcpListener::local_addr).collect();
-    let bound = bound.map_err(|error| StartError::System("tell the bound addresses", error))?;
+    let bound = bound(listeners)?;
     let hosts: Vec<IpAddr> = bound.iter().map(SocketAddr::ip).collect();
     let host = addresses::publish_address(listen, &hosts).map_err(StartError::Address)?;
     let port = addresses::publish_port(listen, host, &bound).map_err(StartError::Address)?;
