@@ -5,7 +5,7 @@
 //! lists in lists, values that are null. Mirrors `SettingsLoader` of `Settings.Builder` (6.8).
 
 use super::Value;
-use super::fault::{Fault, Span};
+use super::fault::{FAULTS_MAX, Fault, Span};
 use super::layer::{At, Given};
 use super::load::FileText;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
@@ -73,6 +73,16 @@ impl<'a> Reader<'a> {
         Fault::in_file(self.file, span, message)
     }
 
+    /// Notes what is wrong and goes on, unless there is much already.
+    fn complain(&mut self, span: Span, message: String) -> Result<(), Fault> {
+        let fault = self.fault(span, message);
+        if self.faults.len() + 1 >= FAULTS_MAX {
+            return Err(fault);
+        }
+        self.faults.push(fault);
+        Ok(())
+    }
+
     /// The next event and its place.
     fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {
         loop {
@@ -99,7 +109,11 @@ impl<'a> Reader<'a> {
                 let span = Span { line: marker.line(), column: at + 1, width: 1 };
                 self.fault(span, "a tab in the indentation, allowed are blanks")
             }
-            None => self.fault(self.span(marker, marker), format!("this is not YAML: {info}")),
+            None => {
+                let is_quote = matches!(line.chars().nth(marker.col()), Some('"' | '\''));
+                let hint = if is_quote { "; is the quote closed?" } else { "" };
+                self.fault(self.span(marker, marker), format!("this is not YAML: {info}{hint}"))
+            }
         }
     }
 
@@ -154,13 +168,13 @@ impl<'a> Reader<'a> {
             match self.next()? {
                 (Event::Scalar(text, style, ..), span) => {
                     let value = Scalar { text: text.into_owned(), is_plain: style == ScalarStyle::Plain, span };
-                    self.scalar(name, key.span, value);
+                    self.scalar(name, key.span, value)?;
                 }
                 (Event::SequenceStart(..), span) => self.list(name, key.span, span)?,
                 (Event::MappingStart(..), span) => {
                     if let Some(line) = frame.maps.insert(key.text, key.span.line) {
                         let message = format!("duplicate key [{name}], it has a map in line {line} already");
-                        self.faults.push(self.fault(key.span, message));
+                        self.complain(key.span, message)?;
                     }
                     if frames.len() == DEPTH_MAX {
                         return Err(
@@ -194,22 +208,27 @@ impl<'a> Reader<'a> {
         self.fault(span, "aliases (`*name`) are not followed, write the value again, or put it in quotes")
     }
 
-    fn scalar(&mut self, name: String, key: Span, value: Scalar) {
+    fn scalar(&mut self, name: String, key: Span, value: Scalar) -> Result<(), Fault> {
         if value.is_null() {
             let message = format!("null-valued setting found for key [{name}], give a value or remove the line");
-            self.faults.push(self.fault(key, message));
-            return;
+            return self.complain(key, message);
         }
         let at = At::File { key, value: value.span };
         self.given.push(Given { key: name, value: Value::Text(value.text), is_plain: value.is_plain, at });
+        Ok(())
     }
 
-    fn list(&mut self, name: String, key: Span, start: Span) -> Result<(), Fault> {
+    fn list(&mut self, name: String, key: Span, mut place: Span) -> Result<(), Fault> {
         let mut elements = Vec::new();
         loop {
             let (event, span) = self.next()?;
             let element = match event {
-                Event::SequenceEnd => break,
+                Event::SequenceEnd => {
+                    if span.line == place.line {
+                        place.width = span.column + span.width - place.column;
+                    }
+                    break;
+                }
                 Event::Scalar(text, style, ..) => {
                     Scalar { text: text.into_owned(), is_plain: style == ScalarStyle::Plain, span }
                 }
@@ -217,12 +236,11 @@ impl<'a> Reader<'a> {
                 _ => return Err(self.fault(span, format!("only texts are allowed in the list of [{name}]"))),
             };
             if element.is_null() {
-                self.faults
-                    .push(self.fault(element.span, format!("null in the list of [{name}], only texts are allowed")));
+                self.complain(element.span, format!("null in the list of [{name}], only texts are allowed"))?;
             }
             elements.push(element.text);
         }
-        let at = At::File { key, value: start };
+        let at = At::File { key, value: place };
         self.given.push(Given { key: name, value: Value::List(elements), is_plain: false, at });
         Ok(())
     }
