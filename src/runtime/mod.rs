@@ -5,5 +5,7 @@
 pub mod figures;
 mod handle;
 mod proc;
+mod target;
 
 pub use handle::{Desk, Handle};
+pub use target::Lenient;
