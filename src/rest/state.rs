@@ -206,8 +206,8 @@ fn routing_table(state: &ClusterState, shown: impl Fn(&str) -> bool) -> Json {
 fn customs(body: Json) -> Json {
     let none = |name| Json::object([(name, Json::List(Vec::new()))]);
     body.with("snapshots", none("snapshots"))
-        .with("snapshot_deletions", none("snapshot_deletions"))
         .with("restore", none("snapshots"))
+        .with("snapshot_deletions", none("snapshot_deletions"))
 }
 
 /// Whether settings are wanted flat. Anything but the very word is no, as in Elasticsearch.

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(yaml(&Json::object([])), "--- {}\n");
         let rows: Json =
             [Json::object([("id", "a".into()), ("n", "b".into())]), Json::object([])].into_iter().collect();
-        assert_eq!(yaml(&rows), "---\n- id: \"a\"\n  n: \"b\"\n- {}\n");
+        assert_eq!(yaml(&rows), "---\n- id: \"a\"\n  \"n\": \"b\"\n- {}\n");
     }
 
     #[test]
