@@ -6,7 +6,7 @@ use super::config::{self, ConfigArgs};
 use super::{Outcome, Trouble, failed, logging};
 use crate::rest;
 use crate::runtime::addresses::{self, is_beyond_loopback};
-use crate::runtime::listen::{Server, bind};
+use crate::runtime::listen::{Manners, Server, bind};
 use crate::runtime::{self, Ended, Handle};
 use crate::settings::{Loaded, NodeSettings};
 use clap::Args;
@@ -138,7 +138,7 @@ impl Users {
     fn serve(self, handle: &Handle) -> Option<Server> {
         let address = self.address?;
         tracing::info!(target: "http", "publish_address {{{address}}}");
-        Some(Server::start(self.listeners, rest::router(handle.clone())))
+        Some(Server::start(self.listeners, rest::router(handle.clone()), Manners::Lenient))
     }
 }
 

@@ -7,7 +7,7 @@ use super::clock::Clock;
 use super::figures::Meter;
 use super::handle::Handle;
 use super::journal::Journal;
-use super::listen::{BindError, Server, bind};
+use super::listen::{BindError, Manners, Server, bind};
 use super::log::Log;
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::seeds::{Seeds, bootstrap};
@@ -196,7 +196,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         zen,
     };
     let inboxes = Inboxes { nodes, requests, outcomes, local: from_local };
-    Ok((handle, driver, inboxes, Server::start(listeners, router)))
+    Ok((handle, driver, inboxes, Server::start(listeners, router, Manners::Strict)))
 }
 
 /// The core with what its disk holds, and the disk.
