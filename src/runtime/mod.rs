@@ -4,6 +4,7 @@
 
 pub mod addresses;
 mod handle;
+pub mod log;
 pub mod seeds;
 pub mod srv;
 
