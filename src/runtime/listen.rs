@@ -3,6 +3,7 @@
 //! What is said on a connection is the business of the router that is handed in. Mirrors `NettyTransport.bindServer` and
 //! `AbstractHttpServerTransport` (6.8).
 
+use super::log::TRANSPORT;
 use super::target::Lenient;
 use crate::settings::PortRange;
 use axum::Router;
@@ -151,7 +152,7 @@ async fn accept(listener: TcpListener, serving: Serving, connections: TaskTracke
                 });
             }
             Err(error) => {
-                tracing::warn!(target: "transport", "cannot accept a connection: {error}");
+                tracing::warn!(target: TRANSPORT, "cannot accept a connection: {error}");
                 tokio::time::sleep(ACCEPT_AGAIN).await;
             }
         }

@@ -8,7 +8,7 @@ use super::figures::Meter;
 use super::handle::Handle;
 use super::journal::Journal;
 use super::listen::{BindError, Manners, Server, bind};
-use super::log::Log;
+use super::log::{Log, node_span};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::seeds::{Seeds, bootstrap};
 use super::store::{Store, StoreError};
@@ -26,6 +26,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
+use tracing::Instrument;
 
 /// The release of Elasticsearch whose interface this node has; its clients look at it.
 pub const VERSION: &str = "6.8.23";
@@ -135,8 +136,9 @@ fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Opti
     runtime.block_on(async {
         match assemble(told).await {
             Ok((handle, driver, inboxes, server)) => {
+                let span = node_span(handle.local(), &handle.settings().cluster_name);
                 let _ = ready.send(Ok(handle));
-                let ended = driver.run(inboxes).await;
+                let ended = driver.run(inboxes).instrument(span).await;
                 server.stop(DRAIN).await;
                 Some(ended)
             }
