@@ -262,14 +262,14 @@ fn a_configuration_is_found_where_it_is_expected() {
         "cluster.name  es  config/elasticsearch.yml:1:15\n",
         "cluster.name  here  here/zazen.yml:1:15\nnode.name     h     here/zazen.yml:2:12\n",
     );
-    let cases: [(&str, &[(&str, &str)], &str); 4] = [
-        ("", &[], es),
-        ("-c config", &[], es),
-        ("-c here", &[("HOST", "h")], here),
-        ("", &[("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
+    let cases = [
+        ("", vec![], es),
+        ("-c config", vec![], es),
+        ("-c here", vec![("HOST", "h")], here),
+        ("", vec![("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
     ];
     for (arguments, environment, expected) in cases {
-        let (code, out, err) = folder.check_config(arguments, environment);
+        let (code, out, err) = folder.check_config(arguments, &environment);
         assert_eq!((code, out.as_str(), err.as_str()), (Some(0), expected, ""), "{arguments} {environment:?}");
     }
     let (code, _, err) = folder.check_config("", &[("ZAZEN_PATH_CONF", "nowhere")]);
