@@ -31,7 +31,7 @@ use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Question, Task};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
 use zazen::zen::message::{Body, Join, JoinAnswer, Report, Sender, Sight};
-use zazen::zen::{Bootstrap, Config, Message, Mode, Tuning, Zen};
+use zazen::zen::{Bootstrap, Config, Message, Mode, Rejection, Tuning, Zen};
 
 type Exposure = World<Exposed, Unwatched>;
 
@@ -153,14 +153,12 @@ fn nothing_that_claims_to_come_from_the_node_itself_is_done() {
     let mut node = Hand::new(hand::node("b"));
     node.follow("a", 1);
     let twin = Node { id: "z".into(), ..hand::node("b") };
-    for (liar, why) in [
-        (hand::node("b"), "it comes from this node itself"),
-        (twin, "found existing node {node-b}{b}{b1}{host-b}{host-b:9300} with the same id"),
-    ] {
+    for (liar, why) in [(hand::node("b"), Rejection::Itself), (twin, Rejection::DuplicateId(Arc::new(hand::node("b"))))]
+    {
         let from = Arc::new(Sender { node: Arc::new(liar), ..(*hand::sender("b")).clone() });
         let state = hand::state(&from.node, &node.zen, 2);
         let publish = Message::Publish { from, term: state.term, body: Body::Full(Arc::new(state)) };
-        assert_eq!(node.receive(publish), [Message::Rejected(why.into())]);
+        assert_eq!(node.receive(publish), [Message::Rejected(why)]);
         assert!(node.zen.ledger().accepted.nodes.master == Some("a".into()), "it still follows its master");
     }
 }

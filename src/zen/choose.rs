@@ -7,7 +7,7 @@ use super::elect::{self, Candidate, Choice, Seen};
 use super::message::Sight;
 use super::quorum::{BootstrapSet, Requirement};
 use super::search::Target;
-use super::{Bootstrap, Mode, Note, Timer, Tuning, Zen};
+use super::{Bootstrap, Mode, Timer, Tuning, Zen};
 use crate::cluster::{Address, StateId, Term, VotingSets};
 use crate::protocol::{Effects, Time};
 use std::collections::BTreeSet;
@@ -30,14 +30,18 @@ impl Zen {
         match self.choose() {
             Some(choice) if now >= self.search.not_before => self.act(now, choice, out),
             Some(_) => {}
-            None => self.note_too_few(out),
+            None => {
+                self.search.time_out();
+                self.warn_masterless(now, out);
+            }
         }
         if self.is_searching() && !self.timers.is_set(Timer::Round) {
             self.start_round(now, out);
         }
     }
 
-    fn note_too_few(&self, out: &mut Effects<Zen>) {
+    /// The candidates of a round, and what is needed, as Elasticsearch puts it.
+    pub(super) fn found_and_needed(&self) -> (Vec<String>, String) {
         let mut found: Vec<String> = self.candidates().iter().map(|found| found.node.name.to_string()).collect();
         found.sort_unstable();
         let sets = &self.requirement(BTreeSet::new()).sets;
@@ -56,7 +60,7 @@ impl Zen {
         if self.tuning.minimum() > 1 {
             needed.push(self.tuning.minimum().to_string());
         }
-        out.note(Note::NotEnoughMasters { found, needed: needed.join(" and ") });
+        (found, needed.join(" and "))
     }
 
     /// Acts on the answers if they suffice.
@@ -191,7 +195,7 @@ impl Zen {
         elect::counts(&seen.sight, self.tuning.ignore_non_master_pings)
     }
 
-    fn choose(&self) -> Option<Choice> {
+    pub(super) fn choose(&self) -> Option<Choice> {
         let seen = self.search.seen.values().filter(|seen| self.counts(seen));
         if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.local, &self.lost)) {
             return Some(Choice::Join(master));
@@ -205,7 +209,7 @@ impl Zen {
     }
 
     /// Whether somebody might listen at a silent port, and no list of hosts says that it does not matter.
-    fn is_premature(&self) -> bool {
+    pub(super) fn is_premature(&self) -> bool {
         self.config.bootstrap == Bootstrap::Found && !self.is_formed() && !self.search.is_complete()
     }
 

@@ -6,12 +6,13 @@
 use super::elect::{self, Seen};
 use super::message::{Message, Sender, Sight};
 use super::quorum::BootstrapSet;
-use super::search::{Target, Told};
-use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
+use super::search::{Mishap, Search, Target, Told};
+use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// So many hosts are a crowd: those that cannot be master are pinged no more because they pinged.
@@ -23,6 +24,9 @@ impl Zen {
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
         let loses_master = matches!(self.mode, Mode::Following(_));
+        if loses_master || matches!(self.mode, Mode::Leading(_)) {
+            self.search.mishaps.clear();
+        }
         self.leave_mode(now, out);
         if loses_master && self.leaving.is_some() {
             // Without a master there is nobody left to tell. One that hands over stays: its vote may be needed.
@@ -60,6 +64,8 @@ impl Zen {
         for address in addresses.into_iter().take(REMEMBERED_MAX) {
             self.add_target(now, address, out);
         }
+        let Search { mishaps, targets, .. } = &mut self.search;
+        mishaps.retain(|address, _| targets.contains_key(address));
         self.timers.set(Timer::Round, now + self.tuning.ping_timeout);
         self.timers.set(Timer::PingAgain, now + self.tuning.ping_timeout / 3);
         self.consider(now, out);
@@ -118,7 +124,7 @@ impl Zen {
         matches!(self.mode, Mode::Finding | Mode::Electing(_))
     }
 
-    fn is_masterless(&self) -> bool {
+    pub(super) fn is_masterless(&self) -> bool {
         matches!(self.mode, Mode::Finding | Mode::Electing(_) | Mode::Joining(_))
     }
 
@@ -197,7 +203,7 @@ impl Zen {
         now: Time,
         address: Address,
         asked: Time,
-        from: &Sender,
+        from: &Arc<Sender>,
         sight: Sight,
         mentioned: Vec<Address>,
         out: &mut Effects<Zen>,
@@ -205,11 +211,12 @@ impl Zen {
         if !self.is_searching() {
             return;
         }
-        self.search.settle(&address, Target::Answered);
         if self.is_foreign(from) || self.is_itself(&sight.node) {
-            self.search.forget(&address);
-            return self.consider(now, out);
+            let is_other = self.is_foreign(from);
+            let why = if is_other { Rejection::OtherCluster(from.clone()) } else { Rejection::DuplicateId(sight.node) };
+            return self.on_ping_rejected(now, &address, why, out);
         }
+        self.search.answered(&address);
         let is_news = self.is_news(&sight);
         self.see(address, Seen { sight, asked }, from);
         for address in mentioned.into_iter().take(2 * MENTIONED_MAX) {
@@ -240,17 +247,19 @@ impl Zen {
     }
 
     pub(super) fn on_ping_failed(&mut self, now: Time, address: &Address, why: Failure, out: &mut Effects<Zen>) {
-        if !self.is_searching() {
-            return;
+        self.miss(now, address, Mishap::Failed(why), out);
+    }
+
+    /// Whoever is there is none of this cluster, or this node itself.
+    pub(super) fn on_ping_rejected(&mut self, now: Time, address: &Address, why: Rejection, out: &mut Effects<Zen>) {
+        self.miss(now, address, Mishap::Rejected(why), out);
+    }
+
+    fn miss(&mut self, now: Time, address: &Address, mishap: Mishap, out: &mut Effects<Zen>) {
+        if self.is_searching() {
+            self.search.failed(address, mishap);
+            self.consider(now, out);
         }
-        let outcome = match why {
-            Failure::Refused | Failure::Reset => Target::Refused,
-            Failure::BadAnswer => Target::Answered,
-            Failure::TimedOut => Target::Silent,
-        };
-        self.search.settle(address, outcome);
-        self.search.forget(address);
-        self.consider(now, out);
     }
 
     pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: Sight, out: &mut Effects<Zen>) {

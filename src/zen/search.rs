@@ -3,11 +3,12 @@
 //! Plain data that keeps its own counts. How it is gathered stands in `ping`, what follows from it in `choose`. Mirrors
 //! `UnicastZenPing.PingingRound` and `ZenPing.PingCollection` (6.8).
 
+use super::Rejection;
 use super::elect::Seen;
 use super::message::Sight;
 use super::quorum::BootstrapSet;
 use crate::cluster::{Address, Node, NodeId, Term};
-use crate::protocol::{Time, Unresolved};
+use crate::protocol::{Failure, Time, Unresolved};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,6 +21,13 @@ pub(super) enum Target {
     Silent,
 }
 
+/// Why a host is not among those that answered.
+#[derive(Clone, Debug)]
+pub(super) enum Mishap {
+    Failed(Failure),
+    Rejected(Rejection),
+}
+
 /// What a node knows of the others while it follows no master.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
@@ -30,6 +38,8 @@ pub(super) struct Search {
     pub(super) initial: Option<BootstrapSet>,
     pub(super) is_resolved: bool,
     pub(super) targets: BTreeMap<Address, Target>,
+    /// What became of the last ping of those hosts of the present round that did not answer it, or the one of the last round.
+    pub(super) mishaps: BTreeMap<Address, Mishap>,
     pub(super) waiting: usize,
     pub(super) silent: usize,
     pub(super) seen: BTreeMap<Address, Seen>,
@@ -77,6 +87,33 @@ impl Search {
             self.silent += usize::from(outcome == Target::Silent);
             *target = outcome;
         }
+    }
+
+    pub(super) fn answered(&mut self, address: &Address) {
+        self.mishaps.remove(address);
+        self.settle(address, Target::Answered);
+    }
+
+    pub(super) fn failed(&mut self, address: &Address, mishap: Mishap) {
+        let outcome = match &mishap {
+            Mishap::Failed(Failure::Refused | Failure::Reset) => Target::Refused,
+            Mishap::Failed(Failure::TimedOut) => Target::Silent,
+            // Somebody is there, and will say nothing else in this round.
+            Mishap::Failed(Failure::BadAnswer) | Mishap::Rejected(_) => Target::Answered,
+        };
+        self.settle(address, outcome);
+        self.forget(address);
+        if self.targets.contains_key(address) {
+            self.mishaps.insert(address.clone(), mishap);
+        }
+    }
+
+    /// The round is over: whoever has not answered by then did not answer in time.
+    pub(super) fn time_out(&mut self) {
+        let waiting =
+            self.targets.iter().filter(|(at, target)| **target == Target::Waiting && !self.seen.contains_key(*at));
+        let late = waiting.map(|(at, _)| (at.clone(), Mishap::Failed(Failure::TimedOut)));
+        self.mishaps.extend(late.collect::<Vec<_>>());
     }
 
     pub(super) fn see(&mut self, address: Address, seen: Seen, names_master: bool) {

@@ -284,7 +284,7 @@ impl Zen {
     pub(super) fn master_gone(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         if let Mode::Following(following) = &self.mode {
             let master = following.master.clone();
-            self.forget_master(now, &master);
+            self.forget_master(now, &master, format!("lost: {reason}"));
             self.leave_master(now, reason, out);
         }
     }

@@ -8,7 +8,7 @@ use zazen::cluster::{
 };
 use zazen::service::{Answer, PendingTask, Priority, Refusal, Task};
 use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
-use zazen::zen::{BootstrapSet, Message};
+use zazen::zen::{BootstrapSet, Message, Rejection};
 
 pub(crate) fn samples() -> Vec<Message> {
     let from = sender();
@@ -49,7 +49,13 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Gone,
     ]);
     samples.extend(answers().map(|answer| Message::Answered(Box::new(answer))));
-    samples.push(Message::Rejected("cluster name [one] is not [two]".into()));
+    let rejections = [
+        Rejection::OtherCluster(sender()),
+        Rejection::DuplicateId(Arc::new(node("b"))),
+        Rejection::Itself,
+        Rejection::Because("not a request".into()),
+    ];
+    samples.extend(rejections.map(Message::Rejected));
     samples
 }
 

@@ -54,6 +54,7 @@ const COMMANDS: &[Command] = &[
     command("pending a", answers::pending),
     command("state [a b…]", show::state),
     command("timers a", show::timers),
+    command("explain a", show::explain),
     command("masters", show::masters),
     command("candidates [min=2] a=1/3[,blind][,data][,follows]…", tables::candidates),
     command("active-masters me=a [lost=m,100ms] [ignore] b=m[,50ms][,data]|- …", tables::active_masters),
