@@ -149,7 +149,6 @@ fn topic(note: &Note) -> Option<Topic> {
         Note::BadSetting { what } => ("bad setting", what.clone()),
         Note::Stalled { .. } => ("stalled", String::new()),
         Note::Searching { .. }
-        | Note::NoMaster { .. }
         | Note::Stands { .. }
         | Note::Votes { .. }
         | Note::Joins { .. }
