@@ -29,7 +29,7 @@ fn tails(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein's distance).
-fn slips(one: &str, other: &str) -> usize {
+pub fn slips(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, letter) in one.chars().enumerate() {

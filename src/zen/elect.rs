@@ -28,37 +28,49 @@ pub struct Seen {
     pub asked: Time,
 }
 
+/// A master that this node followed no longer, or could not join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// When.
+    pub at: Time,
+    /// Why, as operators read it.
+    pub why: Arc<str>,
+}
+
 /// Which pings count: all, or only those of nodes that can be master.
 pub fn counts(sight: &Sight, ignore_non_master_pings: bool) -> bool {
     !ignore_non_master_pings || sight.node.is_master_eligible()
 }
 
 /// The masters that others follow. Never oneself; one that was lost counts only if it was heard of after that, or if it
-/// answered a ping that was sent when it had been lost.
+/// answered a ping that was sent when it had been lost. Each comes with the term that it leads in.
 pub fn active_masters<'a>(
     seen: impl Iterator<Item = &'a Seen>,
     local: &Node,
-    lost: &BTreeMap<EphemeralId, Time>,
-) -> Vec<Arc<Node>> {
+    lost: &BTreeMap<EphemeralId, Lost>,
+) -> Vec<(Term, Arc<Node>)> {
     seen.filter_map(|seen| {
         let (master, ago) = seen.sight.master.as_ref()?;
         // It was heard later than that by as long as the ping travelled, so the same instant will do.
         let heard = seen.asked - *ago;
         let is_first_hand = master.same_process(&seen.sight.node);
-        let is_later = |lost: &Time| heard > *lost || is_first_hand && heard == *lost;
+        let is_later = |lost: &Lost| heard > lost.at || is_first_hand && heard == lost.at;
         let is_back = lost.get(&master.ephemeral_id).is_none_or(is_later);
         // Whoever stood at this node's address before is gone.
         let is_other = master.id != local.id && master.address != local.address;
-        (is_other && is_back).then(|| master.clone())
+        // Whoever follows a master is in its term.
+        (is_other && is_back).then(|| (seen.sight.term, master.clone()))
     })
     .collect()
 }
 
-/// Of several active masters, the one that every node picks: one that is eligible first, then the lowest id.
-pub fn tie_break(masters: Vec<Arc<Node>>) -> Option<Arc<Node>> {
-    masters.into_iter().min_by(|a, b| {
-        (!a.is_master_eligible(), &a.id, &a.ephemeral_id).cmp(&(!b.is_master_eligible(), &b.id, &b.ephemeral_id))
-    })
+/// Of several active masters, the one that every node picks: the one of the highest term, since the others are deposed
+/// already, and then one that is eligible first, then the lowest id.
+pub fn tie_break(masters: Vec<(Term, Arc<Node>)>) -> Option<Arc<Node>> {
+    fn rank((term, master): &(Term, Arc<Node>)) -> impl Ord + '_ {
+        (Reverse(*term), !master.is_master_eligible(), &master.id, &master.ephemeral_id)
+    }
+    masters.into_iter().min_by(|a, b| rank(a).cmp(&rank(b))).map(|(_, master)| master)
 }
 
 /// A node that might lead.

@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::words::{Words, time};
 use crate::cluster::{EphemeralId, Node, NodeId, Roles, StateId, Term, Uuid, VotingSet, VotingSets};
 use crate::protocol::Time;
-use crate::zen::elect::{self, Candidate, Seen};
+use crate::zen::elect::{self, Candidate, Lost, Seen};
 use crate::zen::message::Sight;
 use crate::zen::quorum::{BootstrapSet, Requirement, next_voting_set};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,31 +100,32 @@ pub(super) fn candidates(stage: &mut Stage, words: &mut Words<'_>) -> Result<(),
     Ok(())
 }
 
-/// `b=m,50ms` says that `b` follows `m` and heard of it 50 ms before it was asked; `lost=m,100ms` that this node lost `m`
-/// 100 ms before it asked.
+/// `b=m,50ms` says that `b` follows `m` and heard of it 50 ms before it was asked; `b=m,higher` that it does so in a higher
+/// term than others; `lost=m,100ms` that this node lost `m` 100 ms before it asked.
 pub(super) fn active_masters(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let row_of = words.clone().rest();
     let local = node(words.option("me").unwrap_or("me"), Roles::ALL);
     let ignores = words.flag("ignore");
-    let mut lost: BTreeMap<EphemeralId, Time> = BTreeMap::new();
+    let mut lost: BTreeMap<EphemeralId, Lost> = BTreeMap::new();
     while let Some(word) = words.option("lost") {
         let (name, ago) = word.split_once(',').unwrap_or((word, "0"));
-        lost.insert(format!("{name}-1").into(), ASKED - time(ago)?);
+        lost.insert(format!("{name}-1").into(), Lost { at: ASKED - time(ago)?, why: "lost".into() });
     }
     let mut seen = Vec::new();
     for word in words.rest() {
-        let (name, master, flags) = entry(word, &["data", "master-data"])?;
+        let (name, master, flags) = entry(word, &["data", "master-data", "higher"])?;
         let ago = flags.iter().find_map(|flag| time(flag).ok()).unwrap_or(Duration::ZERO);
         let mut sight = sight(node(name, roles(&flags)));
         let master_roles = Roles { master: !flags.contains(&"master-data"), ..Roles::ALL };
         sight.master = (master != "-").then(|| (node(master, master_roles), ago));
         sight.masterless = sight.master.is_none();
+        sight.term = if flags.contains(&"higher") { Term::ZERO.next() } else { Term::ZERO };
         seen.push(Seen { sight, asked: ASKED });
     }
     let result = in_any_order(&seen, |seen| {
         let counted = seen.iter().filter(|seen| elect::counts(&seen.sight, ignores));
         let masters = elect::active_masters(counted, &local, &lost);
-        let names: BTreeSet<&str> = masters.iter().map(|master| &*master.name).collect();
+        let names: BTreeSet<&str> = masters.iter().map(|(_, master)| &*master.name).collect();
         let named = names.into_iter().collect::<Vec<_>>().join(" ");
         elect::tie_break(masters).map_or("none".into(), |chosen| format!("{named}, joins {}", chosen.name))
     });
@@ -152,7 +153,8 @@ pub(super) fn enough(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tro
     let mut bootstrap = BTreeSet::new();
     while let Some(word) = words.option("bootstrap") {
         let (set, all) = word.strip_suffix(",all").map_or((word, false), |set| (set, true));
-        bootstrap.insert(BootstrapSet { members: names(set)?.into_iter().map(Arc::from).collect(), all });
+        let members = names(set)?.into_iter().map(Arc::from).collect();
+        bootstrap.insert(BootstrapSet { all, ..BootstrapSet::majority_of(members) });
     }
     let backers = names(words.need("a set of backers")?)?.into_iter().map(|name| {
         let flags: &[&str] = if name.ends_with('-') { &["data"] } else { &[] };
