@@ -19,9 +19,7 @@ mod tests;
 
 pub use error::SettingsError;
 pub use kind::Kind;
-pub use node::{
-    DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings,
-};
+pub use node::{DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings};
 pub use page::page;
 pub use registry::REGISTRY;
 pub use setting::{Preset, Setting, Topic, Update};
