@@ -27,11 +27,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{Address, Node, NodeId, Roles, StateId};
-use zazen::protocol::{Input, Rng, Ticket};
+use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Question, Task};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
 use zazen::zen::message::{Body, Join, JoinAnswer, Report, Sender, Sight};
-use zazen::zen::{Bootstrap, Config, Message, Mode, Tuning, Zen};
+use zazen::zen::{Bootstrap, Config, Message, Mode, Rejection, Tuning, Zen};
 
 type Exposure = World<Exposed, Unwatched>;
 
@@ -85,7 +85,7 @@ fn a_node_that_cannot_be_master_is_not_made_to_stand_by_what_others_say_in_its_n
     let mut data = Hand::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..hand::node("b") });
     let twin = Arc::new(Node { id: "z".into(), ..hand::node("b") });
     let sight = Box::new(Sight { sees_quorum: true, ..hand::sight(&twin) });
-    data.handle(Input::Resolved(vec![hand::node("a").address]));
+    data.handle(Input::Resolved(Resolution::of(vec![hand::node("a").address])));
     let (call, _) = data.sent.remove(0);
     let from = hand::sender("a");
     data.receive(Message::Notice { from: from.clone(), sight: sight.clone() });
@@ -153,14 +153,12 @@ fn nothing_that_claims_to_come_from_the_node_itself_is_done() {
     let mut node = Hand::new(hand::node("b"));
     node.follow("a", 1);
     let twin = Node { id: "z".into(), ..hand::node("b") };
-    for (liar, why) in [
-        (hand::node("b"), "it comes from this node itself"),
-        (twin, "found existing node {node-b}{b}{b1}{host-b}{host-b:9300} with the same id"),
-    ] {
+    for (liar, why) in [(hand::node("b"), Rejection::Itself), (twin, Rejection::DuplicateId(Arc::new(hand::node("b"))))]
+    {
         let from = Arc::new(Sender { node: Arc::new(liar), ..(*hand::sender("b")).clone() });
         let state = hand::state(&from.node, &node.zen, 2);
         let publish = Message::Publish { from, term: state.term, body: Body::Full(Arc::new(state)) };
-        assert_eq!(node.receive(publish), [Message::Rejected(why.into())]);
+        assert_eq!(node.receive(publish), [Message::Rejected(why)]);
         assert!(node.zen.ledger().accepted.nodes.master == Some("a".into()), "it still follows its master");
     }
 }

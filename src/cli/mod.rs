@@ -2,15 +2,22 @@
 //!
 //! A file or folder for each subcommand; here is only what they share. Arguments are first read, then checked, and
 //! nothing is done before. Results go to the standard output, progress and errors to the standard error. Exit codes:
-//! 0 fine, 1 a rule was broken, 2 the arguments or a file make no sense, 3 the output could not be written.
+//! 0 fine, 1 a rule was broken or something needed could not be had, 2 the arguments or a file make no sense, 3 the
+//! output could not be written.
 
+mod check_config;
+mod config;
+mod dev;
 mod figures;
+mod logging;
 mod quiet;
 mod sim;
+mod start;
 mod stopwatch;
 mod table;
 
 use clap::{Parser, Subcommand};
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -27,6 +34,9 @@ struct Zazen {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Start(start::StartArgs),
+    Dev(dev::DevArgs),
+    CheckConfig(check_config::CheckConfigArgs),
     Sim(sim::SimArgs),
 }
 
@@ -44,8 +54,15 @@ enum Outcome {
 enum Trouble {
     /// The arguments, or a file that they name, make no sense.
     Usage(String),
+    /// Something that was needed could not be had, or a node could not go on.
+    Failed(String),
     /// The output could not be written.
     Output(io::Error),
+}
+
+/// What is said when the system refuses something.
+fn failed(what: &str, error: impl fmt::Display) -> Trouble {
+    Trouble::Failed(format!("cannot {what}: {error}"))
 }
 
 impl From<io::Error> for Trouble {
@@ -60,6 +77,9 @@ pub fn main() -> ExitCode {
     let arguments = Zazen::parse();
     let mut out = io::stdout().lock();
     let result = match arguments.command {
+        Command::Start(start) => start.run(),
+        Command::Dev(dev) => dev.run(&mut out),
+        Command::CheckConfig(check_config) => check_config.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
     };
     let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(Trouble::Output));
@@ -70,6 +90,10 @@ fn exit_code(result: &Result<Outcome, Trouble>) -> ExitCode {
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Broken) => ExitCode::from(1),
+        Err(Trouble::Failed(what)) => {
+            eprintln!("error: {what}");
+            ExitCode::from(1)
+        }
         Err(Trouble::Usage(what)) => {
             eprintln!("error: {what}");
             ExitCode::from(2)

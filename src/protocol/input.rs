@@ -3,6 +3,7 @@
 use super::Protocol;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// Names a request that this participant sent, until it was replied to or failed. The participant chooses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +45,42 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What looking up the seed hosts came to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Resolution<Peer> {
+    /// Where to send messages.
+    pub peers: Vec<Peer>,
+    /// The hosts that have no address.
+    pub unresolved: Vec<Unresolved>,
+    /// Who was configured to be there from the start, as far as it is known by other names than the configured ones.
+    pub initial: Vec<Initial<Peer>>,
+}
+
+impl<Peer> Resolution<Peer> {
+    /// Every host was found.
+    pub fn of(peers: Vec<Peer>) -> Self {
+        Resolution { peers, unresolved: Vec::new(), initial: Vec::new() }
+    }
+}
+
+/// A participant that was configured to be there from the start.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Initial<Peer> {
+    /// What it is called: a host, a node, or the one address that it has.
+    pub name: Arc<str>,
+    /// The addresses that it was found to have; it goes by one of them.
+    pub peers: Vec<Peer>,
+}
+
+/// A seed host that has no address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Unresolved {
+    /// The host, as it is configured.
+    pub host: Arc<str>,
+    /// Why not.
+    pub why: Arc<str>,
+}
+
 /// One thing that happened to a participant.
 pub enum Input<P: Protocol> {
     /// It was started, or started again; always the first input.
@@ -79,7 +116,7 @@ pub enum Input<P: Protocol> {
     /// A write and all before it are durable.
     Stored(StoreId),
     /// The seed hosts were looked up.
-    Resolved(Vec<P::Peer>),
+    Resolved(Resolution<P::Peer>),
     /// A client asked.
     Asked {
         /// What an answer must name.

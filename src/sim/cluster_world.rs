@@ -7,7 +7,7 @@
 use super::watch::Watch;
 use super::world::World;
 use crate::cluster::{Address, ClusterName, Node, Roles};
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Resolution};
 use crate::sim::Boot;
 use crate::zen::{Bootstrap, Config, Tuning, Zen};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct NodeSpec {
     /// The numbers that it runs by.
     pub tuning: Tuning,
     /// Whom it pings first.
-    pub seeds: Vec<Address>,
+    pub seeds: Resolution<Address>,
 }
 
 impl NodeSpec {
@@ -47,7 +47,7 @@ impl NodeSpec {
             cluster_name: CLUSTER_NAME.into(),
             bootstrap: Bootstrap::Hosts(hosts.iter().map(|host| host.as_str().into()).collect()),
             tuning: Tuning::default(),
-            seeds: hosts.to_vec(),
+            seeds: Resolution::of(hosts.to_vec()),
         }
     }
 
@@ -87,7 +87,9 @@ pub fn address(index: usize) -> Address {
 /// Adds a node that is down, and tells its index.
 pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
     let seeds = spec.seeds.clone();
-    world.add(spec.address.clone(), seeds, move |boot| spec.boot(boot))
+    let node = world.add(spec.address.clone(), Vec::new(), move |boot| spec.boot(boot));
+    world.set_seeds(node, seeds);
+    node
 }
 
 /// Sets a node up anew: its seeds at once, all else from its next start on.

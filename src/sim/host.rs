@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::disk::Storage;
-use crate::protocol::{Effect, Input, Protocol, Rng, StoreId, Ticket, Time};
+use crate::protocol::{Effect, Input, Protocol, Resolution, Rng, StoreId, Ticket, Time};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What a process is started with.
@@ -71,7 +71,7 @@ impl<P: Protocol> Process<P> {
 pub(super) struct Host<P: Protocol> {
     pub(super) peer: P::Peer,
     pub(super) boot: BootFn<P>,
-    pub(super) seeds: Vec<P::Peer>,
+    pub(super) seeds: Resolution<P::Peer>,
     /// Whether looking up the seeds is answered.
     pub(super) resolves: bool,
     /// Whether the machine is there to refuse what no process takes.
@@ -84,7 +84,7 @@ pub(super) struct Host<P: Protocol> {
 }
 
 impl<P: Protocol> Host<P> {
-    pub(super) fn new(peer: P::Peer, seeds: Vec<P::Peer>, rng: Rng, boot: BootFn<P>) -> Self {
+    pub(super) fn new(peer: P::Peer, seeds: Resolution<P::Peer>, rng: Rng, boot: BootFn<P>) -> Self {
         Host {
             peer,
             boot,

@@ -117,7 +117,7 @@ fn hash_input<P: Protocol>(input: &Input<P>, hasher: &mut DefaultHasher) {
         Input::LinkClosed { peer } => (4u8, peer).hash(hasher),
         Input::Woke => 5u8.hash(hasher),
         Input::Stored(id) => (6u8, id).hash(hasher),
-        Input::Resolved(peers) => (7u8, peers).hash(hasher),
+        Input::Resolved(found) => (7u8, found).hash(hasher),
         Input::Asked { ticket, .. } => (8u8, ticket).hash(hasher),
     }
 }
@@ -132,7 +132,7 @@ pub(super) fn describe<P: Protocol>(input: &Input<P>, reason: Option<P::Timer>) 
         Input::LinkClosed { peer } => format!("< link with {peer} closed"),
         Input::Woke => reason.map_or_else(|| "woke".to_owned(), |reason| format!("woke for {reason}")),
         Input::Stored(id) => format!("stored {}", id.0),
-        Input::Resolved(peers) => format!("resolved {} seeds", peers.len()),
+        Input::Resolved(found) => format!("resolved {} seeds", found.peers.len()),
         Input::Asked { question, .. } => format!("asked {question:?}"),
     }
 }

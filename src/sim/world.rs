@@ -14,7 +14,7 @@ use super::plan::Plan;
 use super::queue::Queue;
 use super::trace::{Detail, Trace};
 use super::watch::{Unwatched, Verdict, Violation, Watch};
-use crate::protocol::{Effects, Failure, Input, Protocol, Rng, Ticket, Time};
+use crate::protocol::{Effects, Failure, Input, Protocol, Resolution, Rng, Ticket, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         let node = self.hosts.len();
         let before = self.addresses.insert(peer.clone(), node);
         assert!(before.is_none(), "two nodes have the address {peer}");
-        let mut host = Host::new(peer, seeds, self.seeds.fork(), Box::new(boot));
+        let mut host = Host::new(peer, Resolution::of(seeds), self.seeds.fork(), Box::new(boot));
         host.disk.latency_us = self.normal.disk_us;
         self.hosts.push(host);
         self.network.add_node();
@@ -269,7 +269,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     }
 
     /// Changes what looking up the seed hosts yields on a node.
-    pub fn set_seeds(&mut self, node: usize, seeds: Vec<P::Peer>) {
+    pub fn set_seeds(&mut self, node: usize, seeds: Resolution<P::Peer>) {
         self.hosts[node].seeds = seeds;
     }
 

@@ -28,6 +28,15 @@ pub struct Seen {
     pub asked: Time,
 }
 
+/// A master that this node followed no longer, or could not join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// When.
+    pub at: Time,
+    /// Why, as operators read it.
+    pub why: Arc<str>,
+}
+
 /// Which pings count: all, or only those of nodes that can be master.
 pub fn counts(sight: &Sight, ignore_non_master_pings: bool) -> bool {
     !ignore_non_master_pings || sight.node.is_master_eligible()
@@ -38,14 +47,14 @@ pub fn counts(sight: &Sight, ignore_non_master_pings: bool) -> bool {
 pub fn active_masters<'a>(
     seen: impl Iterator<Item = &'a Seen>,
     local: &Node,
-    lost: &BTreeMap<EphemeralId, Time>,
+    lost: &BTreeMap<EphemeralId, Lost>,
 ) -> Vec<Arc<Node>> {
     seen.filter_map(|seen| {
         let (master, ago) = seen.sight.master.as_ref()?;
         // It was heard later than that by as long as the ping travelled, so the same instant will do.
         let heard = seen.asked - *ago;
         let is_first_hand = master.same_process(&seen.sight.node);
-        let is_later = |lost: &Time| heard > *lost || is_first_hand && heard == *lost;
+        let is_later = |lost: &Lost| heard > lost.at || is_first_hand && heard == lost.at;
         let is_back = lost.get(&master.ephemeral_id).is_none_or(is_later);
         // Whoever stood at this node's address before is gone.
         let is_other = master.id != local.id && master.address != local.address;

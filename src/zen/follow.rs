@@ -33,7 +33,7 @@ impl Zen {
             Err(report) => return self.reply(exchange, Message::Report(report), out),
         };
         if let Some(why) = self.objection(&state, from, term) {
-            return self.reply(exchange, Message::Rejected(why), out);
+            return self.reply(exchange, Message::Rejected(why.into()), out);
         }
         if term > self.ledger.promise.term {
             self.promise(term, &from.node.id, out);

@@ -1,13 +1,14 @@
 //! Votes, candidacies and joins.
 //!
 //! A join to a candidate is a vote, stored before it is sent; a join to a master is none. Who is joined was chosen in
-//! `search`; what a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` and
+//! `choose`; what a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` and
 //! `ZenDiscovery.joinElectedMaster` (6.8), which bound a join neither to a term nor to one election.
 
+use super::elect::Lost;
 use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy, EarlyJoin, Joining};
 use super::quorum::BootstrapSet;
-use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Write, Zen};
+use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Rejection, Timer, Write, Zen};
 use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,19 +112,19 @@ impl Zen {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
-        let node = joining.target.clone();
-        self.forget_master(now, &node);
-        out.note(Note::JoinFailed { node, reason: reason.into() });
+        let (node, reason) = (joining.target.clone(), reason.into());
+        self.forget_master(now, &node, format!("could not join: {reason}"));
+        out.note(Note::JoinFailed { node, reason });
         self.find(now, pause, "could not join", out);
     }
 
     /// Remembers that a master was lost, so that only later news of it counts.
-    pub(super) fn forget_master(&mut self, now: Time, master: &Node) {
+    pub(super) fn forget_master(&mut self, now: Time, master: &Node, why: String) {
         if self.lost.len() >= REMEMBERED_MAX {
-            let oldest = self.lost.iter().min_by_key(|(_, lost)| **lost).map(|(id, _)| id.clone());
+            let oldest = self.lost.iter().min_by_key(|(_, lost)| lost.at).map(|(id, _)| id.clone());
             oldest.and_then(|id| self.lost.remove(&id));
         }
-        self.lost.insert(master.ephemeral_id.clone(), now);
+        self.lost.insert(master.ephemeral_id.clone(), Lost { at: now, why: why.into() });
     }
 
     pub(super) fn on_join_answer(
@@ -192,6 +193,18 @@ impl Zen {
                 self.give_up_join(now, why.to_string(), self.tuning.join_retry_delay, out)
             }
             Failure::TimedOut => {}
+        }
+    }
+
+    pub(super) fn on_join_rejected(
+        &mut self,
+        now: Time,
+        target: &EphemeralId,
+        why: &Rejection,
+        out: &mut Effects<Zen>,
+    ) {
+        if self.joining(target).is_some() {
+            self.give_up_join(now, why.to_string(), self.tuning.join_retry_delay, out);
         }
     }
 
@@ -420,6 +433,7 @@ impl Zen {
         if let Mode::Electing(candidacy) = &self.mode {
             let reason = "timed out while waiting for joins".to_string();
             out.note(Note::Abandoned { term: candidacy.term, reason });
+            self.warn_masterless(now, out);
             self.find(now, Duration::ZERO, "the candidacy ended", out);
         }
     }

@@ -5,7 +5,7 @@
 //! votes and confirms by what it says, so that a lost answer is made good by the next one, whatever it answers.
 
 use super::quorum::BootstrapSet;
-use super::span;
+use super::{Rejection, span};
 use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
 use crate::service::{Answer, Task};
 use serde::{Deserialize, Serialize};
@@ -201,7 +201,7 @@ pub enum Message {
     /// The reply to a task or a read.
     Answered(Box<Answer>),
     /// The request was not for this node or this cluster.
-    Rejected(String),
+    Rejected(Rejection),
 }
 
 impl Message {
@@ -336,7 +336,8 @@ impl fmt::Display for Message {
             Message::Joining(JoinAnswer::Noted) => f.write_str("(noted)"),
             Message::Joining(JoinAnswer::VoteAgain(term)) => write!(f, "(vote again in term {term})"),
             Message::Joining(JoinAnswer::NotMaster) => f.write_str("(not master)"),
-            Message::Joining(JoinAnswer::Rejected(why)) | Message::Rejected(why) => write!(f, "({why})"),
+            Message::Joining(JoinAnswer::Rejected(why)) => write!(f, "({why})"),
+            Message::Rejected(why) => write!(f, "({why})"),
             Message::Fetched { state: Some(state), .. } => write!(f, "({})", state.id()),
             Message::Report(report) => write!(f, "({report})"),
             Message::MasterPong(pong) => {

@@ -1,7 +1,8 @@
 //! How one node behaves: Zen discovery with ballots, as a state machine.
 //!
 //! ```text
-//!   Input ──► handle ──► search   whom to follow: ping rounds, the choice
+//!   Input ──► handle ──► ping     ping rounds: who is there
+//!                        choose   whom to follow
 //!                        join     votes, candidacies, joins
 //!                        lead     winning, terms, stepping down, the task queue
 //!                        publish  the two phases on the master
@@ -12,11 +13,15 @@
 //!                        leave    good-bye and hand-over            ──► Effects
 //! ```
 //!
-//! The pure decisions stand in `elect` and `quorum`; what a node keeps and shows in `memory`, `mode` and `leadership`.
+//! The pure decisions stand in `elect` and `quorum`; what a node keeps and shows in `memory`, `mode`, `search` and
+//! `leadership`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
 mod ask;
+mod choose;
 pub mod elect;
+mod episode;
+pub mod explain;
 mod follow;
 mod invariants;
 mod join;
@@ -27,27 +32,34 @@ mod memory;
 pub mod message;
 mod mode;
 mod note;
+mod ping;
 mod publish;
 pub mod quorum;
 mod read;
+mod reject;
 mod search;
 mod span;
 mod tuning;
 mod watch;
 
 pub use ask::Ask;
+pub use explain::Explanation;
 pub use memory::{Ledger, Memory, Promise, Write};
 pub use message::Message;
 pub use mode::Mode;
 pub use note::Note;
 pub use quorum::BootstrapSet;
+pub use reject::Rejection;
 pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_span, parse_time};
 
 use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, Ticket, Time, Timers};
 use crate::service::{Answer, Question};
+use elect::Lost;
+use episode::Episode;
 use message::{Report, Sender};
 use mode::EarlyJoin;
+use reject::Strangers;
 use search::Search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -154,7 +166,9 @@ pub struct Zen {
     search: Search,
     early_joins: BTreeMap<NodeId, EarlyJoin>,
     /// Masters that were lost or could not be joined, and when.
-    lost: BTreeMap<EphemeralId, Time>,
+    lost: BTreeMap<EphemeralId, Lost>,
+    episode: Episode,
+    strangers: Strangers,
     timers: Timers<Timer>,
     calls: BTreeMap<Call, Errand>,
     called: u64,
@@ -198,6 +212,8 @@ impl Zen {
             search: Search::default(),
             early_joins: BTreeMap::new(),
             lost: BTreeMap::new(),
+            episode: Episode::default(),
+            strangers: Strangers::default(),
             timers: Timers::default(),
             calls: BTreeMap::new(),
             called: 0,
@@ -298,12 +314,13 @@ impl Zen {
             let promise = Promise { node_id: Some(self.local.id.clone()), ..self.ledger.promise.clone() };
             self.store(Write::Promise(promise), out);
         }
+        self.episode = Episode::begin(now);
         self.show_masterless(out);
         self.find(now, Duration::ZERO, "started", out);
     }
 
     fn received(&mut self, now: Time, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
-        if let Some(why) = self.refuses(&message, out) {
+        if let Some(why) = self.refuses(now, &message, out) {
             return self.reply(exchange, Message::Rejected(why), out);
         }
         match message {
@@ -344,6 +361,8 @@ impl Zen {
             (Errand::Ping { address, asked }, Message::Pong { from, sight, mentioned }) => {
                 self.on_pong(now, address, asked, &from, *sight, mentioned, out)
             }
+            (Errand::Ping { address, .. }, Message::Rejected(why)) => self.on_ping_rejected(now, &address, why, out),
+            (Errand::Join { target }, Message::Rejected(why)) => self.on_join_rejected(now, &target, &why, out),
             (Errand::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
             (Errand::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
             (
@@ -403,38 +422,6 @@ impl Zen {
                 Timer::Leave => self.has_left(out),
             }
         }
-    }
-
-    /// Another cluster is refused, and nothing that it says is used.
-    fn refuses(&self, message: &Message, out: &mut Effects<Zen>) -> Option<String> {
-        let from = message.sender()?;
-        let what = if from.cluster_name != self.config.cluster_name {
-            format!("cluster name [{}] is not [{}]", from.cluster_name, self.config.cluster_name)
-        } else if self.is_foreign(from) {
-            let name =
-                |uuid: Option<_>| uuid.map_or_else(|| "none".into(), |uuid: crate::cluster::Uuid| uuid.to_string());
-            format!("cluster uuid [{}] is not [{}]", name(from.cluster_uuid), name(self.ledger.cluster_uuid))
-        } else if from.node.id == self.local.id && from.node.same_process(&self.local) {
-            // One of its own addresses may be among the seed hosts.
-            return Some("it comes from this node itself".into());
-        } else if self.is_itself(&from.node) {
-            out.note(Note::DuplicateId { node: from.node.clone() });
-            return Some(format!("found existing node {} with the same id", self.local));
-        } else {
-            return None;
-        };
-        out.note(Note::OtherCluster { node: from.node.clone(), what: what.clone() });
-        Some(what)
-    }
-
-    /// Whether a node goes by the id of this one, or by that of its process.
-    fn is_itself(&self, node: &Node) -> bool {
-        node.id == self.local.id || node.same_process(&self.local)
-    }
-
-    fn is_foreign(&self, from: &Sender) -> bool {
-        from.cluster_name != self.config.cluster_name
-            || matches!((from.cluster_uuid, self.ledger.cluster_uuid), (Some(theirs), Some(ours)) if theirs != ours)
     }
 
     /// The stall of the own loop shows in a deadline that was kept late.
@@ -573,9 +560,10 @@ impl Protocol for Zen {
                 self.ledger.stored(id);
                 self.stored(now, out);
             }
-            Input::Resolved(seeds) => self.on_resolved(now, seeds, out),
+            Input::Resolved(found) => self.on_resolved(now, found, out),
             Input::Asked { ticket, question } => self.on_asked(now, ticket, question, out),
         }
+        self.keep_episode(now);
         self.tell_if_changed(now, out);
         self.check();
     }

@@ -34,6 +34,19 @@ pub enum Mode {
     Following(Following),
 }
 
+impl Mode {
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Mode::Finding => "finding",
+            Mode::Electing(_) => "electing",
+            Mode::Joining(_) => "joining",
+            Mode::Leading(_) => "leading",
+            Mode::Following(_) => "following",
+        }
+    }
+}
+
 /// An attempt to become master in one term.
 #[derive(Clone, Debug)]
 pub struct Candidacy {

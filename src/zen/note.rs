@@ -13,7 +13,9 @@ pub enum Note {
     /// The search for a master begins.
     Searching { reason: String },
     /// A round ended without enough candidates.
-    NotEnoughMasters { found: Vec<String>, needed: String },
+    NotEnoughMasters { found: Vec<String>, needed: String, why: String },
+    /// A candidacy ended without enough votes.
+    NoMaster { why: String },
     /// The node stands as a candidate.
     Stands { term: Term, reason: &'static str },
     /// The node votes.
@@ -83,6 +85,7 @@ impl Remark for Note {
             | Note::NodeFailed { .. }
             | Note::MasterLeft { .. } => Level::Info,
             Note::NotEnoughMasters { .. }
+            | Note::NoMaster { .. }
             | Note::CommitFailed { .. }
             | Note::SteppedDown { .. }
             | Note::OtherCluster { .. }
@@ -98,11 +101,13 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::Searching { reason } => write!(f, "looking for a master: {reason}"),
-            Note::NotEnoughMasters { found, needed } => write!(
+            Note::NotEnoughMasters { found, needed, why } => write!(
                 f,
-                "not enough master nodes discovered during pinging (found [{}], but needed [{needed}]), pinging again",
+                "not enough master nodes discovered during pinging (found [{}], but needed [{needed}]), pinging again; \
+                 no master: {why}",
                 found.join(", ")
             ),
+            Note::NoMaster { why } => write!(f, "no master: {why}"),
             Note::Stands { term, reason } => write!(f, "elected locally in term {term} ({reason}), waiting for joins"),
             Note::Votes { term, candidate } => write!(f, "votes for {candidate} in term {term}"),
             Note::Joins { master } => write!(f, "joins master {master}"),

@@ -1,6 +1,6 @@
 //! Fault detection, both ways: the master watches its nodes, every node its master.
 //!
-//! Says that a peer is gone; what follows is decided in `lead` and `search`. Mirrors `NodesFaultDetection` and
+//! Says that a peer is gone; what follows is decided in `lead` and `ping`. Mirrors `NodesFaultDetection` and
 //! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
 //! node itself was not stalled.
 
@@ -284,7 +284,7 @@ impl Zen {
     pub(super) fn master_gone(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         if let Mode::Following(following) = &self.mode {
             let master = following.master.clone();
-            self.forget_master(now, &master);
+            self.forget_master(now, &master, format!("lost: {reason}"));
             self.leave_master(now, reason, out);
         }
     }

@@ -7,7 +7,7 @@ use zazen::cluster::{Diff, KeyValue, Node, StateId, Term, Uuid, Version};
 use zazen::protocol::Rng;
 use zazen::service::{Answer, PendingTask, Priority, Refusal, SettingsPatch, Task};
 use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
-use zazen::zen::{BootstrapSet, Message};
+use zazen::zen::{BootstrapSet, Message, Rejection};
 
 /// Enough to find something in every part of a state now and then.
 const STATE_CHANGES_MAX: u64 = 30;
@@ -54,8 +54,17 @@ pub(crate) fn random_message_of(kind: &str, rng: &mut Rng) -> Message {
         "master_pong" => Message::MasterPong(MasterPong { leads: rng.percent(50), is_member: rng.percent(50), term }),
         "gone" => Message::Gone,
         "answered" => Message::Answered(Box::new(random_answer(rng))),
-        "rejected" => Message::Rejected(random_text(rng)),
+        "rejected" => Message::Rejected(random_rejection(from, rng)),
         other => panic!("no message of kind `{other}` is made here: add it"),
+    }
+}
+
+fn random_rejection(from: Arc<Sender>, rng: &mut Rng) -> Rejection {
+    match rng.below(4) {
+        0 => Rejection::OtherCluster(from),
+        1 => Rejection::DuplicateId(random_node(rng)),
+        2 => Rejection::Itself,
+        _ => Rejection::Because(random_text(rng).into()),
     }
 }
 
@@ -131,6 +140,7 @@ fn random_join(rng: &mut Rng) -> Join {
         accepted: random_state_id(rng),
         bootstrap: maybe(rng, |rng| BootstrapSet {
             members: (0..rng.below(4)).map(|_| random_text(rng).into()).collect(),
+            aliases: (0..rng.below(4)).map(|_| (random_text(rng).into(), random_text(rng).into())).collect(),
             all: rng.percent(50),
         }),
     }

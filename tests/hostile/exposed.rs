@@ -227,7 +227,7 @@ impl Protocol for Exposed {
             Input::LinkClosed { peer } => Input::LinkClosed { peer },
             Input::Woke => Input::Woke,
             Input::Stored(id) => Input::Stored(id),
-            Input::Resolved(seeds) => Input::Resolved(seeds),
+            Input::Resolved(found) => Input::Resolved(found),
             Input::Asked { ticket, question } => Input::Asked { ticket, question },
         };
         self.take(now, input, out);
@@ -269,7 +269,7 @@ fn describe(input: &Input<Zen>) -> String {
         Input::LinkClosed { peer } => format!("the closed link to {peer}"),
         Input::Woke => "a deadline".into(),
         Input::Stored(id) => format!("{id:?} stored"),
-        Input::Resolved(seeds) => format!("seeds {seeds:?}"),
+        Input::Resolved(found) => format!("{found:?}"),
         Input::Asked { question, .. } => format!("{question:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use zazen::cluster::{ClusterState, Node, NodeId, Roles, StateId, Term, Uuid, Version};
-use zazen::protocol::{Call, Effect, Effects, Exchange, Input, Protocol, Rng, Time};
+use zazen::protocol::{Call, Effect, Effects, Exchange, Input, Protocol, Resolution, Rng, Time};
 use zazen::zen::message::{Body, Join, Report, Sender, Sight};
 use zazen::zen::{Bootstrap, Config, Memory, Message, Mode, Tuning, Zen};
 
@@ -54,7 +54,7 @@ impl Hand {
 
     /// Makes it the master of itself.
     pub(crate) fn lead(&mut self) {
-        self.handle(Input::Resolved(Vec::new()));
+        self.handle(Input::Resolved(Resolution::of(Vec::new())));
         assert!(matches!(self.zen.mode(), Mode::Leading(_)), "it does not lead: {:?}", self.zen.mode());
         self.sent.clear();
     }

@@ -8,7 +8,7 @@ use zazen::cluster::{
 };
 use zazen::service::{Answer, PendingTask, Priority, Refusal, Task};
 use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
-use zazen::zen::{BootstrapSet, Message};
+use zazen::zen::{BootstrapSet, Message, Rejection};
 
 pub(crate) fn samples() -> Vec<Message> {
     let from = sender();
@@ -49,7 +49,13 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Gone,
     ]);
     samples.extend(answers().map(|answer| Message::Answered(Box::new(answer))));
-    samples.push(Message::Rejected("cluster name [one] is not [two]".into()));
+    let rejections = [
+        Rejection::OtherCluster(sender()),
+        Rejection::DuplicateId(Arc::new(node("b"))),
+        Rejection::Itself,
+        Rejection::Because("not a request".into()),
+    ];
+    samples.extend(rejections.map(Message::Rejected));
     samples
 }
 
@@ -123,8 +129,14 @@ fn full_sight() -> Sight {
 }
 
 fn vote() -> Join {
-    let members = ["host-a:9300", "host-b:9300"].map(Arc::from).into();
-    Join { term: term(4), vote: true, accepted: id(3, 17), bootstrap: Some(BootstrapSet { members, all: false }) }
+    let members = ["host-a:9300", "host-b"].map(Arc::from).into();
+    let aliases = ["10.0.0.2:9300", "[fd00::2]:9300"].map(|address| (address.into(), "host-b".into())).into();
+    Join {
+        term: term(4),
+        vote: true,
+        accepted: id(3, 17),
+        bootstrap: Some(BootstrapSet { members, aliases, all: false }),
+    }
 }
 
 fn report() -> Report {

@@ -26,7 +26,7 @@ const fn command(usage: &'static str, run: Run) -> Command {
 /// Every command but the faults, which are read as the world reads them.
 const COMMANDS: &[Command] = &[
     command(
-        "nodes a b… [apart] [hosts=a,b|none] [initial=a,b] [min=2] [master=false] [data=false] [<setting>=…]",
+        "nodes a b… [apart] [hosts=a,b|none] [unresolved=x] [named=x:a] [initial=a,b] [min=2] [master=false] [data=false] [<setting>=…]",
         setup::nodes,
     ),
     command("node d [the options of `nodes`]", setup::nodes),
@@ -54,6 +54,7 @@ const COMMANDS: &[Command] = &[
     command("pending a", answers::pending),
     command("state [a b…]", show::state),
     command("timers a", show::timers),
+    command("explain a", show::explain),
     command("masters", show::masters),
     command("candidates [min=2] a=1/3[,blind][,data][,follows]…", tables::candidates),
     command("active-masters me=a [lost=m,100ms] [ignore] b=m[,50ms][,data]|- …", tables::active_masters),

@@ -137,7 +137,7 @@ impl Condition {
             Condition::Follows(node, master) => {
                 node != master && of(*node).and_then(|zen| zen.standing().leader).as_ref() == Some(world.peer(*master))
             }
-            Condition::Is(node, mode) => of(*node).is_some_and(|zen| show::mode(zen) == *mode),
+            Condition::Is(node, mode) => of(*node).is_some_and(|zen| zen.mode().name() == *mode),
             Condition::Holds(node, rank) => world.disk(*node).accepted.as_ref().is_some_and(|own| own.rank() == *rank),
             Condition::Shows(node, rank) => world.view(*node).is_some_and(|view| view.rank() == *rank),
         }

@@ -5,9 +5,10 @@ use super::rules::Kinds;
 use super::stage::Stage;
 use super::words::{Words, time};
 use crate::cluster::Address;
-use crate::protocol::Level;
+use crate::protocol::{Initial, Level, Unresolved};
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::zen::{Bootstrap, NoMasterBlock, Tuning};
+use std::sync::Arc;
 
 /// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
 pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
@@ -62,10 +63,25 @@ fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Res
     match words.option("hosts") {
         Some("none") => spec.bootstrap = Bootstrap::Found,
         Some(names) => {
-            spec.seeds = addresses(names)?;
-            spec.bootstrap = Bootstrap::Hosts(spec.seeds.iter().map(|host| host.as_str().into()).collect());
+            spec.seeds.peers = addresses(names)?;
+            spec.bootstrap = Bootstrap::Hosts(spec.seeds.peers.iter().map(|host| host.as_str().into()).collect());
         }
         None => {}
+    }
+    if let Some(pairs) = words.option("named") {
+        let pairs: Option<Vec<_>> = pairs.split(',').map(|pair| pair.split_once(':')).collect();
+        let pairs = pairs.ok_or_else(|| Mistake::new("a name without a node", "`named=host:a,…`"))?;
+        spec.seeds.initial = pairs
+            .iter()
+            .map(|(name, node)| Ok(Initial { name: (*name).into(), peers: addresses(node)? }))
+            .collect::<Result<_, Mistake>>()?;
+        spec.seeds.peers = spec.seeds.initial.iter().flat_map(|initial| initial.peers.clone()).collect();
+        spec.bootstrap = Bootstrap::Hosts(pairs.iter().map(|(name, _)| (*name).into()).collect());
+    }
+    if let Some(names) = words.option("unresolved") {
+        let why = Arc::<str>::from("no such name");
+        let unresolved = names.split(',').map(|host| Unresolved { host: host.into(), why: why.clone() });
+        spec.seeds.unresolved = unresolved.collect();
     }
     if let Some(names) = words.option("initial") {
         spec.bootstrap = Bootstrap::Hosts(names.split(',').map(Into::into).collect());

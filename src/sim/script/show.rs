@@ -6,21 +6,10 @@ use super::story::moment;
 use super::words::{Words, time};
 use crate::cluster::{ClusterState, NodeId, StateId};
 use crate::sim::Fault;
-use crate::zen::{Ledger, Mode, Promise, Zen};
+use crate::zen::{Ledger, Promise, Zen};
 
 /// How long a write takes on a slow disk, in microseconds.
 const SLOW_DISK_US: u64 = 500_000;
-
-/// The name of what a node is doing.
-pub(super) fn mode(zen: &Zen) -> &'static str {
-    match zen.mode() {
-        Mode::Finding => "finding",
-        Mode::Electing(_) => "electing",
-        Mode::Joining(_) => "joining",
-        Mode::Leading(_) => "leading",
-        Mode::Following(_) => "following",
-    }
-}
 
 /// Whom a master leads, in which term and with which state.
 pub(super) fn reign(stage: &Stage, master: usize) -> String {
@@ -54,7 +43,7 @@ fn stance(stage: &Stage, node: usize) -> String {
     let stance = match stage.leader_of(node) {
         Some(leader) if leader == node => format!("leads in term {term} at {shown}"),
         Some(leader) => format!("follows {} in term {term} at {shown}", stage.cast[leader].name),
-        None => format!("{} in term {term}, no master, at {shown}", mode(zen)),
+        None => format!("{} in term {term}, no master, at {shown}", zen.mode().name()),
     };
     if stage.world.is_running(node) { stance } else { format!("paused: {stance}") }
 }
@@ -75,7 +64,7 @@ fn describe(zen: &Zen) -> String {
     let master = shown.nodes.master.as_ref().map_or("no master".into(), |master| format!("master {master}"));
     format!(
         "{}, {}; accepted {}, committed {}; voting {}; shows {}: {master}, nodes {}",
-        mode(zen),
+        zen.mode().name(),
         promise(&ledger.promise),
         ledger.accepted.id(),
         ledger.committed,
@@ -94,6 +83,23 @@ fn voting(ledger: &Ledger) -> String {
 fn promise(promise: &Promise) -> String {
     let vote = promise.vote.as_ref().map_or("no vote", NodeId::as_str);
     format!("term {} for {vote}", promise.term)
+}
+
+/// Why there is a master, or none, as a node has it, and what it advises.
+pub(super) fn explain(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let node = stage.node(words.need("a node")?)?;
+    words.end()?;
+    let now = stage.world.local_time(node);
+    let Some(explanation) = stage.world.participant(node).map(|zen| zen.explain(now)) else {
+        stage.say_of(node, "down");
+        return Ok(());
+    };
+    let advice = explanation.advice.iter().map(|advice| format!("advice: {advice}"));
+    for line in std::iter::once(explanation.summary).chain(advice) {
+        let line = stage.world.watch.0.shortened(&line);
+        stage.say_of(node, &line);
+    }
+    Ok(())
 }
 
 /// What a node waits for, the nearest first.

@@ -54,8 +54,13 @@ impl Story {
 
     fn tell(&mut self, at: Time, who: &str, text: &str) {
         let (moment, width) = (moment(at.since(self.since)), self.width());
-        let text = self.uuids.number(&brief(text));
+        let text = self.shortened(text);
         self.lines.push(format!("{moment:>8} {who:<width$}  {text}"));
+    }
+
+    /// A text with its nodes and uuids as the story calls them.
+    pub(super) fn shortened(&mut self, text: &str) -> String {
+        self.uuids.number(&brief(text))
     }
 
     fn tell_message(&mut self, at: Time, (from, to): (usize, usize), message: &Message, fate: &str) {

@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::words::{Words, time};
 use crate::cluster::{EphemeralId, Node, NodeId, Roles, StateId, Term, Uuid, VotingSet, VotingSets};
 use crate::protocol::Time;
-use crate::zen::elect::{self, Candidate, Seen};
+use crate::zen::elect::{self, Candidate, Lost, Seen};
 use crate::zen::message::Sight;
 use crate::zen::quorum::{BootstrapSet, Requirement, next_voting_set};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,10 +106,10 @@ pub(super) fn active_masters(stage: &mut Stage, words: &mut Words<'_>) -> Result
     let row_of = words.clone().rest();
     let local = node(words.option("me").unwrap_or("me"), Roles::ALL);
     let ignores = words.flag("ignore");
-    let mut lost: BTreeMap<EphemeralId, Time> = BTreeMap::new();
+    let mut lost: BTreeMap<EphemeralId, Lost> = BTreeMap::new();
     while let Some(word) = words.option("lost") {
         let (name, ago) = word.split_once(',').unwrap_or((word, "0"));
-        lost.insert(format!("{name}-1").into(), ASKED - time(ago)?);
+        lost.insert(format!("{name}-1").into(), Lost { at: ASKED - time(ago)?, why: "lost".into() });
     }
     let mut seen = Vec::new();
     for word in words.rest() {
@@ -152,7 +152,8 @@ pub(super) fn enough(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tro
     let mut bootstrap = BTreeSet::new();
     while let Some(word) = words.option("bootstrap") {
         let (set, all) = word.strip_suffix(",all").map_or((word, false), |set| (set, true));
-        bootstrap.insert(BootstrapSet { members: names(set)?.into_iter().map(Arc::from).collect(), all });
+        let members = names(set)?.into_iter().map(Arc::from).collect();
+        bootstrap.insert(BootstrapSet { all, ..BootstrapSet::majority_of(members) });
     }
     let backers = names(words.need("a set of backers")?)?.into_iter().map(|name| {
         let flags: &[&str] = if name.ends_with('-') { &["data"] } else { &[] };

@@ -192,7 +192,7 @@ impl Echo {
             Input::LinkClosed { peer } => format!("link with {peer} closed"),
             Input::Woke => "woke".to_owned(),
             Input::Stored(id) => format!("stored {}", id.0),
-            Input::Resolved(seeds) => format!("seeds {}", seeds.len()),
+            Input::Resolved(found) => format!("seeds {}", found.peers.len()),
             Input::Asked { question, .. } => format!("asked {question:?}"),
         }
     }

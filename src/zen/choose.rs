@@ -1,0 +1,259 @@
+//! The choice that ends a ping round: when it is made, and what is done with it.
+//!
+//! What the answers mean is decided by the pure functions of `elect`, what follows from the choice in `join`. Mirrors
+//! `ZenDiscovery.findMaster` (6.8), with rounds that end as soon as the answers suffice.
+
+use super::elect::{self, Candidate, Choice, Seen};
+use super::message::Sight;
+use super::quorum::{BootstrapSet, Requirement};
+use super::search::Target;
+use super::{Bootstrap, Mode, Timer, Tuning, Zen};
+use crate::cluster::{Address, StateId, Term, VotingSets};
+use crate::protocol::{Effects, Time};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Zen {
+    pub(super) fn end_round(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if !self.is_searching() {
+            return;
+        }
+        let silent: Vec<Address> = {
+            let began = self.search.since;
+            let stale = self.search.seen.iter().filter(|(_, seen)| seen.asked < began);
+            stale.map(|(address, _)| address.clone()).collect()
+        };
+        for address in silent {
+            self.search.forget(&address);
+        }
+        self.update_quorum();
+        match self.choose() {
+            Some(choice) if now >= self.search.not_before => self.act(now, choice, out),
+            Some(_) => {}
+            None => {
+                self.search.time_out();
+                self.warn_masterless(now, out);
+            }
+        }
+        if self.is_searching() && !self.timers.is_set(Timer::Round) {
+            self.start_round(now, out);
+        }
+    }
+
+    /// The candidates of a round, and what is needed, as Elasticsearch puts it.
+    pub(super) fn found_and_needed(&self) -> (Vec<String>, String) {
+        let mut found: Vec<String> = self.candidates().iter().map(|found| found.node.name.to_string()).collect();
+        found.sort_unstable();
+        let sets = &self.requirement(BTreeSet::new()).sets;
+        let mut needed: Vec<String> = Vec::new();
+        if !sets.own.is_empty() {
+            needed.push(format!("a majority of {sets}"));
+        }
+        if self.is_premature() {
+            let is_silent = |target: &Target| matches!(target, Target::Waiting | Target::Silent);
+            let silent = self.search.targets.iter().filter(|(_, target)| is_silent(target));
+            let silent: Vec<&str> = silent.map(|(address, _)| address.as_str()).collect();
+            needed.push(format!("an answer or a refusal of the hosts {{{}}}", silent.join(",")));
+        } else {
+            needed.extend(self.own_bootstrap().map(|bootstrap| bootstrap.to_string()));
+        }
+        if self.tuning.minimum() > 1 {
+            needed.push(self.tuning.minimum().to_string());
+        }
+        (found, needed.join(" and "))
+    }
+
+    /// Acts on the answers if they suffice.
+    pub(super) fn consider(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if !self.is_searching() {
+            return;
+        }
+        self.update_quorum();
+        if !self.is_worth_weighing(now) {
+            // The timer may have run out for the pause after a failed attempt, which is over sooner.
+            if let Some(since) = self.search.possible.filter(|_| self.is_formed()) {
+                self.timers.set_earlier(Timer::Grace, (since + Tuning::GRACE).max(self.search.not_before));
+            }
+            return;
+        }
+        let Some(choice) = self.choose() else {
+            self.search.possible = None;
+            return;
+        };
+        let since = *self.search.possible.get_or_insert(now);
+        let is_complete = self.search.is_complete() && self.is_agreed(&choice);
+        if now < self.search.not_before {
+            self.timers.set(Timer::Grace, self.search.not_before);
+        } else if is_complete || (self.is_formed() && now >= since + Tuning::GRACE) {
+            self.act(now, choice, out);
+        } else if self.is_formed() {
+            self.timers.set(Timer::Grace, since + Tuning::GRACE);
+        }
+    }
+
+    /// Weighing the choice looks at everybody, and in a large cluster most answers change nothing.
+    fn is_worth_weighing(&mut self, now: Time) -> bool {
+        let search = &mut self.search;
+        let nobody_knows = search.naming.is_empty() && search.seeing == 0 && !search.sees_quorum;
+        if nobody_knows {
+            search.possible = None;
+            return false;
+        }
+        let Some(since) = search.possible else {
+            return true;
+        };
+        let is_over = self.ledger.cluster_uuid.is_some() && now >= since + Tuning::GRACE;
+        let all_see = search.seeing == search.backers.len();
+        is_over || search.is_complete() && (!search.naming.is_empty() || all_see)
+    }
+
+    /// Whether nobody who answered could still change the choice by seeing a quorum a moment later.
+    fn is_agreed(&self, choice: &Choice) -> bool {
+        match choice {
+            Choice::Join(_) => true,
+            Choice::Elect(_) => self.candidates().iter().all(|candidate| candidate.sees_quorum),
+        }
+    }
+
+    fn update_quorum(&mut self) {
+        if self.search.sees_quorum || !self.local.is_master_eligible() || self.leaving.is_some() {
+            return;
+        }
+        // A cheap bound first: in a large cluster the first half of the answers cannot suffice.
+        let hosts = match &self.config.bootstrap {
+            Bootstrap::Hosts(hosts) if !self.is_formed() => {
+                let hosts = self.search.initial.as_ref().map_or(hosts.len(), |initial| initial.members.len());
+                hosts.saturating_sub(self.search.seen.len() - self.search.backers.len())
+            }
+            Bootstrap::Hosts(_) | Bootstrap::Found => 0,
+        };
+        let needed = self.ledger.accepted.metadata.voting.own.len().max(hosts);
+        if (self.search.backers.len() + 1) * 2 <= needed {
+            return;
+        }
+        let requirement = self.requirement(self.own_bootstrap().into_iter().collect());
+        let mut backers = self.search.backers.clone();
+        backers.insert(self.local.id.clone(), self.local.clone());
+        self.search.sees_quorum = requirement.is_met_by(&backers);
+    }
+
+    /// What an election or a commit on the accepted state must be backed by.
+    pub(super) fn requirement(&self, bootstrap: BTreeSet<BootstrapSet>) -> Requirement {
+        let voting = &self.ledger.accepted.metadata.voting;
+        let sets = if self.ledger.is_settled() {
+            VotingSets { committed: voting.own.clone(), own: voting.own.clone() }
+        } else {
+            voting.clone()
+        };
+        Requirement { sets, minimum: self.tuning.minimum(), bootstrap }
+    }
+
+    /// Who must take part in the first forming, as this node was told; none once it knows of a committed state.
+    pub(super) fn own_bootstrap(&self) -> Option<BootstrapSet> {
+        if self.is_formed() {
+            return None;
+        }
+        let own: Arc<str> = self.local.address.as_str().into();
+        Some(match &self.config.bootstrap {
+            Bootstrap::Hosts(hosts) => {
+                let found = self.search.initial.clone();
+                let mut set = found.unwrap_or_else(|| BootstrapSet::majority_of(hosts.clone()));
+                if !set.has(&self.local) {
+                    set.members.insert(own);
+                }
+                let seen = self.search.seen.values().map(|seen| &seen.sight.node);
+                for other in seen.chain([&self.local]).filter(|node| !node.is_master_eligible()) {
+                    set.leave_out(other);
+                }
+                set
+            }
+            Bootstrap::Found => {
+                let found = self.search.backers.values().map(|node| Arc::from(node.address.as_str()));
+                BootstrapSet { all: true, ..BootstrapSet::majority_of(found.chain([own]).collect()) }
+            }
+        })
+    }
+
+    fn candidates(&self) -> Vec<Candidate> {
+        let seen = self.search.seen.values().filter(|seen| self.counts(seen));
+        let mut candidates: Vec<Candidate> = seen.filter_map(|seen| Candidate::of(&seen.sight)).collect();
+        if self.local.is_master_eligible() && self.leaving.is_none() {
+            candidates.push(self.own_candidate());
+        }
+        candidates
+    }
+
+    fn own_candidate(&self) -> Candidate {
+        Candidate {
+            node: self.local.clone(),
+            accepted: self.ledger.durable_id().rank(),
+            sees_quorum: self.search.sees_quorum,
+        }
+    }
+
+    fn counts(&self, seen: &Seen) -> bool {
+        elect::counts(&seen.sight, self.tuning.ignore_non_master_pings)
+    }
+
+    pub(super) fn choose(&self) -> Option<Choice> {
+        let seen = self.search.seen.values().filter(|seen| self.counts(seen));
+        if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.local, &self.lost)) {
+            return Some(Choice::Join(master));
+        }
+        if self.is_premature() {
+            return None;
+        }
+        let candidates = self.candidates();
+        let best = elect::best_candidate(&candidates, self.tuning.minimum());
+        best.map(|best| Choice::Elect(best.node.clone()))
+    }
+
+    /// Whether somebody might listen at a silent port, and no list of hosts says that it does not matter.
+    pub(super) fn is_premature(&self) -> bool {
+        self.config.bootstrap == Bootstrap::Found && !self.is_formed() && !self.search.is_complete()
+    }
+
+    fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {
+        match (choice, &self.mode) {
+            (Choice::Join(master), _) => self.join_master(now, master, out),
+            (Choice::Elect(node), Mode::Electing(_)) => {
+                let is_better = self.candidates().iter().any(|candidate| {
+                    candidate.node.same_process(&node) && candidate.rank() < self.own_candidate().rank()
+                });
+                if is_better {
+                    self.vote_for(now, node, out);
+                }
+            }
+            (Choice::Elect(node), _) if node.same_process(&self.local) => self.stand(now, None, "best candidate", out),
+            (Choice::Elect(node), _) => self.vote_for(now, node, out),
+        }
+    }
+
+    /// Whether a quorum is seen must be judged anew: another state was accepted.
+    pub(super) fn search_again_for_quorum(&mut self) {
+        self.search.sees_quorum = false;
+        self.update_quorum();
+    }
+
+    /// The highest term that anybody was seen in.
+    pub(super) fn highest_seen(&self) -> Term {
+        self.search.seen.values().map(|seen| seen.sight.term).max().unwrap_or(Term::ZERO)
+    }
+
+    /// A candidate goes on looking, beginning with what it knows.
+    pub(super) fn keep_searching(&mut self, now: Time) {
+        self.timers.set(Timer::Round, now + self.tuning.ping_timeout);
+    }
+
+    /// Whether this node never had a state, being new or wiped, and saw one that knows the cluster: it cannot form
+    /// another, and leads only with a state that it fetched.
+    pub(super) fn is_blank_among_formed(&self) -> bool {
+        !self.is_formed() && self.ledger.accepted.id() == StateId::NONE && !self.search.formed.is_empty()
+    }
+
+    /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
+    pub(super) fn is_news(&self, sight: &Sight) -> bool {
+        let is_better = || Candidate::of(sight).is_some_and(|found| found.rank() < self.own_candidate().rank());
+        !matches!(self.mode, Mode::Electing(_)) || sight.master.is_some() || sight.sees_quorum && is_better()
+    }
+}

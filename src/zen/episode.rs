@@ -1,0 +1,65 @@
+//! How long readers have seen this master, or none, and what the operator was told of the want of one.
+//!
+//! An episode without a master is told of once, and again only when its reason is another one, however many rounds end
+//! without one; Zen (6.8) told of each round.
+
+use super::explain::reason;
+use super::{Note, Zen};
+use crate::cluster::EphemeralId;
+use crate::protocol::{Effects, Time};
+use std::time::Duration;
+
+/// Within this time an operator is not told again, whatever the reason has become.
+const TOLD_AGAIN: Duration = Duration::from_secs(30);
+
+/// A time with one master, or without.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Episode {
+    master: Option<EphemeralId>,
+    since: Time,
+    /// When the reason was last looked at, and what it was.
+    told: Option<(Time, String)>,
+}
+
+impl Episode {
+    /// A process begins without a master.
+    pub(super) fn begin(now: Time) -> Self {
+        Episode { master: None, since: now, told: None }
+    }
+
+    /// When it began.
+    pub(super) fn since(&self) -> Time {
+        self.since
+    }
+}
+
+impl Zen {
+    /// Begins another episode if readers see another master, or one where they saw none.
+    pub(super) fn keep_episode(&mut self, now: Time) {
+        let master = self.open_master().map(|master| &master.ephemeral_id);
+        if master != self.episode.master.as_ref() {
+            self.episode = Episode { master: master.cloned(), since: now, told: None };
+        }
+    }
+
+    /// Tells the operator why there is no master, unless that was told.
+    pub(super) fn warn_masterless(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if self.episode.told.as_ref().is_some_and(|(at, _)| now < *at + TOLD_AGAIN) {
+            return;
+        }
+        let why = reason(&self.explain(now));
+        let is_news = self.episode.told.as_ref().is_none_or(|(_, before)| *before != why);
+        self.episode.told = Some((now, why.clone()));
+        if is_news {
+            out.note(self.lack_of_masters(why));
+        }
+    }
+
+    fn lack_of_masters(&self, why: String) -> Note {
+        if self.choose().is_some() {
+            return Note::NoMaster { why };
+        }
+        let (found, needed) = self.found_and_needed();
+        Note::NotEnoughMasters { found, needed, why }
+    }
+}

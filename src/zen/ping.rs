@@ -1,0 +1,309 @@
+//! Ping rounds: who is asked, what is answered, and what this node says of itself.
+//!
+//! Only nodes that answered this node's own ping count; being pinged or mentioned adds a target. What is known is kept in
+//! `search`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing` (6.8).
+
+use super::elect::{self, Seen};
+use super::message::{Message, Sender, Sight};
+use super::quorum::BootstrapSet;
+use super::search::{Mishap, Search, Target, Told};
+use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
+use crate::cluster::{Address, Node, Term};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So many hosts are a crowd: those that cannot be master are pinged no more because they pinged.
+const CROWD: usize = 64;
+/// How many addresses a pong mentions: enough for small clusters to meet at once, few enough for large ones.
+const MENTIONED_MAX: usize = 16;
+
+impl Zen {
+    /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
+    pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
+        let loses_master = matches!(self.mode, Mode::Following(_));
+        if loses_master || matches!(self.mode, Mode::Leading(_)) {
+            self.search.mishaps.clear();
+        }
+        self.leave_mode(now, out);
+        if loses_master && self.leaving.is_some() {
+            // Without a master there is nobody left to tell. One that hands over stays: its vote may be needed.
+            self.has_left(out);
+        }
+        out.note(Note::Searching { reason: reason.into() });
+        self.search.not_before = now + pause;
+        self.search.sees_quorum = false;
+        self.start_round(now, out);
+    }
+
+    /// What was seen before this node followed or led says nothing of the present.
+    pub(super) fn forget_search(&mut self) {
+        if !self.is_searching() {
+            self.search.forget_all();
+        }
+    }
+
+    pub(super) fn set_dead(&mut self, address: Address) {
+        self.search.dead = Some(address);
+    }
+
+    pub(super) fn start_round(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let mut addresses: BTreeSet<Address> = self.search.seeds.iter().cloned().collect();
+        addresses.extend(self.ledger.accepted.nodes.eligible().map(|node| node.address.clone()));
+        addresses.extend(self.search.pingers.iter().filter(|(_, (_, eligible))| *eligible).map(|(at, _)| at.clone()));
+        addresses.extend(self.search.seen.keys().cloned());
+        addresses.remove(&self.local.address);
+        self.search.targets.clear();
+        (self.search.waiting, self.search.silent) = (0, 0);
+        self.search.since = now;
+        self.search.possible = None;
+        self.search.is_resolved = false;
+        out.push(Effect::Resolve);
+        for address in addresses.into_iter().take(REMEMBERED_MAX) {
+            self.add_target(now, address, out);
+        }
+        let Search { mishaps, targets, .. } = &mut self.search;
+        mishaps.retain(|address, _| targets.contains_key(address));
+        self.timers.set(Timer::Round, now + self.tuning.ping_timeout);
+        self.timers.set(Timer::PingAgain, now + self.tuning.ping_timeout / 3);
+        self.consider(now, out);
+    }
+
+    fn add_target(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
+        if address != self.local.address && !self.search.targets.contains_key(&address) {
+            self.search.add(address.clone());
+            self.send_ping(now, &address, out);
+        }
+    }
+
+    /// Whether a host that somebody else names may become a target.
+    fn has_room(&self) -> bool {
+        self.search.targets.len() < REMEMBERED_MAX
+    }
+
+    fn send_ping(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
+        let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
+        let errand = Errand::Ping { address: address.clone(), asked: now };
+        self.call(address, message, errand, self.tuning.ping_timeout, out);
+    }
+
+    /// Within a round, whoever did not answer is pinged twice more: a datagram of old, a starting process today.
+    pub(super) fn ping_again(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let unanswered =
+            |(address, target): (&Address, &Target)| (*target != Target::Answered).then(|| address.clone());
+        let addresses: Vec<Address> = self.search.targets.iter().filter_map(unanswered).collect();
+        for address in addresses {
+            self.send_ping(now, &address, out);
+        }
+        if now.since(self.search.since) < self.tuning.ping_timeout / 2 {
+            self.timers.set(Timer::PingAgain, now + self.tuning.ping_timeout / 3);
+        }
+    }
+
+    pub(super) fn on_resolved(&mut self, now: Time, found: Resolution<Address>, out: &mut Effects<Zen>) {
+        self.search.seeds = found.peers;
+        self.search.seeds.truncate(REMEMBERED_MAX);
+        self.search.unresolved = found.unresolved;
+        self.search.unresolved.truncate(REMEMBERED_MAX);
+        if !found.initial.is_empty() {
+            self.search.initial = Some(BootstrapSet::majority_of_found(found.initial));
+        }
+        if !self.is_searching() {
+            return;
+        }
+        self.search.is_resolved = true;
+        for address in self.search.seeds.clone() {
+            self.add_target(now, address, out);
+        }
+        self.consider(now, out);
+    }
+
+    pub(super) fn is_searching(&self) -> bool {
+        matches!(self.mode, Mode::Finding | Mode::Electing(_))
+    }
+
+    pub(super) fn is_masterless(&self) -> bool {
+        matches!(self.mode, Mode::Finding | Mode::Electing(_) | Mode::Joining(_))
+    }
+
+    /// What this node says of itself.
+    pub(super) fn sight(&self, now: Time) -> Sight {
+        let master = match &self.mode {
+            Mode::Leading(lead) if lead.is_settled => Some((self.local.clone(), Duration::ZERO)),
+            Mode::Following(following) if self.follows_openly() => {
+                Some((following.master.clone(), now.since(following.heard)))
+            }
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
+        };
+        Sight {
+            node: self.local.clone(),
+            master,
+            term: self.ledger.promise.term,
+            accepted: self.ledger.durable_id(),
+            masterless: self.is_masterless(),
+            sees_quorum: self.is_masterless() && self.search.sees_quorum,
+            stands: self.stands_in(),
+            change: self.search.changes,
+        }
+    }
+
+    fn stands_in(&self) -> Option<Term> {
+        match &self.mode {
+            Mode::Electing(candidacy) => Some(candidacy.term),
+            Mode::Finding | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
+        }
+    }
+
+    pub(super) fn on_ping(&mut self, now: Time, exchange: Exchange, from: &Sender, out: &mut Effects<Zen>) {
+        let address = from.node.address.clone();
+        let is_eligible = from.node.is_master_eligible();
+        if self.search.pingers.len() < REMEMBERED_MAX || self.search.pingers.contains_key(&address) {
+            self.search.pingers.insert(address.clone(), (now, is_eligible));
+        }
+        let mentioned = self.worth_mentioning(&address);
+        let sight = Box::new(self.sight(now));
+        self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);
+        if self.is_searching() && (is_eligible || self.search.targets.len() < CROWD) {
+            self.ping_back(now, address, &from.node, out);
+        }
+    }
+
+    /// Pings a node that pinged, unless it is known already: it may have been refused earlier in this round, or have
+    /// been another process then.
+    fn ping_back(&mut self, now: Time, address: Address, node: &Node, out: &mut Effects<Zen>) {
+        let is_known = match self.search.targets.get(&address) {
+            None => !self.has_room(),
+            Some(Target::Refused | Target::Silent) => false,
+            Some(Target::Waiting) => true,
+            Some(Target::Answered) => {
+                self.search.seen.get(&address).is_some_and(|seen| seen.sight.node.same_process(node))
+            }
+        };
+        if !is_known && address != self.local.address {
+            self.search.settle(&address, Target::Answered);
+            self.search.add(address.clone());
+            self.send_ping(now, &address, out);
+        }
+    }
+
+    /// The master first, then some that can be master of those who pinged: to each asker others, those behind it.
+    fn worth_mentioning(&self, asker: &Address) -> Vec<Address> {
+        let master = self.shown.nodes.master_node().map(|master| &master.address);
+        let behind = self.search.pingers.range::<Address, _>((Bound::Excluded(asker), Bound::Unbounded));
+        let before = self.search.pingers.range::<Address, _>((Bound::Unbounded, Bound::Excluded(asker)));
+        let eligible = behind.chain(before).filter(|(_, (_, eligible))| *eligible).map(|(address, _)| address);
+        master.into_iter().chain(eligible.take(MENTIONED_MAX)).cloned().collect()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one reply")]
+    pub(super) fn on_pong(
+        &mut self,
+        now: Time,
+        address: Address,
+        asked: Time,
+        from: &Arc<Sender>,
+        sight: Sight,
+        mentioned: Vec<Address>,
+        out: &mut Effects<Zen>,
+    ) {
+        if !self.is_searching() {
+            return;
+        }
+        if self.is_foreign(from) || self.is_itself(&sight.node) {
+            let is_other = self.is_foreign(from);
+            let why = if is_other { Rejection::OtherCluster(from.clone()) } else { Rejection::DuplicateId(sight.node) };
+            return self.on_ping_rejected(now, &address, why, out);
+        }
+        self.search.answered(&address);
+        let is_news = self.is_news(&sight);
+        self.see(address, Seen { sight, asked }, from);
+        for address in mentioned.into_iter().take(2 * MENTIONED_MAX) {
+            if self.has_room() {
+                self.add_target(now, address, out);
+            }
+        }
+        if is_news {
+            self.consider(now, out);
+        }
+    }
+
+    fn see(&mut self, address: Address, seen: Seen, from: &Sender) {
+        let word = &seen.sight;
+        let is_overtaken = self
+            .search
+            .seen
+            .get(&address)
+            .is_some_and(|known| known.sight.node.same_process(&word.node) && known.sight.change > word.change);
+        if is_overtaken {
+            return;
+        }
+        let names_master = !elect::active_masters(std::iter::once(&seen), &self.local, &self.lost).is_empty();
+        if from.cluster_uuid.is_some() {
+            self.search.formed.insert(address.clone());
+        }
+        self.search.see(address, seen, names_master);
+    }
+
+    pub(super) fn on_ping_failed(&mut self, now: Time, address: &Address, why: Failure, out: &mut Effects<Zen>) {
+        self.miss(now, address, Mishap::Failed(why), out);
+    }
+
+    /// Whoever is there is none of this cluster, or this node itself.
+    pub(super) fn on_ping_rejected(&mut self, now: Time, address: &Address, why: Rejection, out: &mut Effects<Zen>) {
+        self.miss(now, address, Mishap::Rejected(why), out);
+    }
+
+    fn miss(&mut self, now: Time, address: &Address, mishap: Mishap, out: &mut Effects<Zen>) {
+        if self.is_searching() {
+            self.search.failed(address, mishap);
+            self.consider(now, out);
+        }
+    }
+
+    pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: Sight, out: &mut Effects<Zen>) {
+        let address = from.node.address.clone();
+        if self.is_itself(&sight.node) {
+            return;
+        }
+        if self.is_searching() {
+            match self.search.seen.get(&address).map(|seen| seen.asked) {
+                Some(asked) => {
+                    let is_news = self.is_news(&sight);
+                    self.see(address, Seen { sight, asked }, from);
+                    if is_news {
+                        self.consider(now, out);
+                    }
+                }
+                None if self.search.targets.contains_key(&address) => self.send_ping(now, &address, out),
+                None if self.has_room() => self.add_target(now, address, out),
+                None => {}
+            }
+        } else {
+            self.heed_target(now, &sight, out);
+        }
+    }
+
+    /// Tells those who pinged of late when what they were told is no longer so.
+    pub(super) fn tell_if_changed(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let told = Told {
+            master: self.open_master().map(|master| master.id.clone()),
+            masterless: self.is_masterless(),
+            sees_quorum: self.is_masterless() && self.search.sees_quorum,
+            stands: self.stands_in(),
+        };
+        if self.search.told.as_ref() == Some(&told) {
+            return;
+        }
+        self.search.told = Some(told);
+        self.search.changes += 1;
+        let sight = self.sight(now);
+        let recent = now - self.tuning.ping_timeout * 2;
+        self.search.pingers.retain(|_, (pinged, _)| *pinged >= recent);
+        for to in self.search.pingers.keys() {
+            let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
+            out.push(Effect::Tell { to: to.clone(), message });
+        }
+    }
+}
