@@ -39,10 +39,6 @@ impl<'a> Cluster<'a> {
         Ok(cluster)
     }
 
-    pub(crate) fn size(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// Starts a node, and tells when: the moment just before.
     pub(crate) fn launch(&mut self, index: usize) -> Result<Instant, String> {
         let place = &self.site.places[index];

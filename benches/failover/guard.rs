@@ -3,7 +3,7 @@
 //! Ends them on Ctrl-C and the other signals that ask a program to end; on every other way out their owners do.
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -43,6 +43,10 @@ pub(crate) fn end_all_on_signals() -> io::Result<()> {
         let held = HELD.lock();
         eprintln!("\nending {} processes", held.groups.len());
         held.groups.iter().for_each(|group| kill(*group));
+        // Its owner may have waited for it already.
+        for group in &held.groups {
+            let _ = waitpid(Pid::from_raw(*group), WaitOptions::empty());
+        }
         held.directories.iter().for_each(|directory| remove(directory));
         std::process::exit(INTERRUPTED);
     });

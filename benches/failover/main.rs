@@ -4,6 +4,7 @@
 
 mod clock;
 mod cluster;
+mod endure;
 mod figures;
 mod guard;
 mod http;
@@ -18,6 +19,7 @@ mod site;
 mod trial;
 
 use clap::{Args, Parser, Subcommand};
+use endure::{AlarmArgs, StormArgs, SwarmArgs};
 use peer::Peer;
 use report::{Column, Report};
 use rows::Scenario;
@@ -42,6 +44,12 @@ enum Command {
     /// Measures Zazen beside its peers, and prints the figures as ratios.
     #[command(name = "scripts/bench")]
     Bench(BenchArgs),
+    #[command(name = "scripts/false-alarm")]
+    FalseAlarm(AlarmArgs),
+    #[command(name = "scripts/swarm")]
+    Swarm(SwarmArgs),
+    #[command(name = "scripts/kill-storm")]
+    KillStorm(StormArgs),
 }
 
 #[derive(Args)]
@@ -79,6 +87,9 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Some(command) => guard::end_all_on_signals().map_err(|error| error.to_string()).and_then(|()| match command {
             Command::Bench(args) => bench(&args),
+            Command::FalseAlarm(args) => args.run(),
+            Command::Swarm(args) => args.run(),
+            Command::KillStorm(args) => args.run(),
         }),
         // This is no part of a plain `cargo bench`: it takes long, and other programs.
         None => {

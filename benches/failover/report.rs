@@ -138,9 +138,9 @@ fn verdict(bar: Option<Bar>, ours: Option<Summary>) -> Option<bool> {
 }
 
 fn bar_text(bar: Bar, unit: Unit) -> String {
-    let median = format!("≤ {} {}", figure(bar.median).trim_end_matches(".0"), unit.name());
+    let median = format!("≤ {} {}", bar.median, unit.name());
     match bar.p99 {
-        Some(p99) => format!("{median}, 99th ≤ {}", figure(p99).trim_end_matches(".0")),
+        Some(p99) => format!("{median}, 99th ≤ {p99}"),
         None => median,
     }
 }
