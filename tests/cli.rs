@@ -262,17 +262,45 @@ fn a_configuration_is_found_where_it_is_expected() {
         "cluster.name  es  config/elasticsearch.yml:1:15\n",
         "cluster.name  here  here/zazen.yml:1:15\nnode.name     h     here/zazen.yml:2:12\n",
     );
-    let cases: [(&str, &[(&str, &str)], &str); 4] = [
-        ("", &[], es),
-        ("-c config", &[], es),
-        ("-c here", &[("HOST", "h")], here),
-        ("", &[("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
+    let cases = [
+        ("", vec![], es),
+        ("-c config", vec![], es),
+        ("-c here", vec![("HOST", "h")], here),
+        ("", vec![("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
     ];
     for (arguments, environment, expected) in cases {
-        let (code, out, err) = folder.check_config(arguments, environment);
+        let (code, out, err) = folder.check_config(arguments, &environment);
         assert_eq!((code, out.as_str(), err.as_str()), (Some(0), expected, ""), "{arguments} {environment:?}");
     }
     let (code, _, err) = folder.check_config("", &[("ZAZEN_PATH_CONF", "nowhere")]);
     assert_eq!(code, Some(2), "{err}");
     assert!(err.starts_with("error: cannot read nowhere: "), "{err}");
+}
+
+/// The blocks of code in a page, with their languages.
+fn blocks(page: &str) -> Vec<(&str, &str)> {
+    page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()
+}
+
+#[test]
+fn the_page_about_configuration_shows_what_is_printed() {
+    let page = include_str!("../docs/configuration.md");
+    let folder = Folder::new("check-config-page");
+    let blocks = blocks(page);
+    let mut shown = 0;
+    for pair in blocks.windows(2) {
+        let [("yaml", file), ("text", session)] = pair else {
+            continue;
+        };
+        let (command, expected) = session.split_once('\n').expect("a session begins with its command");
+        let (environment, arguments) = command.split_once("zazen check-config ").expect("it is about this command");
+        let environment: Vec<(&str, &str)> =
+            environment.split_whitespace().filter_map(|variable| variable.split_once('=')).collect();
+        let name = arguments.split_whitespace().nth(1).expect("it names the file");
+        folder.file(name, file.as_bytes());
+        let (_, out, err) = folder.check_config(arguments, &environment);
+        assert_eq!(format!("{out}{err}"), expected, "paste this into docs/configuration.md");
+        shown += 1;
+    }
+    assert_eq!(shown, 2, "of {} blocks", blocks.len());
 }

@@ -322,7 +322,7 @@ fn no_text_makes_loading_panic() {
     let seeds: Vec<&str> = inputs.chain([users.as_str()]).collect();
     let mut dice = Dice(1);
     let (mut fine, mut wrong) = (0, 0);
-    for round in 0..20_000 {
+    for round in 0..6_000 {
         let text = mutated(seeds[round % seeds.len()], &mut dice);
         match load_text("f.yml", &text) {
             Ok(loaded) => fine += usize::from(told(&loaded).len() < 1_000_000),
@@ -348,7 +348,7 @@ fn files_that_are_made_to_hurt_are_refused_in_a_few_lines() {
         format!("a: !{}", "x".repeat(long)),
         format!("{}: x", "a.".repeat(long / 2)),
         format!("http.port: {}", "9".repeat(long)),
-        format!("cluster.name: ${{{}}}", "${".repeat(long / 4)),
+        format!("cluster.name: {}{}", "${".repeat(long / 4), "}".repeat(long / 4)),
         (0..1 << 16).map(|at| format!("k{at}: x\n")).collect(),
         (0..1 << 14).map(|at| format!("{}k{at}:\n", " ".repeat(at % 50))).collect(),
         "cluster.name: x\n".repeat(1 << 15),

@@ -26,7 +26,6 @@ use std::thread;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use tracing::Instrument;
 
 /// The release of Elasticsearch whose interface this node has; its clients look at it.
 pub const VERSION: &str = "6.8.23";
@@ -136,9 +135,10 @@ fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Opti
     runtime.block_on(async {
         match assemble(told).await {
             Ok((handle, driver, inboxes, server)) => {
-                let span = node_span(handle.local(), &handle.settings().cluster_name);
+                // The thread is the node's alone, so all that is logged on it is of this node.
+                let _entered = node_span(handle.local(), &handle.settings().cluster_name).entered();
                 let _ = ready.send(Ok(handle));
-                let ended = driver.run(inboxes).instrument(span).await;
+                let ended = driver.run(inboxes).await;
                 server.stop(DRAIN).await;
                 Some(ended)
             }

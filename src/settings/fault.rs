@@ -67,7 +67,7 @@ impl Excerpt {
     fn new(line: &str, span: Span) -> Self {
         let start = span.column.saturating_sub(1);
         // Of a long line, what is around the place.
-        let skipped = if start < WIDTH_MAX / 2 { 0 } else { start - WIDTH_MAX / 2 };
+        let skipped = start.saturating_sub(WIDTH_MAX / 2);
         let shown: String = line.chars().skip(skipped).take(WIDTH_MAX).map(printable).collect();
         let before = start - skipped;
         let indent: String = shown.chars().chain(std::iter::repeat(' ')).take(before).map(blank).collect();

@@ -42,8 +42,8 @@ impl Given {
             (At::File { key, .. }, Some(file), Part::Key) => Fault::in_file(file, *key, message),
             (At::File { value, .. }, Some(file), Part::Value) => Fault::in_file(file, *value, message),
             (At::File { .. }, None, _) => Fault::new("the file", message),
-            (At::Environment(variable), ..) => Fault::new(format!("{variable}={}", self.value.joined()), message),
-            (At::CommandLine, ..) => Fault::new(format!("-E {}={}", self.key, self.value.joined()), message),
+            (At::Environment(variable), _, _) => Fault::new(format!("{variable}={}", self.value.joined()), message),
+            (At::CommandLine, _, _) => Fault::new(format!("-E {}={}", self.key, self.value.joined()), message),
         }
     }
 

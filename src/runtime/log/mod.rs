@@ -143,12 +143,12 @@ fn topic(note: &Note) -> Option<Topic> {
         Note::OtherCluster { node, .. } => ("other cluster", node.address.to_string()),
         Note::DuplicateId { node } => ("duplicate id", node.address.to_string()),
         Note::NotEnoughMasters { .. } => ("not enough masters", note.to_string()),
+        Note::NoMaster { .. } => ("no master", note.to_string()),
         Note::JoinFailed { node, .. } => ("join failed", node.id.to_string()),
         Note::MinimumTooLow { .. } => ("minimum too low", note.to_string()),
         Note::BadSetting { what } => ("bad setting", what.clone()),
         Note::Stalled { .. } => ("stalled", String::new()),
         Note::Searching { .. }
-        | Note::NoMaster { .. }
         | Note::Stands { .. }
         | Note::Votes { .. }
         | Note::Joins { .. }
