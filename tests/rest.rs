@@ -409,6 +409,7 @@ async fn the_metadata_of_indices_is_shown_nested_or_flat_and_by_name() {
         get("/_cluster/state/metadata?filter_path=metadata.indices.*.s*.*").await,
         r#"{"metadata":{"indices":{"logs":{"settings":{"index":{"number_of_shards":"1"}}}}}}"#
     );
+    assert!(get("/_cluster/state/blocks/nope?ignore_unavailable=false").await.ends_with(r#""blocks":{}}"#));
     assert_eq!(get("/old,logs?filter_path=*.state").await, r#"{"logs":{"state":"open"},"old":{"state":"close"}}"#);
     assert_eq!(get("/*?filter_path=*.state").await, r#"{"logs":{"state":"open"}}"#);
     let health = get("/_cluster/health/logs?level=indices&filter_path=indices.*.status,indices.*.active_shards").await;

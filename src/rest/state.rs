@@ -105,7 +105,10 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
         }
     }
     let names = call.parameters.list("indices").unwrap_or_default();
-    let indices = if names.is_empty() || names == ["_all"] { None } else { Some(resolve(&state, &names, options)?) };
+    let indices = match view.has_indices() && !names.is_empty() && names != ["_all"] {
+        true => Some(resolve(&state, &names, options)?),
+        false => None,
+    };
     let body = if version.is_some() { Json::object([("wait_for_timed_out", false.into())]) } else { Json::object([]) };
     Ok(Reply::tree(view.write(body, &state, indices.as_ref())))
 }
@@ -123,6 +126,11 @@ struct View {
 impl View {
     fn read(parameters: &Parameters) -> View {
         View { metrics: Metric::read(parameters), is_flat: is_flat(parameters) }
+    }
+
+    /// Whether anything is shown of indices; names are looked at only then.
+    fn has_indices(&self) -> bool {
+        self.metrics.contains(&Metric::Metadata) || self.metrics.contains(&Metric::RoutingTable)
     }
 
     fn write(&self, body: Json, state: &ClusterState, indices: Option<&BTreeSet<String>>) -> Json {

@@ -134,7 +134,7 @@ impl Wish {
 /// The `Content-Type` of a request, if it says one that is a media type.
 pub(super) fn content_type(headers: &HeaderMap) -> Result<Option<&str>, RestError> {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
-    let Some(first) = types.next().filter(|first| !first.is_empty()) else {
+    let Some(first) = types.next() else {
         return Ok(None);
     };
     if types.next().is_some() {
@@ -214,6 +214,8 @@ mod tests {
             reason(&[], &[(header::CONTENT_TYPE, "foo")]),
             Err(format!("{class}invalid Content-Type header [foo]]"))
         );
+        let empty = reason(&[], &[(header::CONTENT_TYPE, "")]);
+        assert_eq!(empty, Err(format!("{class}invalid Content-Type header []]")));
         let two = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_TYPE, "application/json")];
         assert_eq!(reason(&[], &two), Err(format!("{class}only one Content-Type header should be provided]")));
         let words = "IllegalArgumentException[Failed to parse value [perhaps] as only [true] or [false] are allowed.]";

@@ -66,7 +66,7 @@ impl Display {
         };
         shown.retain(|(place, _)| has_time || !TIMESTAMPS.contains(&columns[*place].name));
         let sorted = match parameters.list("s") {
-            Some(keys) if !is_help => keys.into_iter().map(|key| sort_key(columns, key)).collect::<Result<_, _>>()?,
+            Some(keys) if !is_help => sorted(columns, &keys)?,
             Some(_) | None => Vec::new(),
         };
         let unit = |name| parameters.text(name).map(str::to_owned);
@@ -126,8 +126,8 @@ impl Display {
 
     fn order(&self, one: &Row, other: &Row) -> Ordering {
         let by = |&(at, is_descending): &(usize, bool)| {
-            let cell = |row: &'_ Row| row.get(at).cloned().unwrap_or(Cell::Empty);
-            let order = cell(one).order(&cell(other));
+            let [one, other] = [one, other].map(|row| row.get(at).unwrap_or(&Cell::Empty));
+            let order = one.order(other);
             if is_descending { order.reverse() } else { order }
         };
         self.sorted.iter().map(by).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
@@ -167,6 +167,18 @@ fn chosen(columns: &[Column], names: &[&str]) -> Vec<(usize, String)> {
 fn place(columns: &[Column], name: &str) -> Option<usize> {
     let by_name = columns.iter().position(|column| column.name == name);
     by_name.or_else(|| columns.iter().rposition(|column| column.aliases.contains(&name)))
+}
+
+/// The columns to sort by; one that was named before decides nothing more.
+fn sorted(columns: &[Column], keys: &[&str]) -> Result<Vec<(usize, bool)>, RestError> {
+    let mut sorted: Vec<(usize, bool)> = Vec::new();
+    for key in keys {
+        let (place, is_descending) = sort_key(columns, key)?;
+        if !sorted.iter().any(|(known, _)| *known == place) {
+            sorted.push((place, is_descending));
+        }
+    }
+    Ok(sorted)
 }
 
 fn sort_key(columns: &[Column], key: &str) -> Result<(usize, bool), RestError> {
@@ -239,7 +251,7 @@ mod tests {
     fn rows_are_sorted_by_what_their_cells_mean() {
         assert_eq!(text("h=n&s=size"), "é\nnode-two\nn1\n");
         assert_eq!(text("h=n&s=epoch,a:desc"), "n1\nnode-two\né\n");
-        assert_eq!(text("h=n&s=name:asc"), "n1\nnode-two\né\n");
+        assert_eq!(text("h=n&s=name:asc,n:desc"), "n1\nnode-two\né\n");
         for key in ["x", "name:foo", "a:desc:x", ":desc"] {
             let error = display(&format!("s={key}")).err().map(|error| error.to_string());
             let named = key.strip_suffix(":desc").unwrap_or(key);
