@@ -68,6 +68,10 @@ impl Zen {
         if !self.is_searching() {
             return;
         }
+        if self.leaving.is_some() && self.search.is_complete() && self.search.seen.is_empty() {
+            // Nobody is left who could need its vote.
+            self.has_left(out);
+        }
         self.update_quorum();
         if !self.is_worth_weighing(now) {
             // The timer may have run out for the pause after a failed attempt, which is over sooner.
@@ -116,7 +120,7 @@ impl Zen {
     }
 
     fn update_quorum(&mut self) {
-        if self.search.sees_quorum || !self.local.is_master_eligible() || self.leaving.is_some() {
+        if self.search.sees_quorum || !self.may_lead() {
             return;
         }
         // A cheap bound first: in a large cluster the first half of the answers cannot suffice.
@@ -177,7 +181,7 @@ impl Zen {
     fn candidates(&self) -> Vec<Candidate> {
         let seen = self.search.seen.values().filter(|seen| self.counts(seen));
         let mut candidates: Vec<Candidate> = seen.filter_map(|seen| Candidate::of(&seen.sight)).collect();
-        if self.local.is_master_eligible() && self.leaving.is_none() {
+        if self.may_lead() {
             candidates.push(self.own_candidate());
         }
         candidates

@@ -180,7 +180,9 @@ impl Zen {
         if !is_own || term <= self.ledger.promise.term || !self.local.is_master_eligible() {
             return self.reply_report(exchange, out);
         }
-        if candidate.same_process(&self.local) {
+        if candidate.same_process(&self.local) && !self.may_lead() {
+            self.reply_report(exchange, out);
+        } else if candidate.same_process(&self.local) {
             self.stand(now, Some(term), "the master hands over", out);
             self.reply_report(exchange, out);
         } else if candidate.same_process(from) {

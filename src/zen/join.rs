@@ -176,7 +176,10 @@ impl Zen {
             return;
         };
         joining.rebuffs += 1;
-        if joining.rebuffs >= attempts {
+        let rebuffs = joining.rebuffs;
+        if self.successor.is_some() {
+            self.give_up_join(now, "it does not take the mastership over", delay, out);
+        } else if rebuffs >= attempts {
             let reason = format!("it is not master (tried {attempts} times)");
             self.give_up_join(now, reason, delay, out);
         } else {
@@ -247,7 +250,7 @@ impl Zen {
                 if join.vote
                     && following.master.same_process(node)
                     && join.term > self.ledger.promise.term
-                    && self.local.is_master_eligible() =>
+                    && self.may_lead() =>
             {
                 let term = join.term;
                 self.hold_join(exchange, node, join, out);
@@ -255,6 +258,11 @@ impl Zen {
             }
             Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
         }
+    }
+
+    /// Whether it would lead: one that said good-bye would leave its cluster without a master.
+    pub(super) fn may_lead(&self) -> bool {
+        self.local.is_master_eligible() && self.leaving.is_none()
     }
 
     pub(super) fn rebuff(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {

@@ -193,7 +193,7 @@ impl Zen {
     /// A hand-over that did not come about is answered as such.
     pub(super) fn forget_successor(&mut self, out: &mut Effects<Zen>) {
         if let Some(ticket) = self.successor.take().and_then(|successor| successor.ticket) {
-            let reason = "the successor did not answer".to_string();
+            let reason = "the successor did not agree".to_string();
             out.push(Effect::Answer { ticket, answer: Answer::Unknown { reason } });
         }
     }

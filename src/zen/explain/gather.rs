@@ -68,8 +68,7 @@ impl Zen {
 
     /// Who counts towards an election or a commit at present.
     fn present(&self) -> Present {
-        let stays = self.local.is_master_eligible() && self.leaving.is_none();
-        let own = stays.then(|| self.local.clone());
+        let own = self.may_lead().then(|| self.local.clone());
         let others: Vec<Arc<Node>> = match &self.mode {
             Mode::Finding | Mode::Joining(_) => self.search.backers.values().cloned().collect(),
             Mode::Electing(candidacy) => {
