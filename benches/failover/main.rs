@@ -42,13 +42,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Measures Zazen beside its peers, and prints the figures as ratios.
-    #[command(name = "scripts/bench")]
+    #[command(override_usage = "scripts/bench [OPTIONS]")]
     Bench(BenchArgs),
-    #[command(name = "scripts/false-alarm")]
+    #[command(override_usage = "scripts/false-alarm [MINUTES]")]
     FalseAlarm(AlarmArgs),
-    #[command(name = "scripts/swarm")]
+    #[command(override_usage = "scripts/swarm [OPTIONS] [NODES]")]
     Swarm(SwarmArgs),
-    #[command(name = "scripts/kill-storm")]
+    #[command(override_usage = "scripts/kill-storm [OPTIONS] [KILLS]")]
     KillStorm(StormArgs),
 }
 
@@ -75,7 +75,7 @@ struct BenchArgs {
     /// Installs the peers that are missing: packages of Debian, and what Maven fetches.
     #[arg(long)]
     install: bool,
-    /// Writes everything, each sample included, into this file.
+    /// Writes everything, each sample included, into this file; its path is taken from the root of the repository.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Puts the tables into this page, as in --markdown docs/benchmarks.md.

@@ -10,21 +10,23 @@ const LINE_EVERY: Duration = Duration::from_secs(20);
 /// One thing that takes long.
 pub(crate) struct Progress {
     what: String,
+    unit: &'static str,
     began: Instant,
     told: Instant,
 }
 
 impl Progress {
-    pub(crate) fn start(what: String) -> Self {
+    pub(crate) fn start(what: String, unit: &'static str) -> Self {
         eprintln!("{what}");
         let began = now();
-        Progress { what, began, told: began }
+        Progress { what, unit, began, told: began }
     }
 
     /// So many of all are done, and what is to be said of them.
     pub(crate) fn tell(&mut self, done: usize, all: usize, what: &str) {
         let seconds = (now() - self.began).as_secs();
-        let line = format!("  {done} of {all}, {seconds} s{}{what}", if what.is_empty() { "" } else { ", " });
+        let comma = if what.is_empty() { "" } else { ", " };
+        let line = format!("  {done} of {all} {}, {seconds} s{comma}{what}", self.unit);
         if stderr().is_terminal() {
             eprint!("\r\x1b[K{line}");
             // Progress that cannot be shown is no reason to stop.

@@ -82,7 +82,7 @@ pub(crate) fn run(scenario: Scenario, peer: &dyn Peer, plan: &Plan) -> (Samples,
 }
 
 fn progress(what: &str, peer: &dyn Peer) -> Progress {
-    Progress::start(format!("{}: {what}", peer.title()))
+    Progress::start(format!("{}: {what}", peer.title()), "trials")
 }
 
 /// Makes trials one after the other on a cluster that recovers from each.

@@ -36,7 +36,7 @@ impl AlarmArgs {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let what =
             format!("{LOOPS_A_CORE} busy loops on each of {cores} cores, each node stopped for {STOPPED:?} in turn");
-        let mut progress = Progress::start(what);
+        let mut progress = Progress::start(what, "minutes");
         let mut cluster = Cluster::start(&Zazen, NODES)?;
         // What the formation of the cluster leaves to do is done before the watch begins.
         pause(RUNNING);
@@ -49,7 +49,7 @@ impl AlarmArgs {
             if passed >= minutes {
                 break;
             }
-            progress.tell(passed, minutes, &format!("minutes; {stops} stops, {}", watch.findings()));
+            progress.tell(passed, minutes, &format!("{stops} stops, {}", watch.findings()));
             watch.stop_one(&cluster, stops % NODES);
             cluster.demand_running()?;
         }

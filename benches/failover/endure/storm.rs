@@ -37,7 +37,8 @@ pub(crate) struct StormArgs {
 
 impl StormArgs {
     pub(crate) fn run(&self) -> Result<(), String> {
-        let progress = Progress::start(format!("{} kills under the writes of {} clients", self.kills, self.writers));
+        let what = format!("nodes are killed under the writes of {} clients", self.writers);
+        let progress = Progress::start(what, "kills");
         let began = now();
         let cluster = Cluster::start(&Zazen, NODES)?;
         let tally = Tally::default();

@@ -49,10 +49,10 @@ struct Swarm {
 impl Swarm {
     fn live(&mut self, size: usize, losses: u32) -> Result<(), String> {
         let zero = now();
-        let mut progress = Progress::start(format!("{size} processes are started"));
+        let mut progress = Progress::start(format!("{size} processes are started"), "processes");
         for index in 0..size {
             self.cluster.launch(index)?;
-            progress.tell(index + 1, size, "started");
+            progress.tell(index + 1, size, "");
         }
         progress.end();
         let all: Vec<usize> = (0..size).collect();
@@ -62,9 +62,9 @@ impl Swarm {
             let zero = self.cluster.node(master).signal(Signal::KILL);
             let survivors: Vec<usize> = all.iter().copied().filter(|index| *index != master).collect();
             let old = master;
+            self.cluster.wait(old)?;
             master = self.formed(&survivors, Some(old))?;
             tell(&format!("loss {loss}: a new master, followed by all {}", size - 1), zero);
-            self.cluster.wait(old)?;
             let zero = self.cluster.launch(old)?;
             let after = self.formed(&all, None)?;
             tell(&format!("loss {loss}: the old one is back"), zero);
