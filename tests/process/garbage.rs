@@ -90,7 +90,7 @@ fn oversized(port: u16) {
         "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-length: 18446744073709551615\r\n\r\n{}".into(),
         "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 7\r\n\r\n{}".into(),
         "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n".into(),
-        "POST /_zen/lifeline HTTP/1.1\r\nhost: x\r\nx-zazen-address: \u{7f}\r\ntransfer-encoding: chunked\r\n\r\n\
+        "POST /_zen/lifeline HTTP/1.1\r\nhost: x\r\nzazen-address: \u{7f}\r\ntransfer-encoding: chunked\r\n\r\n\
          ffffffffffffffff\r\n"
             .into(),
     ];
