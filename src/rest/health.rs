@@ -103,18 +103,10 @@ impl Health {
 
 /// The tasks that wait, as far as this node knows: only the master does.
 pub(super) async fn pending(handle: &Handle) -> Vec<PendingTask> {
-    match handle.ask(Question::PendingTasks).await {
-        Answer::Pending(tasks) => tasks,
-        Answer::Done { .. }
-        | Answer::Value { .. }
-        | Answer::Refused(_)
-        | Answer::NotMaster
-        | Answer::NoMaster
-        | Answer::TimedOut { .. }
-        | Answer::Unknown { .. }
-        | Answer::Left
-        | Answer::HandedOver { .. } => Vec::new(),
-    }
+    let Answer::Pending(tasks) = handle.ask(Question::PendingTasks).await else {
+        return Vec::new();
+    };
+    tasks
 }
 
 /// Answers when the cluster is as wanted, or says 408 and how it is when the time is over.

@@ -58,9 +58,9 @@ pub(super) async fn confirmed(handle: &Handle, master_timeout: Duration) -> Resu
     let patience = if has_master { master_timeout.max(CONFIRM_MIN) } else { master_timeout };
     let deadline = Instant::now() + patience;
     let question = Question::Read { key: "".into(), master_timeout: patience };
-    let at = match handle.ask(question).await {
-        Answer::Value { at, .. } => at,
-        other => return Err(other.into()),
+    let answer = handle.ask(question).await;
+    let Answer::Value { at, .. } = answer else {
+        return Err(answer.into());
     };
     let has_come = |state: &ClusterState| state.rank() >= at.rank() && state.nodes.master.is_some();
     wait(handle, deadline, has_come).await?.ok_or_else(RestError::no_master)

@@ -206,8 +206,8 @@ fn routing_table(state: &ClusterState, shown: impl Fn(&str) -> bool) -> Json {
 fn customs(body: Json) -> Json {
     let none = |name| Json::object([(name, Json::List(Vec::new()))]);
     body.with("snapshots", none("snapshots"))
-        .with("snapshot_deletions", none("snapshot_deletions"))
         .with("restore", none("snapshots"))
+        .with("snapshot_deletions", none("snapshot_deletions"))
 }
 
 /// Whether settings are wanted flat. Anything but the very word is no, as in Elasticsearch.
@@ -220,25 +220,26 @@ pub(super) fn index_json(index: &Value, is_flat: bool) -> Json {
     let Value::Object(fields) = index else {
         return index.into();
     };
-    Json::map(fields.iter().map(|(name, value)| match value {
-        Value::Object(settings) if name == "settings" && is_flat => {
-            let mut flat = BTreeMap::new();
-            flatten("", settings, &mut flat);
-            (name, Json::map(flat))
-        }
-        value => (name, value.into()),
+    Json::map(fields.iter().map(|(name, value)| {
+        let settings = value.as_object().filter(|_| is_flat && name == "settings");
+        (name, settings.map_or_else(|| value.into(), flat))
     }))
+}
+
+fn flat(settings: &serde_json::Map<String, Value>) -> Json {
+    let mut flat = BTreeMap::new();
+    flatten("", settings, &mut flat);
+    Json::map(flat)
 }
 
 /// No deeper than the metadata of indices may nest.
 fn flatten(prefix: &str, settings: &serde_json::Map<String, Value>, flat: &mut BTreeMap<String, Json>) {
     for (name, value) in settings {
         let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-        match value {
-            Value::Object(inner) => flatten(&key, inner, flat),
-            value => {
-                flat.insert(key, value.into());
-            }
+        if let Value::Object(inner) = value {
+            flatten(&key, inner, flat);
+        } else {
+            flat.insert(key, value.into());
         }
     }
 }

@@ -172,6 +172,9 @@ mod tests {
     use axum::http::HeaderValue;
     use std::collections::BTreeMap;
 
+    type Query = &'static [(&'static str, &'static str)];
+    type Headers = &'static [(header::HeaderName, &'static str)];
+
     fn wish(query: &[(&str, &str)], headers: &[(header::HeaderName, &str)]) -> Result<Wish, RestError> {
         let given: BTreeMap<String, String> =
             query.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_notation_is_what_was_asked_for_or_sent() {
-        let cases: [(&[(&str, &str)], &[(header::HeaderName, &str)], Option<Format>, Format); 9] = [
+        let cases: [(Query, Headers, Option<Format>, Format); 9] = [
             (&[], &[], None, Format::Json),
             (&[("format", "YAML")], &[(header::ACCEPT, "application/json")], Some(Format::Yaml), Format::Yaml),
             (&[("format", "text")], &[(header::ACCEPT, "application/json")], None, Format::Json),

@@ -98,7 +98,9 @@ pub struct Meter {
 impl Meter {
     /// The meter of a node that begins, whose data lies there.
     pub fn new(node: NodeId, path_data: PathBuf) -> Self {
-        let cpu = Mutex::new((proc::ticks().unwrap_or_default(), None));
+        // The first figure is about all the time since the machine was started.
+        let ticks = proc::ticks().unwrap_or_default();
+        let cpu = Mutex::new((ticks, ticks.busy_percent_since(Ticks::default())));
         Meter { node, began: Instant::now(), path_data, http_address: OnceLock::new(), cpu, client: OnceLock::new() }
     }
 

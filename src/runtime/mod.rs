@@ -22,9 +22,11 @@ pub mod seeds;
 pub mod srv;
 mod start;
 pub mod store;
+mod target;
 mod transport;
 
 pub use handle::{Desk, Handle};
 pub use node::Ended;
 pub use start::{Running, StartError, VERSION, published, start};
+pub use target::Lenient;
 pub use transport::{Faults, client};

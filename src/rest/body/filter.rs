@@ -106,7 +106,7 @@ fn without(json: Json, paths: &[&[String]]) -> Option<Json> {
             let left: Vec<Json> = values.into_iter().filter_map(|value| without(value, paths)).collect();
             Some(left).filter(|left| !left.is_empty()).map(Json::List)
         }
-        other => Some(other),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => Some(json),
     }
 }
 

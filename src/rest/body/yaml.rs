@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(yaml(&Json::object([])), "--- {}\n");
         let rows: Json =
             [Json::object([("id", "a".into()), ("n", "b".into())]), Json::object([])].into_iter().collect();
-        assert_eq!(yaml(&rows), "---\n- id: \"a\"\n  n: \"b\"\n- {}\n");
+        assert_eq!(yaml(&rows), "---\n- id: \"a\"\n  \"n\": \"b\"\n- {}\n");
     }
 
     #[test]
@@ -122,19 +122,14 @@ mod tests {
         let document = yaml(&json);
         let events: Result<Vec<_>, _> = Parser::new_from_str(&document).collect();
         let events = events.unwrap_or_else(|error| panic!("{error}\n{document}"));
-        let depth = |event: &Event<'_>| match event {
-            Event::SequenceStart(..) | Event::MappingStart(..) => 1,
-            Event::SequenceEnd | Event::MappingEnd => -1,
-            _ => 0,
+        let count = |is_such: fn(&Event<'_>) -> bool| events.iter().filter(|(event, _)| is_such(event)).count();
+        let opened = count(|event| matches!(event, Event::SequenceStart(..) | Event::MappingStart(..)));
+        assert_eq!(opened, count(|event| matches!(event, Event::SequenceEnd | Event::MappingEnd)));
+        let text = |event: &Event<'_>| {
+            let Event::Scalar(text, ScalarStyle::DoubleQuoted, ..) = event else { return None };
+            Some(text.to_string())
         };
-        assert_eq!(events.iter().map(|(event, _)| depth(event)).sum::<i32>(), 0);
-        let texts: Vec<String> = events
-            .iter()
-            .filter_map(|(event, _)| match event {
-                Event::Scalar(text, ScalarStyle::DoubleQuoted, ..) => Some(text.to_string()),
-                _ => None,
-            })
-            .collect();
+        let texts: Vec<String> = events.iter().filter_map(|(event, _)| text(event)).collect();
         assert_eq!(texts, [odd.as_str(), "a", odd.as_str(), "yes", "a", odd.as_str(), "-a: b"], "{document}");
     }
 }
