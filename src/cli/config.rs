@@ -17,7 +17,7 @@ const BYTES_MAX: u64 = 1 << 20;
 const NAMES: [&str; 2] = ["zazen.yml", "elasticsearch.yml"];
 /// Where it is looked for if nothing is said.
 const DIRECTORY: &str = "config";
-/// Names another directory.
+/// Names another directory, or a file.
 const DIRECTORY_VARIABLE: &str = "ZAZEN_PATH_CONF";
 
 /// Where the settings of a node come from.
@@ -25,7 +25,7 @@ const DIRECTORY_VARIABLE: &str = "ZAZEN_PATH_CONF";
 pub(super) struct ConfigArgs {
     /// The configuration: a file, or a directory with a zazen.yml or an elasticsearch.yml.
     ///
-    /// Without it, the directory that ZAZEN_PATH_CONF names, or else `config`, is looked into, and no file is needed.
+    /// Without it, ZAZEN_PATH_CONF names one of these; without that, `config` is looked into, and no file is needed.
     #[arg(short, long, value_name = "FILE", help_heading = "Settings")]
     pub(super) config: Option<PathBuf>,
 
@@ -46,10 +46,9 @@ pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
 pub(super) fn load(args: &ConfigArgs) -> Result<Loaded, Trouble> {
     let mut environment = environment()?;
     let directory = environment.remove(DIRECTORY_VARIABLE).filter(|directory| !directory.is_empty());
-    let directory = directory.map_or_else(|| DIRECTORY.into(), PathBuf::from);
-    let (file, path_conf) = match &args.config {
-        Some(path) => named_file(path)?,
-        None => (file_in(&directory), directory),
+    let (file, path_conf) = match args.config.clone().or(directory.map(PathBuf::from)) {
+        Some(path) => named_file(&path)?,
+        None => (file_in(Path::new(DIRECTORY)), DIRECTORY.into()),
     };
     let text = file.as_deref().map(read).transpose()?;
     let name = file.as_deref().map(|path| path.display().to_string()).unwrap_or_default();

@@ -6,7 +6,8 @@ use super::config::{self, ConfigArgs};
 use super::{Outcome, Trouble, failed, logging};
 use crate::rest;
 use crate::runtime::addresses::{self, is_beyond_loopback};
-use crate::runtime::listen::{Server, bind};
+use crate::runtime::listen::{Manners, Server, bind};
+use crate::runtime::log::{HTTP, NODE};
 use crate::runtime::{self, Ended, Handle};
 use crate::settings::{Loaded, NodeSettings};
 use clap::Args;
@@ -43,7 +44,7 @@ pub(super) struct StartArgs {
 impl StartArgs {
     pub(super) fn run(&self) -> Result<Outcome, Trouble> {
         let loaded = config::load(&self.config)?;
-        let log = logging::install(&loaded.settings);
+        let (log, _flusher) = logging::install(&loaded.settings)?;
         warn(&loaded);
         let users = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(REST_THREADS)
@@ -64,7 +65,7 @@ impl StartArgs {
         let node = runtime::start(settings, users.address, log).map_err(refused)?;
         let handle = node.handle().clone();
         let server = users.serve(&handle);
-        tracing::info!(target: "node", "started {}", handle.local());
+        tracing::info!(target: NODE, "started {}", handle.local());
         let patience = tokio::spawn(wait_for_a_master(handle.clone()));
         let is_asked = tokio::select! {
             () = ends.next() => true,
@@ -72,7 +73,7 @@ impl StartArgs {
         };
         patience.abort();
         if is_asked {
-            tracing::info!(target: "node", "stopping ...");
+            tracing::info!(target: NODE, "stopping ...");
             tokio::select! {
                 () = handle.leave() => {}
                 () = ends.next() => {}
@@ -94,11 +95,11 @@ fn refused(error: impl std::fmt::Display) -> Trouble {
 fn outcome(ended: Option<Ended>) -> Result<Outcome, Trouble> {
     match ended {
         Some(Ended::Stopped) => {
-            tracing::info!(target: "node", "stopped");
+            tracing::info!(target: NODE, "stopped");
             Ok(Outcome::Fine)
         }
         Some(Ended::DiskFailed(error)) => {
-            tracing::error!(target: "node", "the node takes part no more, because its disk failed: {error}");
+            tracing::error!(target: NODE, "the node takes part no more, because its disk failed: {error}");
             Err(Trouble::Failed(format!("the node takes part no more, because its disk failed: {error}")))
         }
         None => Err(Trouble::Failed("the node ended by a mistake in it, the lines above tell which".into())),
@@ -110,10 +111,10 @@ fn warn(loaded: &Loaded) {
     if !loaded.without_meaning.is_empty() {
         let keys: Vec<&str> = loaded.without_meaning.iter().map(|unheeded| unheeded.key.as_str()).collect();
         let keys = keys.join(", ");
-        tracing::warn!(target: "node", "these settings of Elasticsearch have no meaning here and are passed over: [{keys}]");
+        tracing::warn!(target: NODE, "these settings of Elasticsearch have no meaning here and are passed over: [{keys}]");
     }
     for warning in &loaded.warnings {
-        tracing::warn!(target: "node", "{warning}");
+        tracing::warn!(target: NODE, "{warning}");
     }
 }
 
@@ -137,14 +138,14 @@ impl Users {
 
     fn serve(self, handle: &Handle) -> Option<Server> {
         let address = self.address?;
-        tracing::info!(target: "http", "publish_address {{{address}}}");
-        Some(Server::start(self.listeners, rest::router(handle.clone())))
+        tracing::info!(target: HTTP, "publish_address {{{address}}}");
+        Some(Server::start(self.listeners, rest::router(handle.clone()), Manners::Lenient))
     }
 }
 
 fn warn_of_strangers(what: &str, hosts: &[IpAddr]) {
     if is_beyond_loopback(hosts) {
-        tracing::warn!(target: "node", "{what} listens beyond loopback on {hosts:?}: whoever reaches it can do everything");
+        tracing::warn!(target: NODE, "{what} listens beyond loopback on {hosts:?}: whoever reaches it can do everything");
     }
 }
 
@@ -154,7 +155,7 @@ async fn wait_for_a_master(handle: Handle) {
     let mut states = handle.states();
     let found = tokio::time::timeout(patience, states.wait_for(|state| state.nodes.master.is_some())).await;
     if !patience.is_zero() && found.is_err() {
-        tracing::warn!(target: "node", "timed out while waiting for initial discovery state - timeout: {patience:?}");
+        tracing::warn!(target: NODE, "timed out while waiting for initial discovery state - timeout: {patience:?}");
     }
 }
 

@@ -10,7 +10,10 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    #[expect(clippy::disallowed_methods, reason = "the core takes the time as an argument; this is where it comes from")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the core takes the time as an argument; this is where it comes from"
+    )]
     pub(super) fn start() -> Self {
         Clock { began: Instant::now() }
     }

@@ -2,8 +2,8 @@
 //!
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
-use super::transport::Faults;
 use super::figures::Meter;
+use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;

@@ -3,6 +3,8 @@
 //! What is said on a connection is the business of the router that is handed in. Mirrors `NettyTransport.bindServer` and
 //! `AbstractHttpServerTransport` (6.8).
 
+use super::log::TRANSPORT;
+use super::target::Lenient;
 use crate::settings::PortRange;
 use axum::Router;
 use axum::extract::connect_info::ConnectInfo;
@@ -14,6 +16,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +79,15 @@ async fn bind_all(hosts: &[IpAddr], port: u16) -> Result<Vec<TcpListener>, (IpAd
     Ok(listeners)
 }
 
+/// How request lines are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manners {
+    /// As the standard has them.
+    Strict,
+    /// As users of Elasticsearch write them.
+    Lenient,
+}
+
 /// A service on some listeners. It ends when it is dropped or stopped.
 pub struct Server {
     stop: CancellationToken,
@@ -90,11 +102,12 @@ impl Drop for Server {
 
 impl Server {
     /// Serves a router on listeners, on the runtime that this is called on.
-    pub fn start(listeners: Vec<TcpListener>, router: Router) -> Self {
+    pub fn start(listeners: Vec<TcpListener>, router: Router, manners: Manners) -> Self {
         let server = Server { stop: CancellationToken::new(), connections: TaskTracker::new() };
         for listener in listeners {
             let (stop, connections) = (server.stop.clone(), server.connections.clone());
-            server.connections.spawn(accept(listener, router.clone(), stop, connections));
+            let serving = Serving { router: router.clone(), manners, stop };
+            server.connections.spawn(accept(listener, serving, connections));
         }
         server
     }
@@ -109,24 +122,37 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, stop: CancellationToken, connections: TaskTracker) {
+/// What every connection of a listener is served with.
+#[derive(Clone)]
+struct Serving {
+    router: Router,
+    manners: Manners,
+    stop: CancellationToken,
+}
+
+async fn accept(listener: TcpListener, serving: Serving, connections: TaskTracker) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
             biased;
-            () = stop.cancelled() => return,
+            () = serving.stop.cancelled() => return,
             accepted = accept_one(&listener, &room) => accepted,
         };
         match accepted {
             Ok((stream, peer, permit)) => {
-                let (router, stop) = (router.clone(), stop.clone());
+                // Without it a small answer waits for an acknowledgement of the one before it.
+                let _ = stream.set_nodelay(true);
+                let serving = serving.clone();
                 connections.spawn(async move {
-                    serve(stream, peer, router, stop).await;
+                    match serving.manners {
+                        Manners::Strict => serve(stream, peer, serving).await,
+                        Manners::Lenient => serve(Lenient::new(stream), peer, serving).await,
+                    }
                     drop(permit);
                 });
             }
             Err(error) => {
-                tracing::warn!(target: "transport", "cannot accept a connection: {error}");
+                tracing::warn!(target: TRANSPORT, "cannot accept a connection: {error}");
                 tokio::time::sleep(ACCEPT_AGAIN).await;
             }
         }
@@ -142,9 +168,11 @@ async fn accept_one(
     Ok((stream, peer, permit))
 }
 
-async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, stop: CancellationToken) {
-    // Without it a small answer waits for an acknowledgement of the one before it.
-    let _ = stream.set_nodelay(true);
+async fn serve<S>(stream: S, peer: SocketAddr, serving: Serving)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let Serving { router, stop, .. } = serving;
     let with_peer = tower::util::MapRequest::new(router, move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         request.map(axum::body::Body::new)

@@ -28,5 +28,4 @@ mod transport;
 pub use handle::{Desk, Handle};
 pub use node::Ended;
 pub use start::{Running, StartError, VERSION, published, start};
-pub use target::Lenient;
 pub use transport::{Faults, client};

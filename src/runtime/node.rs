@@ -246,11 +246,16 @@ impl Driver {
             Effect::Link { to } => self.links.hold(to),
             Effect::Unlink { to } => self.links.let_go(&to),
             Effect::Resolve => self.resolve(),
-            // Readers need not be there.
-            Effect::Apply(state) => drop(self.states.send_replace(state)),
+            Effect::Apply(state) => self.apply(state),
             Effect::Answer { ticket, answer } => self.waiting.answer(ticket, answer),
             Effect::Note(note) => self.log.note(&note),
         }
+    }
+
+    fn apply(&mut self, state: Arc<ClusterState>) {
+        self.log.heed(&state);
+        // Readers need not be there.
+        self.states.send_replace(state);
     }
 
     /// Beats go over the link to the peer, if there is one; everything else is a request of its own.

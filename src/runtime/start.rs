@@ -7,8 +7,8 @@ use super::clock::Clock;
 use super::figures::Meter;
 use super::handle::Handle;
 use super::journal::Journal;
-use super::listen::{BindError, Server, bind};
-use super::log::Log;
+use super::listen::{BindError, Manners, Server, bind};
+use super::log::{Log, node_span};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::seeds::{Seeds, bootstrap};
 use super::store::{Store, StoreError};
@@ -135,6 +135,8 @@ fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Opti
     runtime.block_on(async {
         match assemble(told).await {
             Ok((handle, driver, inboxes, server)) => {
+                // The thread is the node's alone, so all that is logged on it is of this node.
+                let _entered = node_span(handle.local(), &handle.settings().cluster_name).entered();
                 let _ = ready.send(Ok(handle));
                 let ended = driver.run(inboxes).await;
                 server.stop(DRAIN).await;
@@ -196,7 +198,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         zen,
     };
     let inboxes = Inboxes { nodes, requests, outcomes, local: from_local };
-    Ok((handle, driver, inboxes, Server::start(listeners, router)))
+    Ok((handle, driver, inboxes, Server::start(listeners, router, Manners::Strict)))
 }
 
 /// The core with what its disk holds, and the disk.

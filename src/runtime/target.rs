@@ -16,7 +16,7 @@ const CHUNK: usize = 8 << 10;
 const LINE_MAX: usize = 8 << 10;
 
 /// A stream whose request lines are escaped on their way in.
-pub struct Lenient<S> {
+pub(super) struct Lenient<S> {
     stream: S,
     reading: Reading,
     /// What was read and escaped, and how much of it was handed on.
@@ -26,7 +26,7 @@ pub struct Lenient<S> {
 
 impl<S> Lenient<S> {
     /// Wraps a stream.
-    pub fn new(stream: S) -> Self {
+    pub(super) fn new(stream: S) -> Self {
         Lenient { stream, reading: Reading::default(), ready: Vec::new(), handed: 0 }
     }
 }

@@ -22,6 +22,13 @@ pub enum SettingsError {
         /// The setting.
         setting: &'static str,
     },
+    /// There is no setting with this key, but there are some below it.
+    Above {
+        /// The key.
+        key: String,
+        /// One of them.
+        setting: &'static str,
+    },
     /// Two values were given for one key.
     AlreadySet {
         /// The key.
@@ -30,6 +37,11 @@ pub enum SettingsError {
         first: String,
         /// What was given after that.
         second: String,
+    },
+    /// The setting is one of an index, and was given to a node.
+    OfAnIndex {
+        /// The key.
+        key: String,
     },
     /// Elasticsearch has the setting, and nothing here heeds it.
     WithoutMeaning {
@@ -116,8 +128,14 @@ impl fmt::Display for SettingsError {
             SettingsError::Below { key, setting } => {
                 write!(f, "unknown setting [{key}], for [{setting}] takes a value and has no settings below it")
             }
+            SettingsError::Above { key, setting } => {
+                write!(f, "unknown setting [{key}], it takes no value but has settings below it, such as [{setting}]")
+            }
             SettingsError::AlreadySet { key, first, second } => {
                 write!(f, "setting [{key}] already set, saw [{first}] and [{second}]")
+            }
+            SettingsError::OfAnIndex { key } => {
+                write!(f, "unknown setting [{key}], settings of an index are given to the index and not to a node")
             }
             SettingsError::WithoutMeaning { key } => {
                 write!(f, "setting [{key}] has no meaning here, those that have one are listed in docs/settings.md")

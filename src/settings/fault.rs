@@ -3,6 +3,12 @@
 use super::load::FileText;
 use std::fmt;
 
+/// After so many faults no more are looked for.
+pub(super) const FAULTS_MAX: usize = 20;
+
+/// More characters of a message, which may hold a whole value, are not shown.
+const MESSAGE_MAX: usize = 1_000;
+
 /// More of a line is not shown.
 const WIDTH_MAX: usize = 100;
 
@@ -38,15 +44,22 @@ struct Excerpt {
 impl Fault {
     /// A fault outside of a file.
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Fault { place: place.into(), message: message.into(), excerpt: None }
+        Fault { place: printed(&place.into()), message: printed(&message.into()), excerpt: None }
     }
 
     /// A fault in a file.
     pub(super) fn in_file(file: &FileText<'_>, span: Span, message: impl Into<String>) -> Self {
         let place = format!("{}:{}:{}", file.name, span.line, span.column);
         let line = file.text.lines().nth(span.line.saturating_sub(1)).unwrap_or_default();
-        Fault { place, message: message.into(), excerpt: Some(Excerpt::new(line, span)) }
+        Fault { place, message: printed(&message.into()), excerpt: Some(Excerpt::new(line, span)) }
     }
+}
+
+/// A text that is not too long, without what would move the cursor.
+fn printed(text: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let cut = if text.chars().nth(MESSAGE_MAX).is_some() { "…" } else { "" };
+    text.chars().take(MESSAGE_MAX).map(escaped).chain([cut.to_owned()]).collect()
 }
 
 impl Excerpt {
@@ -54,7 +67,7 @@ impl Excerpt {
     fn new(line: &str, span: Span) -> Self {
         let start = span.column.saturating_sub(1);
         // Of a long line, what is around the place.
-        let skipped = if start < WIDTH_MAX / 2 { 0 } else { start - WIDTH_MAX / 2 };
+        let skipped = start.saturating_sub(WIDTH_MAX / 2);
         let shown: String = line.chars().skip(skipped).take(WIDTH_MAX).map(printable).collect();
         let before = start - skipped;
         let indent: String = shown.chars().chain(std::iter::repeat(' ')).take(before).map(blank).collect();
@@ -84,9 +97,17 @@ impl fmt::Display for Fault {
     }
 }
 
-/// All that is wrong, as far as it was looked at; never empty.
+/// What is wrong, as far as it was looked at; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct Faults(Vec<Fault>);
+
+impl From<Vec<Fault>> for Faults {
+    /// Those in a file come first, in the order of its lines.
+    fn from(mut faults: Vec<Fault>) -> Self {
+        faults.sort_by_key(|fault| fault.excerpt.as_ref().map_or(usize::MAX, |excerpt| excerpt.line));
+        Faults(faults)
+    }
+}
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,6 +116,9 @@ impl fmt::Display for Faults {
                 write!(f, "\nerror: ")?;
             }
             write!(f, "{fault}")?;
+        }
+        if self.0.len() >= FAULTS_MAX {
+            write!(f, "\nerror: this is so much that the rest was not looked at")?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! A file, the environment and the command line are a layer each; which of them wins is decided in `load`.
 
-use super::fault::{Fault, Span};
+use super::fault::{FAULTS_MAX, Fault, Span};
 use super::load::FileText;
 use super::{Origin, Place, SettingsError, Value};
 use std::collections::BTreeMap;
@@ -42,8 +42,8 @@ impl Given {
             (At::File { key, .. }, Some(file), Part::Key) => Fault::in_file(file, *key, message),
             (At::File { value, .. }, Some(file), Part::Value) => Fault::in_file(file, *value, message),
             (At::File { .. }, None, _) => Fault::new("the file", message),
-            (At::Environment(variable), ..) => Fault::new(format!("{variable}={}", self.value), message),
-            (At::CommandLine, ..) => Fault::new(format!("-E {}={}", self.key, self.value), message),
+            (At::Environment(variable), _, _) => Fault::new(format!("{variable}={}", self.value.joined()), message),
+            (At::CommandLine, _, _) => Fault::new(format!("-E {}={}", self.key, self.value.joined()), message),
         }
     }
 
@@ -68,6 +68,9 @@ pub(super) fn layer(given: Vec<Given>, file: Option<&FileText<'_>>, faults: &mut
     let mut layer = Layer::new();
     let mut lists: BTreeMap<String, BTreeMap<usize, Given>> = BTreeMap::new();
     for given in given {
+        if faults.len() >= FAULTS_MAX {
+            break;
+        }
         let first = match element_of(&given.key) {
             Some((list, index)) => lists.entry(list).or_default().insert(index, given.clone()),
             None => layer.insert(given.key.clone(), given.clone()),
@@ -77,6 +80,9 @@ pub(super) fn layer(given: Vec<Given>, file: Option<&FileText<'_>>, faults: &mut
         }
     }
     for (key, elements) in lists {
+        if faults.len() >= FAULTS_MAX {
+            break;
+        }
         if let Some(fault) = put_together(&key, elements, &mut layer, file) {
             faults.push(fault);
         }
@@ -88,11 +94,11 @@ fn given_twice(first: &Given, second: &Given) -> String {
     match &first.at {
         At::File { key, .. } => {
             let (key, line) = (&second.key, key.line);
-            let (first, second) = (&first.value, &second.value);
+            let (first, second) = (first.value.joined(), second.value.joined());
             format!("duplicate settings key [{key}], previous value [{first}] in line {line}, current value [{second}]")
         }
         At::Environment(_) | At::CommandLine => {
-            let (key, first, second) = (second.key.clone(), first.value.to_string(), second.value.to_string());
+            let (key, first, second) = (second.key.clone(), first.value.joined(), second.value.joined());
             SettingsError::AlreadySet { key, first, second }.to_string()
         }
     }
@@ -127,11 +133,11 @@ fn put_together(
         return Some(elements.get(found)?.fault(file, Part::Key, message));
     }
     if let Some(whole) = layer.get(key) {
-        let message =
-            format!("settings can't contain both [{key}={}] and [{}={}]", whole.value, first.key, first.value);
+        let (whole, part) = (whole.value.joined(), first.value.joined());
+        let message = format!("settings can't contain both [{key}={whole}] and [{}={part}]", first.key);
         return Some(first.fault(file, Part::Key, message));
     }
-    let value = Value::List(elements.into_values().map(|given| given.value.to_string()).collect());
+    let value = Value::List(elements.into_values().map(|given| given.value.joined()).collect());
     layer.insert(key.to_owned(), Given { key: key.to_owned(), value, ..first });
     None
 }

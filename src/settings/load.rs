@@ -4,18 +4,13 @@
 //! be known and every value fit; then each setting takes effect by its entry in the table. Finding the sources is left to
 //! the command line. Mirrors `InternalSettingsPreparer` (6.8).
 
-use super::fault::{Fault, Faults};
+use super::fault::{FAULTS_MAX, Fault, Faults};
 use super::layer::{At, Given, Layer, Part, layer};
 use super::setting::Presumed;
-use super::{
-    Effect, Kind, MINIMUM_MASTER_NODES, NodeSettings, Origin, Preset, REGISTRY, Setting, SettingsError, Value,
-};
+use super::{Effect, Kind, MINIMUM_MASTER_NODES, NodeSettings, Origin, Preset, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-/// After so many faults no more are looked for.
-const FAULTS_MAX: usize = 20;
 
 /// The text of a file.
 #[derive(Clone, Copy, Debug)]
@@ -79,11 +74,11 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     let loader = Loader { file: sources.file.as_ref(), given: resolved(given, sources, &mut faults) };
     loader.check(&mut faults);
     if !faults.is_empty() {
-        return Err(Faults(faults));
+        return Err(faults.into());
     }
-    let (mut settings, effective) = loader.build().map_err(|fault| Faults(vec![fault]))?;
+    let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
-    let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults)?;
+    let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
     warnings.extend(strange_variables.into_iter().map(strange));
     let without_meaning = loader.without_meaning();
@@ -117,7 +112,7 @@ fn merged(sources: &Sources<'_>, faults: &mut Vec<Fault>) -> (Layer, Vec<String>
 fn resolved(given: Layer, sources: &Sources<'_>, faults: &mut Vec<Fault>) -> Layer {
     let find = |name: &str| -> Option<String> {
         let in_environment = sources.environment.get(name).cloned();
-        let in_settings = || given.get(name).map(|given| given.value.elements().join(","));
+        let in_settings = || given.get(name).map(|given| given.value.joined());
         let preset = || setting(name).ok().and_then(|setting| setting.effective::<&str>(&[]));
         in_environment.or_else(in_settings).or_else(preset)
     };
@@ -134,8 +129,9 @@ fn resolved(given: Layer, sources: &Sources<'_>, faults: &mut Vec<Fault>) -> Lay
         match value {
             Ok(value) if value.text() == Some("") => {}
             Ok(value) => drop(all.insert(key.clone(), Given { value, ..one.clone() })),
+            Err(_) if faults.len() >= FAULTS_MAX => {}
             Err(error) => {
-                let message = format!("{error}, in [{}] for setting [{key}]", one.value);
+                let message = format!("{error}, in [{}] for setting [{key}]", one.value.joined());
                 faults.push(one.fault(sources.file.as_ref(), Part::Value, message));
             }
         }
@@ -174,19 +170,12 @@ impl Loader<'_> {
                     (Part::Value, setting.kind.check(&given.key, &spoken(given, setting.kind == Kind::Boolean)))
                 }
                 (Err(_), Some(known)) => (Part::Value, known.check(&given.key, &spoken(given, known.is_boolean()))),
-                (Err(error), None) => (Part::Key, Err(self.unknown(&given.key, error))),
+                (Err(error), None) => (Part::Key, Err(error)),
             };
             if let Err(error) = result {
                 faults.push(given.fault(self.file, part, error.to_string()));
             }
         }
-    }
-
-    /// Says of an unknown key if it stands below a setting that takes a value.
-    fn unknown(&self, key: &str, error: SettingsError) -> SettingsError {
-        let below = REGISTRY.iter().filter(|setting| !setting.is_family() && !setting.kind.is_list());
-        let mut below = below.filter(|setting| key.strip_prefix(setting.key).is_some_and(|rest| rest.starts_with('.')));
-        below.next().map_or(error, |setting| SettingsError::Below { key: key.into(), setting: setting.key })
     }
 
     /// The settings of the node, by the table.
@@ -196,8 +185,7 @@ impl Loader<'_> {
         for setting in REGISTRY.iter().filter(|setting| setting.has_effect()) {
             for one in self.values(setting) {
                 let taken = take_over(setting, &one, &mut node);
-                taken
-                    .ok_or_else(|| self.fault(&one.key, setting.not_understood(&one.value.to_string()).to_string()))?;
+                taken.ok_or_else(|| self.fault(&one.key, setting.not_understood(&one.value.joined()).to_string()))?;
                 effective.push(one);
             }
         }
@@ -212,7 +200,7 @@ impl Loader<'_> {
     fn values(&self, setting: &'static Setting) -> Vec<Effective> {
         let of_given = |given: &Given| Effective {
             key: given.key.clone(),
-            value: spoken(given, setting.kind == Kind::Boolean),
+            value: listed(spoken(given, setting.kind == Kind::Boolean), setting),
             origin: given.origin(self.file),
         };
         if setting.is_family() {
@@ -226,7 +214,10 @@ impl Loader<'_> {
         }
         let Presumed { value, follows } = setting.presumed(&|key| self.given(key).map(|given| &given.value));
         let origin = follows.map_or(Origin::Default, Origin::Follows);
-        value.map(|value| Effective { key: setting.key.into(), value, origin }).into_iter().collect()
+        value
+            .map(|value| Effective { key: setting.key.into(), value: listed(value, setting), origin })
+            .into_iter()
+            .collect()
     }
 
     fn without_meaning(&self) -> Vec<Unheeded> {
@@ -250,6 +241,11 @@ fn take_over(setting: &Setting, one: &Effective, node: &mut NodeSettings) -> Opt
             Some(())
         }
     }
+}
+
+/// The same as a list, where a list is meant.
+fn listed(value: Value, setting: &Setting) -> Value {
+    if setting.kind.is_list() { Value::List(value.elements()) } else { value }
 }
 
 /// What was given, with the words that YAML 1.1 has for `true` and `false`, where one of these is meant.

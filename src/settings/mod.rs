@@ -52,10 +52,26 @@ const MINIMUM_MASTER_NODES: &str = "discovery.zen.minimum_master_nodes";
 pub fn setting(key: &str) -> Result<&'static Setting, SettingsError> {
     let found = REGISTRY.iter().find(|setting| setting.key == key);
     let found = found.or_else(|| REGISTRY.iter().find(|setting| known::is_of_family(setting.key, key)));
-    found.ok_or_else(|| match known(key) {
-        Some(_) => SettingsError::WithoutMeaning { key: key.into() },
-        None => SettingsError::Unknown { key: key.into(), nearest: nearest::nearest(key) },
-    })
+    found.ok_or_else(|| unknown(key))
+}
+
+/// Why a key is not in the table.
+fn unknown(key: &str) -> SettingsError {
+    let below = |one: &&str, other: &str| other.strip_prefix(*one).is_some_and(|rest| rest.starts_with('.'));
+    let singles = || REGISTRY.iter().filter(|setting| !setting.is_family());
+    if known(key).is_some() {
+        return SettingsError::WithoutMeaning { key: key.into() };
+    }
+    if let Some(setting) = singles().find(|setting| !setting.kind.is_list() && below(&setting.key, key)) {
+        return SettingsError::Below { key: key.into(), setting: setting.key };
+    }
+    if let Some(setting) = singles().find(|setting| below(&key, setting.key)) {
+        return SettingsError::Above { key: key.into(), setting: setting.key };
+    }
+    if key.starts_with("index.") {
+        return SettingsError::OfAnIndex { key: key.into() };
+    }
+    SettingsError::Unknown { key: key.into(), nearest: nearest::nearest(key) }
 }
 
 /// What the protocol runs by when these settings are given, each as key and value; all others have their defaults, some

@@ -54,7 +54,7 @@ pub struct DiscoverySettings {
     pub resolve_timeout: Duration,
     /// `discovery.zen.ping.unicast.concurrent_connects`: how many names are looked up at a time.
     pub concurrent_connects: usize,
-    /// `discovery.initial_state_timeout`: how long users are kept waiting for a first master; zero does not wait.
+    /// `discovery.initial_state_timeout`: after which time without a first master there is a warning; zero gives none.
     pub initial_state_timeout: Duration,
     /// `cluster.initial_master_nodes`, if it is given.
     pub initial_master_nodes: Option<Vec<String>>,

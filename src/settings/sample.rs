@@ -34,7 +34,8 @@ pub fn sample() -> String {
 
 fn entry(setting: &Setting) -> String {
     let mut entry = String::from("\n");
-    let kind = format!("({}; {}; {})", setting.kind, page::update(setting), setting.variable());
+    let name = if setting.is_family() { "…" } else { "" };
+    let kind = format!("({}; {}; {}{name})", setting.kind, page::update(setting), setting.variable());
     for sentence in setting.doc.lines().chain([kind.as_str()]) {
         for line in wrapped(sentence) {
             let _ = writeln!(entry, "# {line}");

@@ -203,7 +203,12 @@ fn a_refused_word_names_the_words_that_are_allowed() {
             "1s",
             "unknown setting [discovery.zen.ping_timout] did you mean [discovery.zen.ping_timeout]?",
         ),
-        ("index.refresh", "1s", "unknown setting [index.refresh], all are listed in docs/settings.md"),
+        ("cats.and.dogs", "1s", "unknown setting [cats.and.dogs], all are listed in docs/settings.md"),
+        (
+            "index.number_of_shards",
+            "1",
+            "unknown setting [index.number_of_shards], settings of an index are given to the index and not to a node",
+        ),
         (
             "http.cors.enabled",
             "true",

@@ -30,6 +30,14 @@ impl Value {
         }
     }
 
+    /// It on one line, without a sign that it is a list.
+    pub fn joined(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::List(elements) => elements.join(", "),
+        }
+    }
+
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
         match self {

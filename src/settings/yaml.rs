@@ -5,7 +5,7 @@
 //! lists in lists, values that are null. Mirrors `SettingsLoader` of `Settings.Builder` (6.8).
 
 use super::Value;
-use super::fault::{Fault, Span};
+use super::fault::{FAULTS_MAX, Fault, Span};
 use super::layer::{At, Given};
 use super::load::FileText;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
@@ -48,6 +48,35 @@ struct Frame {
     maps: BTreeMap<String, usize>,
 }
 
+/// A scalar as it was written.
+struct Scalar {
+    text: String,
+    is_plain: bool,
+}
+
+impl Scalar {
+    fn is_null(&self) -> bool {
+        self.is_plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
+    }
+
+    /// Whether nothing was written at all.
+    fn is_missing(&self) -> bool {
+        self.text.is_empty() || self.is_plain && self.text == "~"
+    }
+}
+
+/// What a file is made of.
+enum Token {
+    Document,
+    Scalar(Scalar),
+    Alias,
+    List,
+    ListEnd,
+    Map,
+    MapEnd,
+    End,
+}
+
 struct Reader<'a> {
     file: &'a FileText<'a>,
     events: Parser<'a, StrInput<'a>>,
@@ -55,39 +84,44 @@ struct Reader<'a> {
     faults: Vec<Fault>,
 }
 
-/// A scalar as it was written.
-struct Scalar {
-    text: String,
-    is_plain: bool,
-    span: Span,
-}
-
-impl Scalar {
-    fn is_null(&self) -> bool {
-        self.is_plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
-    }
-}
-
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     fn fault(&self, span: Span, message: impl Into<String>) -> Fault {
         Fault::in_file(self.file, span, message)
     }
 
-    /// The next event and its place.
-    fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {
-        loop {
-            match self.events.next_event() {
-                Some(Ok((Event::Nothing, _))) => {}
-                Some(Ok((event, span))) => return Ok((event, self.span(span.start, span.end))),
-                Some(Err(error)) => return Err(self.syntax_fault(*error.marker(), error.info())),
-                None => return Ok((Event::StreamEnd, Span { line: 1, column: 1, width: 1 })),
-            }
+    /// Notes what is wrong and goes on, unless there is much already.
+    fn complain(&mut self, span: Span, message: String) -> Result<(), Fault> {
+        let fault = self.fault(span, message);
+        if self.faults.len() + 1 >= FAULTS_MAX {
+            return Err(fault);
         }
+        self.faults.push(fault);
+        Ok(())
     }
 
-    fn span(&self, start: Marker, end: Marker) -> Span {
-        let width = if start.line() == end.line() { end.col().saturating_sub(start.col()) } else { 1 };
-        Span { line: start.line(), column: start.col() + 1, width: width.max(1) }
+    /// The next token and its place.
+    fn next(&mut self) -> Result<(Token, Span), Fault> {
+        loop {
+            let (event, span) = match self.events.next_event() {
+                Some(Ok((event, span))) => (event, span_of(span.start, span.end)),
+                Some(Err(error)) => return Err(self.syntax_fault(*error.marker(), error.info())),
+                None => (Event::StreamEnd, Span { line: 1, column: 1, width: 1 }),
+            };
+            let token = match event {
+                Event::Nothing | Event::StreamStart | Event::DocumentEnd => continue,
+                Event::DocumentStart(_) => Token::Document,
+                Event::StreamEnd => Token::End,
+                Event::Alias(_) => Token::Alias,
+                Event::SequenceStart(..) => Token::List,
+                Event::SequenceEnd => Token::ListEnd,
+                Event::MappingStart(..) => Token::Map,
+                Event::MappingEnd => Token::MapEnd,
+                Event::Scalar(text, style, ..) => {
+                    Token::Scalar(Scalar { text: text.into_owned(), is_plain: style == ScalarStyle::Plain })
+                }
+            };
+            return Ok((token, span));
+        }
     }
 
     /// A tab is what people get wrong most, and parsers say least about it.
@@ -99,42 +133,36 @@ impl<'a> Reader<'a> {
                 let span = Span { line: marker.line(), column: at + 1, width: 1 };
                 self.fault(span, "a tab in the indentation, allowed are blanks")
             }
-            None => self.fault(self.span(marker, marker), format!("this is not YAML: {info}")),
+            None => {
+                let is_quote = matches!(line.chars().nth(marker.col()), Some('"' | '\''));
+                let hint = if is_quote { "; is the quote closed?" } else { "" };
+                self.fault(span_of(marker, marker), format!("this is not YAML: {info}{hint}"))
+            }
         }
     }
 
     /// One document: a map, or nothing.
     fn document(&mut self) -> Result<(), Fault> {
-        loop {
-            let (event, span) = self.next()?;
-            match event {
-                Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
-                Event::StreamEnd | Event::DocumentEnd => break,
-                Event::MappingStart(..) => {
-                    self.map()?;
-                    break;
-                }
-                Event::Scalar(text, ScalarStyle::Plain, ..) if matches!(&*text, "" | "~") => break,
-                Event::Scalar(..) => {
-                    let message = "this is a text, allowed are settings: `key: value`, with a blank behind the colon";
-                    return Err(self.fault(span, message));
-                }
-                Event::Alias(_) | Event::SequenceStart(..) | Event::SequenceEnd | Event::MappingEnd => {
-                    return Err(self.fault(span, "this is a list, allowed are settings: `key: value`"));
-                }
+        let mut next = self.next()?;
+        if let (Token::Document, _) = next {
+            next = self.next()?;
+        }
+        let (token, span) = next;
+        match token {
+            Token::End => return Ok(()),
+            Token::Map => self.map()?,
+            Token::Scalar(scalar) if scalar.is_missing() => {}
+            Token::Scalar(_) | Token::Alias => {
+                let message = "this is a text, allowed are settings: `key: value`, with a blank behind the colon";
+                return Err(self.fault(span, message));
+            }
+            Token::List | Token::ListEnd | Token::MapEnd | Token::Document => {
+                return Err(self.fault(span, "this is a list, allowed are settings: `key: value`"));
             }
         }
-        self.end()
-    }
-
-    /// Nothing may come after the document.
-    fn end(&mut self) -> Result<(), Fault> {
-        loop {
-            match self.next()? {
-                (Event::StreamEnd, _) => return Ok(()),
-                (Event::DocumentEnd | Event::Nothing, _) => {}
-                (_, span) => return Err(self.fault(span, "a second document begins here, allowed is one")),
-            }
+        match self.next()? {
+            (Token::End, _) => Ok(()),
+            (_, span) => Err(self.fault(span, "a second document begins here, allowed is one")),
         }
     }
 
@@ -142,51 +170,50 @@ impl<'a> Reader<'a> {
     fn map(&mut self) -> Result<(), Fault> {
         let mut frames = vec![Frame { prefix: String::new(), maps: BTreeMap::new() }];
         while let Some(frame) = frames.last_mut() {
-            let (event, span) = self.next()?;
-            let key = match event {
-                Event::MappingEnd => {
-                    frames.pop();
-                    continue;
-                }
-                event => self.key(event, span)?,
+            let (token, key_span) = self.next()?;
+            let Some(key) = self.key(token, key_span)? else {
+                frames.pop();
+                continue;
             };
-            let name = format!("{}{}", frame.prefix, key.text);
-            match self.next()? {
-                (Event::Scalar(text, style, ..), span) => {
-                    let value = Scalar { text: text.into_owned(), is_plain: style == ScalarStyle::Plain, span };
-                    self.scalar(name, key.span, value);
-                }
-                (Event::SequenceStart(..), span) => self.list(name, key.span, span)?,
-                (Event::MappingStart(..), span) => {
-                    if let Some(line) = frame.maps.insert(key.text, key.span.line) {
-                        let message = format!("duplicate key [{name}], it has a map in line {line} already");
-                        self.faults.push(self.fault(key.span, message));
+            let name = format!("{}{key}", frame.prefix);
+            let (token, span) = self.next()?;
+            match token {
+                Token::Scalar(value) => self.scalar(name, key_span, value, span)?,
+                Token::List => self.list(name, key_span, span)?,
+                Token::Map => {
+                    if let Some(line) = frame.maps.insert(key, key_span.line) {
+                        self.complain(
+                            key_span,
+                            format!("duplicate key [{name}], it has a map in line {line} already"),
+                        )?;
                     }
                     if frames.len() == DEPTH_MAX {
-                        return Err(
-                            self.fault(span, format!("maps in more than {DEPTH_MAX} maps, no key has so many parts"))
-                        );
+                        let message = format!("maps in more than {DEPTH_MAX} maps, no key has so many parts");
+                        return Err(self.fault(span, message));
                     }
                     frames.push(Frame { prefix: name + ".", maps: BTreeMap::new() });
                 }
-                (_, span) => return Err(self.alias(span)),
+                Token::Alias | Token::ListEnd | Token::MapEnd | Token::Document | Token::End => {
+                    return Err(self.alias(span));
+                }
             }
         }
         Ok(())
     }
 
-    fn key(&self, event: Event<'a>, span: Span) -> Result<Scalar, Fault> {
-        match event {
-            Event::Scalar(text, _, ..) if &*text == "<<" => {
+    /// A key, or none at the end of the map.
+    fn key(&self, token: Token, span: Span) -> Result<Option<String>, Fault> {
+        match token {
+            Token::MapEnd => Ok(None),
+            Token::Scalar(key) if key.text == "<<" => {
                 Err(self.fault(span, "maps cannot be merged by `<<`, give each setting where it belongs"))
             }
-            Event::Scalar(text, style, ..) => {
-                let key = Scalar { text: text.into_owned(), is_plain: style == ScalarStyle::Plain, span };
-                let is_missing = key.text.is_empty() || key.is_plain && key.text == "~";
-                if is_missing { Err(self.fault(span, "a key is missing before the colon")) } else { Ok(key) }
+            Token::Scalar(key) if key.is_missing() => Err(self.fault(span, "a key is missing before the colon")),
+            Token::Scalar(key) => Ok(Some(key.text)),
+            Token::Alias => Err(self.alias(span)),
+            Token::List | Token::ListEnd | Token::Map | Token::Document | Token::End => {
+                Err(self.fault(span, "a key must be a name, as in `key: value`"))
             }
-            Event::Alias(_) => Err(self.alias(span)),
-            _ => Err(self.fault(span, "a key must be a name, as in `key: value`")),
         }
     }
 
@@ -194,36 +221,43 @@ impl<'a> Reader<'a> {
         self.fault(span, "aliases (`*name`) are not followed, write the value again, or put it in quotes")
     }
 
-    fn scalar(&mut self, name: String, key: Span, value: Scalar) {
+    fn scalar(&mut self, name: String, key: Span, value: Scalar, span: Span) -> Result<(), Fault> {
         if value.is_null() {
             let message = format!("null-valued setting found for key [{name}], give a value or remove the line");
-            self.faults.push(self.fault(key, message));
-            return;
+            return self.complain(key, message);
         }
-        let at = At::File { key, value: value.span };
+        let at = At::File { key, value: span };
         self.given.push(Given { key: name, value: Value::Text(value.text), is_plain: value.is_plain, at });
+        Ok(())
     }
 
-    fn list(&mut self, name: String, key: Span, start: Span) -> Result<(), Fault> {
+    fn list(&mut self, name: String, key: Span, mut place: Span) -> Result<(), Fault> {
         let mut elements = Vec::new();
         loop {
-            let (event, span) = self.next()?;
-            let element = match event {
-                Event::SequenceEnd => break,
-                Event::Scalar(text, style, ..) => {
-                    Scalar { text: text.into_owned(), is_plain: style == ScalarStyle::Plain, span }
+            let (token, span) = self.next()?;
+            match token {
+                Token::ListEnd if span.line == place.line => {
+                    place.width = (span.column + span.width).saturating_sub(place.column).max(1);
+                    break;
                 }
-                Event::Alias(_) => return Err(self.alias(span)),
-                _ => return Err(self.fault(span, format!("only texts are allowed in the list of [{name}]"))),
-            };
-            if element.is_null() {
-                self.faults
-                    .push(self.fault(element.span, format!("null in the list of [{name}], only texts are allowed")));
+                Token::ListEnd => break,
+                Token::Scalar(element) if element.is_null() => {
+                    self.complain(span, format!("null in the list of [{name}], only texts are allowed"))?;
+                }
+                Token::Scalar(element) => elements.push(element.text),
+                Token::Alias => return Err(self.alias(span)),
+                Token::List | Token::Map | Token::MapEnd | Token::Document | Token::End => {
+                    return Err(self.fault(span, format!("only texts are allowed in the list of [{name}]")));
+                }
             }
-            elements.push(element.text);
         }
-        let at = At::File { key, value: start };
+        let at = At::File { key, value: place };
         self.given.push(Given { key: name, value: Value::List(elements), is_plain: false, at });
         Ok(())
     }
+}
+
+fn span_of(start: Marker, end: Marker) -> Span {
+    let width = if start.line() == end.line() { end.col().saturating_sub(start.col()) } else { 1 };
+    Span { line: start.line(), column: start.col() + 1, width: width.max(1) }
 }

@@ -43,12 +43,12 @@ pub fn counts(sight: &Sight, ignore_non_master_pings: bool) -> bool {
 }
 
 /// The masters that others follow. Never oneself; one that was lost counts only if it was heard of after that, or if it
-/// answered a ping that was sent when it had been lost.
+/// answered a ping that was sent when it had been lost. Each comes with the term that it leads in.
 pub fn active_masters<'a>(
     seen: impl Iterator<Item = &'a Seen>,
     local: &Node,
     lost: &BTreeMap<EphemeralId, Lost>,
-) -> Vec<Arc<Node>> {
+) -> Vec<(Term, Arc<Node>)> {
     seen.filter_map(|seen| {
         let (master, ago) = seen.sight.master.as_ref()?;
         // It was heard later than that by as long as the ping travelled, so the same instant will do.
@@ -58,16 +58,19 @@ pub fn active_masters<'a>(
         let is_back = lost.get(&master.ephemeral_id).is_none_or(is_later);
         // Whoever stood at this node's address before is gone.
         let is_other = master.id != local.id && master.address != local.address;
-        (is_other && is_back).then(|| master.clone())
+        // Whoever follows a master is in its term.
+        (is_other && is_back).then(|| (seen.sight.term, master.clone()))
     })
     .collect()
 }
 
-/// Of several active masters, the one that every node picks: one that is eligible first, then the lowest id.
-pub fn tie_break(masters: Vec<Arc<Node>>) -> Option<Arc<Node>> {
-    masters.into_iter().min_by(|a, b| {
-        (!a.is_master_eligible(), &a.id, &a.ephemeral_id).cmp(&(!b.is_master_eligible(), &b.id, &b.ephemeral_id))
-    })
+/// Of several active masters, the one that every node picks: the one of the highest term, since the others are deposed
+/// already, and then one that is eligible first, then the lowest id.
+pub fn tie_break(masters: Vec<(Term, Arc<Node>)>) -> Option<Arc<Node>> {
+    fn rank((term, master): &(Term, Arc<Node>)) -> impl Ord + '_ {
+        (Reverse(*term), !master.is_master_eligible(), &master.id, &master.ephemeral_id)
+    }
+    masters.into_iter().min_by(|a, b| rank(a).cmp(&rank(b))).map(|(_, master)| master)
 }
 
 /// A node that might lead.

@@ -94,10 +94,7 @@ impl<'a> Fleet<'a> {
         self.children[at] = None;
         let Place { name, file, .. } = &self.plan.places[at];
         let how = status.map_or_else(|error| error.to_string(), how);
-        format!(
-            "{name} {how}; bring it back with `start {name}`, or elsewhere with: zazen start -c {}",
-            file.display()
-        )
+        format!("{name} {how}; bring it back with `start {name}`, or elsewhere with: zazen start -c {}", file.display())
     }
 
     /// Does what was typed, and says what was done.
@@ -118,9 +115,7 @@ impl<'a> Fleet<'a> {
                 self.children[at] = Some(child);
                 Ok(format!("{} was started, pid {pid}", place.name))
             }
-            (Deed::Kill | Deed::Stop | Deed::Pause | Deed::Resume, None) => {
-                Ok(format!("{} does not run", place.name))
-            }
+            (Deed::Kill | Deed::Stop | Deed::Pause | Deed::Resume, None) => Ok(format!("{} does not run", place.name)),
             (Deed::Kill, Some(pid)) => Ok(send(place, pid, Signal::KILL, "SIGKILL")),
             (Deed::Stop, Some(pid)) => Ok(send(place, pid, Signal::TERM, "SIGTERM")),
             (Deed::Pause, Some(pid)) => Ok(send(place, pid, Signal::STOP, "SIGSTOP")),

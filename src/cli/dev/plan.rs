@@ -80,7 +80,10 @@ fn free_ports(first: u16, count: usize) -> Result<Vec<u16>, Trouble> {
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     let ports: Vec<u16> = (first.max(1)..=u16::MAX).filter(is_free).take(count).collect();
     if ports.len() < count {
-        return Err(Trouble::Usage(format!("[{count}] free ports are needed from [{first}] on, there are {}", ports.len())));
+        return Err(Trouble::Usage(format!(
+            "[{count}] free ports are needed from [{first}] on, there are {}",
+            ports.len()
+        )));
     }
     Ok(ports)
 }

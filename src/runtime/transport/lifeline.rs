@@ -6,6 +6,7 @@
 use super::caller::{failure, url};
 use super::{Inbound, Side};
 use crate::cluster::Address;
+use crate::runtime::log::TRANSPORT;
 use crate::wire;
 use crate::zen::Message;
 use bytes::{Bytes, BytesMut};
@@ -104,9 +105,9 @@ pub(super) async fn hold(
                 read(response.bytes_stream().map(|chunk| chunk.ok()), id, &peer, &inbox).await;
             }
         }
-        Ok(Ok(response)) => tracing::debug!(target: "transport", "no link to [{peer}]: {}", response.status()),
-        Ok(Err(error)) => tracing::trace!(target: "transport", "no link to [{peer}]: {}", failure(&error)),
-        Err(_) => tracing::trace!(target: "transport", "no link to [{peer}]: timed out"),
+        Ok(Ok(response)) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: {}", response.status()),
+        Ok(Err(error)) => tracing::trace!(target: TRANSPORT, "no link to [{peer}]: {}", failure(&error)),
+        Err(_) => tracing::trace!(target: TRANSPORT, "no link to [{peer}]: timed out"),
     }
     // The node has ended if it takes no more.
     let _ = inbox.send(Inbound::LinkClosed { id, peer }).await;

@@ -116,8 +116,8 @@ impl Links {
         let Some(open) = held.or(accepted).filter(|open| !open.is_silent) else {
             return false;
         };
-        let is_sent = self.faults.swallows_to(to)
-            || open.frames.try_send(Frame::Ask(call.0, message.clone()).encode()).is_ok();
+        let is_sent =
+            self.faults.swallows_to(to) || open.frames.try_send(Frame::Ask(call.0, message.clone()).encode()).is_ok();
         if is_sent {
             self.beats.insert(call, Beat { peer: to.clone(), due });
         }
@@ -143,8 +143,7 @@ impl Links {
 
     /// The beats that were on their way to a peer whose link closed: they were not heard, or not answered.
     pub(in crate::runtime) fn lost(&mut self, peer: &Address) -> Vec<Call> {
-        let lost: Vec<Call> =
-            self.beats.iter().filter(|(_, beat)| beat.peer == *peer).map(|(call, _)| *call).collect();
+        let lost: Vec<Call> = self.beats.iter().filter(|(_, beat)| beat.peer == *peer).map(|(call, _)| *call).collect();
         self.beats.retain(|_, beat| beat.peer != *peer);
         lost
     }
@@ -187,7 +186,13 @@ impl Links {
     }
 
     /// Brings a reply over a link.
-    pub(in crate::runtime) fn reply(&self, frames: &mpsc::Sender<Bytes>, peer: &Address, number: u64, message: Message) {
+    pub(in crate::runtime) fn reply(
+        &self,
+        frames: &mpsc::Sender<Bytes>,
+        peer: &Address,
+        number: u64,
+        message: Message,
+    ) {
         if !self.faults.swallows_to(peer) {
             // A link that is full or closed loses the reply, as a network may.
             let _ = frames.try_send(Frame::Answer(number, message).encode());

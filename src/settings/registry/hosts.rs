@@ -38,7 +38,8 @@ pub(super) const HOSTS: [Setting; 7] = [
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.discovery.hosts = Some(elements)),
         doc: "The seed hosts, which a node pings to find its cluster: `host`, `host:port` or `host:9300-9304`; a name may \
-              stand for many addresses and is looked up anew in every round.\n\
+              stand for many addresses and is looked up anew in every round, and `_zen._tcp.example.com` for the hosts and \
+              ports of its SRV records.\n\
               One that answers is enough, for nodes tell each other of the rest; give all master-eligible nodes, so that \
               any of them may be down.\n\
               Without it the first five transport ports on loopback are pinged; an empty list pings nobody.\n\
@@ -116,8 +117,9 @@ pub(super) const HOSTS: [Setting; 7] = [
             node.discovery.initial_state_timeout = parse_time(text)?;
             Some(())
         }),
-        doc: "How long a node that starts keeps users waiting for a first master before it answers them without one; `0` \
-              does not wait.\n\
+        doc: "After which time a node that starts warns that it has no master yet; `0` never warns.\n\
+              Elasticsearch does not listen to users before that; here they are answered from the start, and requests \
+              that need a master wait for one as long as they say themselves.\n\
               The node goes on looking for a master afterwards, however long it takes.",
     },
 ];

@@ -30,7 +30,8 @@ pub(super) const LOG: [Setting; 4] = [
             node.log.levels.insert(name.into(), text.to_ascii_lowercase());
             Some(())
         }),
-        doc: "From which level on the lines of one logger are logged: `logger.org.elasticsearch.discovery: trace`.\n\
+        doc: "From which level on the lines of one logger are logged: `logger.org.elasticsearch.discovery: trace`, or \
+              `logger.discovery` for short; the longest name that fits a logger counts.\n\
               `logger._root` is all of them, and wins over `logger.level`.\n\
               It can be changed while the node runs, which is how one looks closer at a cluster in trouble.",
     },

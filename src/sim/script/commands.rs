@@ -57,7 +57,7 @@ const COMMANDS: &[Command] = &[
     command("explain a", show::explain),
     command("masters", show::masters),
     command("candidates [min=2] a=1/3[,blind][,data][,follows]…", tables::candidates),
-    command("active-masters me=a [lost=m,100ms] [ignore] b=m[,50ms][,data]|- …", tables::active_masters),
+    command("active-masters me=a [lost=m,100ms] [ignore] b=m[,50ms][,data][,higher]|- …", tables::active_masters),
     command("enough {a,b} [committed={…}] [own={…}] [min=2] [bootstrap={…}[,all]]", tables::enough),
     command("majority {a,b,c} {a,b}", tables::majority),
     command("next-voting-set current={a,b} live={a,b,c} master=a", tables::next_set),

@@ -100,8 +100,8 @@ pub(super) fn candidates(stage: &mut Stage, words: &mut Words<'_>) -> Result<(),
     Ok(())
 }
 
-/// `b=m,50ms` says that `b` follows `m` and heard of it 50 ms before it was asked; `lost=m,100ms` that this node lost `m`
-/// 100 ms before it asked.
+/// `b=m,50ms` says that `b` follows `m` and heard of it 50 ms before it was asked; `b=m,higher` that it does so in a higher
+/// term than others; `lost=m,100ms` that this node lost `m` 100 ms before it asked.
 pub(super) fn active_masters(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let row_of = words.clone().rest();
     let local = node(words.option("me").unwrap_or("me"), Roles::ALL);
@@ -113,18 +113,19 @@ pub(super) fn active_masters(stage: &mut Stage, words: &mut Words<'_>) -> Result
     }
     let mut seen = Vec::new();
     for word in words.rest() {
-        let (name, master, flags) = entry(word, &["data", "master-data"])?;
+        let (name, master, flags) = entry(word, &["data", "master-data", "higher"])?;
         let ago = flags.iter().find_map(|flag| time(flag).ok()).unwrap_or(Duration::ZERO);
         let mut sight = sight(node(name, roles(&flags)));
         let master_roles = Roles { master: !flags.contains(&"master-data"), ..Roles::ALL };
         sight.master = (master != "-").then(|| (node(master, master_roles), ago));
         sight.masterless = sight.master.is_none();
+        sight.term = if flags.contains(&"higher") { Term::ZERO.next() } else { Term::ZERO };
         seen.push(Seen { sight, asked: ASKED });
     }
     let result = in_any_order(&seen, |seen| {
         let counted = seen.iter().filter(|seen| elect::counts(&seen.sight, ignores));
         let masters = elect::active_masters(counted, &local, &lost);
-        let names: BTreeSet<&str> = masters.iter().map(|master| &*master.name).collect();
+        let names: BTreeSet<&str> = masters.iter().map(|(_, master)| &*master.name).collect();
         let named = names.into_iter().collect::<Vec<_>>().join(" ");
         elect::tie_break(masters).map_or("none".into(), |chosen| format!("{named}, joins {}", chosen.name))
     });
