@@ -28,4 +28,4 @@ mod transport;
 pub use handle::{Desk, Handle};
 pub use node::Ended;
 pub use start::{Running, StartError, VERSION, published, start};
-pub use transport::{Faults, client};
+pub use transport::{Cut, Faults, client, failure};
