@@ -5,14 +5,20 @@
 //! 0 fine, 1 a rule was broken or something needed could not be had, 2 the arguments or a file make no sense, 3 the
 //! output could not be written.
 
+mod ask;
 mod check_config;
+mod completions;
 mod config;
 mod dev;
+mod explain;
 mod figures;
 mod logging;
+mod man;
+mod paint;
 mod quiet;
 mod sim;
 mod start;
+mod status;
 mod stopwatch;
 mod table;
 
@@ -36,8 +42,12 @@ struct Zazen {
 enum Command {
     Start(start::StartArgs),
     Dev(dev::DevArgs),
+    Status(status::StatusArgs),
+    Explain(explain::ExplainArgs),
     CheckConfig(check_config::CheckConfigArgs),
     Sim(sim::SimArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// How a command ended that was carried out.
@@ -79,8 +89,12 @@ pub fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Start(start) => start.run(),
         Command::Dev(dev) => dev.run(&mut out),
+        Command::Status(status) => status.run(&mut out),
+        Command::Explain(explain) => explain.run(&mut out),
         Command::CheckConfig(check_config) => check_config.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
+        Command::Completions(completions) => completions.run(&mut out),
+        Command::Man(man) => man.run(&mut out),
     };
     let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(Trouble::Output));
     exit_code(&result)

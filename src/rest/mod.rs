@@ -7,6 +7,8 @@
 mod body;
 mod cat;
 mod error;
+mod explain;
+mod faults;
 mod health;
 mod health_wait;
 mod index;

@@ -9,6 +9,8 @@ use super::parameters::{Parameter, Parameters};
 use super::reply::Reply;
 use super::uri;
 use crate::runtime::Handle;
+use axum::http::Method;
+use bytes::Bytes;
 use std::pin::Pin;
 
 /// The methods that there are; any other word is no request.
@@ -18,8 +20,12 @@ pub(super) const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTI
 pub(super) struct Call {
     /// The node that was asked.
     pub(super) handle: Handle,
+    /// What is to be done.
+    pub(super) method: Method,
     /// What it was given.
     pub(super) parameters: Parameters,
+    /// What came behind the headers.
+    pub(super) body: Bytes,
     /// Whether figures are wanted in a form for people as well.
     pub(super) is_human: bool,
 }

@@ -1,6 +1,8 @@
 //! The table of routes: every path that is understood, once.
 
 use super::cat::{self, DISPLAY};
+use super::explain;
+use super::faults;
 use super::health_wait;
 use super::index;
 use super::indices::INDICES;
@@ -76,6 +78,26 @@ pub(super) static ROUTES: &[Route] = &[
         parameters: &[],
         answers: cat::HEALTH,
         doc: "Shows the health of the cluster as the master sees it.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/explain"],
+        parameters: &[],
+        answers: Answers::Reply(|call| Box::pin(explain::show(call))),
+        doc: "Tells why there is a master or none, as far as this node knows.\n[Why is there no master?](explain.md) tells \
+              what the fields mean.\nIt is answered at once, with a master and without.",
+    },
+    Route {
+        methods: &["GET", "POST", "DELETE"],
+        paths: &["/_zazen/faults"],
+        parameters: &[],
+        answers: Answers::Reply(|call| Box::pin(faults::show(call))),
+        doc: "Cuts links between nodes, for trying out what happens: `POST` cuts the link from this node to a peer, \
+              `DELETE` mends all links, `GET` changes nothing; each answers with the links that are cut.\nThe body of \
+              `POST` is `{\"peer\": \"127.0.0.1:9301\", \"to\": true, \"from\": true}`: the transport address of the peer, \
+              whether what goes to it is swallowed, and whether what comes from it is; what is not given is true.\nBoth \
+              ends take a cut link for a silent network: requests over it time out.\nA node that was not started with \
+              `zazen.faults.enabled: true` refuses all three.",
     },
     Route {
         methods: &["GET", "HEAD"],

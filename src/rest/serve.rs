@@ -125,7 +125,8 @@ async fn dispatch(
         return Ok(refusal);
     }
     let path = uri::decode(parts.uri.path()).unwrap_or_else(|_| parts.uri.path().to_owned());
-    answer(handle, route, &path, parameters, wish).await
+    let call = Call { handle, method: parts.method.clone(), parameters, body: body.clone(), is_human: wish.is_human };
+    answer(route, &path, call, wish).await
 }
 
 /// What no route answers: traces that are kept back, and bodies in a strange notation.
@@ -142,26 +143,20 @@ fn refusal(parts: &Parts, body: &Bytes, wish: &Wish, rest: &RestSettings) -> Res
     Ok(Some(Reply::simple_error(StatusCode::NOT_ACCEPTABLE, text)))
 }
 
-async fn answer(
-    handle: Handle,
-    route: &'static Route,
-    path: &str,
-    parameters: Parameters,
-    wish: &Wish,
-) -> Result<Reply, RestError> {
+async fn answer(route: &'static Route, path: &str, call: Call, wish: &Wish) -> Result<Reply, RestError> {
     let (columns, rows) = match route.answers {
         Answers::Table(columns, rows) => (columns, rows),
         Answers::Reply(reply) => {
-            parameters.check_known(path, &known(route, false))?;
-            return reply(Call { handle, parameters, is_human: wish.is_human }).await;
+            call.parameters.check_known(path, &known(route, false))?;
+            return reply(call).await;
         }
     };
-    let display = Display::read(columns, &parameters)?;
-    parameters.check_known(path, &known(route, display.is_help))?;
+    let display = Display::read(columns, &call.parameters)?;
+    call.parameters.check_known(path, &known(route, display.is_help))?;
     if display.is_help {
         return Ok(Reply::text(display.help()));
     }
-    let rows = rows(Call { handle, parameters, is_human: wish.is_human }).await?;
+    let rows = rows(call).await?;
     // A table is text unless a notation was asked for; that of the request does not count.
     Ok(if wish.asked.is_some() { Reply::tree(display.tree(rows)) } else { Reply::text(display.text(rows)) })
 }

@@ -29,4 +29,4 @@ pub use handle::{Desk, Handle};
 pub use node::Ended;
 pub use start::{Running, StartError, VERSION, published, start};
 pub use target::Lenient;
-pub use transport::{Faults, client};
+pub use transport::{Cut, Faults, client, failure};

@@ -155,7 +155,7 @@ async fn reply(request: reqwest::RequestBuilder) -> Result<Message, Failure> {
 }
 
 /// What a failed request tells of the peer.
-pub(super) fn failure(error: &reqwest::Error) -> Failure {
+pub fn failure(error: &reqwest::Error) -> Failure {
     if error.is_timeout() {
         return Failure::TimedOut;
     }

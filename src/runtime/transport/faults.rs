@@ -36,9 +36,13 @@ impl Faults {
         self.is_allowed
     }
 
-    /// Cuts the link to a peer, and tells whether it did.
+    /// Cuts the link to a peer, and tells whether it did; a cut that swallows nothing mends it.
     pub fn cut(&self, peer: Address, cut: Cut) -> bool {
         let mut cuts = self.cuts.write();
+        if cut == Cut::default() {
+            cuts.remove(&peer);
+            return self.is_allowed;
+        }
         let has_room = cuts.len() < CUTS_MAX || cuts.contains_key(&peer);
         if self.is_allowed && has_room {
             cuts.insert(peer, cut);

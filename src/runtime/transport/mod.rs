@@ -15,8 +15,8 @@ mod paths;
 mod server;
 
 pub(super) use caller::Caller;
-pub use caller::client;
-pub use faults::Faults;
+pub use caller::{client, failure};
+pub use faults::{Cut, Faults};
 pub(super) use links::{Links, Received};
 pub(super) use server::router;
 
