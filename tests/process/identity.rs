@@ -2,12 +2,11 @@
 
 use super::cluster::Cluster;
 use super::node::{Node, wait_for};
-use super::view::View;
 
-/// Waits until a node says in its log that it met another cluster.
-fn wait_meets_another_cluster(node: &Node) {
-    let met = wait_for(|| node.log().contains("of another cluster").then_some(()));
-    assert!(met.is_some(), "it does not say that it met another cluster\n{}", node.tail());
+/// Waits until a node says in its log, in these words, that it met another cluster.
+fn wait_says(node: &Node, words: &str) {
+    let said = wait_for(|| node.log().contains(words).then_some(()));
+    assert!(said.is_some(), "it does not say `{words}`\n{}", node.tail());
 }
 
 #[test]
@@ -48,7 +47,7 @@ fn a_node_with_another_cluster_name_stays_out() {
     let before = cluster.view(master);
     let mut stranger = cluster.stranger("other", "stranger");
     stranger.start();
-    wait_meets_another_cluster(&stranger);
+    wait_says(&stranger, "are of cluster [tested], not of [other]");
     assert_eq!(stranger.view().and_then(|view| view.master), None, "{}", stranger.tail());
     assert_eq!(cluster.view(master), before);
 }
@@ -56,19 +55,21 @@ fn a_node_with_another_cluster_name_stays_out() {
 #[test]
 fn a_node_with_data_of_another_cluster_of_the_same_name_stays_out() {
     let cluster = Cluster::start(3);
-    let master = cluster.wait_master(&[0, 1, 2]);
-    let before = cluster.view(master);
-    let mut stranger = cluster.stranger("tested", "stranger");
-    let seeds = std::mem::replace(&mut stranger.settings, vec!["discovery.zen.ping.unicast.hosts: []".into()]);
-    stranger.start();
-    let leads_itself = |stranger: &Node| stranger.view().filter(|view| view.master.as_deref() == Some("stranger"));
-    let own: View = wait_for(|| leads_itself(&stranger)).unwrap_or_else(|| panic!("{}", stranger.tail()));
+    let mut others = Cluster::start(3);
+    let before = cluster.view(cluster.wait_master(&[0, 1, 2]));
+    let own = others.view(others.wait_master(&[0, 1, 2]));
     assert_ne!(own.uuid, before.uuid);
-    stranger.kill();
-    stranger.settings = seeds;
-    stranger.start();
-    let again = wait_for(|| leads_itself(&stranger)).unwrap_or_else(|| panic!("{}", stranger.tail()));
-    wait_meets_another_cluster(&stranger);
-    assert_eq!((&again.uuid, &again.members), (&own.uuid, &own.members), "{}", stranger.tail());
-    assert_eq!(cluster.view(master), before);
+    for at in 0..3 {
+        others.kill(at);
+    }
+    // Alone of its cluster it can lead nobody, so it goes on looking, and finds nobody but the nodes of the other one.
+    others.nodes[0].settings.clear();
+    others.nodes[0].seeds(&cluster.transports());
+    others.restart(0);
+    wait_says(&others.nodes[0], "of another cluster of this name");
+    let alone = others.wait_no_master(0);
+    assert_eq!(alone.uuid, own.uuid);
+    for at in 0..3 {
+        assert_eq!(cluster.view(at), before, "{}", cluster.nodes[at].tail());
+    }
 }
