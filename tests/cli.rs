@@ -1,11 +1,19 @@
 //! The `zazen` command as a process: what it prints where, and how it ends.
 
+#[path = "cli/alone.rs"]
+mod alone;
+
+use alone::Alone;
 use std::fs;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// Help is read in terminals of this width.
 const WIDTH: usize = 79;
+
+/// All that the command can do.
+const SUBCOMMANDS: [&str; 8] = ["start", "dev", "status", "explain", "check-config", "sim", "completions", "man"];
 
 /// Runs the command with arguments that hold no spaces.
 fn zazen(arguments: &str) -> Output {
@@ -24,6 +32,39 @@ fn ends_with(code: i32, arguments: &str) -> (String, String) {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "zazen {arguments}\n{out}\n{err}");
     (out, err)
+}
+
+/// A directory for one test, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("the folder for the files of tests can be written to");
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, text: &[u8]) {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("it lies in the folder")).expect("the folder can be written to");
+        fs::write(path, text).expect("the folder can be written to");
+    }
+
+    /// What `zazen check-config` prints and says in this directory, and its exit code.
+    fn check_config(&self, arguments: &str, environment: &[(&str, &str)]) -> (Option<i32>, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+        command.arg("check-config").args(arguments.split_whitespace()).current_dir(&self.0);
+        command.env_clear().envs(environment.iter().copied());
+        let output = command.output().expect("the command that was built with this test can be run");
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// A file for one test, gone afterwards.
@@ -144,9 +185,186 @@ fn a_scenario_with_a_mistake_is_refused_with_its_line() {
 
 #[test]
 fn help_fits_the_width_of_a_terminal() {
-    for arguments in ["--help", "-h", "sim --help", "sim -h"] {
-        let (out, _) = ends_with(0, arguments);
+    let all = SUBCOMMANDS.iter().flat_map(|name| [format!("{name} --help"), format!("{name} -h")]);
+    for arguments in all.chain(["--help".into(), "-h".into()]) {
+        let (out, _) = ends_with(0, &arguments);
         let long: Vec<&str> = out.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(long.is_empty(), "zazen {arguments} has lines of more than {WIDTH} characters: {long:#?}");
     }
+}
+
+#[test]
+fn check_config_prints_what_is_set_and_where() {
+    let folder = Folder::new("check-config-prints");
+    folder.file(
+        "n0.yml",
+        b"node.name: n0\nnetwork.host: [_local_, _site_]\nbootstrap.memory_lock: true\npath.data: [a, b]\n",
+    );
+    let environment = [("ZAZEN_HTTP_PORT", "9250"), ("ZAZEN_PROT", "1")];
+    let (code, out, err) = folder.check_config("-c n0.yml -E cluster.name=c", &environment);
+    let expected = "\
+cluster.name            c                  command line
+node.name               n0                 n0.yml:1:12
+path.data               [a, b]             n0.yml:4:12
+network.host            [_local_, _site_]  n0.yml:2:15
+network.bind_host       [_local_, _site_]  follows network.host
+network.publish_host    [_local_, _site_]  follows network.host
+transport.bind_host     [_local_, _site_]  follows network.host
+transport.publish_host  [_local_, _site_]  follows network.host
+http.bind_host          [_local_, _site_]  follows network.host
+http.publish_host       [_local_, _site_]  follows network.host
+http.port               9250               ZAZEN_HTTP_PORT
+
+warning: [path.data] names 2 directories, only the first is used: [a]
+
+warning: the environment variable [ZAZEN_PROT] names no setting, see docs/configuration.md
+
+Known to Elasticsearch, without a meaning here:
+  bootstrap.memory_lock  n0.yml:3:24
+";
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), expected, ""));
+
+    let (_, all, _) = folder.check_config("-c n0.yml --all", &[]);
+    let line =
+        all.lines().find(|line| line.starts_with("discovery.zen.ping_timeout ")).expect("all settings are shown");
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["discovery.zen.ping_timeout", "1s", "default"]);
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_is_refused_with_its_place() {
+    let folder = Folder::new("check-config-refuses");
+    folder.file("bad.yml", b"cluster.name: x\ndiscovery.zen.ping_timout: 3s\n");
+    folder.file("bytes.yml", b"cluster.name: x\nnode.name: \xff\n");
+    folder.file("large.yml", &[b'#'; (1 << 20) + 1]);
+    fs::create_dir(folder.0.join("empty")).expect("the folder can be written to");
+    let snippet = "\
+error: bad.yml:2:1: unknown setting [discovery.zen.ping_timout] did you mean [discovery.zen.ping_timeout]?
+   |
+ 2 | discovery.zen.ping_timout: 3s
+   | ^^^^^^^^^^^^^^^^^^^^^^^^^
+";
+    let cases = [
+        ("-c bad.yml", snippet),
+        ("-c bytes.yml", "error: bytes.yml:2:12: byte 0xff is not UTF-8, allowed is UTF-8 text\n"),
+        ("-c large.yml", "error: large.yml has more than 1048576 bytes, which no file of settings needs\n"),
+        ("-c empty", "error: there is neither a zazen.yml nor an elasticsearch.yml in the directory empty\n"),
+        ("-E node.master=maybe", "-E node.master=maybe: Failed to parse value [maybe] for setting [node.master]"),
+        ("-c no/such/file.yml", "error: cannot read no/such/file.yml: "),
+        ("-E node.master", "allowed: KEY=VALUE"),
+    ];
+    for (arguments, expected) in cases {
+        let (code, out, err) = folder.check_config(arguments, &[]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments}\n{err}");
+        assert!(err.contains(expected), "zazen check-config {arguments}: no `{expected}` in\n{err}");
+    }
+}
+
+#[test]
+fn a_configuration_is_found_where_it_is_expected() {
+    let folder = Folder::new("check-config-finds");
+    let nothing = "Nothing is set, so everything has its default.\n";
+    assert_eq!(folder.check_config("", &[]).1, nothing);
+    folder.file("config/elasticsearch.yml", b"cluster.name: es\n");
+    folder.file("here/zazen.yml", b"\xef\xbb\xbfcluster.name: here\r\nnode.name: ${HOST}\r\n");
+    folder.file("here/elasticsearch.yml", b"cluster.name: no\n");
+    let (es, here) = (
+        "cluster.name  es  config/elasticsearch.yml:1:15\n",
+        "cluster.name  here  here/zazen.yml:1:15\nnode.name     h     here/zazen.yml:2:12\n",
+    );
+    let cases = [
+        ("", vec![], es),
+        ("-c config", vec![], es),
+        ("-c here", vec![("HOST", "h")], here),
+        ("", vec![("ZAZEN_PATH_CONF", "here"), ("HOST", "h")], here),
+    ];
+    for (arguments, environment, expected) in cases {
+        let (code, out, err) = folder.check_config(arguments, &environment);
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), expected, ""), "{arguments} {environment:?}");
+    }
+    let (code, _, err) = folder.check_config("", &[("ZAZEN_PATH_CONF", "nowhere")]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.starts_with("error: cannot read nowhere: "), "{err}");
+}
+
+/// The blocks of code in a page, with their languages.
+fn blocks(page: &str) -> Vec<(&str, &str)> {
+    page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()
+}
+
+#[test]
+fn the_page_about_configuration_shows_what_is_printed() {
+    let page = include_str!("../docs/configuration.md");
+    let folder = Folder::new("check-config-page");
+    let blocks = blocks(page);
+    let mut shown = 0;
+    for pair in blocks.windows(2) {
+        let [("yaml", file), ("text", session)] = pair else {
+            continue;
+        };
+        let (command, expected) = session.split_once('\n').expect("a session begins with its command");
+        let (environment, arguments) = command.split_once("zazen check-config ").expect("it is about this command");
+        let environment: Vec<(&str, &str)> =
+            environment.split_whitespace().filter_map(|variable| variable.split_once('=')).collect();
+        let name = arguments.split_whitespace().nth(1).expect("it names the file");
+        folder.file(name, file.as_bytes());
+        let (_, out, err) = folder.check_config(arguments, &environment);
+        assert_eq!(format!("{out}{err}"), expected, "paste this into docs/configuration.md");
+        shown += 1;
+    }
+    assert_eq!(shown, 2, "of {} blocks", blocks.len());
+}
+
+#[test]
+fn completions_name_every_subcommand() {
+    for shell in ["bash", "zsh", "fish"] {
+        let (out, _) = ends_with(0, &format!("completions {shell}"));
+        for name in SUBCOMMANDS {
+            assert!(out.contains(name), "the completions of {shell} do not name {name}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_subcommand() {
+    let (whole, _) = ends_with(0, "man");
+    assert!(whole.contains(".TH zazen 1"), "{whole}");
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("man-{}", std::process::id()));
+    ends_with(0, &format!("man {}", directory.display()));
+    for name in SUBCOMMANDS {
+        let page = fs::read_to_string(directory.join(format!("zazen-{name}.1"))).unwrap_or_default();
+        assert!(page.contains(".TH ") && page.contains(name), "{name}: {page}");
+    }
+    fs::remove_dir_all(&directory).expect("the pages can be removed");
+}
+
+#[test]
+fn where_no_node_answers_it_is_told_who_was_asked() {
+    // The port is free again when the listener is gone, and the system gives it to nobody else so soon.
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port is free").port();
+    for command in ["status", "explain"] {
+        let (out, err) = ends_with(1, &format!("{command} --url 127.0.0.1:{port}"));
+        let told = format!("error: no node answers, tried 127.0.0.1:{port} (refused); name the HTTP address");
+        assert!(err.starts_with(&told), "{err}");
+        assert_eq!(out, "");
+    }
+    let (out, _) = ends_with(1, &format!("status --json --url {port}"));
+    assert!(out.contains(r#""agreed": false"#), "{out}");
+    let (_, err) = ends_with(2, "status --watch=0");
+    assert!(err.contains("allowed: seconds from 0.1 to 3600"), "{err}");
+}
+
+#[test]
+fn a_node_is_asked_who_is_master_and_why() {
+    let node = Alone::start();
+    let http = &node.http;
+    let (out, _) = ends_with(0, &format!("status --color never --url {http}"));
+    assert!(out.starts_with("cluster elasticsearch: alone is master of term 1, the only node sees it\n"), "{out}");
+    let row: Vec<&str> = out.lines().last().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(row[..7], ["*", "alone", http, "leading", "alone", "1", "1"], "{out}");
+    let (painted, _) = ends_with(0, &format!("status --color always --url {http}"));
+    assert!(painted.contains("\x1b[32malone is master"), "{painted}");
+    let (json, _) = ends_with(0, &format!("status --json --url http://{http}/"));
+    assert!(json.contains(r#""agreed": true"#) && json.contains(r#""mode": "leading""#), "{json}");
+    let (out, _) = ends_with(0, &format!("explain --url {http}"));
+    assert!(out.starts_with("alone (127.0.0.1:") && out.contains("), leading: alone ("), "{out}");
 }

@@ -101,7 +101,8 @@ fn is_table_or_choice(place: &str) -> bool {
     let name = place.rsplit('/').next().unwrap_or_default();
     let is_value = place.contains("/indices/") || place.contains("/routing/") || place.contains("/templates/");
     let is_answer = place == "/body";
-    let is_table = name == "attributes" || tables.contains(&name) && !place.contains("/state/diff/");
+    let is_table =
+        ["aliases", "attributes"].contains(&name) || tables.contains(&name) && !place.contains("/state/diff/");
     is_table || choices.contains(&place) || is_value || is_answer
 }
 

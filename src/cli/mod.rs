@@ -2,15 +2,28 @@
 //!
 //! A file or folder for each subcommand; here is only what they share. Arguments are first read, then checked, and
 //! nothing is done before. Results go to the standard output, progress and errors to the standard error. Exit codes:
-//! 0 fine, 1 a rule was broken, 2 the arguments or a file make no sense, 3 the output could not be written.
+//! 0 fine, 1 a rule was broken or something needed could not be had, 2 the arguments or a file make no sense, 3 the
+//! output could not be written.
 
+mod ask;
+mod check_config;
+mod completions;
+mod config;
+mod dev;
+mod explain;
 mod figures;
+mod logging;
+mod man;
+mod paint;
 mod quiet;
 mod sim;
+mod start;
+mod status;
 mod stopwatch;
 mod table;
 
 use clap::{Parser, Subcommand};
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -27,7 +40,14 @@ struct Zazen {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Start(start::StartArgs),
+    Dev(dev::DevArgs),
+    Status(status::StatusArgs),
+    Explain(explain::ExplainArgs),
+    CheckConfig(check_config::CheckConfigArgs),
     Sim(sim::SimArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// How a command ended that was carried out.
@@ -44,8 +64,15 @@ enum Outcome {
 enum Trouble {
     /// The arguments, or a file that they name, make no sense.
     Usage(String),
+    /// Something that was needed could not be had, or a node could not go on.
+    Failed(String),
     /// The output could not be written.
     Output(io::Error),
+}
+
+/// What is said when the system refuses something.
+fn failed(what: &str, error: impl fmt::Display) -> Trouble {
+    Trouble::Failed(format!("cannot {what}: {error}"))
 }
 
 impl From<io::Error> for Trouble {
@@ -60,7 +87,14 @@ pub fn main() -> ExitCode {
     let arguments = Zazen::parse();
     let mut out = io::stdout().lock();
     let result = match arguments.command {
+        Command::Start(start) => start.run(),
+        Command::Dev(dev) => dev.run(&mut out),
+        Command::Status(status) => status.run(&mut out),
+        Command::Explain(explain) => explain.run(&mut out),
+        Command::CheckConfig(check_config) => check_config.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
+        Command::Completions(completions) => completions.run(&mut out),
+        Command::Man(man) => man.run(&mut out),
     };
     let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(Trouble::Output));
     exit_code(&result)
@@ -70,6 +104,10 @@ fn exit_code(result: &Result<Outcome, Trouble>) -> ExitCode {
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Broken) => ExitCode::from(1),
+        Err(Trouble::Failed(what)) => {
+            eprintln!("error: {what}");
+            ExitCode::from(1)
+        }
         Err(Trouble::Usage(what)) => {
             eprintln!("error: {what}");
             ExitCode::from(2)

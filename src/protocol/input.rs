@@ -52,13 +52,24 @@ pub struct Resolution<Peer> {
     pub peers: Vec<Peer>,
     /// The hosts that have no address.
     pub unresolved: Vec<Unresolved>,
+    /// Who was configured to be there from the start, as far as it is known by other names than the configured ones.
+    pub initial: Vec<Initial<Peer>>,
 }
 
 impl<Peer> Resolution<Peer> {
     /// Every host was found.
     pub fn of(peers: Vec<Peer>) -> Self {
-        Resolution { peers, unresolved: Vec::new() }
+        Resolution { peers, unresolved: Vec::new(), initial: Vec::new() }
     }
+}
+
+/// A participant that was configured to be there from the start.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Initial<Peer> {
+    /// What it is called: a host, a node, or the one address that it has.
+    pub name: Arc<str>,
+    /// The addresses that it was found to have; it goes by one of them.
+    pub peers: Vec<Peer>,
 }
 
 /// A seed host that has no address.

@@ -12,7 +12,7 @@ mod time;
 mod timers;
 
 pub use effect::{Effect, Effects, Level};
-pub use input::{Call, Exchange, Failure, Input, Resolution, StoreId, Ticket, Unresolved};
+pub use input::{Call, Exchange, Failure, Initial, Input, Resolution, StoreId, Ticket, Unresolved};
 pub use rng::Rng;
 pub use time::Time;
 pub use timers::Timers;

@@ -1,1 +1,41 @@
 //! Elasticsearch's HTTP API over the snapshots and answers of a node.
+//!
+//! One table of routes says what there is: dispatch, the methods of a path, the parameters that are known and [`page`] all
+//! come from it. What is the same for every request is done in one place, `serve`; so is the mapping of errors, in `error`.
+//! Sockets are not touched here: whoever listens hands requests to the [`router`].
+
+mod body;
+mod cat;
+mod error;
+mod explain;
+mod faults;
+mod health;
+mod health_wait;
+mod index;
+mod indices;
+mod page;
+mod parameters;
+mod release;
+mod reply;
+mod route;
+mod routes;
+mod serve;
+mod snapshot;
+mod state;
+mod time;
+mod uri;
+mod welcome;
+mod wish;
+
+pub use page::page;
+
+use crate::runtime::Handle;
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+
+/// The whole API of one node.
+pub fn router(handle: Handle) -> Router {
+    // The paths are matched here and not by axum, whose rules are others than Elasticsearch's.
+    Router::new().fallback(move |request: Request<Body>| serve::serve(handle.clone(), request))
+}

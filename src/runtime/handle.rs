@@ -2,9 +2,12 @@
 //!
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
+use super::figures::Meter;
+use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
+use crate::zen::Explanation;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -12,6 +15,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub(super) enum Request {
     /// A user asked.
     Ask(Question, oneshot::Sender<Answer>),
+    /// A user wants to know why there is a master or none.
+    Explain(oneshot::Sender<Explanation>),
+    /// The node is to end.
+    Stop(oneshot::Sender<()>),
 }
 
 /// A running node. Clones are handles of the same node.
@@ -21,9 +28,53 @@ pub struct Handle {
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
+    pub(super) faults: Arc<Faults>,
+    pub(super) meter: Arc<Meter>,
+}
+
+/// The other end of a handle: where its questions arrive and where its states come from.
+pub struct Desk {
+    requests: mpsc::Receiver<Request>,
+    states: watch::Sender<Arc<ClusterState>>,
+}
+
+/// How many questions may wait at a desk.
+const DESK_MAX: usize = 1_024;
+
+impl Desk {
+    /// The next question, and where its answer goes; none when all handles are gone.
+    pub async fn next(&mut self) -> Option<(Question, oneshot::Sender<Answer>)> {
+        loop {
+            match self.requests.recv().await? {
+                Request::Ask(question, answer) => return Some((question, answer)),
+                // Nobody waits in vain: what is dropped is answered with nothing.
+                Request::Explain(_) | Request::Stop(_) => {}
+            }
+        }
+    }
+
+    /// Shows a state to all that hold the handle.
+    pub fn show(&self, state: Arc<ClusterState>) {
+        self.states.send_replace(state);
+    }
 }
 
 impl Handle {
+    /// A handle without a node behind it: whoever has the desk answers in its place.
+    pub fn without_node(settings: NodeSettings, local: Arc<Node>, state: Arc<ClusterState>) -> (Handle, Desk) {
+        let (asked, requests) = mpsc::channel(DESK_MAX);
+        let (states, newest) = watch::channel(state);
+        let meter = Arc::new(Meter::new(local.id.clone(), settings.path_data.clone()));
+        let faults = Arc::new(Faults::new(settings.faults));
+        let handle = Handle { settings: Arc::new(settings), local, requests: asked, states: newest, faults, meter };
+        (handle, Desk { requests, states })
+    }
+
+    /// What takes the figures of this node.
+    pub fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
     /// What the node was told at its start.
     pub fn settings(&self) -> &Arc<NodeSettings> {
         &self.settings
@@ -44,6 +95,11 @@ impl Handle {
         self.states.clone()
     }
 
+    /// The links of this node that are cut by request.
+    pub fn faults(&self) -> &Arc<Faults> {
+        &self.faults
+    }
+
     /// Asks a question and waits for the answer.
     pub async fn ask(&self, question: Question) -> Answer {
         let (answer, answered) = oneshot::channel();
@@ -52,5 +108,33 @@ impl Handle {
             return Answer::Unknown { reason: reason() };
         }
         answered.await.unwrap_or_else(|_| Answer::Unknown { reason: reason() })
+    }
+
+    /// Why there is a master or none; nothing once the node has ended.
+    pub async fn explain(&self) -> Option<Explanation> {
+        let (explained, explanation) = oneshot::channel();
+        self.requests.send(Request::Explain(explained)).await.ok()?;
+        explanation.await.ok()
+    }
+
+    /// Leaves the cluster in good order: a follower says so, a master hands over. Returns when the cluster can do without
+    /// this node, or did not answer in time.
+    pub async fn leave(&self) {
+        self.ask(Question::Leave).await;
+    }
+
+    /// Waits until the node takes part no more, whatever the reason.
+    pub async fn ended(&self) {
+        let mut states = self.states();
+        while states.changed().await.is_ok() {}
+    }
+
+    /// Ends the node, and returns when it takes part no more.
+    pub(super) async fn stop(&self) {
+        let (stopped, ended) = oneshot::channel();
+        if self.requests.send(Request::Stop(stopped)).await.is_ok() {
+            // It ended by itself if it does not answer.
+            let _ = ended.await;
+        }
     }
 }

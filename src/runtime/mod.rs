@@ -1,7 +1,32 @@
 //! One node on real sockets, a real disk and a real clock.
 //!
 //! One task owns the node and carries out what its core wants; nothing here decides anything.
+//!
+//! ```text
+//!   other nodes ──► transport ──┐                    ┌──► transport ──► other nodes
+//!   users ─────────► handle ────┤      ┌──────┐      ├──► journal ────► store
+//!   seeds, journal, the clock ──┴────► │ node │ ─────┴──► log, handle
+//!                                      └──────┘
+//! ```
 
+pub mod addresses;
+mod clock;
+pub mod figures;
 mod handle;
+mod journal;
+pub mod listen;
+pub mod log;
+mod node;
+mod proc;
+pub mod seeds;
+pub mod srv;
+mod start;
+pub mod store;
+mod target;
+mod transport;
 
-pub use handle::Handle;
+pub use handle::{Desk, Handle};
+pub use node::Ended;
+pub use start::{Running, StartError, VERSION, published, start};
+pub use target::Lenient;
+pub use transport::{Cut, Faults, client, failure};

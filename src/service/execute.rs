@@ -3,7 +3,7 @@
 //! A batch is applied to a copy, task by task; a refused task leaves no trace in it. Mirrors
 //! `NodeJoinController.JoinTaskExecutor`, `NodeRemovalClusterStateTaskExecutor` and `SettingsUpdater` (6.8).
 
-use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, Task};
+use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, Task, matches};
 use crate::cluster::{ClusterState, KeyValue, Node, Settings, Term, Version};
 use serde_json::Value;
 use std::sync::Arc;
@@ -82,25 +82,6 @@ fn remove_matching(settings: &mut Settings, pattern: &str) {
     for key in gone {
         settings.remove(&key);
     }
-}
-
-/// Whether `text` fits a pattern in which `*` stands for anything. Each piece between stars is taken where it first
-/// stands, so the work is bounded by the lengths of the two.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else {
-        return false;
-    };
-    let Some(last) = pieces.next_back() else {
-        return rest.is_empty();
-    };
-    for piece in pieces {
-        let Some(at) = rest.find(piece) else {
-            return false;
-        };
-        rest = &rest[at + piece.len()..];
-    }
-    rest.ends_with(last)
 }
 
 /// Too low a number splits nothing here, but one that cannot be met would end the mastership that is asked to set it.
@@ -197,22 +178,6 @@ fn check_value(what: &str, name: &str, value: &str) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn wildcards_stand_for_anything() {
-        let rows = [
-            ("*", "a.b", true),
-            ("a.*", "a.b", true),
-            ("a.*", "b.a", false),
-            ("*.b", "a.b", true),
-            ("a*c", "abbc", true),
-            ("a*c", "abb", false),
-            ("a.b", "a.b", true),
-        ];
-        for (pattern, text, fits) in rows {
-            assert_eq!(matches(pattern, text), fits, "{pattern} against {text}");
-        }
-    }
 
     #[test]
     fn metadata_that_nests_too_deep_to_be_published_is_refused() {

@@ -4,11 +4,13 @@
 //! carries it along without looking at it.
 
 mod execute;
+mod pattern;
 mod question;
 mod queue;
 mod task;
 
 pub use execute::{Verdict, execute};
+pub use pattern::matches;
 pub use question::{Answer, PendingTask, Question};
 pub use queue::{Queue, Queued};
 pub use task::{Kind, MINIMUM_MASTER_NODES, Priority, Refusal, SettingsPatch, Task};

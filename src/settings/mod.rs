@@ -1,50 +1,94 @@
-//! Every setting once: key, type, default, bounds, whether it changes at run time, and what it means.
+//! Every setting once: key, type, default, bounds, whether it changes at run time, and what it means; and how what a user
+//! gives becomes the settings of a node.
 //!
-//! What is accepted, what is documented and what holds when nothing is said come from one table, [`REGISTRY`]. How
-//! dynamic settings are taken over is written in `zen`, which must understand them in a committed state without this
-//! module; the table refers to it. Where a value comes from (file, command line, cluster state) is not decided here.
+//! What is accepted, what is documented and what holds when nothing is said come from one table, [`REGISTRY`]; what
+//! Elasticsearch has besides, and nothing here heeds, is [`known`]. How dynamic settings are taken over is written in
+//! `zen`, which must understand them in a committed state without this module; the table refers to it. [`load`] reads
+//! text, environment and arguments that it is handed; finding them is not its business.
 //! Mirrors `Setting`, `ClusterSettings` and `AbstractScopedSettings` (6.8), their messages included.
 
+mod combine;
+mod environment;
 mod error;
+mod fault;
 mod kind;
+mod known;
+mod layer;
+mod load;
 mod nearest;
 mod node;
 mod page;
+mod placeholder;
 mod registry;
+mod sample;
 mod setting;
 mod spell;
+mod units;
+mod value;
+mod yaml;
 
 #[cfg(test)]
 mod tests;
 
-pub use error::SettingsError;
+pub use error::{SettingsError, Why};
+pub use fault::{Fault, Faults};
 pub use kind::Kind;
+pub use known::{Known, known};
+pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
+pub use nearest::slips;
 pub use node::{DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings};
 pub use page::page;
 pub use registry::REGISTRY;
-pub use setting::{Preset, Setting, Topic, Update};
+pub use sample::sample;
+pub use setting::{Changes, Effect, Preset, Setting, Topic};
+pub use value::{Origin, Place, Value};
 
 use crate::zen::Tuning;
 
-/// The setting with this key; else the error that names the nearest one.
+/// The setting that a node's own command line gives more weight than the cluster's.
+const MINIMUM_MASTER_NODES: &str = "discovery.zen.minimum_master_nodes";
+
+/// The setting, or the family of settings, with this key; else the error that names the nearest one.
 pub fn setting(key: &str) -> Result<&'static Setting, SettingsError> {
     let found = REGISTRY.iter().find(|setting| setting.key == key);
-    found.ok_or_else(|| SettingsError::Unknown { key: key.into(), nearest: nearest::nearest(key) })
+    let found = found.or_else(|| REGISTRY.iter().find(|setting| known::is_of_family(setting.key, key)));
+    found.ok_or_else(|| unknown(key))
+}
+
+/// Why a key is not in the table.
+fn unknown(key: &str) -> SettingsError {
+    let below = |one: &&str, other: &str| other.strip_prefix(*one).is_some_and(|rest| rest.starts_with('.'));
+    let singles = || REGISTRY.iter().filter(|setting| !setting.is_family());
+    if known(key).is_some() {
+        return SettingsError::WithoutMeaning { key: key.into() };
+    }
+    if let Some(setting) = singles().find(|setting| !setting.kind.is_list() && below(&setting.key, key)) {
+        return SettingsError::Below { key: key.into(), setting: setting.key };
+    }
+    if let Some(setting) = singles().find(|setting| below(&key, setting.key)) {
+        return SettingsError::Above { key: key.into(), setting: setting.key };
+    }
+    if key.starts_with("index.") {
+        return SettingsError::OfAnIndex { key: key.into() };
+    }
+    SettingsError::Unknown { key: key.into(), nearest: nearest::nearest(key) }
 }
 
 /// What the protocol runs by when these settings are given, each as key and value; all others have their defaults, some
 /// of which follow from what is given.
 pub fn tuning<S: AsRef<str>>(given: &[(S, S)]) -> Result<Tuning, SettingsError> {
+    let mut tuning = Tuning::default();
     for (at, (key, value)) in given.iter().enumerate() {
-        setting(key.as_ref())?.check(value.as_ref())?;
+        setting(key.as_ref())?.set(&mut tuning, value.as_ref())?;
         if let Some((_, first)) = given[..at].iter().find(|(other, _)| other.as_ref() == key.as_ref()) {
             let (key, first, second) = (key.as_ref().into(), first.as_ref().into(), value.as_ref().into());
             return Err(SettingsError::AlreadySet { key, first, second });
         }
     }
-    let mut tuning = Tuning::default();
-    for setting in REGISTRY {
-        setting.set(&mut tuning, &setting.effective(given))?;
+    for setting in REGISTRY.iter().filter(|setting| setting.is_of_protocol()) {
+        if let Some(value) = setting.effective(given) {
+            setting.set(&mut tuning, &value)?;
+        }
     }
     Ok(tuning)
 }

@@ -1,21 +1,35 @@
 //! Which known key somebody may have meant: the one with the fewest slips of the pen between.
 
 use super::REGISTRY;
+use super::known::known_keys;
+
+/// Keys with more characters resemble none, so that no text takes long to compare.
+const LENGTH_MAX: usize = 200;
 
 /// The known key nearest to an unknown one, if at least half of the two agrees. The first parts of a key may be left out.
 pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
+    let length = unknown.chars().count();
+    if length > LENGTH_MAX {
+        return None;
+    }
     let near = |key: &'static str| tails(key).map(|tail| slips(tail, unknown)).min().map(|slips| (slips, key));
-    let (slips, key) = REGISTRY.iter().filter_map(|setting| near(setting.key)).min()?;
-    (slips * 2 <= unknown.chars().count()).then_some(key)
+    // What is documented here comes first among equals.
+    let documented = REGISTRY.iter().filter_map(|setting| near(setting.key)).min();
+    let other = known_keys().filter_map(near).min();
+    let (slips, key) = match (documented, other) {
+        (Some(documented), Some(other)) if documented.0 <= other.0 => documented,
+        (Some(documented), None) => documented,
+        (_, other) => other?,
+    };
+    (slips * 2 <= length).then_some(key)
 }
-
 /// The key, and what is left of it without its first part, its first two and so on.
 fn tails(key: &str) -> impl Iterator<Item = &str> {
     std::iter::once(key).chain(key.match_indices('.').map(|(at, _)| &key[at + 1..]))
 }
 
 /// How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein's distance).
-fn slips(one: &str, other: &str) -> usize {
+pub fn slips(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, letter) in one.chars().enumerate() {

@@ -54,7 +54,7 @@ pub struct DiscoverySettings {
     pub resolve_timeout: Duration,
     /// `discovery.zen.ping.unicast.concurrent_connects`: how many names are looked up at a time.
     pub concurrent_connects: usize,
-    /// `discovery.initial_state_timeout`: how long users are kept waiting for a first master; zero does not wait.
+    /// `discovery.initial_state_timeout`: after which time without a first master there is a warning; zero gives none.
     pub initial_state_timeout: Duration,
     /// `cluster.initial_master_nodes`, if it is given.
     pub initial_master_nodes: Option<Vec<String>>,
@@ -103,9 +103,9 @@ pub struct RestSettings {
 }
 
 /// What is logged, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSettings {
-    /// `logger.<module>`: the level of a module, by its name; `logger._root` is all of them.
+    /// `logger.<module>`: the level of a module, by its name; `_root` is all of them. In small letters.
     pub levels: BTreeMap<String, String>,
     /// Whether lines are JSON.
     pub json: bool,
@@ -148,5 +148,11 @@ impl Default for DiscoverySettings {
             initial_state_timeout: Duration::from_secs(30),
             initial_master_nodes: None,
         }
+    }
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        LogSettings { levels: [("_root".into(), "info".into())].into(), json: false }
     }
 }

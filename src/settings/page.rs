@@ -10,9 +10,10 @@ const HEAD: &str = "\
 
 # Settings
 
-Every setting that Zazen has, with the default that holds when none is given.
+Every setting of a node, with the default that holds when none is given; [configuration](configuration.md) tells how they are given.
 Keys and values are those of Elasticsearch 6.8; a value that it would refuse is refused here, in its words.
 A **dynamic** setting can be changed in a running cluster; a **static** one is read when a node starts.
+One that is marked **–** is Elasticsearch's and has no effect here; many more of these are accepted in a file, and named once in a warning.
 Times are a whole number and a unit: `nanos`, `micros`, `ms`, `s`, `m`, `h` or `d`; `0` needs none.
 ";
 
@@ -43,31 +44,41 @@ fn bounds() -> String {
 
 fn overview() -> String {
     let mut table = "| setting | default | Elasticsearch 6.8 | changes |\n|---|---|---|---|\n".to_owned();
-    for setting in REGISTRY {
-        let (default, original) = (default(setting), setting.original.unwrap_or("the same"));
-        let _ = writeln!(table, "| `{}` | {default} | {original} | {} |", setting.key, update(setting));
+    for topic in Topic::ALL {
+        for setting in REGISTRY.iter().filter(|setting| setting.topic == topic) {
+            let (default, original) = (default(setting), setting.original.unwrap_or("the same"));
+            let changes = if setting.has_effect() { update(setting) } else { "–" };
+            let _ = writeln!(table, "| `{}` | {default} | {original} | {changes} |", setting.key);
+        }
     }
     table
 }
 
-fn update(setting: &Setting) -> &'static str {
+/// When it changes, in a word.
+pub(super) fn update(setting: &Setting) -> &'static str {
     if setting.is_dynamic() { "dynamic" } else { "static" }
 }
 
 fn default(setting: &Setting) -> String {
-    let value = setting.effective::<&str>(&[]);
+    let value = setting.effective::<&str>(&[]).filter(|value| !value.is_empty());
+    let value = value.map_or_else(|| "none".into(), |value| format!("`{value}`"));
     match setting.preset {
-        Preset::Fixed(_) => format!("`{value}`"),
-        Preset::Follows { key, times, by: 1 } => format!("{times} × `{key}` = `{value}`"),
-        Preset::Follows { key, times: 1, by } => format!("`{key}` / {by} = `{value}`"),
-        Preset::Follows { key, times, by } => format!("{times} × `{key}` / {by} = `{value}`"),
+        Preset::Fixed(_) | Preset::Unset { .. } | Preset::First { keys: [], .. } => value,
+        Preset::First { keys, .. } => {
+            let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+            format!("{}, else {value}", keys.join(", "))
+        }
+        Preset::Follows { key, times, by: 1 } => format!("{times} × `{key}` = {value}"),
+        Preset::Follows { key, times: 1, by } => format!("`{key}` / {by} = {value}"),
+        Preset::Follows { key, times, by } => format!("{times} × `{key}` / {by} = {value}"),
     }
 }
 
 fn section(setting: &Setting) -> String {
     let original = setting.original.map(|original| format!(" Elasticsearch 6.8: {original}.")).unwrap_or_default();
+    let effect = if setting.has_effect() { "" } else { "; no effect here" };
     format!(
-        "\n### `{}`\n\n*{}; {}.*\nDefault: {}.{original}\n\n{}\n",
+        "\n### `{}`\n\n*{}; {}{effect}.*\nDefault: {}.{original}\n\n{}\n",
         setting.key,
         setting.kind,
         update(setting),

@@ -39,6 +39,20 @@ const TEXTS: [&str; 30] = [
     "all",
 ];
 
+/// The settings that another one follows.
+fn followed(setting: &Setting) -> Vec<&'static str> {
+    match setting.preset {
+        Preset::Fixed(_) | Preset::Unset { .. } => Vec::new(),
+        Preset::Follows { key, .. } => vec![key],
+        Preset::First { keys, .. } => keys.to_vec(),
+    }
+}
+
+/// The settings that the protocol runs by.
+fn of_protocol() -> impl Iterator<Item = &'static Setting> {
+    REGISTRY.iter().filter(|setting| setting.is_of_protocol())
+}
+
 fn refused(key: &str, value: &str) -> String {
     tuning(&[(key, value)]).expect_err("the value is refused").to_string()
 }
@@ -53,16 +67,18 @@ fn every_key_stands_once_and_every_default_is_allowed() {
     let keys: BTreeSet<&str> = REGISTRY.iter().map(|setting| setting.key).collect();
     assert_eq!(keys.len(), REGISTRY.len());
     for setting in REGISTRY {
-        assert_eq!(setting.check(&setting.effective::<&str>(&[])), Ok(()), "{}", setting.key);
-        if let Preset::Follows { key, .. } = setting.preset {
-            assert!(keys.contains(key), "{} follows {key}, which is no setting", setting.key);
+        if let Some(value) = setting.effective::<&str>(&[]) {
+            assert_eq!(setting.check(&value), Ok(()), "{}", setting.key);
+        }
+        for followed in followed(setting) {
+            assert!(keys.contains(followed), "{} follows {followed}, which is no setting", setting.key);
         }
     }
 }
 
 #[test]
 fn the_dynamic_settings_are_those_that_the_protocol_understands_and_mean_the_same() {
-    let ours: BTreeSet<&str> = REGISTRY.iter().filter(|setting| setting.is_dynamic()).map(|one| one.key).collect();
+    let ours: BTreeSet<&str> = of_protocol().filter(|setting| setting.is_dynamic()).map(|one| one.key).collect();
     assert_eq!(ours, Tuning::dynamic_keys().collect(), "move the setting, or its entry in src/zen/tuning.rs");
     for key in ours {
         for text in TEXTS {
@@ -76,7 +92,7 @@ fn the_dynamic_settings_are_those_that_the_protocol_understands_and_mean_the_sam
 
 #[test]
 fn what_passes_its_check_is_taken_over_and_nothing_else() {
-    for setting in REGISTRY {
+    for setting in of_protocol() {
         for text in TEXTS {
             let mut tuning = Tuning::default();
             let taken = setting.set(&mut tuning, text);
@@ -86,8 +102,8 @@ fn what_passes_its_check_is_taken_over_and_nothing_else() {
 }
 
 #[test]
-fn every_setting_changes_the_tuning() {
-    for setting in REGISTRY {
+fn every_setting_of_the_protocol_changes_the_tuning() {
+    for setting in of_protocol() {
         let changes = TEXTS.iter().any(|text| tuning(&[(setting.key, text)]).is_ok_and(|new| new != Tuning::default()));
         assert!(changes, "{} has no effect", setting.key);
     }
@@ -187,7 +203,22 @@ fn a_refused_word_names_the_words_that_are_allowed() {
             "1s",
             "unknown setting [discovery.zen.ping_timout] did you mean [discovery.zen.ping_timeout]?",
         ),
-        ("http.cors.enabled", "1s", "unknown setting [http.cors.enabled], all are listed in docs/settings.md"),
+        ("cats.and.dogs", "1s", "unknown setting [cats.and.dogs], all are listed in docs/settings.md"),
+        (
+            "index.number_of_shards",
+            "1",
+            "unknown setting [index.number_of_shards], settings of an index are given to the index and not to a node",
+        ),
+        (
+            "http.cors.enabled",
+            "true",
+            "setting [http.cors.enabled] has no meaning here, those that have one are listed in docs/settings.md",
+        ),
+        (
+            "node.attr.rack",
+            "r1",
+            "setting [node.attr.*] is not one that the protocol runs by, those are listed in docs/settings.md",
+        ),
     ];
     for (key, value, expected) in cases {
         assert_eq!(refused(key, value), expected);
@@ -199,4 +230,20 @@ fn a_key_is_given_once() {
     let twice = [("discovery.zen.fd.ping_retries", "2"), ("discovery.zen.fd.ping_retries", "3")];
     let error = tuning(&twice).expect_err("a key is given twice").to_string();
     assert_eq!(error, "setting [discovery.zen.fd.ping_retries] already set, saw [2] and [3]");
+}
+
+#[test]
+fn what_takes_effect_through_others_is_followed_by_some() {
+    let followed: BTreeSet<&str> = REGISTRY.iter().flat_map(followed).collect();
+    for setting in REGISTRY.iter().filter(|setting| matches!(setting.effect, Effect::Others)) {
+        // Relative paths start from it, which is no matter of defaults.
+        let is_base = setting.key == "path.home";
+        assert!(is_base || followed.contains(setting.key), "nothing follows {}", setting.key);
+    }
+}
+
+#[test]
+fn every_setting_has_a_topic_that_is_shown() {
+    assert!(REGISTRY.iter().all(|setting| Topic::ALL.contains(&setting.topic)));
+    assert!(Topic::ALL.is_sorted());
 }

@@ -125,7 +125,10 @@ impl Zen {
         }
         // A cheap bound first: in a large cluster the first half of the answers cannot suffice.
         let hosts = match &self.config.bootstrap {
-            Bootstrap::Hosts(hosts) if !self.is_formed() => hosts.len(),
+            Bootstrap::Hosts(hosts) if !self.is_formed() => {
+                let hosts = self.search.initial.as_ref().map_or(hosts.len(), |initial| initial.members.len());
+                hosts.saturating_sub(self.search.seen.len() - self.search.backers.len())
+            }
             Bootstrap::Hosts(_) | Bootstrap::Found => 0,
         };
         let needed = self.ledger.accepted.metadata.voting.own.len().max(hosts);
@@ -157,18 +160,20 @@ impl Zen {
         let own: Arc<str> = self.local.address.as_str().into();
         Some(match &self.config.bootstrap {
             Bootstrap::Hosts(hosts) => {
-                let mut members = hosts.clone();
-                let is_named = [&*self.local.name, self.local.address.as_str(), self.local.id.as_str()]
-                    .iter()
-                    .any(|name| members.contains(*name));
-                if !is_named {
-                    members.insert(own);
+                let found = self.search.initial.clone();
+                let mut set = found.unwrap_or_else(|| BootstrapSet::majority_of(hosts.clone()));
+                if !set.has(&self.local) {
+                    set.members.insert(own);
                 }
-                BootstrapSet { members, all: false }
+                let seen = self.search.seen.values().map(|seen| &seen.sight.node);
+                for other in seen.chain([&self.local]).filter(|node| !node.is_master_eligible()) {
+                    set.leave_out(other);
+                }
+                set
             }
             Bootstrap::Found => {
                 let found = self.search.backers.values().map(|node| Arc::from(node.address.as_str()));
-                BootstrapSet { members: found.chain([own]).collect(), all: true }
+                BootstrapSet { all: true, ..BootstrapSet::majority_of(found.chain([own]).collect()) }
             }
         })
     }

@@ -5,6 +5,7 @@
 
 use super::elect::{self, Seen};
 use super::message::{Message, Sender, Sight};
+use super::quorum::BootstrapSet;
 use super::search::{Mishap, Search, Target, Told};
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
@@ -106,6 +107,10 @@ impl Zen {
         self.search.seeds.truncate(REMEMBERED_MAX);
         self.search.unresolved = found.unresolved;
         self.search.unresolved.truncate(REMEMBERED_MAX);
+        if !found.initial.is_empty() {
+            self.search.initial = Some(BootstrapSet::majority_of_found(found.initial));
+            self.heed_bootstrap(&self.local.id.clone(), self.own_bootstrap());
+        }
         if !self.is_searching() {
             return;
         }

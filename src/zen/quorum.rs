@@ -3,7 +3,8 @@
 //! Pure functions. Takes the place of `ElectMasterService.hasEnoughMasterNodes` (6.8), which counted against a number
 //! that a person had typed, and of `Reconfigurator` (7.x).
 
-use crate::cluster::{Node, NodeId, VotingSet, VotingSets};
+use crate::cluster::{Address, Node, NodeId, VotingSet, VotingSets};
+use crate::protocol::Initial;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,6 +15,9 @@ use std::sync::Arc;
 pub struct BootstrapSet {
     /// Names, addresses or ids of nodes.
     pub members: BTreeSet<Arc<str>>,
+    /// What else members go by: the addresses of those that are named otherwise.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aliases: BTreeMap<Arc<str>, Arc<str>>,
     /// Whether all of them must take part, rather than a majority.
     pub all: bool,
 }
@@ -27,14 +31,47 @@ impl fmt::Display for BootstrapSet {
 }
 
 impl BootstrapSet {
+    /// A majority of these must take part.
+    pub fn majority_of(members: BTreeSet<Arc<str>>) -> Self {
+        BootstrapSet { members, aliases: BTreeMap::new(), all: false }
+    }
+
+    /// A majority of these must take part, by whichever of their addresses they go.
+    pub fn majority_of_found(initial: Vec<Initial<Address>>) -> Self {
+        let mut set = BootstrapSet::majority_of(BTreeSet::new());
+        for Initial { name, peers } in initial {
+            let addresses = peers.iter().map(|peer| Arc::from(peer.as_str()));
+            set.aliases.extend(addresses.filter(|address| *address != name).map(|address| (address, name.clone())));
+            set.members.insert(name);
+        }
+        set
+    }
+
+    /// Whether this is one of the members.
+    pub fn has(&self, node: &Node) -> bool {
+        self.members_that_are(node).next().is_some()
+    }
+
+    /// Strikes a node out: it cannot be master, so the others form the cluster without its vote.
+    pub fn leave_out(&mut self, node: &Node) {
+        let struck: Vec<Arc<str>> = self.members_that_are(node).map(Arc::from).collect();
+        self.members.retain(|member| !struck.contains(member));
+    }
+
+    /// The members that a node is, by its name, its address or its id.
+    pub(super) fn members_that_are<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a str> {
+        let names = [&*node.name, node.address.as_str(), node.id.as_str()];
+        let member = |name| self.aliases.get(name).map_or(name, |member| &**member);
+        names.into_iter().map(member).filter(|name| self.members.contains(*name))
+    }
+
     /// Whether enough of the members are among `nodes`.
     pub fn is_met_by<'a>(&self, nodes: impl Iterator<Item = &'a Arc<Node>>) -> bool {
         let mut met: BTreeSet<&str> = BTreeSet::new();
         let mut count = 0;
         for node in nodes {
-            let names = [&*node.name, node.address.as_str(), node.id.as_str()];
             let before = met.len();
-            met.extend(names.into_iter().filter(|name| self.members.contains(*name)));
+            met.extend(self.members_that_are(node));
             // A node that is named twice is still one node.
             count += usize::from(met.len() > before);
         }
@@ -82,4 +119,43 @@ pub fn next_voting_set(current: &VotingSet, live: &BTreeSet<NodeId>, master: &No
         }
     }
     VotingSet::new(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Roles;
+
+    fn node(name: &str, address: &str) -> Arc<Node> {
+        Arc::new(Node {
+            id: name.into(),
+            ephemeral_id: name.into(),
+            name: name.into(),
+            address: address.into(),
+            roles: Roles::ALL,
+            attributes: Arc::default(),
+            version: "6.8.23".into(),
+        })
+    }
+
+    #[test]
+    fn a_host_with_several_addresses_is_one_member_by_whichever_its_node_goes() {
+        let host = |name: &str, peers: &[&str]| Initial {
+            name: name.into(),
+            peers: peers.iter().map(|peer| Address::from(*peer)).collect(),
+        };
+        let set = BootstrapSet::majority_of_found(vec![
+            host("es-1", &["10.0.0.1:9300", "[fd00::1]:9300"]),
+            host("es-2", &["10.0.0.2:9300", "[fd00::2]:9300"]),
+            host("10.0.0.3:9300", &["10.0.0.3:9300"]),
+        ]);
+        let (one, two) = (node("a", "10.0.0.1:9300"), node("b", "[fd00::2]:9300"));
+        let (three, again) = (node("c", "10.0.0.3:9300"), node("d", "[fd00::1]:9300"));
+        assert!(set.is_met_by([&one, &two].into_iter()), "by two addresses");
+        assert!(set.is_met_by([&two, &three].into_iter()), "by an alias and an address");
+        assert!(set.is_met_by([&two, &node("es-1", "10.9.9.9:9300")].into_iter()), "by the name itself");
+        assert!(!set.is_met_by([&one, &again].into_iter()), "two nodes are not one host");
+        assert!(!set.is_met_by([&one].into_iter()), "one of three");
+        assert_eq!(set.to_string(), "a majority of the initial hosts {10.0.0.3:9300,es-1,es-2}");
+    }
 }

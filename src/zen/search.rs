@@ -6,6 +6,7 @@
 use super::Rejection;
 use super::elect::Seen;
 use super::message::Sight;
+use super::quorum::BootstrapSet;
 use crate::cluster::{Address, Node, NodeId, Term};
 use crate::protocol::{Failure, Time, Unresolved};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,8 @@ pub(super) struct Search {
     pub(super) seeds: Vec<Address>,
     /// The configured hosts that have no address.
     pub(super) unresolved: Vec<Unresolved>,
+    /// Who was configured to be there from the start, if their addresses were looked up.
+    pub(super) initial: Option<BootstrapSet>,
     pub(super) is_resolved: bool,
     pub(super) targets: BTreeMap<Address, Target>,
     /// What became of the last ping of those hosts of the present round that did not answer it, or the one of the last round.

@@ -140,6 +140,7 @@ fn random_join(rng: &mut Rng) -> Join {
         accepted: random_state_id(rng),
         bootstrap: maybe(rng, |rng| BootstrapSet {
             members: (0..rng.below(4)).map(|_| random_text(rng).into()).collect(),
+            aliases: (0..rng.below(4)).map(|_| (random_text(rng).into(), random_text(rng).into())).collect(),
             all: rng.percent(50),
         }),
     }

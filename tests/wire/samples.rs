@@ -135,8 +135,14 @@ fn full_sight() -> Sight {
 }
 
 fn vote() -> Join {
-    let members = ["host-a:9300", "host-b:9300"].map(Arc::from).into();
-    Join { term: term(4), vote: true, accepted: id(3, 17), bootstrap: Some(BootstrapSet { members, all: false }) }
+    let members = ["host-a:9300", "host-b"].map(Arc::from).into();
+    let aliases = ["10.0.0.2:9300", "[fd00::2]:9300"].map(|address| (address.into(), "host-b".into())).into();
+    Join {
+        term: term(4),
+        vote: true,
+        accepted: id(3, 17),
+        bootstrap: Some(BootstrapSet { members, aliases, all: false }),
+    }
 }
 
 fn report() -> Report {

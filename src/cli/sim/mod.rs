@@ -10,6 +10,7 @@ mod scale;
 mod scenario;
 mod summary;
 
+use super::config::key_and_value;
 use super::{Outcome, Trouble};
 use crate::settings;
 use crate::sim::scale::Size;
@@ -99,11 +100,6 @@ enum TraceArg {
     Short,
     /// Every event.
     Full,
-}
-
-fn key_and_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("there is no `=`; allowed: KEY=VALUE")?;
-    Ok((key.trim().into(), value.into()))
 }
 
 /// What is asked for, checked.

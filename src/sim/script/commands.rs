@@ -26,7 +26,7 @@ const fn command(usage: &'static str, run: Run) -> Command {
 /// Every command but the faults, which are read as the world reads them.
 const COMMANDS: &[Command] = &[
     command(
-        "nodes a b… [apart] [hosts=a,b|none] [unresolved=x] [initial=a,b] [min=2] [master=false] [data=false] [<setting>=…]",
+        "nodes a b… [apart] [hosts=a,b|none] [unresolved=x] [named=x:a] [initial=a,b] [min=2] [master=false] [data=false] [<setting>=…]",
         setup::nodes,
     ),
     command("node d [the options of `nodes`]", setup::nodes),

@@ -3,11 +3,12 @@
 use super::mistake::{Mistake, Trouble};
 use super::rules::Kinds;
 use super::stage::Stage;
-use super::words::{Words, time};
+use super::words::Words;
 use crate::cluster::Address;
-use crate::protocol::{Level, Unresolved};
+use crate::protocol::{Initial, Level, Unresolved};
+use crate::settings::REGISTRY;
 use crate::sim::cluster_world::{self, NodeSpec};
-use crate::zen::{Bootstrap, NoMasterBlock, Tuning};
+use crate::zen::{Bootstrap, Tuning};
 use std::sync::Arc;
 
 /// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
@@ -68,6 +69,16 @@ fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Res
         }
         None => {}
     }
+    if let Some(pairs) = words.option("named") {
+        let pairs: Option<Vec<_>> = pairs.split(',').map(|pair| pair.split_once(':')).collect();
+        let pairs = pairs.ok_or_else(|| Mistake::new("a name without a node", "`named=host:a,…`"))?;
+        spec.seeds.initial = pairs
+            .iter()
+            .map(|(name, node)| Ok(Initial { name: (*name).into(), peers: addresses(node)? }))
+            .collect::<Result<_, Mistake>>()?;
+        spec.seeds.peers = spec.seeds.initial.iter().flat_map(|initial| initial.peers.clone()).collect();
+        spec.bootstrap = Bootstrap::Hosts(pairs.iter().map(|(name, _)| (*name).into()).collect());
+    }
     if let Some(names) = words.option("unresolved") {
         let why = Arc::<str>::from("no such name");
         let unresolved = names.split(',').map(|host| Unresolved { host: host.into(), why: why.clone() });
@@ -87,50 +98,18 @@ fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Res
     Ok(spec)
 }
 
-/// Settings are named as in Elasticsearch, without `discovery.zen.` before them.
+/// Settings are named as in Elasticsearch, without `discovery.zen.` before them; `min` is `minimum_master_nodes`.
 fn tune(tuning: &mut Tuning, words: &mut Words<'_>) -> Result<(), Mistake> {
-    let Tuning {
-        ping_timeout,
-        join_timeout,
-        join_retry_attempts,
-        join_retry_delay,
-        wait_for_joins_timeout,
-        ignore_non_master_pings,
-        fd_ping_interval,
-        fd_ping_timeout,
-        fd_ping_retries,
-        commit_timeout,
-        publish_diff,
-        no_master_block,
-        minimum_master_nodes,
-        minimum_master_nodes_override,
-    } = tuning;
-    let times = [
-        ("ping_timeout", ping_timeout),
-        ("join_timeout", join_timeout),
-        ("join_retry_delay", join_retry_delay),
-        ("master_election.wait_for_joins_timeout", wait_for_joins_timeout),
-        ("fd.ping_interval", fd_ping_interval),
-        ("fd.ping_timeout", fd_ping_timeout),
-        ("commit_timeout", commit_timeout),
-    ];
-    for (key, setting) in times {
-        *setting = words.option(key).map(time).transpose()?.unwrap_or(*setting);
+    for setting in REGISTRY.iter().filter(|setting| setting.is_of_protocol()) {
+        let key = setting.key.strip_prefix("discovery.zen.").unwrap_or(setting.key);
+        let short = (key == "minimum_master_nodes").then_some("min");
+        if let Some(text) = words.option(key).or_else(|| words.option(short?)) {
+            let mistake = |_| Mistake::new(format!("`{text}` for `{key}`"), setting.kind.to_string());
+            setting.set(tuning, text).map_err(mistake)?;
+        }
     }
-    let (number, is) = ("a number", "`true` or `false`");
-    *join_retry_attempts = words.parsed("join_retry_attempts", number)?.unwrap_or(*join_retry_attempts);
-    *fd_ping_retries = words.parsed("fd.ping_retries", number)?.unwrap_or(*fd_ping_retries);
-    *minimum_master_nodes = words.parsed("min", number)?.or(*minimum_master_nodes);
-    *minimum_master_nodes_override = words.parsed("min_override", number)?.or(*minimum_master_nodes_override);
-    *ignore_non_master_pings =
-        words.parsed("master_election.ignore_non_master_pings", is)?.unwrap_or(*ignore_non_master_pings);
-    *publish_diff = words.parsed("publish_diff.enable", is)?.unwrap_or(*publish_diff);
-    *no_master_block = match words.option("no_master_block") {
-        None => *no_master_block,
-        Some("write") => NoMasterBlock::Write,
-        Some("all") => NoMasterBlock::All,
-        Some(other) => return Err(Mistake::new(format!("`{other}` for `no_master_block`"), "`write` or `all`")),
-    };
+    let minimum = words.parsed("min_override", "a number")?;
+    tuning.minimum_master_nodes_override = minimum.or(tuning.minimum_master_nodes_override);
     Ok(())
 }
 

@@ -153,7 +153,8 @@ pub(super) fn enough(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tro
     let mut bootstrap = BTreeSet::new();
     while let Some(word) = words.option("bootstrap") {
         let (set, all) = word.strip_suffix(",all").map_or((word, false), |set| (set, true));
-        bootstrap.insert(BootstrapSet { members: names(set)?.into_iter().map(Arc::from).collect(), all });
+        let members = names(set)?.into_iter().map(Arc::from).collect();
+        bootstrap.insert(BootstrapSet { all, ..BootstrapSet::majority_of(members) });
     }
     let backers = names(words.need("a set of backers")?)?.into_iter().map(|name| {
         let flags: &[&str] = if name.ends_with('-') { &["data"] } else { &[] };

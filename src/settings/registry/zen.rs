@@ -1,6 +1,6 @@
-//! The table of all settings.
+//! The settings that the protocol runs by: how nodes ping, elect, join, watch each other and publish.
 
-use super::{Kind, Preset, Setting, Topic, Update};
+use super::{Changes, Effect, Kind, Preset, Setting, Topic};
 use crate::zen::{Tuning, parse_count, parse_span, parse_time};
 use std::time::Duration;
 
@@ -11,15 +11,16 @@ const SPAN: Kind = Kind::Time { min: Tuning::SPAN_MIN };
 /// A number of which there must be at least one.
 const COUNT: Kind = Kind::Integer { min: 1, none: None };
 
-/// Every setting, in the order of the pages about them.
-pub const REGISTRY: &[Setting] = &[
+/// What the protocol runs by.
+pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.ping_timeout",
         topic: Topic::Pinging,
         kind: SPAN,
         preset: Preset::Fixed("1s"),
         original: Some("`3s`, at least `0ms`"),
-        update: Update::Static(|tuning, text| {
+        changes: Changes::Static,
+        effect: Effect::Protocol(|tuning, text| {
             tuning.ping_timeout = parse_span(text)?;
             Some(())
         }),
@@ -37,7 +38,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: TIME,
         preset: Preset::Follows { key: "discovery.zen.ping_timeout", times: 20, by: 1 },
         original: Some("20 × `discovery.zen.ping_timeout` = `60s`"),
-        update: Update::Static(|tuning, text| {
+        changes: Changes::Static,
+        effect: Effect::Protocol(|tuning, text| {
             tuning.join_timeout = parse_time(text)?;
             Some(())
         }),
@@ -54,7 +56,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: COUNT,
         preset: Preset::Fixed("3"),
         original: None,
-        update: Update::Static(|tuning, text| {
+        changes: Changes::Static,
+        effect: Effect::Protocol(|tuning, text| {
             tuning.join_retry_attempts = parse_count(text)?;
             Some(())
         }),
@@ -70,7 +73,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: SPAN,
         preset: Preset::Fixed("100ms"),
         original: Some("`100ms`, at least `0ms`"),
-        update: Update::Static(|tuning, text| {
+        changes: Changes::Static,
+        effect: Effect::Protocol(|tuning, text| {
             tuning.join_retry_delay = parse_span(text)?;
             Some(())
         }),
@@ -84,7 +88,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: TIME,
         preset: Preset::Follows { key: "discovery.zen.join_timeout", times: 1, by: 2 },
         original: Some("`discovery.zen.join_timeout` / 2 = `30s`"),
-        update: Update::Static(|tuning, text| {
+        changes: Changes::Static,
+        effect: Effect::Protocol(|tuning, text| {
             tuning.wait_for_joins_timeout = parse_time(text)?;
             Some(())
         }),
@@ -100,7 +105,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: Kind::Boolean,
         preset: Preset::Fixed("false"),
         original: None,
-        update: Update::Static(|tuning, text| {
+        changes: Changes::Static,
+        effect: Effect::Protocol(|tuning, text| {
             tuning.ignore_non_master_pings = text.parse().ok()?;
             Some(())
         }),
@@ -116,7 +122,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: Kind::Integer { min: 1, none: Some(-1) },
         preset: Preset::Fixed("-1"),
         original: Some("`-1`, which like every number below 1 lets a node elect itself alone"),
-        update: Update::Dynamic,
+        changes: Changes::Dynamic,
+        effect: Effect::Cluster,
         doc: "How many master-eligible nodes must take part in an election, acknowledge a publish before it is \
               committed, and stay in sight of a master, besides the quorum that is counted by itself: a majority of \
               the voting sets that the cluster state carries.\n\
@@ -132,7 +139,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: SPAN,
         preset: Preset::Fixed("200ms"),
         original: Some("`1s`, at least `0ms`"),
-        update: Update::Dynamic,
+        changes: Changes::Dynamic,
+        effect: Effect::Cluster,
         doc: "The pause between two pings of a fault detector: the master pings every node, every node its master.\n\
               A peer that falls silent is given up after `fd.ping_interval` + `fd.ping_retries` × `fd.ping_timeout` at \
               the latest.\n\
@@ -145,7 +153,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: SPAN,
         preset: Preset::Fixed("250ms"),
         original: Some("`30s`, any time"),
-        update: Update::Dynamic,
+        changes: Changes::Dynamic,
+        effect: Effect::Cluster,
         doc: "How long a ping of a fault detector waits for its answer; `fd.ping_retries` such failures in a row make a \
               peer gone.\n\
               It concerns peers that are silent: frozen, overloaded or behind a network that swallows messages. A \
@@ -161,7 +170,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: COUNT,
         preset: Preset::Fixed("3"),
         original: Some("`3`, any number; below 1 means 1"),
-        update: Update::Dynamic,
+        changes: Changes::Dynamic,
+        effect: Effect::Cluster,
         doc: "How many pings of a fault detector must fail in a row before a peer counts as gone.\n\
               More of them ride out the loss of single messages: with a loss of p each way, a healthy peer is taken for \
               dead with a chance of about (2p) ^ `fd.ping_retries` at each ping.\n\
@@ -173,7 +183,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: SPAN,
         preset: Preset::Fixed("5s"),
         original: Some("that of `discovery.zen.publish_timeout` = `30s`, any time"),
-        update: Update::Dynamic,
+        changes: Changes::Dynamic,
+        effect: Effect::Cluster,
         doc: "How long a publish may lack acknowledgements of a quorum before the master steps down; the changes in it \
               end as unknown then, for they may yet be committed.\n\
               It also bounds how long a node that says good-bye waits to be let go.\n\
@@ -187,7 +198,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: Kind::Boolean,
         preset: Preset::Fixed("true"),
         original: None,
-        update: Update::Dynamic,
+        changes: Changes::Dynamic,
+        effect: Effect::Cluster,
         doc: "Whether a change of the cluster state is sent as a difference to nodes that hold the state before it.\n\
               Nodes that do not hold it are sent the full state in any case.\n\
               With `false` every publish carries the full state: the traffic of one change grows from the size of the \
@@ -199,7 +211,8 @@ pub const REGISTRY: &[Setting] = &[
         kind: Kind::Enum { what: "master block", words: &["write", "all"] },
         preset: Preset::Fixed("write"),
         original: None,
-        update: Update::Dynamic,
+        changes: Changes::Dynamic,
+        effect: Effect::Cluster,
         doc: "What a node without a master refuses.\n\
               With `write` it still answers reads from the last state that it applied, which may be out of date; with \
               `all` it refuses reads as well.\n\

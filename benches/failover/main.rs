@@ -1,0 +1,168 @@
+//! Zazen over real processes: how fast it fails over, beside its peers, and what it endures.
+//!
+//! `scripts/bench`, `scripts/false-alarm`, `scripts/swarm` and `scripts/kill-storm` run this.
+
+mod clock;
+mod cluster;
+mod endure;
+mod figures;
+mod guard;
+mod http;
+mod observe;
+mod peer;
+mod peers;
+mod process;
+mod progress;
+mod report;
+mod rows;
+mod site;
+mod trial;
+
+use clap::{Args, Parser, Subcommand};
+use endure::{AlarmArgs, StormArgs, SwarmArgs};
+use peer::Peer;
+use report::{Column, Report};
+use rows::Scenario;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use trial::{Plan, Samples};
+
+/// Measures Zazen over real processes on this machine.
+#[derive(Parser)]
+#[command(name = "failover")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Given by `cargo bench`.
+    #[arg(long, hide = true, global = true)]
+    bench: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measures Zazen beside its peers, and prints the figures as ratios.
+    #[command(override_usage = "scripts/bench [OPTIONS]")]
+    Bench(BenchArgs),
+    #[command(override_usage = "scripts/false-alarm [MINUTES]")]
+    FalseAlarm(AlarmArgs),
+    #[command(override_usage = "scripts/swarm [OPTIONS] [NODES]")]
+    Swarm(SwarmArgs),
+    #[command(override_usage = "scripts/kill-storm [OPTIONS] [KILLS]")]
+    KillStorm(StormArgs),
+}
+
+#[derive(Args)]
+struct BenchArgs {
+    /// Who is measured.
+    #[arg(long, value_delimiter = ',', default_value = "zazen,etcd,zookeeper,elasticsearch")]
+    peers: Vec<String>,
+    /// How often Zazen is tried; 100 times unless given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    trials: Option<u32>,
+    /// How often each peer is tried; up to 20 times unless given, less where a trial takes long.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    peer_trials: Option<u32>,
+    /// What is tried; all unless given.
+    #[arg(long, value_delimiter = ',', value_enum)]
+    rows: Vec<Scenario>,
+    /// How many seconds an idle cluster is watched.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    idle_seconds: u64,
+    /// Determines the pauses between trials.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Installs the peers that are missing: packages of Debian, and what Maven fetches.
+    #[arg(long)]
+    install: bool,
+    /// Writes everything, each sample included, into this file; its path is taken from the root of the repository.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Puts the tables into this page, as in --markdown docs/benchmarks.md.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Some(command) => guard::end_all_on_signals().map_err(|error| error.to_string()).and_then(|()| match command {
+            Command::Bench(args) => bench(&args),
+            Command::FalseAlarm(args) => args.run(),
+            Command::Swarm(args) => args.run(),
+            Command::KillStorm(args) => args.run(),
+        }),
+        // This is no part of a plain `cargo bench`: it takes long, and other programs.
+        None => {
+            eprintln!("real processes are measured by scripts/bench");
+            Ok(())
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(args: &BenchArgs) -> Result<(), String> {
+    let mut failures = Vec::new();
+    let mut columns = Vec::new();
+    for peer in wanted(&args.peers)? {
+        if let Some(what) = peer.missing() {
+            if !args.install {
+                eprintln!("{} is skipped: {what}; --install installs it", peer.key());
+                continue;
+            }
+            peer.install()?;
+        }
+        columns.push(Column { peer, samples: measure(peer, args, &mut failures) });
+    }
+    let report = Report { columns };
+    let tables = report.tables();
+    println!("{tables}");
+    if let Some(file) = &args.json {
+        let written = std::fs::write(file, format!("{:#}\n", report.json()));
+        written.map_err(|error| format!("[{}] cannot be written: {error}", file.display()))?;
+    }
+    if let Some(page) = &args.markdown {
+        report::refresh(page, &tables)?;
+    }
+    if report.misses() {
+        eprintln!("a bar was missed");
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// The peers by their names.
+fn wanted(names: &[String]) -> Result<Vec<&'static dyn Peer>, String> {
+    let find = |name: &String| {
+        let found = peer::ALL.into_iter().find(|peer| peer.key() == name);
+        let known = peer::ALL.map(|peer| peer.key()).join(", ");
+        found.ok_or_else(|| format!("--peers: there is no `{name}`; known are {known}"))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Makes all trials of one peer.
+fn measure(peer: &'static dyn Peer, args: &BenchArgs, failures: &mut Vec<String>) -> Samples {
+    use clap::ValueEnum;
+    let mut samples = Samples::default();
+    let scenarios = if args.rows.is_empty() { Scenario::value_variants() } else { &args.rows };
+    for scenario in scenarios {
+        let asked = if peer.key() == "zazen" { args.trials } else { args.peer_trials };
+        let trials = match (scenario, asked) {
+            (Scenario::Idle, _) | (_, None) => rows::trials(*scenario, peer),
+            (_, Some(trials)) => trials as usize,
+        };
+        let plan = Plan { trials, idle: Duration::from_secs(args.idle_seconds), seed: args.seed };
+        let (brought, outcome) = trial::run(*scenario, peer, &plan);
+        samples.extend(brought);
+        if let Err(why) = outcome {
+            eprintln!("{}: {why}", peer.title());
+            failures.push(format!("{}: {why}", peer.title()));
+        }
+    }
+    samples
+}

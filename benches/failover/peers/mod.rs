@@ -1,0 +1,13 @@
+//! Zazen and its peers: how each is installed, started, looked at and written to.
+
+mod elasticsearch;
+mod etcd;
+mod packages;
+mod rest;
+mod zazen;
+mod zookeeper;
+
+pub(crate) use elasticsearch::Elasticsearch;
+pub(crate) use etcd::Etcd;
+pub(crate) use zazen::Zazen;
+pub(crate) use zookeeper::ZooKeeper;

@@ -1,0 +1,68 @@
+//! Zazen itself: the binary that was built with this program, on a file as its users write it, all else at its defaults.
+
+use super::rest::{self, RestWatch, RestWriter};
+use crate::peer::{Peer, Watch, Writer};
+use crate::site::{Place, Site};
+use std::fs;
+use std::io;
+use std::process::Command;
+
+pub(crate) struct Zazen;
+
+/// How many nodes are named as hosts to the others; a large cluster names a few.
+const HOSTS_MAX: usize = 5;
+
+impl Peer for Zazen {
+    fn key(&self) -> &'static str {
+        "zazen"
+    }
+
+    fn title(&self) -> String {
+        format!("Zazen {}", env!("CARGO_PKG_VERSION"))
+    }
+
+    fn missing(&self) -> Option<String> {
+        None
+    }
+
+    fn install(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn command(&self, site: &Site, place: &Place) -> io::Result<Command> {
+        let hosts = site.places.iter().take(HOSTS_MAX);
+        let hosts: Vec<String> = hosts.map(|host| format!("\"127.0.0.1:{}\"", host.transport())).collect();
+        let file = place.directory.join("zazen.yml");
+        let text = format!(
+            "cluster.name: bench\nnode.name: {}\npath.data: {}\nhttp.port: {}\ntransport.tcp.port: {}\n\
+             discovery.zen.ping.unicast.hosts: [{}]\n",
+            place.name,
+            place.directory.join("data").display(),
+            place.client(),
+            place.transport(),
+            hosts.join(", ")
+        );
+        fs::write(&file, text)?;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+        command.arg("start").arg("-c").arg(&file);
+        Ok(command)
+    }
+
+    fn watch(&self, place: &Place) -> Box<dyn Watch> {
+        Box::new(RestWatch::new(place))
+    }
+
+    fn leader(&self, places: &[&Place]) -> Option<usize> {
+        rest::leader(places)
+    }
+
+    fn writer(&self, place: &Place) -> Option<Box<dyn Writer>> {
+        let mut writer = RestWriter::new(place);
+        // Only a node that takes settings over REST can be timed by them.
+        if writer.write(0) { Some(Box::new(writer)) } else { None }
+    }
+
+    fn listens_at_once(&self) -> bool {
+        true
+    }
+}

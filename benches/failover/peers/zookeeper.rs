@@ -1,0 +1,182 @@
+//! ZooKeeper of Debian's package, with the timings of its sample configuration.
+//!
+//! Its servers do not say whom they follow, only whether they lead, follow or serve nobody. A survivor that was seen
+//! without service and serves again has another leader.
+
+use super::packages;
+use crate::clock::now;
+use crate::peer::{Peer, View, Watch, Writer};
+use crate::site::{Place, Site};
+use std::fmt::Write;
+use std::fs;
+use std::io::{self, Read, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const PACKAGE: &str = "zookeeper";
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The package's own class path, with its settings of the log.
+const CLASS_PATH: &str = "/etc/zookeeper/conf:/usr/share/java/zookeeper.jar";
+
+pub(crate) struct ZooKeeper;
+
+impl Peer for ZooKeeper {
+    fn key(&self) -> &'static str {
+        "zookeeper"
+    }
+
+    fn title(&self) -> String {
+        format!("ZooKeeper {}", packages::release(PACKAGE).unwrap_or_default())
+    }
+
+    fn missing(&self) -> Option<String> {
+        packages::missing(PACKAGE)
+    }
+
+    fn install(&self) -> Result<(), String> {
+        packages::install(&[PACKAGE])
+    }
+
+    fn command(&self, site: &Site, place: &Place) -> io::Result<Command> {
+        let data = place.directory.join("data");
+        fs::create_dir_all(&data)?;
+        // Servers are numbered from 1.
+        fs::write(data.join("myid"), (place.index + 1).to_string())?;
+        let mut text = format!(
+            "tickTime=2000\ninitLimit=10\nsyncLimit=5\ndataDir={}\nclientPort={}\nclientPortAddress=127.0.0.1\n\
+             admin.enableServer=false\n",
+            data.display(),
+            place.client()
+        );
+        for peer in &site.places {
+            let _ = writeln!(text, "server.{}=127.0.0.1:{}:{}", peer.index + 1, peer.transport(), peer.election());
+        }
+        let file = place.directory.join("zoo.cfg");
+        fs::write(&file, text)?;
+        let mut command = Command::new("java");
+        command.args(["-cp", CLASS_PATH, "org.apache.zookeeper.server.quorum.QuorumPeerMain"]).arg(file);
+        Ok(command)
+    }
+
+    fn watch(&self, place: &Place) -> Box<dyn Watch> {
+        Box::new(ModeWatch { address: address(place), reached: None, has_served: false, was_lost: false })
+    }
+
+    fn leader(&self, places: &[&Place]) -> Option<usize> {
+        let modes = places.iter().map(|place| mode(connect(address(place)).ok()?).ok().flatten());
+        let modes: Vec<Mode> = modes.collect::<Option<_>>()?;
+        let mut leaders = places.iter().zip(&modes).filter(|(_, mode)| **mode == Mode::Leader);
+        match (leaders.next(), leaders.next()) {
+            (Some((place, _)), None) => Some(place.index),
+            (None, _) | (Some(_), Some(_)) => None,
+        }
+    }
+
+    fn writer(&self, place: &Place) -> Option<Box<dyn Writer>> {
+        Some(Box::new(SessionWriter(address(place))))
+    }
+
+    fn listens_at_once(&self) -> bool {
+        true
+    }
+}
+
+fn address(place: &Place) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, place.client()))
+}
+
+fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Leader,
+    Follower,
+}
+
+/// Asks a server what it is; one that serves nobody is neither. It closes the connection after its answer.
+fn mode(mut stream: TcpStream) -> io::Result<Option<Mode>> {
+    stream.write_all(b"srvr")?;
+    let mut said = String::new();
+    stream.take(4096).read_to_string(&mut said)?;
+    Ok(match said.lines().find_map(|line| line.strip_prefix("Mode: ")) {
+        Some("leader") => Some(Mode::Leader),
+        Some("follower") => Some(Mode::Follower),
+        _ => None,
+    })
+}
+
+struct ModeWatch {
+    address: SocketAddr,
+    reached: Option<Instant>,
+    has_served: bool,
+    was_lost: bool,
+}
+
+impl ModeWatch {
+    fn see(&mut self) -> io::Result<Option<Mode>> {
+        let stream = connect(self.address)?;
+        self.reached.get_or_insert_with(now);
+        mode(stream)
+    }
+}
+
+impl Watch for ModeWatch {
+    fn look(&mut self) -> View {
+        let seen = self.see();
+        match seen {
+            Ok(Some(Mode::Leader | Mode::Follower)) => {
+                self.has_served = true;
+                View::Master(if self.was_lost { "a later leader" } else { "the first leader" }.into())
+            }
+            Ok(None) | Err(_) => {
+                self.was_lost |= self.has_served;
+                if seen.is_ok() { View::Masterless } else { View::Silent }
+            }
+        }
+    }
+
+    fn reached(&self) -> Option<Instant> {
+        self.reached
+    }
+}
+
+/// Opens sessions: the quorum commits each one, as it does every other write.
+struct SessionWriter(SocketAddr);
+
+/// Protocol version, last transaction seen, timeout in milliseconds, no session, a password of 16 zeros, not read-only.
+fn connect_request() -> Vec<u8> {
+    let mut body = Vec::new();
+    body.extend(0_i32.to_be_bytes());
+    body.extend(0_i64.to_be_bytes());
+    body.extend(10_000_i32.to_be_bytes());
+    body.extend(0_i64.to_be_bytes());
+    body.extend(16_i32.to_be_bytes());
+    body.extend([0; 16]);
+    body.push(0);
+    [&45_i32.to_be_bytes()[..], &body].concat()
+}
+
+impl SessionWriter {
+    fn open(&self) -> io::Result<bool> {
+        let mut stream = connect(self.0)?;
+        stream.write_all(&connect_request())?;
+        // Length, protocol version, the timeout that was granted, and the session.
+        let mut granted = [0; 20];
+        stream.read_exact(&mut granted)?;
+        Ok(granted[12..].iter().any(|byte| *byte != 0))
+    }
+}
+
+impl Writer for SessionWriter {
+    fn write(&mut self, _number: u64) -> bool {
+        self.open().unwrap_or(false)
+    }
+}

@@ -1,0 +1,158 @@
+//! Asking nodes on their HTTP ports, for the commands that look at a cluster from outside.
+//!
+//! One question, one answer or the reason why there is none; whom to ask is decided by the commands.
+
+use super::{Trouble, failed};
+use crate::protocol::Failure;
+use crate::runtime;
+use clap::Args;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::time::Duration;
+
+/// Where nodes of one machine listen that are told nothing else.
+const USUAL: [&str; 3] = ["127.0.0.1:9200", "127.0.0.1:9201", "127.0.0.1:9202"];
+
+/// Where users are listened to unless it is said.
+const USUAL_PORT: u16 = 9200;
+
+/// Longer answers are not read.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// Whom to ask.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct UrlArgs {
+    /// Where a node listens to its users; the first of several that answers is taken.
+    ///
+    /// Written as http://HOST:PORT, HOST:PORT, HOST or PORT. Without it, the ports 9200, 9201 and 9202 of this machine are
+    /// tried.
+    #[arg(long = "url", value_name = "URL", value_parser = Place::read)]
+    given: Vec<Place>,
+}
+
+impl UrlArgs {
+    /// Those that were given, or the usual ones.
+    pub(super) fn places(&self) -> Vec<Place> {
+        if self.given.is_empty() {
+            USUAL.iter().map(|place| Place((*place).into())).collect()
+        } else {
+            self.given.clone()
+        }
+    }
+
+    /// Those that were given.
+    pub(super) fn given(&self) -> &[Place] {
+        &self.given
+    }
+}
+
+/// Where a node listens to its users: `HOST:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(pub(super) String);
+
+impl Place {
+    fn read(text: &str) -> Result<Self, String> {
+        let allowed = "allowed: http://HOST:PORT, HOST:PORT, HOST or PORT";
+        let rest = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        if let Ok(port) = rest.parse::<u16>() {
+            return Ok(Place(format!("127.0.0.1:{port}")));
+        }
+        let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let place = if has_port { rest.to_owned() } else { format!("{rest}:{USUAL_PORT}") };
+        let is_bare = !rest.is_empty() && !rest.contains(['/', '?', '#', '@']);
+        if is_bare && reqwest::Url::parse(&format!("http://{place}")).is_ok() {
+            Ok(Place(place))
+        } else {
+            Err(allowed.into())
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// No connection, or none that lasted.
+    Failed(Failure),
+    /// An answer with another status than 200.
+    Status(u16),
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Silence::Failed(Failure::Refused) => f.write_str("refused"),
+            Silence::Failed(Failure::Reset) => f.write_str("reset"),
+            Silence::Failed(Failure::TimedOut) => f.write_str("timed out"),
+            Silence::Failed(Failure::BadAnswer) => f.write_str("not understood"),
+            Silence::Status(status) => write!(f, "HTTP status {status}"),
+        }
+    }
+}
+
+/// Asks nodes.
+#[derive(Clone)]
+pub(super) struct Asker(reqwest::Client);
+
+impl Asker {
+    pub(super) fn new() -> Result<Self, Trouble> {
+        runtime::client().map(Asker).map_err(|error| failed("make an HTTP client", error))
+    }
+
+    /// Asks a node, and reads its answer.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        place: &Place,
+        path: &str,
+        timeout: Duration,
+    ) -> Result<T, Silence> {
+        let fails = |error: reqwest::Error| Silence::Failed(runtime::failure(&error));
+        let request = self.0.get(format!("http://{place}{path}")).timeout(timeout);
+        let mut response = request.send().await.map_err(fails)?;
+        if response.status() != reqwest::StatusCode::OK {
+            return Err(Silence::Status(response.status().as_u16()));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(fails)? {
+            body.extend_from_slice(&chunk);
+            if body.len() > ANSWER_BYTES_MAX {
+                return Err(Silence::Failed(Failure::BadAnswer));
+            }
+        }
+        serde_json::from_slice(&body).map_err(|_| Silence::Failed(Failure::BadAnswer))
+    }
+}
+
+/// What is said when nobody answers.
+pub(super) fn nobody(tried: &[(Place, Silence)]) -> String {
+    let tried: Vec<String> = tried.iter().map(|(place, why)| format!("{place} ({why})")).collect();
+    format!("no node answers, tried {}; name the HTTP address of one with --url", tried.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_people_write_them() {
+        let cases = [
+            ("http://127.0.0.1:9201/", Some("127.0.0.1:9201")),
+            ("9201", Some("127.0.0.1:9201")),
+            ("localhost", Some("localhost:9200")),
+            ("[::1]:9200", Some("[::1]:9200")),
+            ("[::1]", Some("[::1]:9200")),
+            ("https://127.0.0.1", None),
+            ("127.0.0.1:9200/_cat", None),
+            ("127.0.0.1:99999", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Place::read(text).ok().map(|place| place.0).as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `zazen check-config`: what a node would run by, and where each setting comes from.
+//!
+//! Loads the settings exactly as a node does at its start, and prints them.
+
+use super::config::{self, ConfigArgs};
+use super::{Outcome, Trouble};
+use crate::settings::{Loaded, Origin, Unheeded};
+use clap::Args;
+use std::io::{self, Write};
+
+/// Wider values do not push the next column away from all others.
+const VALUE_WIDTH_MAX: usize = 40;
+
+/// Read a configuration as a node would, and print what it comes to.
+///
+/// Prints every setting that was given, with its value and where that comes from, and those that follow one that was
+/// given. What has no meaning here is named at the end.
+///
+/// Exit codes: 0 a node would start with it, 2 it would not.
+#[derive(Debug, Args)]
+pub(super) struct CheckConfigArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+
+    /// Print settings at their defaults as well.
+    #[arg(long)]
+    all: bool,
+}
+
+impl CheckConfigArgs {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let loaded = config::load(&self.config)?;
+        print(&loaded, self.all, out)?;
+        Ok(Outcome::Fine)
+    }
+}
+
+fn print(loaded: &Loaded, is_all: bool, out: &mut impl Write) -> io::Result<()> {
+    let shown = loaded.effective.iter().filter(|one| is_all || one.origin != Origin::Default);
+    let rows: Vec<[String; 3]> =
+        shown.map(|one| [one.key.clone(), one.value.to_string(), one.origin.to_string()]).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (keys, values) = (width(0), width(1).min(VALUE_WIDTH_MAX));
+    for [key, value, origin] in &rows {
+        writeln!(out, "{key:<keys$}  {value:<values$}  {origin}")?;
+    }
+    if rows.is_empty() {
+        writeln!(out, "Nothing is set, so everything has its default.")?;
+    }
+    for warning in &loaded.warnings {
+        writeln!(out, "\nwarning: {warning}")?;
+    }
+    if !loaded.without_meaning.is_empty() {
+        writeln!(out, "\nKnown to Elasticsearch, without a meaning here:")?;
+    }
+    let keys = loaded.without_meaning.iter().map(|one| one.key.chars().count()).max().unwrap_or(0);
+    for Unheeded { key, origin } in &loaded.without_meaning {
+        writeln!(out, "  {key:<keys$}  {origin}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Where settings come from: a file or a directory, the environment, and arguments.
+//!
+//! Finds and reads them; what they mean is decided in `settings`.
+
+use super::Trouble;
+use crate::settings::{self, FileText, Loaded, Sources};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::{env, str};
+
+/// Longer files are not read.
+const BYTES_MAX: u64 = 1 << 20;
+/// What a configuration file is called; the first that is there counts.
+const NAMES: [&str; 2] = ["zazen.yml", "elasticsearch.yml"];
+/// Where it is looked for if nothing is said.
+const DIRECTORY: &str = "config";
+/// Names another directory, or a file.
+const DIRECTORY_VARIABLE: &str = "ZAZEN_PATH_CONF";
+
+/// Where the settings of a node come from.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct ConfigArgs {
+    /// The configuration: a file, or a directory with a zazen.yml or an elasticsearch.yml.
+    ///
+    /// Without it, ZAZEN_PATH_CONF names one of these; without that, `config` is looked into, and no file is needed.
+    #[arg(short, long, value_name = "FILE", help_heading = "Settings")]
+    pub(super) config: Option<PathBuf>,
+
+    /// A setting, as in -E node.name=n0; it wins over ZAZEN_… variables, and these over the file.
+    ///
+    /// Can be given several times. All settings are listed in docs/settings.md.
+    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value, help_heading = "Settings")]
+    pub(super) settings: Vec<(String, String)>,
+}
+
+/// Reads `key=value`.
+pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("there is no `=`; allowed: KEY=VALUE")?;
+    Ok((key.trim().into(), value.into()))
+}
+
+/// Loads the settings that the arguments, this process's environment and a file give.
+pub(super) fn load(args: &ConfigArgs) -> Result<Loaded, Trouble> {
+    let mut environment = environment()?;
+    let directory = environment.remove(DIRECTORY_VARIABLE).filter(|directory| !directory.is_empty());
+    let (file, path_conf) = match args.config.clone().or(directory.map(PathBuf::from)) {
+        Some(path) => named_file(&path)?,
+        None => (file_in(Path::new(DIRECTORY)), DIRECTORY.into()),
+    };
+    let text = file.as_deref().map(read).transpose()?;
+    let name = file.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+    let file = text.as_deref().map(|text| FileText { name: &name, text });
+    let sources = Sources { file, environment: &environment, arguments: &args.settings, path_conf };
+    settings::load(&sources).map_err(|faults| Trouble::Usage(faults.to_string()))
+}
+
+/// The environment. Variables that are no text are left out, unless they are ours.
+fn environment() -> Result<BTreeMap<String, String>, Trouble> {
+    let mut environment = BTreeMap::new();
+    for (name, value) in env::vars_os() {
+        match (name.to_str(), value.to_str()) {
+            (Some(name), Some(value)) => drop(environment.insert(name.to_owned(), value.to_owned())),
+            (Some(name), None) if name.starts_with("ZAZEN_") => {
+                let value = value.to_string_lossy();
+                return Err(Trouble::Usage(format!("{name}={value}: the value is not UTF-8")));
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    Ok(environment)
+}
+
+/// The file that a path names, itself or as its directory; and the directory.
+fn named_file(path: &Path) -> Result<(Option<PathBuf>, PathBuf), Trouble> {
+    if !path.is_dir() {
+        let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        return Ok((Some(path.to_owned()), parent.to_owned()));
+    }
+    match file_in(path) {
+        Some(file) => Ok((Some(file), path.to_owned())),
+        None => {
+            let (path, [first, second]) = (path.display(), NAMES);
+            Err(Trouble::Usage(format!("there is neither a {first} nor an {second} in the directory {path}")))
+        }
+    }
+}
+
+fn file_in(directory: &Path) -> Option<PathBuf> {
+    NAMES.iter().map(|name| directory.join(name)).find(|file| file.exists())
+}
+
+/// The text of a file.
+fn read(path: &Path) -> Result<String, Trouble> {
+    let mut bytes = Vec::new();
+    let read = |file: File| file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    File::open(path).and_then(read).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        let path = path.display();
+        return Err(Trouble::Usage(format!("{path} has more than {BYTES_MAX} bytes, which no file of settings needs")));
+    }
+    // Windows' editors put a mark before the text.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    match str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(error) => Err(not_text(path, bytes, error.valid_up_to())),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Trouble {
+    let (path, [first, second]) = (path.display(), NAMES);
+    Trouble::Usage(format!(
+        "cannot read {path}: {error}; allowed: a file, or a directory with a {first} or an {second}"
+    ))
+}
+
+/// Says where the first byte is that is no text.
+fn not_text(path: &Path, bytes: &[u8], valid: usize) -> Trouble {
+    let before = String::from_utf8_lossy(&bytes[..valid]);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let (path, byte) = (path.display(), bytes.get(valid).copied().unwrap_or_default());
+    Trouble::Usage(format!("{path}:{line}:{column}: byte 0x{byte:02x} is not UTF-8, allowed is UTF-8 text"))
+}

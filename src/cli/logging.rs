@@ -1,0 +1,37 @@
+//! Sends the log of this process to its standard output.
+//!
+//! What the lines look like and which are printed is decided in `runtime::log`.
+
+use super::{Trouble, failed};
+use crate::runtime::log::{Flusher, Form, Levels, Lines, Log, Origin, Writer};
+use crate::settings::NodeSettings;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::time::SystemTime;
+use std::{fmt, io};
+use tracing_subscriber::Registry;
+use tracing_subscriber::layer::SubscriberExt;
+
+/// From here on everything that is logged is printed. The last lines are out when the flusher is dropped.
+#[expect(clippy::disallowed_methods, reason = "a line of the log tells when it was written")]
+pub(super) fn install(settings: &NodeSettings) -> Result<(Log, Flusher), Trouble> {
+    let refused = |error: &dyn fmt::Display| failed("start the log", error);
+    let (levels, filter) = Levels::new(&settings.log).map_err(|error| Trouble::Usage(error.to_string()))?;
+    // A handle of its own: the usual one is locked by the command, for as long as it runs.
+    let out = io::stdout().as_fd().try_clone_to_owned().map_err(|error| refused(&error))?;
+    let (writer, flusher) = Writer::start(File::from(out)).map_err(|error| refused(&error))?;
+    let form = if settings.log.json { Form::Json } else { Form::Plain };
+    let lines = Lines::new(form, origin(settings), SystemTime::now, move |line| writer.write(line));
+    let subscriber = Registry::default().with(filter).with(lines);
+    tracing::subscriber::set_global_default(subscriber).map_err(|error| refused(&error))?;
+    Ok((Log::new(levels), flusher))
+}
+
+/// What is known of the node before its disk is read.
+fn origin(settings: &NodeSettings) -> Origin {
+    Origin {
+        node_name: settings.node_name.as_deref().unwrap_or("unknown").into(),
+        cluster_name: settings.cluster_name.to_string(),
+        node_id: String::new(),
+    }
+}

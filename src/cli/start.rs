@@ -1,0 +1,222 @@
+//! `zazen start`: one node, until it is told to end.
+//!
+//! The first signal lets the node leave in good order, the second ends it at once.
+
+use super::config::{self, ConfigArgs};
+use super::{Outcome, Trouble, failed, logging};
+use crate::rest;
+use crate::runtime::addresses::{self, is_beyond_loopback};
+use crate::runtime::listen::{Manners, Server, bind};
+use crate::runtime::log::{HTTP, NODE};
+use crate::runtime::{self, Ended, Handle};
+use crate::settings::{Loaded, NodeSettings};
+use clap::Args;
+use std::fs;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+/// How many threads serve users; the node has one of its own.
+const REST_THREADS: usize = 2;
+
+/// How long requests of users may go on once the node has left.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// Start a node.
+///
+/// SIGTERM or Ctrl-C lets it leave the cluster in good order; a second one ends it at once.
+#[derive(Debug, Args)]
+pub(super) struct StartArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Write the process id into this file, and remove it at the end.
+    #[arg(short, long, value_name = "FILE")]
+    pidfile: Option<PathBuf>,
+    /// End when the standard input does.
+    #[arg(long, hide = true)]
+    until_stdin_ends: bool,
+}
+
+impl StartArgs {
+    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+        let loaded = config::load(&self.config)?;
+        let (log, _flusher) = logging::install(&loaded.settings)?;
+        warn(&loaded);
+        let users = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(REST_THREADS)
+            .thread_name("rest")
+            .enable_all()
+            .build()
+            .map_err(|error| failed("make a runtime", error))?;
+        let _pidfile = self.pidfile.as_deref().map(Pidfile::write).transpose()?;
+        let outcome = users.block_on(self.serve(loaded.settings, log));
+        users.shutdown_background();
+        outcome
+    }
+
+    async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<Outcome, Trouble> {
+        // The users' port is had before the node makes itself known to others.
+        let users = Users::listen(&settings).await?;
+        let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
+        let node = runtime::start(settings, users.address, log).map_err(refused)?;
+        let handle = node.handle().clone();
+        let server = users.serve(&handle);
+        tracing::info!(target: NODE, "started {}", handle.local());
+        let patience = tokio::spawn(wait_for_a_master(handle.clone()));
+        let is_asked = tokio::select! {
+            () = ends.next() => true,
+            () = handle.ended() => false,
+        };
+        patience.abort();
+        if is_asked {
+            tracing::info!(target: NODE, "stopping ...");
+            tokio::select! {
+                () = handle.leave() => {}
+                () = ends.next() => {}
+                () = handle.ended() => {}
+            }
+        }
+        let ended = if is_asked { node.stop().await } else { node.join() };
+        if let Some(server) = server {
+            server.stop(DRAIN).await;
+        }
+        outcome(ended)
+    }
+}
+
+fn refused(error: impl std::fmt::Display) -> Trouble {
+    Trouble::Failed(error.to_string())
+}
+
+fn outcome(ended: Option<Ended>) -> Result<Outcome, Trouble> {
+    match ended {
+        Some(Ended::Stopped) => {
+            tracing::info!(target: NODE, "stopped");
+            Ok(Outcome::Fine)
+        }
+        Some(Ended::DiskFailed(error)) => {
+            tracing::error!(target: NODE, "the node takes part no more, because its disk failed: {error}");
+            Err(Trouble::Failed(format!("the node takes part no more, because its disk failed: {error}")))
+        }
+        None => Err(Trouble::Failed("the node ended by a mistake in it, the lines above tell which".into())),
+    }
+}
+
+/// What a user should know of the configuration.
+fn warn(loaded: &Loaded) {
+    if !loaded.without_meaning.is_empty() {
+        let keys: Vec<&str> = loaded.without_meaning.iter().map(|unheeded| unheeded.key.as_str()).collect();
+        let keys = keys.join(", ");
+        tracing::warn!(target: NODE, "these settings of Elasticsearch have no meaning here and are passed over: [{keys}]");
+    }
+    for warning in &loaded.warnings {
+        tracing::warn!(target: NODE, "{warning}");
+    }
+}
+
+/// The users' side: bound before the node starts, served afterwards.
+struct Users {
+    listeners: Vec<TcpListener>,
+    address: Option<SocketAddr>,
+}
+
+impl Users {
+    async fn listen(settings: &NodeSettings) -> Result<Self, Trouble> {
+        if !settings.rest.enabled {
+            return Ok(Users { listeners: Vec::new(), address: None });
+        }
+        let hosts = addresses::bind_addresses(&settings.http).map_err(refused)?;
+        let listeners = bind(&hosts, settings.http.ports).await.map_err(refused)?;
+        let address = runtime::published(&settings.http, &listeners).map_err(refused)?;
+        warn_of_strangers("http", &hosts);
+        Ok(Users { listeners, address: Some(address) })
+    }
+
+    fn serve(self, handle: &Handle) -> Option<Server> {
+        let address = self.address?;
+        tracing::info!(target: HTTP, "publish_address {{{address}}}");
+        Some(Server::start(self.listeners, rest::router(handle.clone()), Manners::Lenient))
+    }
+}
+
+fn warn_of_strangers(what: &str, hosts: &[IpAddr]) {
+    if is_beyond_loopback(hosts) {
+        tracing::warn!(target: NODE, "{what} listens beyond loopback on {hosts:?}: whoever reaches it can do everything");
+    }
+}
+
+/// Elasticsearch keeps its users waiting for so long; here they are only told.
+async fn wait_for_a_master(handle: Handle) {
+    let patience = handle.settings().discovery.initial_state_timeout;
+    let mut states = handle.states();
+    let found = tokio::time::timeout(patience, states.wait_for(|state| state.nodes.master.is_some())).await;
+    if !patience.is_zero() && found.is_err() {
+        tracing::warn!(target: NODE, "timed out while waiting for initial discovery state - timeout: {patience:?}");
+    }
+}
+
+/// What ends a node.
+struct Ends {
+    interrupt: Signal,
+    terminate: Signal,
+    stdin: Option<oneshot::Receiver<()>>,
+}
+
+impl Ends {
+    fn listen(heeds_stdin: bool) -> std::io::Result<Self> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        let terminate = signal(SignalKind::terminate())?;
+        let stdin = if heeds_stdin { Some(end_of_stdin()?) } else { None };
+        Ok(Ends { interrupt, terminate, stdin })
+    }
+
+    async fn next(&mut self) {
+        let stdin = async {
+            match &mut self.stdin {
+                // Both the end and the death of the thread that waits for it are the end.
+                Some(stdin) => drop(stdin.await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            () = stdin => self.stdin = None,
+        }
+    }
+}
+
+/// Waits for the end on a thread, because a read of a terminal cannot be called off.
+fn end_of_stdin() -> std::io::Result<oneshot::Receiver<()>> {
+    let (ended, end) = oneshot::channel();
+    let wait = move || {
+        let mut rest = [0; 64];
+        while matches!(std::io::stdin().read(&mut rest), Ok(1..)) {}
+        // The process may be ending for another reason.
+        let _ = ended.send(());
+    };
+    std::thread::Builder::new().name("stdin".into()).spawn(wait)?;
+    Ok(end)
+}
+
+/// A file with the process id, removed with this.
+struct Pidfile<'a>(&'a Path);
+
+impl<'a> Pidfile<'a> {
+    fn write(path: &'a Path) -> Result<Self, Trouble> {
+        let written = fs::write(path, format!("{}\n", std::process::id()));
+        written.map_err(|error| failed(&format!("write the pid file [{}]", path.display()), error))?;
+        Ok(Pidfile(path))
+    }
+}
+
+impl Drop for Pidfile<'_> {
+    fn drop(&mut self) {
+        // It may have been removed by hand.
+        let _ = fs::remove_file(self.0);
+    }
+}

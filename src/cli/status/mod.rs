@@ -1,0 +1,114 @@
+//! `zazen status`: the nodes of a cluster, and what each of them sees.
+//!
+//! Asking is done in `survey`, and `picture` shows it; here it is decided how often, where, and how it ends.
+
+mod picture;
+mod survey;
+
+pub(super) use survey::{View, called};
+
+use super::ask::{Asker, UrlArgs};
+use super::paint::{ColorWhen, Paint};
+use super::{Outcome, Trouble, failed};
+use clap::Args;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+use survey::{Book, Survey, Verdict};
+
+/// Clears a terminal and goes to its first line.
+const CLEAR: &str = "\x1b[2J\x1b[H";
+
+/// Show the nodes of a cluster, who is master, and what each node sees.
+///
+/// One node is asked for the members, then each of them for its own view. If a node sees no master, it tells why and what
+/// to do.
+///
+/// Exit codes: 0 all members answer and agree on one master, 1 they do not, 2 the arguments make no sense.
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    #[command(flatten)]
+    urls: UrlArgs,
+    /// Ask again every second, or as often as is said, until Ctrl-C.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = pause)]
+    watch: Option<Duration>,
+    /// Print JSON; with --watch, one object a line.
+    #[arg(long)]
+    json: bool,
+    /// When to use colours.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    color: ColorWhen,
+}
+
+fn pause(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "allowed: seconds from 0.1 to 3600".into())
+}
+
+impl StatusArgs {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        match self.watch {
+            None => runtime.block_on(self.once(out)),
+            Some(pause) => runtime.block_on(self.again(pause, out)),
+        }
+    }
+
+    async fn once(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let survey = self.survey(&Asker::new()?, &mut Book::default()).await;
+        if survey.verdict() == Verdict::Nobody && !self.json {
+            return Err(Trouble::Failed(picture::headline(&survey)));
+        }
+        self.show(&survey, out)?;
+        Ok(outcome(&survey))
+    }
+
+    async fn again(&self, pause: Duration, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let (asker, mut book) = (Asker::new()?, Book::default());
+        let mut last = Outcome::Broken;
+        let interrupted = tokio::signal::ctrl_c();
+        tokio::pin!(interrupted);
+        loop {
+            let survey = tokio::select! {
+                survey = self.survey(&asker, &mut book) => survey,
+                _ = &mut interrupted => return Ok(last),
+            };
+            last = outcome(&survey);
+            self.redraw(&survey, out)?;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                _ = &mut interrupted => return Ok(last),
+            }
+        }
+    }
+
+    async fn survey(&self, asker: &Asker, book: &mut Book) -> Survey {
+        Survey::take(asker, &self.urls.places(), self.urls.given(), book).await
+    }
+
+    fn redraw(&self, survey: &Survey, out: &mut impl Write) -> io::Result<()> {
+        if !self.json {
+            // Where nothing can be cleared, an empty line stands between two pictures.
+            let is_terminal = io::stdout().is_terminal();
+            write!(out, "{}", if is_terminal { CLEAR } else { "\n" })?;
+        }
+        self.show(survey, out)?;
+        out.flush()
+    }
+
+    fn show(&self, survey: &Survey, out: &mut impl Write) -> io::Result<()> {
+        match (self.json, self.watch) {
+            (true, None) => writeln!(out, "{:#}", picture::data(survey)),
+            (true, Some(_)) => writeln!(out, "{}", picture::data(survey)),
+            (false, _) => write!(out, "{}", picture::picture(survey, Paint::new(self.color))),
+        }
+    }
+}
+
+fn outcome(survey: &Survey) -> Outcome {
+    match survey.verdict() {
+        Verdict::Agreed(_) => Outcome::Fine,
+        Verdict::Nobody | Verdict::Partly { .. } | Verdict::Several(_) | Verdict::NoMaster => Outcome::Broken,
+    }
+}

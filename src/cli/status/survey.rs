@@ -1,0 +1,240 @@
+//! What the nodes of a cluster say, each for itself, and whether that is one thing.
+//!
+//! One node names the members, then each of them is asked on its own, all at the same time: what a node does not know of
+//! another one shows only so.
+
+use super::super::ask::{Asker, Place, Silence};
+use super::super::stopwatch::Stopwatch;
+use crate::cluster::{Address, ClusterName, Node, StateId, Term};
+use crate::protocol::Failure;
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How long a node may take to name the members; it asks each of them for a second.
+const MEMBERS_MAX: Duration = Duration::from_secs(2);
+
+/// How long a node may take to tell what it sees.
+const VIEW_MAX: Duration = Duration::from_secs(1);
+
+/// How many nodes are asked at a time.
+const ASKED_AT_A_TIME: usize = 64;
+
+/// How many nodes are remembered that were seen once.
+const KNOWN_MAX: usize = 10_000;
+
+const MEMBERS: &str = "/_cat/nodes?local=true&full_id=true&format=json&h=id,name,http,ip,port";
+
+/// What one node says of its cluster.
+#[derive(Clone, Debug, Deserialize)]
+pub(in crate::cli) struct View {
+    /// Why there is a master or none, in a sentence.
+    pub(in crate::cli) summary: String,
+    /// What to do.
+    pub(in crate::cli) advice: Vec<String>,
+    /// The node itself.
+    pub(in crate::cli) node: Node,
+    /// Its cluster.
+    pub(in crate::cli) cluster_name: ClusterName,
+    /// What it is doing.
+    pub(in crate::cli) mode: String,
+    /// Its term.
+    pub(in crate::cli) term: Term,
+    /// The newest state that it knows to be committed.
+    pub(in crate::cli) committed: StateId,
+    /// The master that its readers see.
+    #[serde(default)]
+    pub(in crate::cli) master_node: Option<Node>,
+    /// What became of the hosts that it pinged.
+    #[serde(default)]
+    hosts: Vec<Pinged>,
+}
+
+/// What became of a host that was pinged.
+#[derive(Clone, Debug, Deserialize)]
+struct Pinged {
+    address: Address,
+    outcome: String,
+}
+
+impl View {
+    /// Asks a node what it sees.
+    pub(in crate::cli) async fn of(asker: &Asker, place: &Place) -> Result<View, Silence> {
+        asker.ask(place, "/_zazen/explain", VIEW_MAX).await
+    }
+}
+
+/// A node as another one lists it.
+#[derive(Clone, Debug, Deserialize)]
+struct Member {
+    id: String,
+    name: String,
+    http: String,
+    ip: String,
+    port: String,
+}
+
+/// What is known of a node that was listed once.
+#[derive(Clone, Debug)]
+struct Known {
+    name: String,
+    place: Option<Place>,
+    transport: String,
+}
+
+/// The nodes that were ever listed, by id: one that is gone, or frozen, is not told any more where it listens.
+#[derive(Default)]
+pub(super) struct Book(BTreeMap<String, Known>);
+
+/// One node and what it says.
+#[derive(Debug)]
+pub(super) struct Seat {
+    /// Its name, as far as that is known.
+    pub(super) name: String,
+    /// Where its users are listened to, if that is known; else where its transport listens.
+    pub(super) place: String,
+    /// Where its transport listens, if nobody knows how to ask it.
+    transport: Option<String>,
+    /// Whether the node that named the members names it.
+    pub(super) is_member: bool,
+    /// What it says and how long that took, or why it says nothing.
+    pub(super) told: Result<(View, Duration), Silence>,
+}
+
+/// What all of them say.
+#[derive(Debug)]
+pub(super) struct Survey {
+    /// The nodes, by name.
+    pub(super) seats: Vec<Seat>,
+    /// Who was asked for the members in vain.
+    pub(super) silent: Vec<(Place, Silence)>,
+}
+
+/// What comes of it all.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nobody answers.
+    Nobody,
+    /// All members answer, and see this master.
+    Agreed(String),
+    /// All that see a master see this one; so many see none, and so many members do not answer.
+    Partly { master: String, blind: usize, silent: usize },
+    /// Different masters are seen.
+    Several(Vec<String>),
+    /// No node sees a master.
+    NoMaster,
+}
+
+impl Survey {
+    /// Asks everybody.
+    pub(super) async fn take(asker: &Asker, places: &[Place], given: &[Place], book: &mut Book) -> Survey {
+        let (members, silent) = members(asker, places).await;
+        let ids: BTreeSet<&str> = members.iter().map(|member| member.id.as_str()).collect();
+        book.note(&members);
+        let listed = book.0.iter().map(|(id, known)| (known.clone(), ids.contains(id.as_str())));
+        let known: BTreeSet<&Place> = book.0.values().filter_map(|known| known.place.as_ref()).collect();
+        let strange = given.iter().filter(|place| !known.contains(place));
+        let strange = strange.map(|place| {
+            let place = Some(place.clone());
+            (Known { name: "?".into(), place, transport: String::new() }, false)
+        });
+        let all: Vec<(Known, bool)> = listed.chain(strange).collect();
+        let seats = stream::iter(all).map(|(known, is_member)| seat(asker, known, is_member));
+        let mut seats: Vec<Seat> = seats.buffered(ASKED_AT_A_TIME).collect().await;
+        let pinged: Vec<Pinged> =
+            seats.iter().filter_map(|seat| seat.told.as_ref().ok()).flat_map(|(view, _)| view.hosts.clone()).collect();
+        for seat in seats.iter_mut().filter(|seat| seat.transport.is_some()) {
+            let refused =
+                |host: &Pinged| seat.transport.as_deref() == Some(host.address.as_str()) && host.outcome == "refused";
+            if pinged.iter().any(refused) {
+                seat.told = Err(Silence::Failed(Failure::Refused));
+            }
+        }
+        Survey { seats: apart(seats), silent }
+    }
+
+    /// The nodes that say something, with what they say.
+    pub(super) fn views(&self) -> impl Iterator<Item = &View> {
+        self.seats.iter().filter_map(|seat| seat.told.as_ref().ok()).map(|(view, _)| view)
+    }
+
+    /// Whether they agree on one master.
+    pub(super) fn verdict(&self) -> Verdict {
+        let masters: BTreeMap<_, _> =
+            self.views().filter_map(|view| view.master_node.as_ref()).map(|node| (&node.id, node)).collect();
+        let masters: Vec<String> = masters.values().map(|node| called(node)).collect();
+        let blind = self.views().filter(|view| view.master_node.is_none()).count();
+        let silent = self.seats.iter().filter(|seat| seat.is_member && seat.told.is_err()).count();
+        match masters.as_slice() {
+            [] if self.views().next().is_none() => Verdict::Nobody,
+            [] => Verdict::NoMaster,
+            [master] if blind == 0 && silent == 0 => Verdict::Agreed(master.clone()),
+            [master] => Verdict::Partly { master: master.clone(), blind, silent },
+            [_, _, ..] => Verdict::Several(masters),
+        }
+    }
+}
+
+/// What people call a node.
+pub(in crate::cli) fn called(node: &Node) -> String {
+    if node.name.is_empty() { node.id.to_string() } else { node.name.to_string() }
+}
+
+/// The members as the first of these names them that answers, and those before it that do not.
+async fn members(asker: &Asker, places: &[Place]) -> (Vec<Member>, Vec<(Place, Silence)>) {
+    let ask = |place: Place| async move {
+        let members: Result<Vec<Member>, Silence> = asker.ask(&place, MEMBERS, MEMBERS_MAX).await;
+        (place, members)
+    };
+    let mut answers = stream::iter(places.to_vec()).map(ask).buffered(ASKED_AT_A_TIME);
+    let mut silent = Vec::new();
+    while let Some((place, members)) = answers.next().await {
+        match members {
+            Ok(members) => return (members, silent),
+            Err(why) => silent.push((place, why)),
+        }
+    }
+    (Vec::new(), silent)
+}
+
+impl Book {
+    fn note(&mut self, members: &[Member]) {
+        for member in members {
+            // A node that did not give its figures in time shows a dash.
+            let place = (member.http != "-").then(|| Place(member.http.clone()));
+            let place = place.or_else(|| self.0.get(&member.id).and_then(|known| known.place.clone()));
+            let transport = format!("{}:{}", member.ip, member.port);
+            if self.0.len() < KNOWN_MAX || self.0.contains_key(&member.id) {
+                self.0.insert(member.id.clone(), Known { name: member.name.clone(), place, transport });
+            }
+        }
+    }
+}
+
+async fn seat(asker: &Asker, known: Known, is_member: bool) -> Seat {
+    let Some(place) = known.place else {
+        // Who did not tell the other node where it listens did not answer it.
+        let told = Err(Silence::Failed(Failure::TimedOut));
+        let place = format!("transport {}", known.transport);
+        return Seat { name: known.name, place, transport: Some(known.transport), is_member, told };
+    };
+    let stopwatch = Stopwatch::start();
+    let told = View::of(asker, &place).await.map(|view| (view, stopwatch.elapsed()));
+    let name = told.as_ref().map_or(known.name, |(view, _)| called(&view.node));
+    Seat { name, place: place.to_string(), transport: None, is_member, told }
+}
+
+/// Each node once, by name: some are known under two addresses.
+fn apart(seats: Vec<Seat>) -> Vec<Seat> {
+    let mut seen = BTreeSet::new();
+    let mut apart: Vec<Seat> = Vec::new();
+    for seat in seats {
+        let id = seat.told.as_ref().ok().map(|(view, _)| view.node.id.clone());
+        if id.is_none_or(|id| seen.insert(id)) {
+            apart.push(seat);
+        }
+    }
+    apart.sort_by(|one, other| (&one.name, &one.place).cmp(&(&other.name, &other.place)));
+    apart
+}

@@ -1,0 +1,290 @@
+//! Why a request failed, and how Elasticsearch says so: each kind of error once, with its name and its status.
+//!
+//! Mirrors `ElasticsearchException`, `RestStatus` and `BytesRestResponse.build` (6.8).
+
+use super::body::Json;
+use crate::cluster::Blocks;
+use crate::service::{Answer, Refusal};
+use axum::http::StatusCode;
+use std::fmt;
+
+/// What kind of error it is. The names are those of Elasticsearch's classes, because clients look at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The query cannot be decoded.
+    BadParameter,
+    /// A global block refuses the request.
+    ClusterBlock,
+    /// The `Content-Type` is no media type, or there are two.
+    ContentTypeHeader,
+    /// Too much is waiting already.
+    EsRejectedExecution,
+    /// An argument makes no sense.
+    IllegalArgument,
+    /// What was done is not known.
+    IllegalState,
+    /// There is no such index.
+    IndexNotFound,
+    /// No index can have this name.
+    InvalidIndexName,
+    /// No master was found in time.
+    MasterNotDiscovered,
+    /// The node is about to end.
+    NodeClosed,
+    /// A text is no number.
+    NumberFormat,
+    /// The task was queued for too long.
+    ProcessClusterEventTimeout,
+    /// The request line or the headers are too long.
+    TooLongFrame,
+}
+
+impl Kind {
+    /// The class, without `Exception`.
+    fn class(self) -> &'static str {
+        match self {
+            Kind::BadParameter => "BadParameter",
+            Kind::ClusterBlock => "ClusterBlock",
+            Kind::ContentTypeHeader => "ContentTypeHeader",
+            Kind::EsRejectedExecution => "EsRejectedExecution",
+            Kind::IllegalArgument => "IllegalArgument",
+            Kind::IllegalState => "IllegalState",
+            Kind::IndexNotFound => "IndexNotFound",
+            Kind::InvalidIndexName => "InvalidIndexName",
+            Kind::MasterNotDiscovered => "MasterNotDiscovered",
+            Kind::NodeClosed => "NodeClosed",
+            Kind::NumberFormat => "NumberFormat",
+            Kind::ProcessClusterEventTimeout => "ProcessClusterEventTimeout",
+            Kind::TooLongFrame => "TooLongFrame",
+        }
+    }
+
+    /// The status, where the error does not bring its own.
+    fn status(self) -> StatusCode {
+        match self {
+            Kind::BadParameter
+            | Kind::ContentTypeHeader
+            | Kind::IllegalArgument
+            | Kind::InvalidIndexName
+            | Kind::NumberFormat
+            | Kind::TooLongFrame => StatusCode::BAD_REQUEST,
+            Kind::IndexNotFound => StatusCode::NOT_FOUND,
+            Kind::EsRejectedExecution => StatusCode::TOO_MANY_REQUESTS,
+            Kind::IllegalState | Kind::NodeClosed => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::ClusterBlock | Kind::MasterNotDiscovered | Kind::ProcessClusterEventTimeout => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        }
+    }
+
+    /// Whether the class is Elasticsearch's own; only these are named where details are off.
+    fn is_elasticsearch(self) -> bool {
+        match self {
+            Kind::ClusterBlock
+            | Kind::IndexNotFound
+            | Kind::InvalidIndexName
+            | Kind::MasterNotDiscovered
+            | Kind::NodeClosed
+            | Kind::ProcessClusterEventTimeout => true,
+            Kind::BadParameter
+            | Kind::ContentTypeHeader
+            | Kind::EsRejectedExecution
+            | Kind::IllegalArgument
+            | Kind::IllegalState
+            | Kind::NumberFormat
+            | Kind::TooLongFrame => false,
+        }
+    }
+
+    /// The name in an answer: the class in small letters.
+    fn name(self) -> String {
+        let mut name = String::new();
+        for letter in self.class().chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        name + "_exception"
+    }
+}
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RestError {
+    kind: Kind,
+    status: StatusCode,
+    reason: Option<String>,
+    /// What the request was about, by name.
+    about: Vec<(&'static str, String)>,
+    caused_by: Option<Box<RestError>>,
+}
+
+impl RestError {
+    /// An error with a reason.
+    pub(super) fn new(kind: Kind, reason: impl Into<String>) -> Self {
+        let reason = Some(reason.into());
+        RestError { kind, status: kind.status(), reason, about: Vec::new(), caused_by: None }
+    }
+
+    /// An argument that makes no sense.
+    pub(super) fn illegal(reason: impl Into<String>) -> Self {
+        RestError::new(Kind::IllegalArgument, reason)
+    }
+
+    /// A text that is no number.
+    pub(super) fn no_number(text: &str) -> Self {
+        RestError::new(Kind::NumberFormat, format!("For input string: \"{text}\""))
+    }
+
+    /// No master in time.
+    pub(super) fn no_master() -> Self {
+        RestError { reason: None, ..RestError::new(Kind::MasterNotDiscovered, "") }
+    }
+
+    /// A master, but none that may answer.
+    pub(super) fn no_master_because(cause: RestError) -> Self {
+        RestError::new(Kind::MasterNotDiscovered, cause.to_string()).caused_by(cause)
+    }
+
+    /// No index of this name.
+    pub(super) fn no_index(name: &str) -> Self {
+        RestError::new(Kind::IndexNotFound, "no such index")
+            .about("resource.type", "index_or_alias")
+            .about("resource.id", name)
+            .about("index_uuid", "_na_")
+            .about("index", name)
+    }
+
+    /// What refuses a request.
+    pub(super) fn blocked(blocks: &Blocks) -> Self {
+        let error = RestError::new(Kind::ClusterBlock, blocks.to_string());
+        let status = blocks.status().and_then(|status| StatusCode::from_u16(status).ok());
+        RestError { status: status.unwrap_or(error.status), ..error }
+    }
+
+    /// Adds what the request was about.
+    pub(super) fn about(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.about.push((name, value.into()));
+        self
+    }
+
+    /// Adds what led to it.
+    pub(super) fn caused_by(self, cause: RestError) -> Self {
+        RestError { caused_by: Some(Box::new(cause)), ..self }
+    }
+
+    /// A Java exception wrapped into another one, as the lowest layer of Elasticsearch does it.
+    pub(super) fn wrapping(kind: Kind, reason: String) -> Self {
+        let cause = RestError::illegal(reason.clone());
+        RestError::new(kind, format!("java.lang.IllegalArgumentException: {reason}")).caused_by(cause)
+    }
+
+    /// The status of the answer.
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The body of the answer.
+    pub(super) fn body(&self, has_trace: bool) -> Json {
+        let roots: Json = [self.fields(has_trace)].into_iter().collect();
+        let Json::Object(fields) = self.fields(has_trace).with_some("caused_by", self.cause(has_trace)) else {
+            return Json::Null;
+        };
+        let mut error = vec![("root_cause".into(), roots)];
+        error.extend(fields);
+        Json::object([("error", Json::Object(error)), ("status", self.status.as_u16().into())])
+    }
+
+    /// The body where users are told no details.
+    pub(super) fn brief_body(&self) -> Json {
+        let text =
+            if self.kind.is_elasticsearch() { self.to_string() } else { "No ElasticsearchException found".into() };
+        Json::object([("error", text.into()), ("status", self.status.as_u16().into())])
+    }
+
+    fn fields(&self, has_trace: bool) -> Json {
+        let mut fields = Json::object([("type", self.kind.name().into()), ("reason", self.reason.clone().into())]);
+        for (name, value) in &self.about {
+            fields = fields.with(name, value.as_str());
+        }
+        fields.with_some("stack_trace", has_trace.then(|| self.to_string()))
+    }
+
+    fn cause(&self, has_trace: bool) -> Option<Json> {
+        let cause = self.caused_by.as_deref()?;
+        Some(cause.fields(has_trace).with_some("caused_by", cause.cause(has_trace)))
+    }
+}
+
+/// The class and the reason, which is all that there is of a Java stack trace.
+impl fmt::Display for RestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}Exception[{}]", self.kind.class(), self.reason.as_deref().unwrap_or("null"))
+    }
+}
+
+/// What an answer of the node that is not the wanted one means to a user.
+impl From<Answer> for RestError {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::NotMaster | Answer::NoMaster => RestError::no_master(),
+            Answer::Refused(Refusal::Invalid(why) | Refusal::Conflict(why)) => RestError::illegal(why),
+            Answer::Refused(Refusal::Overloaded(why)) => RestError::new(Kind::EsRejectedExecution, why),
+            Answer::TimedOut { source } => {
+                let reason = format!("failed to process cluster event ({source}) in time");
+                RestError::new(Kind::ProcessClusterEventTimeout, reason)
+            }
+            Answer::Unknown { reason } => RestError::new(Kind::IllegalState, reason),
+            Answer::Left => RestError::new(Kind::NodeClosed, "node closed"),
+            Answer::Done { .. } | Answer::Value { .. } | Answer::Pending(_) | Answer::HandedOver { .. } => {
+                RestError::new(Kind::IllegalState, "the node answered another question")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Block;
+    use crate::rest::body::compact;
+
+    #[test]
+    fn an_error_reads_as_in_elasticsearch() {
+        let body = |error: RestError| compact(&error.body(false));
+        assert_eq!(
+            body(RestError::no_master()),
+            r#"{"error":{"root_cause":[{"type":"master_not_discovered_exception","reason":null}],"type":"master_not_discovered_exception","reason":null},"status":503}"#
+        );
+        assert_eq!(
+            body(RestError::no_index("foo")),
+            r#"{"error":{"root_cause":[{"type":"index_not_found_exception","reason":"no such index","resource.type":"index_or_alias","resource.id":"foo","index_uuid":"_na_","index":"foo"}],"type":"index_not_found_exception","reason":"no such index","resource.type":"index_or_alias","resource.id":"foo","index_uuid":"_na_","index":"foo"},"status":404}"#
+        );
+        assert_eq!(
+            body(RestError::wrapping(Kind::BadParameter, "bad".into())),
+            r#"{"error":{"root_cause":[{"type":"bad_parameter_exception","reason":"java.lang.IllegalArgumentException: bad"}],"type":"bad_parameter_exception","reason":"java.lang.IllegalArgumentException: bad","caused_by":{"type":"illegal_argument_exception","reason":"bad"}},"status":400}"#
+        );
+    }
+
+    #[test]
+    fn a_block_brings_its_own_status() {
+        let blocked = |block: Block| RestError::blocked(&[block].into_iter().collect());
+        assert_eq!(blocked(Block::READ_ONLY).status(), StatusCode::FORBIDDEN);
+        let error = blocked(Block::NO_MASTER_ALL);
+        assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(error.to_string(), "ClusterBlockException[blocked by: [SERVICE_UNAVAILABLE/2/no master];]");
+    }
+
+    #[test]
+    fn details_are_given_or_kept_back_as_the_node_is_told() {
+        let error = RestError::illegal("no").caused_by(RestError::no_number("x"));
+        let traced = compact(&error.body(true));
+        let trace = r#""stack_trace":"IllegalArgumentException[no]""#;
+        assert_eq!(traced.matches(trace).count(), 2, "{traced}");
+        assert!(traced.contains(r#""stack_trace":"NumberFormatException[For input string: \"x\"]""#), "{traced}");
+        assert_eq!(compact(&error.brief_body()), r#"{"error":"No ElasticsearchException found","status":400}"#);
+        let brief = compact(&RestError::no_master().brief_body());
+        assert_eq!(brief, r#"{"error":"MasterNotDiscoveredException[null]","status":503}"#);
+    }
+}

@@ -1,0 +1,24 @@
+//! What clients are told of the release: whose interface this is, and who made it.
+//!
+//! The number is that of the Elasticsearch release that a node stands for, which every node carries in the state; clients
+//! decide by it and by the tag line whether to talk to a server at all.
+
+/// Which of Elasticsearch's flavors the interface is that of.
+pub(super) const FLAVOR: &str = "oss";
+/// How Elasticsearch would have been packed.
+pub(super) const TYPE: &str = "unknown";
+/// When it was built; that is not recorded.
+pub(super) const BUILD_DATE: &str = "Unknown";
+/// The Lucene of that release of Elasticsearch. Tools want three numbers here.
+pub(super) const LUCENE: &str = "7.7.3";
+/// The oldest release that could be in one cluster with that release.
+pub(super) const WIRE_COMPATIBILITY: &str = "5.6.0";
+/// The oldest release whose indices that release reads.
+pub(super) const INDEX_COMPATIBILITY: &str = "5.0.0";
+/// Clients look for these very words.
+pub(super) const TAGLINE: &str = "You Know, for Search";
+
+/// What stands for the hash of a build: this program and its own release.
+pub(super) fn build(release: &str) -> String {
+    format!("zazen-{release}")
+}

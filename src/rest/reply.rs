@@ -1,0 +1,136 @@
+//! An answer before and after it is written: status, content, and the headers that belong to it.
+//!
+//! Mirrors `BytesRestResponse` (6.8).
+
+use super::body::{Json, cbor, compact, pretty, yaml};
+use super::error::RestError;
+use super::wish::{Format, Wish};
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+
+const TEXT: &str = "text/plain; charset=UTF-8";
+
+/// What an answer says.
+#[derive(Debug)]
+enum Content {
+    /// A tree.
+    Tree(Json),
+    /// Text.
+    Text(String),
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    /// Its status.
+    status: StatusCode,
+    /// What it says.
+    content: Content,
+    /// Whether a tree is spread out unless the user says otherwise.
+    is_pretty: bool,
+    /// The methods of the path, where the wrong one was used.
+    allow: Option<String>,
+    /// Whether a user may ask for a part of it.
+    is_partial: bool,
+}
+
+impl Reply {
+    fn of(content: Content) -> Self {
+        Reply { status: StatusCode::OK, content, is_pretty: false, allow: None, is_partial: true }
+    }
+
+    /// A tree, and all went well.
+    pub(super) fn tree(json: Json) -> Self {
+        Reply::of(Content::Tree(json))
+    }
+
+    /// Text, and all went well.
+    pub(super) fn text(text: String) -> Self {
+        Reply::of(Content::Text(text))
+    }
+
+    /// The same with another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Reply { status, ..self }
+    }
+
+    /// The same, spread out unless the user says otherwise.
+    pub(super) fn pretty(self) -> Self {
+        Reply { is_pretty: true, ..self }
+    }
+
+    /// The same, telling the methods of the path.
+    pub(super) fn with_allow(self, methods: String) -> Self {
+        Reply { allow: Some(methods), ..self }
+    }
+
+    /// The same, of which a user always gets the whole.
+    pub(super) fn whole(self) -> Self {
+        Reply { is_partial: false, ..self }
+    }
+
+    /// An error that has no class.
+    pub(super) fn simple_error(status: StatusCode, text: String) -> Self {
+        let body = Json::object([("error", text.into()), ("status", status.as_u16().into())]);
+        Reply::tree(body).with_status(status).whole()
+    }
+
+    /// An error; the node may keep its details to itself.
+    pub(super) fn error(error: &RestError, has_trace: bool, is_detailed: bool) -> Self {
+        let body = if is_detailed { error.body(has_trace) } else { error.brief_body() };
+        Reply::tree(body).with_status(error.status()).whole()
+    }
+
+    /// Writes it as the user wants it.
+    pub(super) fn write(self, wish: &Wish) -> Response<Body> {
+        let is_pretty = wish.is_pretty.unwrap_or(self.is_pretty);
+        let (kind, bytes) = match self.content {
+            Content::Tree(json) => {
+                let json = if self.is_partial { part(json, wish) } else { Some(json) };
+                let format = wish.format();
+                (format.content_type(), json.map_or_else(Vec::new, |json| written(&json, format, is_pretty)))
+            }
+            Content::Text(text) => (TEXT, text.into_bytes()),
+        };
+        let allow = self.allow.and_then(|methods| HeaderValue::try_from(methods).ok());
+        let mut response = response(self.status, kind, bytes);
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+        response
+    }
+}
+
+/// What the user wants of it. Of an object an empty one is left at least, of a list nothing.
+fn part(json: Json, wish: &Wish) -> Option<Json> {
+    let empty = matches!(json, Json::Object(_)).then(|| Json::object([]));
+    wish.filter.apply(json).or(empty)
+}
+
+fn written(json: &Json, format: Format, is_pretty: bool) -> Vec<u8> {
+    match format {
+        Format::Json if is_pretty => pretty(json).into_bytes(),
+        Format::Json => compact(json).into_bytes(),
+        Format::Yaml => yaml(json).into_bytes(),
+        Format::Cbor => cbor(json),
+    }
+}
+
+/// An answer with all that every answer has.
+fn response(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> Response<Body> {
+    let length = HeaderValue::from(bytes.len());
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CONTENT_LENGTH, length);
+    response
+}
+
+/// An answer of a status alone.
+pub(super) fn bare(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(0));
+    response
+}

@@ -1,0 +1,170 @@
+//! What a route is, and which one a request takes.
+//!
+//! Where several patterns fit a path, the one with the earliest literal pieces wins; its methods are those that are
+//! allowed. Mirrors `RestController` and `PathTrie` (6.8).
+
+use super::cat::{Column, Row};
+use super::error::RestError;
+use super::parameters::{Parameter, Parameters};
+use super::reply::Reply;
+use super::uri;
+use crate::runtime::Handle;
+use axum::http::Method;
+use bytes::Bytes;
+use std::pin::Pin;
+
+/// The methods that there are; any other word is no request.
+pub(super) const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
+
+/// A request that found its route.
+pub(super) struct Call {
+    /// The node that was asked.
+    pub(super) handle: Handle,
+    /// What is to be done.
+    pub(super) method: Method,
+    /// What it was given.
+    pub(super) parameters: Parameters,
+    /// What came behind the headers.
+    pub(super) body: Bytes,
+    /// Whether figures are wanted in a form for people as well.
+    pub(super) is_human: bool,
+}
+
+/// An answer on its way.
+pub(super) type Answering<T> = Pin<Box<dyn Future<Output = Result<T, RestError>> + Send>>;
+
+/// How a route answers.
+#[derive(Clone, Copy)]
+pub(super) enum Answers {
+    /// With a tree in the notation that the user wants, or a text.
+    Reply(fn(Call) -> Answering<Reply>),
+    /// With the rows of a table of these columns.
+    Table(&'static [Column], fn(Call) -> Answering<Vec<Row>>),
+}
+
+/// One row of the table of routes.
+pub(super) struct Route {
+    /// The methods that lead here.
+    pub(super) methods: &'static [&'static str],
+    /// The paths that lead here; a piece in braces stands for any text, which becomes the parameter of that name.
+    pub(super) paths: &'static [&'static str],
+    /// What it understands, besides what all routes and all tables understand.
+    pub(super) parameters: &'static [&'static [Parameter]],
+    /// How it answers.
+    pub(super) answers: Answers,
+    /// What it is for, in whole sentences, one a line.
+    pub(super) doc: &'static str,
+}
+
+/// Where a request leads.
+pub(super) enum Way {
+    /// To this route, with what its path captured.
+    Here(&'static Route, Vec<(&'static str, String)>),
+    /// To a path that knows other methods only.
+    OtherMethods(Vec<&'static str>),
+    /// Nowhere.
+    Nowhere,
+}
+
+/// Finds the way of a request. A capture that cannot be decoded is an error, whatever the method.
+pub(super) fn find(routes: &'static [Route], method: &str, path: &str) -> Result<Way, RestError> {
+    let pieces = uri::pieces(path);
+    let fits = |route: &'static Route| {
+        route.paths.iter().filter_map(|pattern| fit(pattern, &pieces)).min().map(|captures| (captures, route))
+    };
+    let fitting: Vec<(Captures, &Route)> = routes.iter().filter_map(fits).collect();
+    let Some(best) = fitting.iter().map(|(captures, _)| captures).min().cloned() else {
+        return Ok(Way::Nowhere);
+    };
+    let here: Vec<&(Captures, &Route)> = fitting.iter().filter(|(captures, _)| captures.is_like(&best)).collect();
+    let captured: Result<Vec<_>, String> =
+        best.0.iter().flatten().map(|(name, piece)| Ok((*name, uri::decode(piece)?))).collect();
+    let captured = captured.map_err(RestError::illegal)?;
+    match here.iter().find(|(_, route)| route.methods.contains(&method)) {
+        Some((_, route)) => Ok(Way::Here(route, captured)),
+        None => Ok(Way::OtherMethods(here.iter().flat_map(|(_, route)| route.methods).copied().collect())),
+    }
+}
+
+/// For each piece of a path what captured it, if anything. Orders literal pieces before captured ones.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Captures<'a>(Vec<Option<(&'static str, &'a str)>>);
+
+impl Captures<'_> {
+    fn is_like(&self, other: &Captures<'_>) -> bool {
+        self.0.iter().map(Option::is_some).eq(other.0.iter().map(Option::is_some))
+    }
+}
+
+/// Whether a pattern fits these pieces. An empty piece is captured by nothing.
+fn fit<'a>(pattern: &'static str, pieces: &[&'a str]) -> Option<Captures<'a>> {
+    let pattern = uri::pieces(pattern);
+    if pattern.len() != pieces.len() {
+        return None;
+    }
+    let captures = pattern.into_iter().zip(pieces).map(|(wanted, piece)| match capture(wanted) {
+        Some(name) if !piece.is_empty() => Some(Some((name, *piece))),
+        None if wanted == *piece => Some(None),
+        Some(_) | None => None,
+    });
+    captures.collect::<Option<_>>().map(Captures)
+}
+
+fn capture(piece: &str) -> Option<&str> {
+    piece.strip_prefix('{')?.strip_suffix('}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn route(methods: &'static [&'static str], paths: &'static [&'static str]) -> Route {
+        let answers = Answers::Table(&[], |_| Box::pin(async { Ok(Vec::new()) }));
+        Route { methods, paths, parameters: &[], answers, doc: "" }
+    }
+
+    static ROUTES: [Route; 5] = [
+        route(&["GET", "HEAD"], &["/"]),
+        route(&["GET"], &["/_cluster/state", "/_cluster/state/{metric}", "/_cluster/state/{metric}/{indices}"]),
+        route(&["PUT"], &["/_cluster/state/{metric}"]),
+        route(&["POST"], &["/{index}/{type}"]),
+        route(&["DELETE"], &["/{index}/_alias"]),
+    ];
+
+    fn way(method: &str, path: &str) -> String {
+        match find(&ROUTES, method, path) {
+            Ok(Way::Here(route, captured)) => {
+                let captured: Vec<_> = captured.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                format!("{} {}", route.paths[0], captured.join(" "))
+            }
+            Ok(Way::OtherMethods(methods)) => format!("405 {}", methods.join(",")),
+            Ok(Way::Nowhere) => "nowhere".into(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn literal_pieces_go_before_captures_and_hide_them() {
+        let cases = [
+            ("GET", "/", "/ "),
+            ("PUT", "/", "405 GET,HEAD"),
+            ("GET", "/_cluster/state/", "/_cluster/state "),
+            ("GET", "/_cluster/state/a%20b/c+d", "/_cluster/state metric=a b indices=c d"),
+            ("PUT", "/_cluster/state/x", "/_cluster/state/{metric} metric=x"),
+            ("POST", "/_cluster/state/x", "405 GET,PUT"),
+            ("POST", "/_cluster/state", "405 GET"),
+            ("POST", "/_cluster/hea%6Cth", "/{index}/{type} index=_cluster type=health"),
+            ("GET", "/_cluster/hea%6Cth", "405 POST"),
+            ("DELETE", "/a/_alias", "/{index}/_alias index=a"),
+            ("POST", "/a/_alias", "405 DELETE"),
+            ("GET", "//_cluster/state", "nowhere"),
+            ("GET", "/_cluster//state", "nowhere"),
+            ("GET", "/a/b/c/d/e", "nowhere"),
+            ("GET", "*", "/ "),
+            ("GET", "/a/%zz", "IllegalArgumentException[invalid escape sequence `%zz' at index 0 of: %zz]"),
+        ];
+        for (method, path, expected) in cases {
+            assert_eq!(way(method, path), expected, "{method} {path}");
+        }
+    }
+}

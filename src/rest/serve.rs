@@ -1,0 +1,181 @@
+//! The way of every request, from its first line to its answer.
+//!
+//! What is the same for all routes is done here, in Elasticsearch's order: bounds, decoding, notation, route, method, body,
+//! parameters; then the route answers. Mirrors `Netty4HttpRequestHandler`, `AbstractHttpServerTransport`, `RestController`
+//! and `BaseRestHandler` (6.8).
+
+use super::body::Json;
+use super::cat::Display;
+use super::error::{Kind, RestError};
+use super::parameters::Parameters;
+use super::reply::{Reply, bare};
+use super::route::{Answers, Call, METHODS, Route, Way, find};
+use super::routes::{ROUTES, known};
+use super::uri;
+use super::wish::{Wish, content_type, is_body_type};
+use crate::runtime::Handle;
+use crate::settings::RestSettings;
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+/// The longest request line: `http.max_initial_line_length`.
+const LINE_MAX: usize = 4 << 10;
+/// The most that all headers together may take: `http.max_header_size`.
+const HEADERS_MAX: usize = 8 << 10;
+
+const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
+
+/// Answers a request in a node's name.
+pub(super) async fn serve(handle: Handle, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let mut response = respond(handle, &parts, body).await;
+    if let Some(id) = parts.headers.get(OPAQUE_ID) {
+        response.headers_mut().insert(OPAQUE_ID, id.clone());
+    }
+    if parts.method == Method::HEAD {
+        // The length stays that of the body which is left out.
+        *response.body_mut() = Body::empty();
+    }
+    response
+}
+
+async fn respond(handle: Handle, parts: &Parts, body: Body) -> Response<Body> {
+    let rest = handle.settings().rest.clone();
+    let body = match receive(parts, body, rest.max_content_length).await {
+        Ok(body) => body,
+        Err(status) => return bare(status),
+    };
+    let (parameters, wish) = match read(parts) {
+        Ok(read) => read,
+        Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&Wish::default()),
+    };
+    let answered = dispatch(handle, parts, &body, parameters, &wish).await;
+    answered.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, rest.detailed_errors)).write(&wish)
+}
+
+/// Takes a body in, unless it says or shows to be too large.
+async fn receive(parts: &Parts, body: Body, max: u64) -> Result<Bytes, StatusCode> {
+    let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    if header(header::EXPECT).is_some_and(|wanted| !wanted.eq_ignore_ascii_case("100-continue")) {
+        return Err(StatusCode::EXPECTATION_FAILED);
+    }
+    let said = header(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if said.is_some_and(|said| said > max) {
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    match Limited::new(body, max).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
+        Err(_) => Err(StatusCode::BAD_REQUEST),
+    }
+}
+
+/// Reads what can be read without knowing the route.
+fn read(parts: &Parts) -> Result<(Parameters, Wish), RestError> {
+    check_lengths(parts)?;
+    if !METHODS.contains(&parts.method.as_str()) {
+        return Err(RestError::illegal(format!("Unexpected http method: {}", parts.method)));
+    }
+    let pairs = uri::pairs(parts.uri.query().unwrap_or_default());
+    let parameters: Parameters = pairs.map_err(|reason| RestError::wrapping(Kind::BadParameter, reason))?.into();
+    let wish = Wish::read(&parameters, &parts.headers)?;
+    Ok((parameters, wish))
+}
+
+fn check_lengths(parts: &Parts) -> Result<(), RestError> {
+    let line = parts.method.as_str().len() + target(parts).len() + " HTTP/1.1 ".len();
+    if line > LINE_MAX {
+        let reason = format!("An HTTP line is larger than {LINE_MAX} bytes.");
+        return Err(RestError::new(Kind::TooLongFrame, reason));
+    }
+    if size(&parts.headers) > HEADERS_MAX {
+        let reason = format!("HTTP header is larger than {HEADERS_MAX} bytes.");
+        return Err(RestError::new(Kind::TooLongFrame, reason));
+    }
+    Ok(())
+}
+
+fn size(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len()).sum()
+}
+
+/// The path and the query as they were sent.
+fn target(parts: &Parts) -> &str {
+    parts.uri.path_and_query().map_or("", |target| target.as_str())
+}
+
+async fn dispatch(
+    handle: Handle,
+    parts: &Parts,
+    body: &Bytes,
+    mut parameters: Parameters,
+    wish: &Wish,
+) -> Result<Reply, RestError> {
+    let (route, captured) = match find(ROUTES, parts.method.as_str(), parts.uri.path())? {
+        Way::Here(route, captured) => (route, captured),
+        Way::OtherMethods(methods) => return Ok(other_methods(parts, methods)),
+        Way::Nowhere => return Ok(nowhere(parts)),
+    };
+    parameters.extend(captured);
+    if let Some(refusal) = refusal(parts, body, wish, &handle.settings().rest)? {
+        return Ok(refusal);
+    }
+    let path = uri::decode(parts.uri.path()).unwrap_or_else(|_| parts.uri.path().to_owned());
+    let call = Call { handle, method: parts.method.clone(), parameters, body: body.clone(), is_human: wish.is_human };
+    answer(route, &path, call, wish).await
+}
+
+/// What no route answers: traces that are kept back, and bodies in a strange notation.
+fn refusal(parts: &Parts, body: &Bytes, wish: &Wish, rest: &RestSettings) -> Result<Option<Reply>, RestError> {
+    if wish.has_trace && !rest.detailed_errors {
+        let text = "error traces in responses are disabled.".to_owned();
+        return Ok(Some(Reply::simple_error(StatusCode::BAD_REQUEST, text)));
+    }
+    let kind = content_type(&parts.headers)?.unwrap_or_default();
+    if body.is_empty() || is_body_type(kind) {
+        return Ok(None);
+    }
+    let text = format!("Content-Type header [{kind}] is not supported");
+    Ok(Some(Reply::simple_error(StatusCode::NOT_ACCEPTABLE, text)))
+}
+
+async fn answer(route: &'static Route, path: &str, call: Call, wish: &Wish) -> Result<Reply, RestError> {
+    let (columns, rows) = match route.answers {
+        Answers::Table(columns, rows) => (columns, rows),
+        Answers::Reply(reply) => {
+            call.parameters.check_known(path, &known(route, false))?;
+            return reply(call).await;
+        }
+    };
+    let display = Display::read(columns, &call.parameters)?;
+    call.parameters.check_known(path, &known(route, display.is_help))?;
+    if display.is_help {
+        return Ok(Reply::text(display.help()));
+    }
+    let rows = rows(call).await?;
+    // A table is text unless a notation was asked for; that of the request does not count.
+    Ok(if wish.asked.is_some() { Reply::tree(display.tree(rows)) } else { Reply::text(display.text(rows)) })
+}
+
+fn other_methods(parts: &Parts, methods: Vec<&'static str>) -> Reply {
+    let allow = methods.join(",");
+    if parts.method == Method::OPTIONS {
+        return Reply::text(String::new()).with_allow(allow);
+    }
+    let (target, method, allowed) = (target(parts), &parts.method, methods.join(", "));
+    let text = format!("Incorrect HTTP method for uri [{target}] and method [{method}], allowed: [{allowed}]");
+    Reply::simple_error(StatusCode::METHOD_NOT_ALLOWED, text).with_allow(allow)
+}
+
+/// The status stands in the first line only, as Elasticsearch has it.
+fn nowhere(parts: &Parts) -> Reply {
+    if parts.method == Method::OPTIONS {
+        return Reply::text(String::new());
+    }
+    let text = format!("no handler found for uri [{}] and method [{}]", target(parts), parts.method);
+    Reply::tree(Json::object([("error", text.into())])).with_status(StatusCode::BAD_REQUEST).whole()
+}

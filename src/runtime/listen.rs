@@ -1,0 +1,192 @@
+//! Listening sockets and the connections they accept, for nodes and for users alike.
+//!
+//! What is said on a connection is the business of the router that is handed in. Mirrors `NettyTransport.bindServer` and
+//! `AbstractHttpServerTransport` (6.8).
+
+use super::log::TRANSPORT;
+use super::target::Lenient;
+use crate::settings::PortRange;
+use axum::Router;
+use axum::extract::connect_info::ConnectInfo;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How many connections one listener serves at a time; more wait to be accepted.
+const CONNECTIONS_MAX: usize = 8_192;
+
+/// How long a connection may stay silent between two requests. Callers let go of theirs earlier.
+pub(super) const IDLE_MAX: Duration = Duration::from_secs(75);
+
+/// The longest head of a request.
+const HEAD_MAX: usize = 64 << 10;
+
+/// How long to wait before the next connection when one could not be accepted, as when files run out.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// No port of a range could be bound.
+#[derive(Debug)]
+pub struct BindError {
+    host: IpAddr,
+    ports: PortRange,
+    source: io::Error,
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BindError { host, ports: PortRange { first, last }, source } = self;
+        write!(f, "cannot listen on [{host}], ports [{first}-{last}]: {source}")
+    }
+}
+
+impl std::error::Error for BindError {}
+
+/// Binds all hosts to the first port of the range that is free on each of them.
+pub async fn bind(hosts: &[IpAddr], ports: PortRange) -> Result<Vec<TcpListener>, BindError> {
+    let mut last = None;
+    for port in ports.first..=ports.last {
+        match bind_all(hosts, port).await {
+            Ok(listeners) => return Ok(listeners),
+            Err((host, source)) if source.kind() == io::ErrorKind::AddrInUse => {
+                last = Some(BindError { host, ports, source });
+            }
+            Err((host, source)) => return Err(BindError { host, ports, source }),
+        }
+    }
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "the range holds no port");
+    let unspecified = IpAddr::from([0, 0, 0, 0]);
+    Err(last.unwrap_or_else(|| BindError { host: unspecified, ports, source: none() }))
+}
+
+async fn bind_all(hosts: &[IpAddr], port: u16) -> Result<Vec<TcpListener>, (IpAddr, io::Error)> {
+    let mut port = port;
+    let mut listeners = Vec::new();
+    for host in hosts {
+        let listener = TcpListener::bind(SocketAddr::new(*host, port)).await.map_err(|error| (*host, error))?;
+        port = listener.local_addr().map_err(|error| (*host, error))?.port();
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+/// How request lines are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manners {
+    /// As the standard has them.
+    Strict,
+    /// As users of Elasticsearch write them.
+    Lenient,
+}
+
+/// A service on some listeners. It ends when it is dropped or stopped.
+pub struct Server {
+    stop: CancellationToken,
+    connections: TaskTracker,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Server {
+    /// Serves a router on listeners, on the runtime that this is called on.
+    pub fn start(listeners: Vec<TcpListener>, router: Router, manners: Manners) -> Self {
+        let server = Server { stop: CancellationToken::new(), connections: TaskTracker::new() };
+        for listener in listeners {
+            let (stop, connections) = (server.stop.clone(), server.connections.clone());
+            let serving = Serving { router: router.clone(), manners, stop };
+            server.connections.spawn(accept(listener, serving, connections));
+        }
+        server
+    }
+
+    /// Takes no more connections, lets those that are busy finish their request, and returns when all are closed or the
+    /// time is over.
+    pub async fn stop(self, patience: Duration) {
+        self.stop.cancel();
+        self.connections.close();
+        // Whoever is not done by then is cut off when the runtime ends.
+        let _ = tokio::time::timeout(patience, self.connections.wait()).await;
+    }
+}
+
+/// What every connection of a listener is served with.
+#[derive(Clone)]
+struct Serving {
+    router: Router,
+    manners: Manners,
+    stop: CancellationToken,
+}
+
+async fn accept(listener: TcpListener, serving: Serving, connections: TaskTracker) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = serving.stop.cancelled() => return,
+            accepted = accept_one(&listener, &room) => accepted,
+        };
+        match accepted {
+            Ok((stream, peer, permit)) => {
+                // Without it a small answer waits for an acknowledgement of the one before it.
+                let _ = stream.set_nodelay(true);
+                let serving = serving.clone();
+                connections.spawn(async move {
+                    match serving.manners {
+                        Manners::Strict => serve(stream, peer, serving).await,
+                        Manners::Lenient => serve(Lenient::new(stream), peer, serving).await,
+                    }
+                    drop(permit);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(target: TRANSPORT, "cannot accept a connection: {error}");
+                tokio::time::sleep(ACCEPT_AGAIN).await;
+            }
+        }
+    }
+}
+
+async fn accept_one(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
+    let permit = room.clone().acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer, permit))
+}
+
+async fn serve<S>(stream: S, peer: SocketAddr, serving: Serving)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let Serving { router, stop, .. } = serving;
+    let with_peer = tower::util::MapRequest::new(router, move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        request.map(axum::body::Body::new)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE_MAX)
+        .max_buf_size(HEAD_MAX.max(8_192))
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(with_peer));
+    let mut connection = std::pin::pin!(connection);
+    // How a connection ended is of no interest: whoever called knows better.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

@@ -1,0 +1,309 @@
+//! The task that owns a node: brings it what happens, and carries out what it wants.
+//!
+//! It decides nothing. What piled up is handled before a deadline that passed meanwhile, so that a stalled process sees
+//! the answers that waited for it before it counts anybody's silence. Takes the place of the threads of `MasterService`,
+//! `ClusterApplierService` and `ZenDiscovery` (6.8).
+
+use super::clock::Clock;
+use super::handle::Request;
+use super::journal::{Journal, Written};
+use super::log::Log;
+use super::seeds::Seeds;
+use super::store::StoreError;
+use super::transport::{Caller, Inbound, Links, Outcome, Received, ReplyTo};
+use crate::cluster::{Address, ClusterState};
+use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket, Time};
+use crate::service::{Answer, Question};
+use crate::zen::{Message, Zen};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// How many things that are ready are handled before the deadlines are looked at.
+const BURST: usize = 256;
+
+/// Sleeps are no longer than this; the node has always something to do earlier.
+const SLEEP_MAX: Duration = Duration::from_secs(3_600);
+
+/// What happened outside the core, from this process.
+pub(super) enum Local {
+    /// Writes are durable, or will never be.
+    Written(Written),
+    /// The seed hosts were looked up.
+    Resolved(Resolution<Address>),
+}
+
+/// The ways in.
+pub(super) struct Inboxes {
+    /// From other nodes; bounded, so that they wait while this node is busy.
+    pub(super) nodes: mpsc::Receiver<Inbound>,
+    /// From the users of this process; bounded as well.
+    pub(super) requests: mpsc::Receiver<Request>,
+    /// What this node waits for itself: as much as it asked for.
+    pub(super) outcomes: mpsc::UnboundedReceiver<Outcome>,
+    /// The same, of its disk and its seed hosts.
+    pub(super) local: mpsc::UnboundedReceiver<Local>,
+}
+
+/// How the task ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// It was asked to.
+    Stopped,
+    /// The disk failed: what it holds is not known, so the node takes part no more.
+    DiskFailed(StoreError),
+}
+
+/// The node with all that it needs.
+pub(super) struct Driver {
+    pub(super) zen: Zen,
+    pub(super) clock: Clock,
+    pub(super) caller: Caller,
+    pub(super) links: Links,
+    pub(super) journal: Journal,
+    pub(super) seeds: Arc<Seeds>,
+    pub(super) log: Log,
+    pub(super) states: watch::Sender<Arc<ClusterState>>,
+    pub(super) local: mpsc::UnboundedSender<Local>,
+    pub(super) waiting: Waiting,
+}
+
+/// Who and what waits for the core or for the disk.
+#[derive(Default)]
+pub(super) struct Waiting {
+    /// Effects that wait for a write.
+    held: BTreeMap<StoreId, Vec<Effect<Zen>>>,
+    replies: BTreeMap<Exchange, ReplyTo>,
+    answers: BTreeMap<Ticket, oneshot::Sender<Answer>>,
+    exchanges: u64,
+    tickets: u64,
+    stop: Option<oneshot::Sender<()>>,
+    failure: Option<StoreError>,
+}
+
+/// When replies that nobody waits for any more are looked for.
+const REPLIES_SWEEP: usize = 4_096;
+
+impl Driver {
+    /// Runs the node until it is asked to stop, or cannot go on.
+    pub(super) async fn run(mut self, mut inboxes: Inboxes) -> Ended {
+        self.handle(Input::Started);
+        loop {
+            let deadline = self.deadline();
+            tokio::select! {
+                biased;
+                Some(local) = inboxes.local.recv() => self.on_local(local),
+                Some(outcome) = inboxes.outcomes.recv() => self.on_outcome(outcome),
+                Some(request) = inboxes.requests.recv() => self.on_request(request),
+                Some(inbound) = inboxes.nodes.recv() => self.on_inbound(inbound),
+                () = tokio::time::sleep_until(deadline) => {}
+            }
+            self.take_burst(&mut inboxes);
+            self.wake_if_due();
+            if let Some(error) = self.waiting.failure.take() {
+                return Ended::DiskFailed(error);
+            }
+            if let Some(stopped) = self.waiting.stop.take() {
+                // Whoever asked may have gone away.
+                let _ = stopped.send(());
+                return Ended::Stopped;
+            }
+        }
+    }
+
+    fn deadline(&self) -> tokio::time::Instant {
+        let core = self.zen.next_deadline().map(|(at, _)| at);
+        let next = core.into_iter().chain(self.links.next_due()).min();
+        let latest = self.clock.now() + SLEEP_MAX;
+        self.clock.at(next.map_or(latest, |next| next.min(latest)))
+    }
+
+    /// Handles what is ready already, within bounds.
+    fn take_burst(&mut self, inboxes: &mut Inboxes) {
+        for _ in 0..BURST {
+            if let Ok(local) = inboxes.local.try_recv() {
+                self.on_local(local);
+            } else if let Ok(outcome) = inboxes.outcomes.try_recv() {
+                self.on_outcome(outcome);
+            } else if let Ok(request) = inboxes.requests.try_recv() {
+                self.on_request(request);
+            } else if let Ok(inbound) = inboxes.nodes.try_recv() {
+                self.on_inbound(inbound);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn wake_if_due(&mut self) {
+        let now = self.clock.now();
+        for call in self.links.expired(now) {
+            self.handle(Input::Failed { call, why: Failure::TimedOut });
+        }
+        if self.zen.next_deadline().is_some_and(|(at, _)| at <= now) {
+            self.handle(Input::Woke);
+        }
+    }
+
+    fn on_local(&mut self, local: Local) {
+        match local {
+            Local::Written(Written::UpTo(id)) => self.on_written(id),
+            Local::Written(Written::Failed(error)) => self.waiting.failure = Some(error),
+            Local::Resolved(resolution) => self.handle(Input::Resolved(resolution)),
+        }
+    }
+
+    fn on_outcome(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Replied(call, message) => self.handle(Input::Replied { call, message }),
+            Outcome::Failed(call, why) => self.handle(Input::Failed { call, why }),
+        }
+    }
+
+    /// What waited for a write is carried out, before the core hears of it.
+    fn on_written(&mut self, last: StoreId) {
+        while let Some(entry) = self.waiting.held.first_entry().filter(|entry| *entry.key() <= last) {
+            let (id, held) = entry.remove_entry();
+            for effect in held {
+                self.carry_out(effect);
+            }
+            self.handle(Input::Stored(id));
+        }
+    }
+
+    fn on_request(&mut self, request: Request) {
+        match request {
+            Request::Ask(question, answer) => self.ask(question, Some(answer)),
+            Request::Explain(explained) => {
+                // Whoever asked may have gone away.
+                let _ = explained.send(self.zen.explain(self.clock.now()));
+            }
+            Request::Stop(stopped) => self.waiting.stop = Some(stopped),
+        }
+    }
+
+    fn ask(&mut self, question: Question, answer: Option<oneshot::Sender<Answer>>) {
+        self.waiting.tickets += 1;
+        let ticket = Ticket(self.waiting.tickets);
+        if let Some(answer) = answer {
+            self.waiting.answers.insert(ticket, answer);
+        }
+        self.handle(Input::Asked { ticket, question });
+    }
+
+    fn on_inbound(&mut self, inbound: Inbound) {
+        match inbound {
+            Inbound::Message { message, reply } => self.receive(message, reply),
+            Inbound::LinkOpened { id, peer, side, frames } => self.links.opened(id, peer, side, frames),
+            Inbound::LinkFrame { id, peer, frame } => match self.links.received(id, &peer, frame) {
+                Some(Received::Request(message, reply)) => self.receive(message, reply),
+                Some(Received::Reply(call, message)) => self.handle(Input::Replied { call, message }),
+                None => {}
+            },
+            Inbound::LinkClosed { id, peer } => {
+                if self.links.closed(id, &peer) {
+                    for call in self.links.lost(&peer) {
+                        self.handle(Input::Failed { call, why: Failure::Reset });
+                    }
+                    self.handle(Input::LinkClosed { peer });
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, message: Message, reply: ReplyTo) {
+        self.waiting.exchanges += 1;
+        let exchange = Exchange(self.waiting.exchanges);
+        self.waiting.expect(exchange, reply);
+        self.handle(Input::Received { exchange, message });
+    }
+
+    /// Lets the core handle an input and carries out what it wants.
+    fn handle(&mut self, input: Input<Zen>) {
+        let mut effects = Effects::default();
+        self.zen.handle(self.clock.now(), input, &mut effects);
+        let mut after = None;
+        for effect in effects.drain() {
+            match (effect, after) {
+                (Effect::Store { id, write }, _) => {
+                    self.waiting.held.insert(id, Vec::new());
+                    self.journal.write(id, write);
+                    after = Some(id);
+                }
+                (effect, Some(id)) => self.waiting.held.entry(id).or_default().push(effect),
+                (effect, None) => self.carry_out(effect),
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect<Zen>) {
+        match effect {
+            Effect::Send { to, call, message, timeout } => self.send(&to, call, message, timeout),
+            Effect::Tell { to, message } => self.caller.tell(&to, message),
+            Effect::Reply { exchange, message } => self.reply(exchange, message),
+            Effect::Store { id, write } => self.journal.write(id, write),
+            Effect::Link { to } => self.links.hold(to),
+            Effect::Unlink { to } => self.links.let_go(&to),
+            Effect::Resolve => self.resolve(),
+            Effect::Apply(state) => self.apply(state),
+            Effect::Answer { ticket, answer } => self.waiting.answer(ticket, answer),
+            Effect::Note(note) => self.log.note(&note),
+        }
+    }
+
+    fn apply(&mut self, state: Arc<ClusterState>) {
+        self.log.heed(&state);
+        // Readers need not be there.
+        self.states.send_replace(state);
+    }
+
+    /// Beats go over the link to the peer, if there is one; everything else is a request of its own.
+    fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
+        let is_beat = matches!(message, Message::NodePing { .. } | Message::MasterPing { .. });
+        let due: Time = self.clock.now() + timeout;
+        if !(is_beat && self.links.ask(to, call, &message, due)) {
+            self.caller.send(to, call, message, timeout);
+        }
+    }
+
+    fn reply(&mut self, exchange: Exchange, message: Message) {
+        match self.waiting.replies.remove(&exchange) {
+            // A caller that went away is told nothing.
+            Some(ReplyTo::Caller(caller)) => drop(caller.send(message)),
+            Some(ReplyTo::Link { frames, peer, number }) => self.links.reply(&frames, &peer, number, message),
+            Some(ReplyTo::Nobody) | None => {}
+        }
+    }
+
+    fn resolve(&self) {
+        let (seeds, local) = (self.seeds.clone(), self.local.clone());
+        tokio::spawn(async move {
+            // Nobody is left to be told when the node has ended.
+            let _ = local.send(Local::Resolved(seeds.resolve().await));
+        });
+    }
+}
+
+impl Waiting {
+    fn expect(&mut self, exchange: Exchange, reply: ReplyTo) {
+        if self.replies.len() >= REPLIES_SWEEP && self.replies.len().is_multiple_of(REPLIES_SWEEP) {
+            self.replies.retain(|_, reply| match reply {
+                ReplyTo::Caller(caller) => !caller.is_closed(),
+                ReplyTo::Link { frames, .. } => !frames.is_closed(),
+                ReplyTo::Nobody => false,
+            });
+        }
+        match reply {
+            ReplyTo::Nobody => {}
+            ReplyTo::Caller(_) | ReplyTo::Link { .. } => drop(self.replies.insert(exchange, reply)),
+        }
+    }
+
+    fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        if let Some(asker) = self.answers.remove(&ticket) {
+            // Whoever asked may have gone away.
+            let _ = asker.send(answer);
+        }
+    }
+}

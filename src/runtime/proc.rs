@@ -1,0 +1,151 @@
+//! What Linux tells of a process and its machine, read from `/proc` and `/sys`.
+//!
+//! Texts are read apart from files, so that any text can be tried. Whatever is missing or strange is no figure; elsewhere
+//! than on Linux there are none.
+
+use super::figures::Share;
+use std::fs;
+
+/// The longest file that is read.
+const FILE_BYTES_MAX: u64 = 256 << 10;
+
+/// How long all processors together have been running, and idle, in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ticks {
+    idle: u64,
+    total: u64,
+}
+
+impl Ticks {
+    /// How busy the processors were between two readings, unless no time passed.
+    pub(super) fn busy_percent_since(self, earlier: Ticks) -> Option<u8> {
+        let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
+        let idle = self.idle.saturating_sub(earlier.idle).min(total);
+        u8::try_from((total - idle).saturating_mul(100) / total).ok()
+    }
+
+    /// The first line of `/proc/stat`: what guests used is part of what users used.
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
+        let idle = ticks.get(3)?.saturating_add(ticks.get(4).copied().unwrap_or(0));
+        Some(Ticks { idle, total: ticks.iter().fold(0, |sum, part| sum.saturating_add(*part)) })
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    use std::io::Read;
+    let mut text = String::new();
+    fs::File::open(path).ok()?.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+pub(super) fn ticks() -> Option<Ticks> {
+    Ticks::parse(&read("/proc/stat")?)
+}
+
+/// How many processes wanted to run, over 1, 5 and 15 minutes.
+pub(super) fn load() -> Option<[f64; 3]> {
+    parse_load(&read("/proc/loadavg")?)
+}
+
+fn parse_load(text: &str) -> Option<[f64; 3]> {
+    let loads: Vec<f64> = text.split_whitespace().take(3).map_while(|word| word.parse().ok()).collect();
+    loads.try_into().ok()
+}
+
+/// The memory that this process has in the machine's.
+pub(super) fn resident() -> Option<u64> {
+    kilobytes(&read("/proc/self/status")?, "VmRSS")
+}
+
+/// The machine's memory. What can be had back at once counts as free.
+pub(super) fn ram() -> Option<Share> {
+    let text = read("/proc/meminfo")?;
+    let max = kilobytes(&text, "MemTotal")?;
+    let free = kilobytes(&text, "MemAvailable").or_else(|| kilobytes(&text, "MemFree"))?;
+    Some(Share { used: max.saturating_sub(free), max })
+}
+
+/// The figure of a line such as `VmRSS:   1024 kB`, in bytes.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The files and sockets that this process has open, and how many it may have.
+pub(super) fn files() -> Option<Share> {
+    let used = u64::try_from(fs::read_dir("/proc/self/fd").ok()?.count()).ok()?;
+    Some(Share { used, max: parse_files_max(&read("/proc/self/limits")?)? })
+}
+
+fn parse_files_max(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(u64::MAX),
+        number => number.parse().ok(),
+    }
+}
+
+/// The least of the limits that the control groups of this process set on its memory, if any does.
+pub(super) fn memory_limit() -> Option<u64> {
+    let groups = read("/proc/self/cgroup")?;
+    let paths = limit_paths(&groups);
+    paths.iter().filter_map(|path| read(path)?.trim().parse().ok()).min()
+}
+
+/// Where the limits stand, of both versions of control groups; within a container a group may see itself as the root.
+fn limit_paths(groups: &str) -> Vec<String> {
+    let mut paths = vec!["/sys/fs/cgroup/memory.max".into(), "/sys/fs/cgroup/memory/memory.limit_in_bytes".into()];
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        if controllers.is_empty() {
+            paths.push(format!("/sys/fs/cgroup{path}/memory.max"));
+        } else if controllers.split(',').any(|controller| controller == "memory") {
+            paths.push(format!("/sys/fs/cgroup/memory{path}/memory.limit_in_bytes"));
+        }
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_is_busy_when_it_is_not_idle() {
+        let stat = "cpu  100 0 50 800 50 0 0 0 7 0\ncpu0 1 2 3 4\n";
+        let earlier = Ticks::parse(stat).expect("that is how Linux writes it");
+        assert_eq!(earlier, Ticks { idle: 850, total: 1000 });
+        let later = Ticks { idle: 875, total: 1100 };
+        assert_eq!(later.busy_percent_since(earlier), Some(75));
+        assert_eq!(earlier.busy_percent_since(earlier), None);
+        assert_eq!(earlier.busy_percent_since(later), None);
+    }
+
+    #[test]
+    fn figures_are_read_from_what_linux_writes() {
+        assert_eq!(parse_load("0.99 1.11 2.49 2/345 678\n"), Some([0.99, 1.11, 2.49]));
+        assert_eq!(kilobytes("VmPeak:\t 9 kB\nVmRSS:\t    1024 kB\n", "VmRSS"), Some(1 << 20));
+        let limits = "Limit   Soft Limit  Hard Limit  Units\nMax open files            20000  1048576  files\n";
+        assert_eq!(parse_files_max(limits), Some(20_000));
+        assert_eq!(parse_files_max("Max open files unlimited unlimited files"), Some(u64::MAX));
+        let paths = limit_paths("5:cpu,memory:/box\n1:name=systemd:/x\n0::/slice\nnonsense\n");
+        assert_eq!(paths[2..], ["/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "/sys/fs/cgroup/slice/memory.max"]);
+    }
+
+    #[test]
+    fn strange_texts_are_no_figures() {
+        for text in
+            ["", "cpu", "cpu 1 2", "cpu x", "\u{0}", "VmRSS: 99999999999999999999 kB", "VmRSS: 18446744073709551615 kB"]
+        {
+            assert_eq!(Ticks::parse(text), None, "{text}");
+            assert_eq!(parse_load(text), None, "{text}");
+            assert_eq!(kilobytes(text, "VmRSS"), None, "{text}");
+            assert_eq!(parse_files_max(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Puts a node together and lets it run on a thread of its own.
+//!
+//! The thread has a runtime to itself, so that no load of users delays the beats. Mirrors `Node.start` (6.8).
+
+use super::addresses::{self, AddressError};
+use super::clock::Clock;
+use super::figures::Meter;
+use super::handle::Handle;
+use super::journal::Journal;
+use super::listen::{BindError, Manners, Server, bind};
+use super::log::{Log, node_span};
+use super::node::{Driver, Ended, Inboxes, Local, Waiting};
+use super::seeds::{Seeds, bootstrap};
+use super::store::{Store, StoreError};
+use super::transport::{self, Caller, Faults, Links};
+use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
+use crate::protocol::Rng;
+use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings};
+use crate::zen::{Config, Memory, Zen};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::mpsc as std_mpsc;
+use std::thread;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+
+/// The release of Elasticsearch whose interface this node has; its clients look at it.
+pub const VERSION: &str = "6.8.23";
+
+/// How much may wait for the core, from other nodes and from users each.
+const INBOX: usize = 1_024;
+
+/// How long connections that are busy when the node ends may go on.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// Why a node could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// An address makes no sense here.
+    Address(AddressError),
+    /// A port could not be had.
+    Bind(BindError),
+    /// The data directory cannot be used.
+    Store(StoreError),
+    /// The data directory is that of a node of another cluster.
+    OtherCluster {
+        /// The directory.
+        path: String,
+        /// The cluster whose state it holds.
+        found: ClusterName,
+        /// The configured one.
+        configured: ClusterName,
+    },
+    /// The system refused something.
+    System(&'static str, io::Error),
+    /// The client for other nodes could not be made.
+    Client(reqwest::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Address(error) => write!(f, "{error}"),
+            StartError::Bind(error) => write!(f, "{error}"),
+            StartError::Store(error) => write!(f, "{error}"),
+            StartError::OtherCluster { path, found, configured } => write!(
+                f,
+                "the data directory [{path}] holds the state of cluster [{found}], but cluster.name is [{configured}]: \
+                 set cluster.name to [{found}], or path.data to another directory"
+            ),
+            StartError::System(what, error) => write!(f, "cannot {what}: {error}"),
+            StartError::Client(error) => write!(f, "cannot make a client for other nodes: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// A node that was started, with the thread that it runs on.
+pub struct Running {
+    handle: Handle,
+    thread: thread::JoinHandle<Option<Ended>>,
+}
+
+impl Running {
+    /// The way to the node.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Ends the node without leaving, and waits for its thread; what was promised is on disk. None if the thread died.
+    pub async fn stop(self) -> Option<Ended> {
+        self.handle.stop().await;
+        self.join()
+    }
+
+    /// Waits for the thread of a node that has ended.
+    pub fn join(self) -> Option<Ended> {
+        self.thread.join().ok().flatten()
+    }
+}
+
+/// What a node is told at its start.
+struct Told {
+    settings: NodeSettings,
+    /// Where its users find it.
+    users: Option<SocketAddr>,
+    log: Log,
+}
+
+/// Starts a node and returns when its transport listens.
+pub fn start(settings: NodeSettings, users: Option<SocketAddr>, log: Log) -> Result<Running, StartError> {
+    let (ready, is_ready) = std_mpsc::channel();
+    let work = move || run(Told { settings, users, log }, &ready);
+    let thread = thread::Builder::new().name("node".into()).spawn(work);
+    let thread = thread.map_err(|error| StartError::System("start the node's thread", error))?;
+    let died = || StartError::System("start the node", io::Error::other("its thread ended at once"));
+    let handle = is_ready.recv().unwrap_or_else(|_| Err(died()))?;
+    Ok(Running { handle, thread })
+}
+
+fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Option<Ended> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            // Whoever waits for it is there.
+            let _ = ready.send(Err(StartError::System("make a runtime", error)));
+            return None;
+        }
+    };
+    runtime.block_on(async {
+        match assemble(told).await {
+            Ok((handle, driver, inboxes, server)) => {
+                // The thread is the node's alone, so all that is logged on it is of this node.
+                let _entered = node_span(handle.local(), &handle.settings().cluster_name).entered();
+                let _ = ready.send(Ok(handle));
+                let ended = driver.run(inboxes).await;
+                server.stop(DRAIN).await;
+                Some(ended)
+            }
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                None
+            }
+        }
+    })
+}
+
+async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
+    let Told { settings, users, log } = told;
+    let settings = Arc::new(settings);
+    let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
+    let listeners = bind(&hosts, settings.transport.ports).await.map_err(StartError::Bind)?;
+    let address = Address::from(published(&settings.transport, &listeners)?.to_string());
+    let (zen, store) = core(&settings, &address)?;
+    let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.path_data.clone()));
+    if let Some(users) = users {
+        meter.set_http_address(users.to_string());
+    }
+    let client = transport::client().map_err(StartError::Client)?;
+    let faults = Arc::new(Faults::new(settings.faults));
+    let (from_nodes, nodes) = mpsc::channel(INBOX);
+    let (from_users, requests) = mpsc::channel(INBOX);
+    let (to_outcomes, outcomes) = mpsc::unbounded_channel();
+    let (local, from_local) = mpsc::unbounded_channel();
+    let (states, newest) = watch::channel(zen.shown().clone());
+    let written = local.clone();
+    // Nobody is left to be told when the node has ended.
+    let report = move |outcome| drop(written.send(Local::Written(outcome)));
+    let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
+    let router = match settings.discovery.kind {
+        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter.clone()),
+        // A cluster by itself lets nobody in.
+        DiscoveryKind::SingleNode => axum::Router::new(),
+    };
+    let handle = Handle {
+        settings: settings.clone(),
+        local: zen.local().clone(),
+        requests: from_users,
+        states: newest,
+        faults: faults.clone(),
+        meter,
+    };
+    let driver = Driver {
+        clock: Clock::start(),
+        caller: Caller::new(client.clone(), faults.clone(), to_outcomes),
+        links: Links::new(client, address.clone(), faults, from_nodes),
+        journal,
+        seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),
+        log,
+        states,
+        local,
+        waiting: Waiting::default(),
+        zen,
+    };
+    let inboxes = Inboxes { nodes, requests, outcomes, local: from_local };
+    Ok((handle, driver, inboxes, Server::start(listeners, router, Manners::Strict)))
+}
+
+/// The core with what its disk holds, and the disk.
+fn core(settings: &NodeSettings, address: &Address) -> Result<(Zen, Store), StartError> {
+    let (store, memory) = Store::open(&settings.path_data).map_err(StartError::Store)?;
+    check_cluster(settings, &memory)?;
+    let config = Config {
+        cluster_name: settings.cluster_name.clone(),
+        node: identity(settings, &memory, address.clone()),
+        bootstrap: bootstrap(settings),
+        tuning: settings.tuning.clone(),
+    };
+    Ok((Zen::new(config, memory, Rng::new(seed())), store))
+}
+
+fn bound(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
+    let bound: io::Result<Vec<SocketAddr>> = listeners.iter().map(TcpListener::local_addr).collect();
+    bound.map_err(|error| StartError::System("tell the bound addresses", error))
+}
+
+/// What others are told of where something listens.
+pub fn published(listen: &ListenSettings, listeners: &[TcpListener]) -> Result<SocketAddr, StartError> {
+    let bound = bound(listeners)?;
+    let hosts: Vec<IpAddr> = bound.iter().map(SocketAddr::ip).collect();
+    let host = addresses::publish_address(listen, &hosts).map_err(StartError::Address)?;
+    let port = addresses::publish_port(listen, host, &bound).map_err(StartError::Address)?;
+    Ok(SocketAddr::new(host, port))
+}
+
+fn check_cluster(settings: &NodeSettings, memory: &Memory) -> Result<(), StartError> {
+    let found = memory.accepted.as_ref().map(|state| &state.cluster_name);
+    match found.filter(|found| **found != settings.cluster_name) {
+        Some(found) => Err(StartError::OtherCluster {
+            path: settings.path_data.display().to_string(),
+            found: found.clone(),
+            configured: settings.cluster_name.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn identity(settings: &NodeSettings, memory: &Memory, address: Address) -> Node {
+    let id = memory.promise.node_id.clone().unwrap_or_else(|| NodeId::from(fresh_id()));
+    let name = settings.node_name.clone().unwrap_or_else(|| id.as_str().chars().take(7).collect::<String>().into());
+    Node {
+        id,
+        ephemeral_id: EphemeralId::from(fresh_id()),
+        name,
+        address,
+        roles: settings.roles,
+        attributes: Arc::new(settings.attributes.clone()),
+        version: VERSION.into(),
+    }
+}
+
+/// 128 random bits, written as Elasticsearch writes ids.
+fn fresh_id() -> String {
+    Uuid::from_u128(uuid::Uuid::new_v4().as_u128()).to_string()
+}
+
+fn seed() -> u64 {
+    uuid::Uuid::new_v4().as_u64_pair().1
+}

@@ -1,0 +1,105 @@
+//! What a node keeps on disk: `zen::Memory`, as a log of its writes.
+//!
+//! A group of writes is one append and one sync. Every file begins with all of the memory; when it is full, and at every
+//! start, the next generation is made beside it and takes its place. Nothing is read from disk but at the start, and
+//! nothing is written after a failure. What a disk may do to a file, and what the store promises nevertheless, is in
+//! `docs/storage.md`.
+//!
+//! Blocks its caller; which thread that is, and that the cluster's name fits, is left to others. Mirrors
+//! `GatewayMetaState`, `MetaDataStateFormat` and `NodeEnvironment` (6.8).
+//!
+//! Differs from ES: one file takes the place of a file for each part, so that its parts always fit together.
+
+mod directory;
+mod entry;
+mod error;
+mod fs;
+mod generation;
+mod record;
+mod replay;
+#[cfg(test)]
+mod tests;
+
+pub use error::StoreError;
+pub use fs::{Claim, Fs, LocalFs};
+
+use crate::protocol::Disk;
+use crate::zen::{Memory, Write};
+use directory::Directory;
+use entry::Entry;
+use generation::{Generation, Room};
+use std::path::{self, Path};
+
+/// The memory of one node on a disk that it alone writes to.
+pub struct Store<F: Fs = LocalFs> {
+    fs: F,
+    room: Room,
+    directory: Directory<F::Lock>,
+    generation: Generation<F::File>,
+    /// What the disk will hold when all that was appended is durable.
+    memory: Memory,
+    /// How the first write failed that did.
+    failure: Option<String>,
+}
+
+impl Store {
+    /// Opens a node's data directory, which is made if it is missing, and reads what it holds.
+    pub fn open(path_data: &Path) -> Result<(Self, Memory), StoreError> {
+        let path_data = path::absolute(path_data).map_err(StoreError::io("find", path_data))?;
+        Store::open_on(LocalFs, &path_data, Room::DEFAULT)
+    }
+}
+
+impl<F: Fs> Store<F> {
+    /// What was read is written anew and synced before anything is built on it: it may never have reached the disk, even
+    /// if it can be read, when the last process was killed before a sync or saw one fail.
+    fn open_on(fs: F, path_data: &Path, room: Room) -> Result<(Self, Memory), StoreError> {
+        let directory = Directory::open(&fs, path_data)?;
+        let (newest, memory) = match directory.newest() {
+            Some(newest) => (newest, directory.read(&fs, newest)?),
+            None => (0, Memory::default()),
+        };
+        directory.remove_unfinished(&fs)?;
+        let generation = Generation::create(&fs, (directory.state_dir(), newest + 1), &memory, room)?;
+        directory.remove_generations(&fs)?;
+        let store = Store { fs, room, directory, generation, memory: memory.clone(), failure: None };
+        Ok((store, memory))
+    }
+
+    /// Carries out writes, in order. When this returns all are durable, unless all of them and all since the last that
+    /// was not are lazy. After an error nothing more is written, since a failed sync may have lost what it should keep.
+    pub fn write(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        if let Some(first) = &self.failure {
+            return Err(StoreError::GaveUp { first: first.clone() });
+        }
+        let result = self.append(writes);
+        if let Err(error) = &result {
+            self.failure = Some(error.to_string());
+        }
+        result
+    }
+
+    fn append(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let mut records = self.generation.records();
+        for write in writes {
+            records.push(&Entry::of(write, &self.memory))?;
+            self.memory.apply(write);
+        }
+        if !self.generation.has_room_for(&records) {
+            return self.begin_generation();
+        }
+        self.generation.append(&self.fs, &records)?;
+        if writes.iter().all(Memory::is_lazy) { Ok(()) } else { self.generation.sync(&self.fs) }
+    }
+
+    /// Writes all of the memory to a new file, which makes it durable.
+    fn begin_generation(&mut self) -> Result<(), StoreError> {
+        let place = (self.directory.state_dir(), self.generation.number() + 1);
+        let next = Generation::create(&self.fs, place, &self.memory, self.room)?;
+        let old = std::mem::replace(&mut self.generation, next);
+        self.fs.remove(old.path()).map_err(StoreError::io("remove", old.path()))
+    }
+}

@@ -1,0 +1,69 @@
+//! A crash between any two calls, with every choice of what the disk kept.
+
+use super::double::{Call, Double, Image, Plan};
+use super::{check, live};
+
+/// The calls of a life that nothing disturbs.
+fn calls() -> Vec<Call> {
+    let fs = Double::new(Image::empty(), Plan::default());
+    live(&fs).1.expect("nothing goes wrong");
+    fs.calls()
+}
+
+/// The first promise that is broken if the machine dies at call `first` or later, and how many disks were tried.
+fn crash_from(first: usize, ignore: Option<usize>) -> Result<usize, String> {
+    let mut tried = 0;
+    for crash in first..=calls().len() {
+        let fs = Double::new(Image::empty(), Plan { crash: Some(crash), ignore, ..Plan::default() });
+        let (progress, _) = live(&fs);
+        let disks = fs.images().into_iter().map(|image| Double::new(image, Plan::default()));
+        for disk in disks.chain([fs.survivor()]) {
+            check(&disk, progress).map_err(|broken| format!("a crash before call {crash}: {broken}"))?;
+            tried += 1;
+        }
+    }
+    Ok(tried)
+}
+
+#[test]
+fn every_promise_outlives_a_crash_at_any_call_whatever_the_disk_kept() {
+    let tried = crash_from(0, None).unwrap_or_else(|broken| panic!("{broken}"));
+    assert!(tried > 1_500, "only {tried} disks were tried");
+}
+
+#[test]
+fn a_life_fills_several_files_and_makes_every_call() {
+    let calls = calls();
+    let count = |name| calls.iter().filter(|call| call.name == name).count();
+    assert!(count("rename") >= 3, "{calls:#?}");
+    for name in ["make_dir", "list", "lock", "create", "write", "sync", "sync_dir", "remove"] {
+        assert!(count(name) > 0, "no {name} in {calls:#?}");
+    }
+}
+
+#[test]
+fn without_any_one_sync_a_crash_breaks_a_promise() {
+    let calls = calls();
+    let syncs = calls.iter().enumerate().filter(|(_, call)| call.name.starts_with("sync"));
+    for (number, call) in syncs {
+        let broken = crash_from(number + 1, Some(number));
+        assert!(
+            broken.is_err(),
+            "call {number}, {call:?}, is not needed: remove it, or make the test find out why it is"
+        );
+    }
+}
+
+#[test]
+fn a_group_takes_one_sync_and_a_lazy_one_none() {
+    let fs = Double::new(Image::empty(), Plan::default());
+    let (mut store, _) = super::open(&fs).expect("nothing goes wrong");
+    let mut names = |group: &[crate::zen::Write]| -> Vec<&'static str> {
+        let before = fs.calls().len();
+        store.write(group).expect("nothing goes wrong");
+        fs.calls()[before..].iter().map(|call| call.name).collect()
+    };
+    assert_eq!(names(&[super::promise(1), super::accepted(1), super::committed(1)]), ["write", "sync"]);
+    assert_eq!(names(&[super::committed(1), super::committed(1)]), ["write"]);
+    assert_eq!(names(&[]), [""; 0]);
+}

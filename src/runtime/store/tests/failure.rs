@@ -1,0 +1,62 @@
+//! Any one call that fails: the store stops for good, and what it promised is there.
+
+use super::double::{Double, Image, Plan};
+use super::{check, life, live, open, promise};
+use crate::runtime::store::StoreError;
+use std::io::ErrorKind;
+
+#[test]
+fn a_call_that_fails_is_named_and_whatever_the_disk_kept_the_promises_hold() {
+    let reference = Double::new(Image::empty(), Plan::default());
+    live(&reference).1.expect("nothing goes wrong");
+    for (number, call) in reference.calls().iter().enumerate() {
+        for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
+            let fs = Double::new(Image::empty(), Plan { fail: Some((number, kind)), ..Plan::default() });
+            let (progress, result) = live(&fs);
+            let error = result.expect_err("a call failed");
+            let StoreError::Io { path, source, .. } = &error else { panic!("{call:?}: {error}") };
+            assert_eq!(source.kind(), kind, "{call:?}: {error}");
+            assert!(path.ends_with(&call.path), "{call:?}: {error}");
+            let disks = fs.images().into_iter().map(|image| Double::new(image, Plan::default()));
+            for disk in disks.chain([fs.survivor()]) {
+                check(&disk, progress).unwrap_or_else(|broken| panic!("{kind:?} at {call:?}: {broken}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn after_a_failure_nothing_more_is_asked_of_the_disk() {
+    let opened = Double::new(Image::empty(), Plan::default());
+    open(&opened).expect("nothing goes wrong");
+    let first = opened.calls().len();
+    let reference = Double::new(Image::empty(), Plan::default());
+    live(&reference).1.expect("nothing goes wrong");
+    for number in first..reference.calls().len() {
+        let fs = Double::new(Image::empty(), Plan { fail: Some((number, ErrorKind::Other)), ..Plan::default() });
+        let (mut store, _) = open(&fs).expect("the failure comes later");
+        let groups = life();
+        let failed = groups.iter().find_map(|group| store.write(group).err()).expect("a call fails");
+        let calls = fs.calls().len();
+        for group in [vec![promise(9)], vec![super::committed(3)], vec![]] {
+            let error = store.write(&group).expect_err("the store gave up");
+            assert_eq!(error.to_string().split(": ").skip(1).collect::<Vec<_>>().join(": "), failed.to_string());
+        }
+        assert_eq!(fs.calls().len(), calls);
+    }
+}
+
+#[test]
+fn directories_above_the_data_may_refuse_to_be_synced() {
+    let reference = Double::new(Image::empty(), Plan::default());
+    open(&reference).expect("nothing goes wrong");
+    let calls = reference.calls();
+    let syncs = calls.iter().enumerate().filter(|(_, call)| call.name == "sync_dir");
+    for (number, call) in syncs {
+        for kind in [ErrorKind::InvalidInput, ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem] {
+            let fs = Double::new(Image::empty(), Plan { fail: Some((number, kind)), ..Plan::default() });
+            let is_ours = call.path.starts_with(super::PATH_DATA);
+            assert_eq!(open(&fs).is_err(), is_ours, "{kind:?} at {call:?}");
+        }
+    }
+}

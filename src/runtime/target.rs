@@ -1,0 +1,239 @@
+//! Lets users write request lines as they are used to: `?wait_for_nodes=>=3`.
+//!
+//! Elasticsearch takes any letter in a path or a query; the HTTP library here refuses some before anybody sees them. A
+//! stream is wrapped and what would be refused is escaped on its way in; all else passes as it is. To find the request
+//! lines, heads are read for the lengths of bodies; from a body of no stated length on, nothing is escaped any more.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// How much is read at a time.
+const CHUNK: usize = 8 << 10;
+
+/// The longest line of a head that is looked into; nothing is escaped behind a longer one.
+const LINE_MAX: usize = 8 << 10;
+
+/// A stream whose request lines are escaped on their way in.
+pub struct Lenient<S> {
+    stream: S,
+    reading: Reading,
+    /// What was read and escaped, and how much of it was handed on.
+    ready: Vec<u8>,
+    handed: usize,
+}
+
+impl<S> Lenient<S> {
+    /// Wraps a stream.
+    pub fn new(stream: S) -> Self {
+        Lenient { stream, reading: Reading::default(), ready: Vec::new(), handed: 0 }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.handed == this.ready.len() {
+            let mut chunk = [0; CHUNK];
+            let mut chunk = ReadBuf::new(&mut chunk);
+            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut chunk))?;
+            this.ready.clear();
+            this.handed = 0;
+            this.reading.escape(chunk.filled(), &mut this.ready);
+        }
+        let left = this.ready.get(this.handed..).unwrap_or_default();
+        let now = left.len().min(into.remaining());
+        into.put_slice(&left[..now]);
+        this.handed += now;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Lenient<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+/// Where in a request the stream is.
+#[derive(Debug, Default)]
+struct Reading {
+    place: Place,
+    /// The line of a head that is not over yet, of requests' first lines only whether it has begun.
+    line: Vec<u8>,
+    body: u64,
+    has_open_end: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// In the first line of a request, or before it.
+    #[default]
+    Target,
+    /// In the lines below it.
+    Head,
+    /// This far from the end of a body.
+    Body(u64),
+    /// Where the next request begins is not known.
+    Lost,
+}
+
+impl Reading {
+    fn escape(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+        while let Some((&byte, rest)) = bytes.split_first() {
+            match self.place {
+                Place::Target => {
+                    bytes = rest;
+                    self.target(byte, out);
+                }
+                Place::Head => {
+                    bytes = rest;
+                    out.push(byte);
+                    self.head(byte);
+                }
+                Place::Body(left) => {
+                    let now = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    out.extend_from_slice(&bytes[..now]);
+                    bytes = &bytes[now..];
+                    let left = left - now as u64;
+                    self.place = if left == 0 { Place::Target } else { Place::Body(left) };
+                }
+                Place::Lost => {
+                    out.extend_from_slice(bytes);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn target(&mut self, byte: u8, out: &mut Vec<u8>) {
+        match byte {
+            b'"' | b'#' | b'<' | b'>' | b'`' | 0x7f.. => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+            other => out.push(other),
+        }
+        match byte {
+            // Empty lines may stand before a request.
+            b'\n' if self.line.is_empty() => {}
+            b'\n' => {
+                self.line.clear();
+                (self.place, self.body, self.has_open_end) = (Place::Head, 0, false);
+            }
+            b'\r' => {}
+            other => self.line.resize(1, other),
+        }
+    }
+
+    fn head(&mut self, byte: u8) {
+        match byte {
+            b'\n' => self.head_line(),
+            b'\r' => {}
+            _ if self.line.len() == LINE_MAX => self.place = Place::Lost,
+            other => self.line.push(other),
+        }
+    }
+
+    fn head_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
+            self.place = match self.body {
+                _ if self.has_open_end => Place::Lost,
+                0 => Place::Target,
+                length => Place::Body(length),
+            };
+            return;
+        }
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let (name, value) = line.split_at(colon);
+        if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.has_open_end = true;
+        } else if name.eq_ignore_ascii_case(b"content-length") {
+            let length = std::str::from_utf8(value.get(1..).unwrap_or_default()).ok();
+            match length.and_then(|length| length.trim().parse().ok()) {
+                Some(length) => self.body = length,
+                None => self.has_open_end = true,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    fn escaped(text: &str, at_a_time: usize) -> String {
+        let (mut reading, mut out) = (Reading::default(), Vec::new());
+        for chunk in text.as_bytes().chunks(at_a_time) {
+            reading.escape(chunk, &mut out);
+        }
+        String::from_utf8(out).expect("the samples are text")
+    }
+
+    #[test]
+    fn only_request_lines_are_escaped_however_the_bytes_arrive() {
+        let sent = "\r\nGET /<a>?n=>=3&q=\"#`é\" HTTP/1.1\r\nX: <b>\r\n\r\n\
+                    PUT /x>y HTTP/1.1\r\nCONTENT-LENGTH: 15 \r\nHost: h\r\n\r\nGET /> HTTP/1.1\
+                    GET /c>d HTTP/1.1\nHost: >\n\n\
+                    POST /e>f HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n>\r\n0\r\n\r\nGET /> HTTP/1.1\r\n\r\n";
+        let expected = "\r\nGET /%3Ca%3E?n=%3E=3&q=%22%23%60%C3%A9%22 HTTP/1.1\r\nX: <b>\r\n\r\n\
+                        PUT /x%3Ey HTTP/1.1\r\nCONTENT-LENGTH: 15 \r\nHost: h\r\n\r\nGET /> HTTP/1.1\
+                        GET /c%3Ed HTTP/1.1\nHost: >\n\n\
+                        POST /e%3Ef HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n>\r\n0\r\n\r\nGET /> HTTP/1.1\r\n\r\n";
+        for at_a_time in [1, 2, 7, 1_000] {
+            assert_eq!(escaped(sent, at_a_time), expected, "{at_a_time} bytes at a time");
+        }
+    }
+
+    #[test]
+    fn a_head_that_makes_no_sense_loses_the_way_and_nothing_else() {
+        for head in ["Content-Length: x", "Content-Length: -1", &"x".repeat(LINE_MAX + 1)] {
+            let sent = format!("GET /> HTTP/1.1\r\n{head}\r\n\r\nGET /> HTTP/1.1\r\n\r\n");
+            let expected = sent.replacen("/>", "/%3E", 1);
+            assert_eq!(escaped(&sent, 100), expected, "{}", &head[..10]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_passes_both_ways_in_pieces_of_any_size() {
+        let (mut client, server) = tokio::io::duplex(64);
+        let mut server = Lenient::new(server);
+        client.write_all(b"GET />>>> HTTP/1.1\r\n\r\n").await.expect("it fits");
+        client.shutdown().await.expect("it is open");
+        let mut read = Vec::new();
+        let mut small = [0; 3];
+        loop {
+            let count = server.read(&mut small).await.expect("it is open");
+            if count == 0 {
+                break;
+            }
+            read.extend_from_slice(&small[..count]);
+        }
+        assert_eq!(read, b"GET /%3E%3E%3E%3E HTTP/1.1\r\n\r\n");
+        server.write_all(b"HTTP/1.1 200 OK\r\n\r\n>").await.expect("it fits");
+        drop(server);
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.expect("it is text");
+        assert_eq!(answer, "HTTP/1.1 200 OK\r\n\r\n>");
+    }
+}

@@ -1,0 +1,195 @@
+//! The calling side: sends requests, each on its own, so that one slow peer delays no other, and tells what became of
+//! them.
+//!
+//! Refused, reset, timed out and misunderstood are kept apart, because the core draws different conclusions.
+
+use super::paths::path_of;
+use super::{Faults, Outcome};
+use crate::cluster::Address;
+use crate::protocol::{Call, Failure};
+use crate::wire;
+use crate::zen::Message;
+use crate::zen::message::Body;
+use bytes::Bytes;
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// How long a message is tried to be brought to its receiver that nobody waits for.
+const TELL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Idle connections are let go of before the other side does, which would break the next request.
+const POOL_IDLE: Duration = Duration::from_secs(50);
+
+/// How many idle connections to one peer are kept.
+const POOL_SIZE: usize = 4;
+
+/// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole.
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3);
+
+/// How many forms of a publish are kept encoded: the full state and a diff, of this publish and of the one before.
+const FORMS: usize = 4;
+
+/// Sends requests.
+pub(in crate::runtime) struct Caller {
+    client: reqwest::Client,
+    faults: Arc<Faults>,
+    outcomes: mpsc::UnboundedSender<Outcome>,
+    forms: Vec<(Message, Bytes)>,
+}
+
+/// A client for other nodes: no proxy, no redirects, no second tries.
+pub fn client() -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .tcp_nodelay(true)
+        .tcp_user_timeout(UNACKNOWLEDGED_MAX)
+        .pool_idle_timeout(POOL_IDLE)
+        .pool_max_idle_per_host(POOL_SIZE)
+        .build()
+}
+
+/// The place of something at a peer.
+pub(super) fn url(peer: &Address, path: &str) -> String {
+    format!("http://{peer}/_zen/{path}")
+}
+
+impl Caller {
+    pub(in crate::runtime) fn new(
+        client: reqwest::Client,
+        faults: Arc<Faults>,
+        outcomes: mpsc::UnboundedSender<Outcome>,
+    ) -> Self {
+        Caller { client, faults, outcomes, forms: Vec::new() }
+    }
+
+    /// Sends a request; exactly one outcome follows.
+    pub(in crate::runtime) fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
+        let outcomes = self.outcomes.clone();
+        let Some(request) = self.request(to, message, timeout) else {
+            let swallowed = async move {
+                tokio::time::sleep(timeout).await;
+                let _ = outcomes.send(Outcome::Failed(call, Failure::TimedOut));
+            };
+            tokio::spawn(swallowed);
+            return;
+        };
+        tokio::spawn(async move {
+            let outcome = match reply(request).await {
+                Ok(message) => Outcome::Replied(call, message),
+                Err(why) => Outcome::Failed(call, why),
+            };
+            // Nobody is left to be told when the node has ended.
+            let _ = outcomes.send(outcome);
+        });
+    }
+
+    /// Sends a message whose fate nobody waits for.
+    pub(in crate::runtime) fn tell(&mut self, to: &Address, message: Message) {
+        if let Some(request) = self.request(to, message, TELL_TIMEOUT) {
+            tokio::spawn(request.send());
+        }
+    }
+
+    /// A request ready to be sent, unless the link is cut.
+    fn request(&mut self, to: &Address, message: Message, timeout: Duration) -> Option<reqwest::RequestBuilder> {
+        if self.faults.swallows_to(to) {
+            return None;
+        }
+        let path = path_of(message.kind())?;
+        let body = self.encoded(message);
+        Some(self.client.post(url(to, path)).timeout(timeout).header("content-type", "application/json").body(body))
+    }
+
+    /// A publish is encoded once, whatever the number of its receivers.
+    fn encoded(&mut self, message: Message) -> Bytes {
+        if !matches!(message, Message::Publish { .. }) {
+            return wire::encode(&message).into();
+        }
+        if let Some((_, bytes)) = self.forms.iter().find(|(form, _)| is_same_publish(form, &message)) {
+            return bytes.clone();
+        }
+        let bytes = Bytes::from(wire::encode(&message));
+        if self.forms.len() == FORMS {
+            self.forms.remove(0);
+        }
+        self.forms.push((message, bytes.clone()));
+        bytes
+    }
+}
+
+/// Whether two publishes are one, by identity: the content of a state is not compared.
+fn is_same_publish(one: &Message, other: &Message) -> bool {
+    let (
+        Message::Publish { from, term, body },
+        Message::Publish { from: other_from, term: other_term, body: other_body },
+    ) = (one, other)
+    else {
+        return false;
+    };
+    let is_same_body = match (body, other_body) {
+        (Body::Full(state), Body::Full(other)) => Arc::ptr_eq(state, other),
+        (Body::Diff(diff), Body::Diff(other)) => Arc::ptr_eq(diff, other),
+        (Body::Full(_), Body::Diff(_)) | (Body::Diff(_), Body::Full(_)) => false,
+    };
+    is_same_body && term == other_term && Arc::ptr_eq(from, other_from)
+}
+
+async fn reply(request: reqwest::RequestBuilder) -> Result<Message, Failure> {
+    let mut response = request.send().await.map_err(|error| failure(&error))?;
+    if response.status() != reqwest::StatusCode::OK {
+        return Err(Failure::BadAnswer);
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+        if body.len() + chunk.len() > wire::SIZE_MAX {
+            return Err(Failure::BadAnswer);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    wire::decode(&body).map_err(|_| Failure::BadAnswer)
+}
+
+/// What a failed request tells of the peer.
+pub fn failure(error: &reqwest::Error) -> Failure {
+    if error.is_timeout() {
+        return Failure::TimedOut;
+    }
+    let kind = io_kind(error);
+    if error.is_connect() {
+        // A network that cannot be reached says nothing of the process at its end.
+        return match kind {
+            Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset) => Failure::Refused,
+            Some(_) | None => Failure::TimedOut,
+        };
+    }
+    match kind {
+        Some(io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
+            Failure::TimedOut
+        }
+        Some(io::ErrorKind::InvalidData) => Failure::BadAnswer,
+        Some(_) => Failure::Reset,
+        None => hyper_failure(error),
+    }
+}
+
+fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
+    causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind)
+}
+
+/// A connection that closed is a reset, an answer that is no HTTP is none.
+fn hyper_failure(error: &reqwest::Error) -> Failure {
+    let cause = causes(error).find_map(|cause| cause.downcast_ref::<hyper::Error>());
+    match cause {
+        Some(cause) if cause.is_parse() => Failure::BadAnswer,
+        Some(_) | None => Failure::Reset,
+    }
+}
+
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
+}

@@ -1,0 +1,70 @@
+//! Cut links on real sockets, by request: what goes to or comes from a peer is swallowed in silence.
+//!
+//! Works only in a node that was started with it. What is swallowed looks like a black hole to both ends: requests run
+//! into their timeouts, links stay open and carry nothing.
+
+use crate::cluster::Address;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+
+/// How many peers may be cut off.
+const CUTS_MAX: usize = 1_024;
+
+/// Which way a link is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// What goes to the peer is swallowed.
+    pub to: bool,
+    /// What comes from the peer is swallowed.
+    pub from: bool,
+}
+
+/// The links that are cut at present.
+#[derive(Debug)]
+pub struct Faults {
+    is_allowed: bool,
+    cuts: RwLock<BTreeMap<Address, Cut>>,
+}
+
+impl Faults {
+    pub(in crate::runtime) fn new(is_allowed: bool) -> Self {
+        Faults { is_allowed, cuts: RwLock::default() }
+    }
+
+    /// Whether this node was started so that its links can be cut.
+    pub fn is_allowed(&self) -> bool {
+        self.is_allowed
+    }
+
+    /// Cuts the link to a peer, and tells whether it did; a cut that swallows nothing mends it.
+    pub fn cut(&self, peer: Address, cut: Cut) -> bool {
+        let mut cuts = self.cuts.write();
+        if cut == Cut::default() {
+            cuts.remove(&peer);
+            return self.is_allowed;
+        }
+        let has_room = cuts.len() < CUTS_MAX || cuts.contains_key(&peer);
+        if self.is_allowed && has_room {
+            cuts.insert(peer, cut);
+        }
+        self.is_allowed && has_room
+    }
+
+    /// Mends every link.
+    pub fn heal(&self) {
+        self.cuts.write().clear();
+    }
+
+    /// The links that are cut.
+    pub fn cuts(&self) -> BTreeMap<Address, Cut> {
+        self.cuts.read().clone()
+    }
+
+    pub(super) fn swallows_to(&self, peer: &Address) -> bool {
+        self.is_allowed && self.cuts.read().get(peer).is_some_and(|cut| cut.to)
+    }
+
+    pub(super) fn swallows_from(&self, peer: &Address) -> bool {
+        self.is_allowed && self.cuts.read().get(peer).is_some_and(|cut| cut.from)
+    }
+}

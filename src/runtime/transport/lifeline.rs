@@ -1,0 +1,140 @@
+//! Held links: one request that stays open, with frames both ways, so that each end notices when the other is gone.
+//!
+//! A frame is a line: `ask 17 {…}` or `answer 17 {…}`, a message behind a number that the asking end chose. Elasticsearch
+//! held one TCP connection to each node for the same purpose (`NodeConnectionsService`, 6.8).
+
+use super::caller::{failure, url};
+use super::{Inbound, Side};
+use crate::cluster::Address;
+use crate::runtime::log::TRANSPORT;
+use crate::wire;
+use crate::zen::Message;
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt, stream};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Tells the other end at which address the one that makes a link can be called.
+pub(super) const ADDRESS_HEADER: &str = "zazen-address";
+
+/// How long a link is tried to be made.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How many frames may wait to be sent; more is a peer that takes nothing.
+const FRAMES_MAX: usize = 64;
+
+/// The longest frame: beats are small.
+const FRAME_MAX: usize = 64 << 10;
+
+/// Names a link within its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::runtime) struct LinkId(u64);
+
+impl LinkId {
+    /// A number that no other link of this process has.
+    pub(super) fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        LinkId(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A message over a link.
+#[derive(Debug)]
+pub(in crate::runtime) enum Frame {
+    /// A request, under a number of the sender's.
+    Ask(u64, Message),
+    /// The reply to the request with this number.
+    Answer(u64, Message),
+}
+
+impl Frame {
+    pub(super) fn encode(&self) -> Bytes {
+        let (word, number, message) = match self {
+            Frame::Ask(number, message) => ("ask", number, message),
+            Frame::Answer(number, message) => ("answer", number, message),
+        };
+        let mut line = format!("{word} {number} ").into_bytes();
+        line.extend_from_slice(&wire::encode(message));
+        line.push(b'\n');
+        line.into()
+    }
+
+    /// Reads a line without its end; none if it is no frame.
+    fn decode(line: &[u8]) -> Option<Self> {
+        let mut parts = line.splitn(3, |byte| *byte == b' ');
+        let (word, number, body) = (parts.next()?, parts.next()?, parts.next()?);
+        let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+        let message = wire::decode(body).ok()?;
+        match word {
+            b"ask" => Some(Frame::Ask(number, message)),
+            b"answer" => Some(Frame::Answer(number, message)),
+            _ => None,
+        }
+    }
+}
+
+/// The two ends of the way out of a link: where frames are put, and the body that they become.
+pub(super) fn way_out() -> (mpsc::Sender<Bytes>, impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) {
+    let (frames, queue) = mpsc::channel(FRAMES_MAX);
+    let body = stream::unfold(queue, |mut queue: mpsc::Receiver<Bytes>| async move {
+        queue.recv().await.map(|frame| (Ok(frame), queue))
+    });
+    (frames, body)
+}
+
+/// Makes a link, reads it until it ends, and reports both.
+pub(super) async fn hold(
+    client: reqwest::Client,
+    id: LinkId,
+    peer: Address,
+    local: Address,
+    inbox: mpsc::Sender<Inbound>,
+) {
+    let (frames, body) = way_out();
+    let request = client
+        .post(url(&peer, "lifeline"))
+        .header(ADDRESS_HEADER, local.as_str())
+        .body(reqwest::Body::wrap_stream(body))
+        .send();
+    match tokio::time::timeout(DIAL_TIMEOUT, request).await {
+        Ok(Ok(response)) if response.status() == reqwest::StatusCode::OK => {
+            let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Held, frames };
+            if inbox.send(opened).await.is_ok() {
+                read(response.bytes_stream().map(|chunk| chunk.ok()), id, &peer, &inbox).await;
+            }
+        }
+        Ok(Ok(response)) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: {}", response.status()),
+        Ok(Err(error)) => tracing::trace!(target: TRANSPORT, "no link to [{peer}]: {}", failure(&error)),
+        Err(_) => tracing::trace!(target: TRANSPORT, "no link to [{peer}]: timed out"),
+    }
+    // The node has ended if it takes no more.
+    let _ = inbox.send(Inbound::LinkClosed { id, peer }).await;
+}
+
+/// Reads frames until the link ends, or something comes that is no frame.
+pub(super) async fn read(
+    chunks: impl Stream<Item = Option<Bytes>>,
+    id: LinkId,
+    peer: &Address,
+    inbox: &mpsc::Sender<Inbound>,
+) {
+    let mut chunks = std::pin::pin!(chunks);
+    let mut buffer = BytesMut::new();
+    while let Some(Some(chunk)) = chunks.next().await {
+        buffer.extend_from_slice(&chunk);
+        while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+            let line = buffer.split_to(end + 1);
+            let Some(frame) = Frame::decode(&line[..end]) else {
+                return;
+            };
+            if inbox.send(Inbound::LinkFrame { id, peer: peer.clone(), frame }).await.is_err() {
+                return;
+            }
+        }
+        if buffer.len() > FRAME_MAX {
+            return;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What nodes say to each other, over HTTP: one message a request, its kind in the path, and held links beside it.
+//!
+//! ```text
+//!   core ── Send, Tell ──► caller ── POST /_zen/publish ──►  server ──► inbox of the other core
+//!        ── Link ────────► lifeline ═ POST /_zen/lifeline ═ both ways, held open: beats, and the news of its end
+//! ```
+//!
+//! What a message means is nobody's business here. Mirrors `TransportService` and `Netty4Transport` (6.8).
+
+mod caller;
+pub(super) mod faults;
+mod lifeline;
+mod links;
+mod paths;
+mod server;
+
+pub(super) use caller::Caller;
+pub use caller::{client, failure};
+pub use faults::{Cut, Faults};
+pub(super) use links::{Links, Received};
+pub(super) use server::router;
+
+use crate::cluster::Address;
+use crate::protocol::{Call, Failure};
+use crate::zen::Message;
+use bytes::Bytes;
+use lifeline::{Frame, LinkId};
+use tokio::sync::{mpsc, oneshot};
+
+/// Something that came in from other nodes. Those who bring it wait while the node is busy.
+pub(super) enum Inbound {
+    /// A request.
+    Message {
+        /// The request.
+        message: Message,
+        /// Who waits for the reply.
+        reply: ReplyTo,
+    },
+    /// A link is open.
+    LinkOpened {
+        /// The link.
+        id: LinkId,
+        /// The other end.
+        peer: Address,
+        /// Who made it.
+        side: Side,
+        /// The way out.
+        frames: mpsc::Sender<Bytes>,
+    },
+    /// Something came over a link.
+    LinkFrame {
+        /// The link.
+        id: LinkId,
+        /// The other end.
+        peer: Address,
+        /// What.
+        frame: Frame,
+    },
+    /// A link is gone, or could not be made.
+    LinkClosed {
+        /// The link.
+        id: LinkId,
+        /// The other end.
+        peer: Address,
+    },
+}
+
+/// Who made a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// This node holds it.
+    Held,
+    /// The other end does.
+    Accepted,
+}
+
+/// What became of a request of this node.
+pub(super) enum Outcome {
+    /// It was replied to.
+    Replied(Call, Message),
+    /// It was not.
+    Failed(Call, Failure),
+}
+
+/// Who waits for a reply.
+pub(super) enum ReplyTo {
+    /// Nobody: the sender only told.
+    Nobody,
+    /// A connection.
+    Caller(oneshot::Sender<Message>),
+    /// The other end of a link, under the number that it chose.
+    Link {
+        /// The way out of the link.
+        frames: mpsc::Sender<Bytes>,
+        /// The other end.
+        peer: Address,
+        /// The number.
+        number: u64,
+    },
+}

@@ -1,0 +1,43 @@
+//! Which path carries which kind of message.
+
+/// The path under `/_zen/` of every kind of request, by Elasticsearch's names of the actions where there are any.
+const PATHS: [(&str, &str); 12] = [
+    ("ping", "ping"),
+    ("notice", "notice"),
+    ("join", "join"),
+    ("fetch", "fetch"),
+    ("publish", "publish"),
+    ("commit", "commit"),
+    ("fd/node", "node_ping"),
+    ("fd/master", "master_ping"),
+    ("handover", "call_vote"),
+    ("leave", "leave"),
+    ("task", "submit"),
+    ("read", "read"),
+];
+
+/// The path of a kind of request.
+pub(super) fn path_of(kind: &str) -> Option<&'static str> {
+    PATHS.iter().find(|(_, known)| *known == kind).map(|(path, _)| *path)
+}
+
+/// The kind of request that a path carries.
+pub(super) fn kind_of(path: &str) -> Option<&'static str> {
+    PATHS.iter().find(|(known, _)| *known == path).map(|(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zen::Message;
+
+    #[test]
+    fn every_request_has_a_path_and_no_reply_has_one() {
+        let replies = ["pong", "joining", "fetched", "report", "master_pong", "gone", "answered", "rejected"];
+        for kind in Message::KINDS {
+            assert_eq!(path_of(kind).is_none(), replies.contains(&kind), "{kind}");
+            assert!(path_of(kind).is_none_or(|path| kind_of(path) == Some(kind)), "{kind}");
+        }
+        assert_eq!(kind_of("node_ping"), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! The listening side: requests of other nodes, handed to the core and replied to with what it says.
+
+use super::faults::Faults;
+use super::lifeline::{self, ADDRESS_HEADER, LinkId};
+use super::paths::kind_of;
+use super::{Inbound, ReplyTo, Side};
+use crate::cluster::Address;
+use crate::runtime::figures::{self, Meter};
+use crate::wire;
+use crate::zen::Message;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use futures_util::{StreamExt, future};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// The longest address that a link may come with.
+const ADDRESS_MAX: usize = 256;
+
+/// Messages up to this size are read at once; of larger ones only a few at a time.
+const SMALL: usize = 1 << 20;
+
+/// How many large messages are read at a time.
+const LARGE_AT_A_TIME: usize = 4;
+
+/// How long a message may take to arrive.
+const ARRIVAL_MAX: Duration = Duration::from_secs(30);
+
+/// What the handlers need.
+#[derive(Clone)]
+struct Port {
+    inbox: mpsc::Sender<Inbound>,
+    faults: Arc<Faults>,
+    large: Arc<Semaphore>,
+    meter: Arc<Meter>,
+}
+
+/// What other nodes find at this one.
+pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Faults>, meter: Arc<Meter>) -> Router {
+    let large = Arc::new(Semaphore::new(LARGE_AT_A_TIME));
+    Router::new()
+        .route("/_zen/lifeline", post(hold))
+        .route(figures::PATH, get(measure))
+        .route("/_zen/{*path}", post(take))
+        .fallback(nothing_here)
+        .with_state(Port { inbox, faults, large, meter })
+}
+
+async fn nothing_here(request: Request) -> Response {
+    let what = format!(
+        "This is the transport of a Zazen node; [{} {}] is nothing it knows. Users are served on the HTTP port.\n",
+        request.method(),
+        request.uri().path()
+    );
+    (StatusCode::NOT_FOUND, what).into_response()
+}
+
+async fn take(State(port): State<Port>, Path(path): Path<String>, headers: HeaderMap, body: Body) -> Response {
+    let Some(kind) = kind_of(&path) else {
+        return (StatusCode::NOT_FOUND, format!("no message is called [{path}]\n")).into_response();
+    };
+    let read = tokio::time::timeout(ARRIVAL_MAX, read(&port, &headers, body)).await;
+    let Ok(Some(bytes)) = read else {
+        let (most, wait) = (wire::SIZE_MAX, ARRIVAL_MAX);
+        let what = format!("a message takes at most [{most}] bytes, and arrives within [{wait:?}]\n");
+        return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
+    };
+    let message = match wire::decode_as(kind, &bytes) {
+        Ok(message) => message,
+        Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
+    };
+    if let Some(from) = message.sender().map(|from| from.node.address.clone()) {
+        let swallows_reply = port.faults.swallows_to(&from);
+        if port.faults.swallows_from(&from) {
+            return future::pending().await;
+        }
+        let response = hand_over(&port, message).await;
+        return if swallows_reply { future::pending().await } else { response };
+    }
+    hand_over(&port, message).await
+}
+
+/// Reads a message; a large one, or one that does not tell its size, waits for its turn.
+async fn read(port: &Port, headers: &HeaderMap, body: Body) -> Option<Bytes> {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    match length {
+        Some(0..=SMALL) => to_bytes(body, SMALL).await.ok(),
+        Some(_) | None => {
+            let _turn = port.large.acquire().await.ok()?;
+            to_bytes(body, wire::SIZE_MAX).await.ok()
+        }
+    }
+}
+
+async fn hand_over(port: &Port, message: Message) -> Response {
+    if matches!(message, Message::Notice { .. }) {
+        let told = Inbound::Message { message, reply: ReplyTo::Nobody };
+        return match port.inbox.send(told).await {
+            Ok(()) => StatusCode::OK.into_response(),
+            Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        };
+    }
+    let (reply, replied) = oneshot::channel();
+    let asked = Inbound::Message { message, reply: ReplyTo::Caller(reply) };
+    if port.inbox.send(asked).await.is_err() {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    match replied.await {
+        Ok(reply) => ([(header::CONTENT_TYPE, "application/json")], wire::encode(&reply)).into_response(),
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// Takes up a link; it is open for as long as both bodies are.
+async fn hold(State(port): State<Port>, headers: HeaderMap, body: Body) -> Response {
+    let address = headers.get(ADDRESS_HEADER).and_then(|address| address.to_str().ok());
+    let Some(address) = address.filter(|address| !address.is_empty() && address.len() <= ADDRESS_MAX) else {
+        let what = format!("a link needs the header [{ADDRESS_HEADER}], the address of the node that makes it\n");
+        return (StatusCode::BAD_REQUEST, what).into_response();
+    };
+    let peer = Address::from(address);
+    if port.faults.swallows_from(&peer) || port.faults.swallows_to(&peer) {
+        return future::pending().await;
+    }
+    let id = LinkId::next();
+    let (frames, answer) = lifeline::way_out();
+    let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Accepted, frames };
+    if port.inbox.send(opened).await.is_err() {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let inbox = port.inbox.clone();
+    tokio::spawn(async move {
+        lifeline::read(body.into_data_stream().map(Result::ok), id, &peer, &inbox).await;
+        // The node has ended if it takes no more.
+        let _ = inbox.send(Inbound::LinkClosed { id, peer }).await;
+    });
+    Body::from_stream(answer).into_response()
+}
+
+/// What this process uses.
+async fn measure(State(port): State<Port>) -> Response {
+    match serde_json::to_vec(&port.meter.measure()) {
+        Ok(figures) => ([(header::CONTENT_TYPE, "application/json")], figures).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+    }
+}

@@ -1,0 +1,259 @@
+//! From what a user gives to the settings of a node.
+//!
+//! A file, the environment and the command line are read, the later ones win; placeholders are replaced; every key must
+//! be known and every value fit; then each setting takes effect by its entry in the table. Finding the sources is left to
+//! the command line. Mirrors `InternalSettingsPreparer` (6.8).
+
+use super::fault::{FAULTS_MAX, Fault, Faults};
+use super::layer::{At, Given, Layer, Part, layer};
+use super::setting::Presumed;
+use super::{Effect, Kind, MINIMUM_MASTER_NODES, NodeSettings, Origin, Preset, REGISTRY, Setting, Value};
+use super::{combine, environment, known, placeholder, setting, yaml};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The text of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileText<'a> {
+    /// The file, as the user named it.
+    pub name: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+/// All that settings may come from.
+#[derive(Clone, Debug)]
+pub struct Sources<'a> {
+    /// The configuration file, if there is one.
+    pub file: Option<FileText<'a>>,
+    /// The environment: for `ZAZEN_…` variables and for placeholders.
+    pub environment: &'a BTreeMap<String, String>,
+    /// Keys and values from the command line.
+    pub arguments: &'a [(String, String)],
+    /// The directory of the configuration.
+    pub path_conf: PathBuf,
+}
+
+/// The settings of a node, and how they came to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// What the node runs by.
+    pub settings: NodeSettings,
+    /// Every setting that takes effect here and has a value, in the order of the pages about them.
+    pub effective: Vec<Effective>,
+    /// What was given and has no meaning here.
+    pub without_meaning: Vec<Unheeded>,
+    /// What else the user should know, each a sentence.
+    pub warnings: Vec<String>,
+}
+
+/// A setting that takes effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effective {
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+    /// Where that comes from.
+    pub origin: Origin,
+}
+
+/// A setting that was given and has no meaning here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unheeded {
+    /// Its key.
+    pub key: String,
+    /// Where it was given.
+    pub origin: Origin,
+}
+
+/// Loads the settings of a node, or says what is wrong with them.
+pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
+    let mut faults = Vec::new();
+    let (given, strange_variables) = merged(sources, &mut faults);
+    let loader = Loader { file: sources.file.as_ref(), given: resolved(given, sources, &mut faults) };
+    loader.check(&mut faults);
+    if !faults.is_empty() {
+        return Err(faults.into());
+    }
+    let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
+    settings.path_conf.clone_from(&sources.path_conf);
+    let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
+    let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
+    warnings.extend(strange_variables.into_iter().map(strange));
+    let without_meaning = loader.without_meaning();
+    Ok(Loaded { settings, effective, without_meaning, warnings })
+}
+
+/// What the sources give, the strongest last; and variables that name no setting.
+fn merged(sources: &Sources<'_>, faults: &mut Vec<Fault>) -> (Layer, Vec<String>) {
+    let file = sources.file.as_ref();
+    let (in_file, mut file_faults) = file.map(yaml::read).unwrap_or_default();
+    faults.append(&mut file_faults);
+    let mut all = layer(in_file, file, faults);
+    let (in_environment, strange) = environment::given(sources.environment);
+    all.append(&mut layer(in_environment, None, faults));
+    let argument = |(key, value): &(String, String)| Given {
+        key: key.clone(),
+        value: Value::Text(value.clone()),
+        is_plain: true,
+        at: At::CommandLine,
+    };
+    let arguments: Vec<Given> = sources.arguments.iter().map(argument).collect();
+    for given in arguments.iter().filter(|given| given.value.is_empty()) {
+        faults.push(given.fault(None, Part::Value, format!("setting [{}] must not be empty", given.key)));
+    }
+    all.append(&mut layer(arguments, None, faults));
+    (all, strange)
+}
+
+/// The same with placeholders replaced, and without what is empty then, which stands for not given. An empty list is
+/// not: it says that there are none.
+fn resolved(given: Layer, sources: &Sources<'_>, faults: &mut Vec<Fault>) -> Layer {
+    let find = |name: &str| -> Option<String> {
+        let in_environment = sources.environment.get(name).cloned();
+        let in_settings = || given.get(name).map(|given| given.value.joined());
+        let preset = || setting(name).ok().and_then(|setting| setting.effective::<&str>(&[]));
+        in_environment.or_else(in_settings).or_else(preset)
+    };
+    let mut all = Layer::new();
+    for (key, one) in &given {
+        let value = match &one.value {
+            Value::Text(text) => placeholder::resolve(text, &find).map(Value::Text),
+            Value::List(elements) => elements
+                .iter()
+                .map(|element| placeholder::resolve(element, &find))
+                .collect::<Result<_, _>>()
+                .map(Value::List),
+        };
+        match value {
+            Ok(value) if value.text() == Some("") => {}
+            Ok(value) => drop(all.insert(key.clone(), Given { value, ..one.clone() })),
+            Err(_) if faults.len() >= FAULTS_MAX => {}
+            Err(error) => {
+                let message = format!("{error}, in [{}] for setting [{key}]", one.value.joined());
+                faults.push(one.fault(sources.file.as_ref(), Part::Value, message));
+            }
+        }
+    }
+    all
+}
+
+/// What was given, ready to be taken over.
+pub(super) struct Loader<'a> {
+    file: Option<&'a FileText<'a>>,
+    given: Layer,
+}
+
+impl Loader<'_> {
+    /// What was given for a key.
+    pub(super) fn given(&self, key: &str) -> Option<&Given> {
+        self.given.get(key)
+    }
+
+    /// A fault in the value of a key that was given, or in the settings as a whole.
+    pub(super) fn fault(&self, key: &str, message: String) -> Fault {
+        match self.given(key) {
+            Some(given) => given.fault(self.file, Part::Value, message),
+            None => Fault::new("settings", message),
+        }
+    }
+
+    /// Every key must be known and have a value of its kind.
+    fn check(&self, faults: &mut Vec<Fault>) {
+        for given in self.given.values() {
+            if faults.len() >= FAULTS_MAX {
+                break;
+            }
+            let (part, result) = match (setting(&given.key), known(&given.key)) {
+                (Ok(setting), _) => {
+                    (Part::Value, setting.kind.check(&given.key, &spoken(given, setting.kind == Kind::Boolean)))
+                }
+                (Err(_), Some(known)) => (Part::Value, known.check(&given.key, &spoken(given, known.is_boolean()))),
+                (Err(error), None) => (Part::Key, Err(error)),
+            };
+            if let Err(error) = result {
+                faults.push(given.fault(self.file, part, error.to_string()));
+            }
+        }
+    }
+
+    /// The settings of the node, by the table.
+    fn build(&self) -> Result<(NodeSettings, Vec<Effective>), Fault> {
+        let mut node = NodeSettings::default();
+        let mut effective = Vec::new();
+        for setting in REGISTRY.iter().filter(|setting| setting.has_effect()) {
+            for one in self.values(setting) {
+                let taken = take_over(setting, &one, &mut node);
+                taken.ok_or_else(|| self.fault(&one.key, setting.not_understood(&one.value.joined()).to_string()))?;
+                effective.push(one);
+            }
+        }
+        let from_command_line = |given: &Given| matches!(given.at, At::CommandLine);
+        if self.given(MINIMUM_MASTER_NODES).is_some_and(from_command_line) {
+            node.tuning.minimum_master_nodes_override = node.tuning.minimum_master_nodes;
+        }
+        Ok((node, effective))
+    }
+
+    /// The value of a setting, if it has one; those of a family that were given.
+    fn values(&self, setting: &'static Setting) -> Vec<Effective> {
+        let of_given = |given: &Given| Effective {
+            key: given.key.clone(),
+            value: listed(spoken(given, setting.kind == Kind::Boolean), setting),
+            origin: given.origin(self.file),
+        };
+        if setting.is_family() {
+            let of_family = |given: &&Given| super::setting(&given.key).is_ok_and(|found| found.key == setting.key);
+            return self.given.values().filter(of_family).map(of_given).collect();
+        }
+        let follows_others = matches!(setting.preset, Preset::First { .. });
+        let own = self.given(setting.key).filter(|given| !(follows_others && given.value.is_empty()));
+        if let Some(given) = own {
+            return vec![of_given(given)];
+        }
+        let Presumed { value, follows } = setting.presumed(&|key| self.given(key).map(|given| &given.value));
+        let origin = follows.map_or(Origin::Default, Origin::Follows);
+        value
+            .map(|value| Effective { key: setting.key.into(), value: listed(value, setting), origin })
+            .into_iter()
+            .collect()
+    }
+
+    fn without_meaning(&self) -> Vec<Unheeded> {
+        let has_none = |given: &&Given| setting(&given.key).map_or(true, |setting| !setting.has_effect());
+        let unheeded = |given: &Given| Unheeded { key: given.key.clone(), origin: given.origin(self.file) };
+        self.given.values().filter(has_none).map(unheeded).collect()
+    }
+}
+
+/// Lets a setting take effect.
+fn take_over(setting: &Setting, one: &Effective, node: &mut NodeSettings) -> Option<()> {
+    let text = || one.value.text();
+    match setting.effect {
+        Effect::None | Effect::Others => Some(()),
+        Effect::Cluster => node.tuning.set_dynamic(setting.key, text()?),
+        Effect::Protocol(set) => set(&mut node.tuning, text()?),
+        Effect::Node(set) => set(node, text()?),
+        Effect::Family(set) => set(node, one.key.strip_prefix(setting.stem())?, text()?),
+        Effect::Elements(set) => {
+            set(node, one.value.elements());
+            Some(())
+        }
+    }
+}
+
+/// The same as a list, where a list is meant.
+fn listed(value: Value, setting: &Setting) -> Value {
+    if setting.kind.is_list() { Value::List(value.elements()) } else { value }
+}
+
+/// What was given, with the words that YAML 1.1 has for `true` and `false`, where one of these is meant.
+fn spoken(given: &Given, is_boolean: bool) -> Value {
+    let word = given.value.text().filter(|_| is_boolean && given.is_plain && matches!(given.at, At::File { .. }));
+    match word.map(str::to_ascii_lowercase).as_deref() {
+        Some("true" | "yes" | "on") => "true".into(),
+        Some("false" | "no" | "off") => "false".into(),
+        Some(_) | None => given.value.clone(),
+    }
+}

@@ -1,0 +1,67 @@
+//! What a node logs, and what only tests need.
+
+use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+
+/// Of logs and tests.
+pub(super) const LOG: [Setting; 4] = [
+    Setting {
+        key: "logger.level",
+        topic: Topic::Logging,
+        kind: Kind::Level,
+        preset: Preset::Fixed("info"),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.log.levels.insert("_root".into(), text.to_ascii_lowercase());
+            Some(())
+        }),
+        doc: "From which level on lines are logged, unless a `logger.*` says otherwise.\n\
+              At `info` a healthy cluster is silent: lines tell of masters and nodes that come and go; `debug` tells of \
+              every ping round as well.",
+    },
+    Setting {
+        key: "logger.*",
+        topic: Topic::Logging,
+        kind: Kind::Level,
+        preset: Preset::Unset { example: "logger.discovery: debug" },
+        original: None,
+        changes: Changes::Dynamic,
+        effect: Effect::Family(|node, name, text| {
+            node.log.levels.insert(name.into(), text.to_ascii_lowercase());
+            Some(())
+        }),
+        doc: "From which level on the lines of one logger are logged: `logger.org.elasticsearch.discovery: trace`, or \
+              `logger.discovery` for short; the longest name that fits a logger counts.\n\
+              `logger._root` is all of them, and wins over `logger.level`.\n\
+              It can be changed while the node runs, which is how one looks closer at a cluster in trouble.",
+    },
+    Setting {
+        key: "zazen.log.format",
+        topic: Topic::Logging,
+        kind: Kind::Enum { what: "log format", words: &["text", "json"] },
+        preset: Preset::Fixed("text"),
+        original: Some("it has none"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.log.json = text == "json";
+            Some(())
+        }),
+        doc: "How lines of the log look.\n\
+              `text` is for people and for those who search for Elasticsearch's lines; `json` is one object a line, for \
+              programs that collect logs.",
+    },
+    Setting {
+        key: "zazen.faults.enabled",
+        topic: Topic::Testing,
+        kind: Kind::Boolean,
+        preset: Preset::Fixed("false"),
+        original: Some("it has none"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.faults = text.parse().ok()?;
+            Some(())
+        }),
+        doc: "Whether the links of the node can be cut by request, so that tests can split a cluster on one machine.\n\
+              Leave it off in earnest: with `true` everybody who reaches the node can silence it.",
+    },
+];

@@ -1,0 +1,43 @@
+//! The table of all settings that are documented here, put together from a file for each part of a node.
+//!
+//! Settings that Elasticsearch has and that have neither a meaning nor a page here stand in `known.txt`.
+
+mod hosts;
+mod log;
+mod network;
+mod node;
+mod service;
+mod zen;
+
+use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+
+/// The parts, in the order of the pages about them.
+const PARTS: [&[Setting]; 6] =
+    [&node::NODE, &network::NETWORK, &hosts::HOSTS, &zen::PROTOCOL, &service::SERVICE, &log::LOG];
+
+const LENGTH: usize = {
+    let (mut length, mut part) = (0, 0);
+    while part < PARTS.len() {
+        length += PARTS[part].len();
+        part += 1;
+    }
+    length
+};
+
+/// Every setting, in the order of the pages about them.
+pub const REGISTRY: &[Setting] = &joined();
+
+const fn joined() -> [Setting; LENGTH] {
+    let mut all = [PARTS[0][0]; LENGTH];
+    let (mut at, mut part) = (0, 0);
+    while part < PARTS.len() {
+        let mut row = 0;
+        while row < PARTS[part].len() {
+            all[at] = PARTS[part][row];
+            at += 1;
+            row += 1;
+        }
+        part += 1;
+    }
+    all
+}

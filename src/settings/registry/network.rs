@@ -1,0 +1,243 @@
+//! Where a node listens, and under which address others are told of it.
+
+use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use crate::settings::units::{parse_bytes, parse_ports};
+
+/// The loopback addresses.
+const LOCAL: &str = "_local_";
+/// A port as number, or none if it is `-1`.
+fn published(text: &str) -> Option<u16> {
+    text.parse().ok()
+}
+
+/// Of all that listens.
+pub(super) const NETWORK: [Setting; 18] = [
+    Setting {
+        key: "network.host",
+        topic: Topic::Network,
+        kind: Kind::List,
+        preset: Preset::Fixed(LOCAL),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Others,
+        doc: "The addresses that the node listens on and is known by, for nodes and users alike: names, addresses, \
+              `_local_` (loopback), `_site_` (private addresses), `_global_` (public ones), or an interface as in \
+              `_eth0_`, each of these also as `_eth0:ipv4_` or `_eth0:ipv6_`.\n\
+              What is more special wins: `transport.bind_host` over `transport.host` over `network.bind_host` over this.\n\
+              Everybody who reaches an address beyond loopback can read and change the cluster.",
+    },
+    Setting {
+        key: "network.bind_host",
+        topic: Topic::Network,
+        kind: Kind::List,
+        preset: Preset::First { keys: &["network.host"], otherwise: LOCAL },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Others,
+        doc: "The addresses that the node listens on, where they are others than it is known by.\n\
+              `0.0.0.0` or `::` listens on all; then `network.publish_host` should say which one the others use.",
+    },
+    Setting {
+        key: "network.publish_host",
+        topic: Topic::Network,
+        kind: Kind::List,
+        preset: Preset::First { keys: &["network.host"], otherwise: "" },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Others,
+        doc: "The address that other nodes and users are told, where it is not the one that the node listens on, as \
+              behind a translation of addresses.\n\
+              Of several the best one is published; without one, the best of those that were bound.",
+    },
+    Setting {
+        key: "transport.host",
+        topic: Topic::Transport,
+        kind: Kind::List,
+        preset: Preset::First { keys: &[], otherwise: "" },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Others,
+        doc: "The addresses for other nodes, where they are not those of `network.host`.\n\
+              It stands for both `transport.bind_host` and `transport.publish_host`.",
+    },
+    Setting {
+        key: "transport.bind_host",
+        topic: Topic::Transport,
+        kind: Kind::List,
+        preset: Preset::First { keys: &["transport.host", "network.bind_host", "network.host"], otherwise: LOCAL },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Elements(|node, elements| node.transport.bind_hosts = elements),
+        doc: "The addresses on which the node listens to other nodes.\n\
+              A cluster of more than one machine needs one here that the others reach; keep users away from it, for \
+              whoever speaks to it speaks as a node.",
+    },
+    Setting {
+        key: "transport.publish_host",
+        topic: Topic::Transport,
+        kind: Kind::List,
+        preset: Preset::First { keys: &["transport.host", "network.publish_host", "network.host"], otherwise: "" },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Elements(|node, elements| node.transport.publish_hosts = elements),
+        doc: "The address under which other nodes are told of this one; they must all reach it.\n\
+              Of several the best one is published; without one, the best of those that were bound.",
+    },
+    Setting {
+        key: "transport.port",
+        topic: Topic::Transport,
+        kind: Kind::Ports,
+        preset: Preset::First { keys: &["transport.tcp.port"], otherwise: "9300-9400" },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.transport.ports = parse_ports(text)?;
+            Some(())
+        }),
+        doc: "The port on which the node listens to other nodes: the first free one of a range, or any free one with `0`.\n\
+              Seed hosts without a port are looked for at its first port, so one port for all hosts spares naming it.",
+    },
+    Setting {
+        key: "transport.tcp.port",
+        topic: Topic::Transport,
+        kind: Kind::Ports,
+        preset: Preset::Fixed("9300-9400"),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Others,
+        doc: "The older name of `transport.port`, which follows it.\n\
+              Give one of the two; where both are given, `transport.port` holds.",
+    },
+    Setting {
+        key: "transport.publish_port",
+        topic: Topic::Transport,
+        kind: Kind::Port,
+        preset: Preset::Fixed("-1"),
+        original: Some("`-1`; `0` and ports above `65535` are taken as well"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.transport.publish_port = published(text);
+            Some(())
+        }),
+        doc: "The port that other nodes are told, where it is not the one that was bound, as behind a proxy or in a \
+              container whose ports are mapped.\n\
+              Nothing listens on it here: whatever forwards it must be set up by its own means.",
+    },
+    Setting {
+        key: "http.enabled",
+        topic: Topic::Http,
+        kind: Kind::Boolean,
+        preset: Preset::Fixed("true"),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.rest.enabled = text.parse().ok()?;
+            Some(())
+        }),
+        doc: "Whether the node listens to users at all.\n\
+              With `false` it takes part in the cluster and answers nobody but nodes; ask another one for the state.",
+    },
+    Setting {
+        key: "http.host",
+        topic: Topic::Http,
+        kind: Kind::List,
+        preset: Preset::First { keys: &[], otherwise: "" },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Others,
+        doc: "The addresses for users, where they are not those of `network.host`.\n\
+              It stands for both `http.bind_host` and `http.publish_host`; `_local_` lets nodes in from elsewhere and \
+              users from this machine only.",
+    },
+    Setting {
+        key: "http.bind_host",
+        topic: Topic::Http,
+        kind: Kind::List,
+        preset: Preset::First { keys: &["http.host", "network.bind_host", "network.host"], otherwise: LOCAL },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Elements(|node, elements| node.http.bind_hosts = elements),
+        doc: "The addresses on which the node listens to users.\n\
+              There is no password: whoever reaches one can change the cluster's settings.",
+    },
+    Setting {
+        key: "http.publish_host",
+        topic: Topic::Http,
+        kind: Kind::List,
+        preset: Preset::First { keys: &["http.host", "network.publish_host", "network.host"], otherwise: "" },
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Elements(|node, elements| node.http.publish_hosts = elements),
+        doc: "The address under which clients that sniff are told of the node.\n\
+              Of several the best one is published; without one, the best of those that were bound.",
+    },
+    Setting {
+        key: "http.port",
+        topic: Topic::Http,
+        kind: Kind::Ports,
+        preset: Preset::Fixed("9200-9300"),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.http.ports = parse_ports(text)?;
+            Some(())
+        }),
+        doc: "The port on which the node listens to users: the first free one of a range, or any free one with `0`.\n\
+              Several nodes on one machine take one after the other; fix the port where scripts must know it.",
+    },
+    Setting {
+        key: "http.publish_port",
+        topic: Topic::Http,
+        kind: Kind::Port,
+        preset: Preset::Fixed("-1"),
+        original: Some("`-1`; `0` and ports above `65535` are taken as well"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.http.publish_port = published(text);
+            Some(())
+        }),
+        doc: "The port that clients that sniff are told, where it is not the one that was bound, as behind a proxy or in \
+              a container whose ports are mapped.\n\
+              Nothing listens on it here: whatever forwards it must be set up by its own means.",
+    },
+    Setting {
+        key: "http.max_content_length",
+        topic: Topic::Http,
+        kind: Kind::Bytes,
+        preset: Preset::Fixed("100mb"),
+        original: Some("`100mb`; more than `2gb` means `100mb`"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.rest.max_content_length = parse_bytes(text)?;
+            Some(())
+        }),
+        doc: "The longest body of a request; a longer one is refused with 413.\n\
+              Each request is held in memory until it is answered, so this bounds what one user can make a node hold.",
+    },
+    Setting {
+        key: "http.detailed_errors.enabled",
+        topic: Topic::Http,
+        kind: Kind::Boolean,
+        preset: Preset::Fixed("true"),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.rest.detailed_errors = text.parse().ok()?;
+            Some(())
+        }),
+        doc: "Whether an error tells its type, its reason and its causes.\n\
+              With `false` users get one line, and asking for a stack trace by `error_trace` is refused.",
+    },
+    Setting {
+        key: "transport.tcp.connect_timeout",
+        topic: Topic::Transport,
+        kind: Kind::Time { min: std::time::Duration::ZERO },
+        preset: Preset::Fixed("30s"),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::None,
+        doc: "How long Elasticsearch waits for a connection to a node.\n\
+              Here a connection is part of the request that needs it, and that has a time of its own: \
+              `discovery.zen.ping_timeout` or `discovery.zen.fd.ping_timeout`.",
+    },
+];

@@ -1,0 +1,33 @@
+//! Real nodes, each a process of its own on loopback, that are killed, paused, restarted, cut off and lied to.
+//!
+//! What one node decides is proved elsewhere; here the binary, the sockets, the disk and the clock are the real ones. Each
+//! file below holds the tests of one kind of trouble.
+
+#[path = "process/cluster.rs"]
+mod cluster;
+#[path = "process/cuts.rs"]
+mod cuts;
+#[path = "process/death.rs"]
+mod death;
+#[path = "process/garbage.rs"]
+mod garbage;
+#[path = "process/goodbye.rs"]
+mod goodbye;
+#[path = "process/http.rs"]
+mod http;
+#[path = "process/identity.rs"]
+mod identity;
+#[path = "process/node.rs"]
+mod node;
+#[path = "process/pause.rs"]
+mod pause;
+#[path = "process/place.rs"]
+mod place;
+#[path = "process/restart.rs"]
+mod restart;
+#[path = "process/roles.rs"]
+mod roles;
+#[path = "process/seeds.rs"]
+mod seeds;
+#[path = "process/view.rs"]
+mod view;

@@ -1,0 +1,117 @@
+//! Some nodes that know of each other, and what tests wait for in them.
+
+use super::node::{Node, PATIENCE, wait_for};
+use super::place::{Scratch, Turn, free_port};
+use super::view::View;
+use std::collections::BTreeSet;
+
+/// How often a cluster is started anew when somebody else took one of its ports.
+const STARTS: usize = 3;
+
+/// A cluster under test. Its nodes are called `n0`, `n1` and so on.
+pub(crate) struct Cluster {
+    // In this order, so that the nodes end before their files and the turn do.
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) scratch: Scratch,
+    _turn: Turn,
+}
+
+impl Cluster {
+    /// Starts nodes that differ in nothing but their names, and waits until they have formed a cluster.
+    pub(crate) fn start(count: usize) -> Self {
+        Self::start_with(count, |_, _| {})
+    }
+
+    /// The same, after the test has changed what it wants of the nodes.
+    pub(crate) fn start_with(count: usize, change: impl Fn(usize, &mut Node)) -> Self {
+        let turn = Turn::wait();
+        let scratch = Scratch::new();
+        for _ in 0..STARTS {
+            let nodes = run(&scratch, count, &change);
+            if nodes.iter().any(|node| node.log().contains("cannot listen on")) {
+                continue;
+            }
+            let cluster = Cluster { nodes, scratch, _turn: turn };
+            let all: Vec<usize> = (0..count).collect();
+            cluster.wait_master(&all);
+            return cluster;
+        }
+        panic!("ports are taken faster than nodes can listen; run fewer other things beside this test");
+    }
+
+    /// A node of its own, with a seed list that names this cluster. It is not started.
+    pub(crate) fn stranger(&self, cluster: &str, name: &str) -> Node {
+        let mut node = Node::new(self.scratch.path(), cluster, name, (free_port(), free_port()));
+        node.seeds(&self.transports());
+        node
+    }
+
+    pub(crate) fn transports(&self) -> Vec<u16> {
+        self.nodes.iter().map(|node| node.transport).collect()
+    }
+
+    /// All but these.
+    pub(crate) fn others(&self, without: &[usize]) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|at| !without.contains(at)).collect()
+    }
+
+    pub(crate) fn kill(&mut self, at: usize) {
+        self.nodes[at].kill();
+    }
+
+    pub(crate) fn restart(&mut self, at: usize) {
+        self.nodes[at].start();
+    }
+
+    pub(crate) fn view(&self, at: usize) -> View {
+        self.wait(&format!("n{at} answers"), || self.nodes[at].view())
+    }
+
+    /// Waits for something, or shows what all nodes say.
+    pub(crate) fn wait<T>(&self, what: &str, look: impl FnMut() -> Option<T>) -> T {
+        wait_for(look).unwrap_or_else(|| {
+            let tails: Vec<String> = self.nodes.iter().map(Node::tail).collect();
+            panic!("not within {PATIENCE:?}: {what}\n{}", tails.join(""))
+        })
+    }
+
+    /// Waits until these nodes hold one state that lists just them and has one of them as its master; tells which.
+    pub(crate) fn wait_master(&self, among: &[usize]) -> usize {
+        let names: BTreeSet<String> = among.iter().map(|at| self.nodes[*at].name.clone()).collect();
+        let agree = || {
+            let views: Option<Vec<View>> = among.iter().map(|at| self.nodes[*at].view()).collect();
+            let views = views?;
+            let first = views.first()?;
+            let is_one = views.iter().all(|view| view == first) && first.members == names && first.blocks.is_empty();
+            is_one.then_some(first.master.clone()?)
+        };
+        let master = self.wait(&format!("{names:?} form a cluster of just them"), agree);
+        among
+            .iter()
+            .copied()
+            .find(|at| self.nodes[*at].name == master)
+            .expect("the master is one of the nodes it lists")
+    }
+
+    /// Waits until a node says that it has no master.
+    pub(crate) fn wait_no_master(&self, at: usize) -> View {
+        self.wait(&format!("n{at} has no master"), || self.nodes[at].view().filter(|view| view.master.is_none()))
+    }
+}
+
+fn run(scratch: &Scratch, count: usize, change: &impl Fn(usize, &mut Node)) -> Vec<Node> {
+    let ports: Vec<(u16, u16)> = (0..count).map(|_| (free_port(), free_port())).collect();
+    let transports: Vec<u16> = ports.iter().map(|(_, transport)| *transport).collect();
+    let mut nodes = Vec::new();
+    for (at, ports) in ports.into_iter().enumerate() {
+        let mut node = Node::new(scratch.path(), "tested", &format!("n{at}"), ports);
+        // The log tells whether a port was taken, in this attempt.
+        let _ = std::fs::remove_file(node.home().join("log"));
+        node.seeds(&transports);
+        change(at, &mut node);
+        node.start();
+        nodes.push(node);
+    }
+    wait_for(|| nodes.iter_mut().all(|node| !node.is_alive() || node.state().is_some()).then_some(()));
+    nodes
+}

@@ -1,0 +1,126 @@
+//! Links that are cut while both ends live: what is sent is swallowed in silence.
+//!
+//! The nodes are started with the switch for it and swallow themselves; real networks are cut by `scripts/check-system`.
+
+use super::cluster::Cluster;
+use super::http::ask;
+
+/// Starts nodes whose links can be cut.
+fn start(count: usize) -> Cluster {
+    Cluster::start_with(count, |_, node| node.settings.push("zazen.faults.enabled: true".into()))
+}
+
+fn set_fault(cluster: &Cluster, at: usize, peer: usize, (to, from): (bool, bool)) {
+    let peer = cluster.nodes[peer].transport;
+    let body = format!("{{\"peer\":\"127.0.0.1:{peer}\",\"to\":{to},\"from\":{from}}}");
+    let done = ask(cluster.nodes[at].http, "POST", "/_zazen/faults", &body).expect("a node answers its users");
+    assert_eq!(done.status, 200, "{done:?}");
+}
+
+/// Nothing passes from one to the other; the other way is open.
+fn cut_one_way(cluster: &Cluster, from: usize, to: usize) {
+    set_fault(cluster, from, to, (true, false));
+    set_fault(cluster, to, from, (false, true));
+}
+
+fn cut(cluster: &Cluster, one: usize, other: usize) {
+    set_fault(cluster, one, other, (true, true));
+    set_fault(cluster, other, one, (true, true));
+}
+
+fn heal(cluster: &Cluster) {
+    for node in &cluster.nodes {
+        let done = ask(node.http, "DELETE", "/_zazen/faults", "").expect("a node answers its users");
+        assert_eq!(done.status, 200, "{done:?}");
+    }
+}
+
+#[test]
+fn a_master_that_is_cut_off_steps_down_and_the_others_elect() {
+    let cluster = start(3);
+    let old = cluster.wait_master(&[0, 1, 2]);
+    let before = cluster.view(old);
+    let majority = cluster.others(&[old]);
+    for at in &majority {
+        cut(&cluster, old, *at);
+    }
+    cluster.wait_no_master(old);
+    let new = cluster.wait_master(&majority);
+    heal(&cluster);
+    assert_eq!(cluster.wait_master(&[0, 1, 2]), new, "whoever comes back replaces nobody");
+    let after = cluster.view(old);
+    assert!(after.term > before.term, "{after:?} after {before:?}");
+    assert_eq!(after.uuid, before.uuid);
+}
+
+#[test]
+fn a_follower_that_is_cut_off_replaces_nobody_when_it_is_back() {
+    let cluster = start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let before = cluster.view(master);
+    let follower = cluster.others(&[master])[0];
+    let majority = cluster.others(&[follower]);
+    for at in &majority {
+        cut(&cluster, follower, *at);
+    }
+    cluster.wait_no_master(follower);
+    assert_eq!(cluster.wait_master(&majority), master);
+    heal(&cluster);
+    assert_eq!(cluster.wait_master(&[0, 1, 2]), master);
+    assert_eq!(cluster.view(follower).uuid, before.uuid);
+}
+
+#[test]
+fn a_master_that_is_heard_but_hears_nobody_is_replaced() {
+    let cluster = start(3);
+    let old = cluster.wait_master(&[0, 1, 2]);
+    let majority = cluster.others(&[old]);
+    for at in &majority {
+        cut_one_way(&cluster, *at, old);
+    }
+    cluster.wait_no_master(old);
+    let new = cluster.wait_master(&majority);
+    heal(&cluster);
+    assert_eq!(cluster.wait_master(&[0, 1, 2]), new);
+}
+
+#[test]
+fn a_master_that_hears_but_is_not_heard_is_replaced() {
+    let cluster = start(3);
+    let old = cluster.wait_master(&[0, 1, 2]);
+    let majority = cluster.others(&[old]);
+    for at in &majority {
+        cut_one_way(&cluster, old, *at);
+    }
+    cluster.wait_no_master(old);
+    let new = cluster.wait_master(&majority);
+    heal(&cluster);
+    assert_eq!(cluster.wait_master(&[0, 1, 2]), new);
+}
+
+#[test]
+fn two_halves_that_share_one_node_have_one_master() {
+    let cluster = start(5);
+    let all = [0, 1, 2, 3, 4];
+    let before = cluster.wait_master(&all);
+    let others = cluster.others(&[before]);
+    // The master is in one half, and the bridge is none of it.
+    let (bridge, halves) = (others[0], ([before, others[1]], [others[2], others[3]]));
+    for one in halves.0 {
+        for other in halves.1 {
+            cut(&cluster, one, other);
+        }
+    }
+    let masters = || {
+        let masters: Vec<Option<String>> =
+            all.iter().map(|at| cluster.nodes[*at].view().and_then(|v| v.master)).collect();
+        let bridged = masters[bridge].clone()?;
+        // Whoever cannot reach that master has none: nobody may follow another.
+        let is_one = masters.iter().all(|master| master.as_ref().is_none_or(|name| *name == bridged));
+        let is_settled = masters.iter().filter(|master| master.is_some()).count() == 3;
+        (is_one && is_settled).then_some(bridged)
+    };
+    cluster.wait("the bridge and one half follow one master, the others none", masters);
+    heal(&cluster);
+    cluster.wait_master(&all);
+}

@@ -1,0 +1,74 @@
+//! Nodes that are asked to end: they leave in good order.
+
+use super::cluster::Cluster;
+use super::place::Scratch;
+use std::net::{Ipv4Addr, TcpListener};
+
+fn assert_ports_are_free(cluster: &Cluster, at: usize) {
+    let node = &cluster.nodes[at];
+    for port in [node.http, node.transport] {
+        let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+        assert!(bound.is_ok(), "port {port} of a node that ended: {bound:?}");
+    }
+}
+
+#[test]
+fn a_follower_that_is_asked_to_end_leaves_at_once() {
+    let mut cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let before = cluster.view(master);
+    let follower = cluster.others(&[master])[0];
+    assert_eq!(cluster.nodes[follower].terminate(), Some(0), "{}", cluster.nodes[follower].tail());
+    assert_ports_are_free(&cluster, follower);
+    assert_eq!(cluster.wait_master(&cluster.others(&[follower])), master);
+    assert_eq!(cluster.view(master).term, before.term);
+    let log = cluster.nodes[master].log();
+    let name = format!("{{n{follower}}}");
+    assert!(
+        !log.lines().any(|line| line.contains("node_failed") && line.contains(&name)),
+        "it left, and did not fail\n{log}"
+    );
+}
+
+#[test]
+fn a_master_that_is_asked_to_end_hands_over() {
+    let mut cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let before = cluster.view(master);
+    assert_eq!(cluster.nodes[master].terminate(), Some(0), "{}", cluster.nodes[master].tail());
+    assert_ports_are_free(&cluster, master);
+    let survivors = cluster.others(&[master]);
+    let new = cluster.wait_master(&survivors);
+    let after = cluster.view(new);
+    assert!(after.term > before.term, "{after:?} after {before:?}");
+    assert_eq!(after.uuid, before.uuid);
+    let log = cluster.nodes[master].log();
+    assert!(log.contains("hands over to"), "{log}");
+}
+
+#[test]
+fn a_cluster_that_is_asked_to_end_one_by_one_comes_back() {
+    let mut cluster = Cluster::start(3);
+    let before = cluster.view(0);
+    for at in 0..3 {
+        assert_eq!(cluster.nodes[at].terminate(), Some(0), "{}", cluster.nodes[at].tail());
+    }
+    for at in 0..3 {
+        cluster.restart(at);
+    }
+    cluster.wait_master(&[0, 1, 2]);
+    assert_eq!(cluster.view(0).uuid, before.uuid);
+}
+
+#[test]
+fn an_unknown_setting_is_refused_with_the_nearest_name() {
+    let scratch = Scratch::new();
+    let mut node = super::node::Node::new(scratch.path(), "tested", "n0", (0, 0));
+    node.settings.push("discovery.zen.ping_timout: 1s".into());
+    node.start();
+    let status = node.ended();
+    assert_eq!(status.code(), Some(2), "{}", node.tail());
+    let log = node.log();
+    let expected = "unknown setting [discovery.zen.ping_timout] did you mean [discovery.zen.ping_timeout]?";
+    assert!(log.contains(expected) && log.contains("zazen.yml:6"), "{log}");
+}

@@ -1,0 +1,176 @@
+//! Nodes to be asked over REST, without nodes: somebody at a desk answers in their place.
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tower::ServiceExt;
+use zazen::cluster::{Block, ClusterState, Node, NodeId, Roles, Term, Uuid, Version, VotingSet, VotingSets};
+use zazen::rest::router;
+use zazen::runtime::{Desk, Handle};
+use zazen::service::{Answer, PendingTask, Question};
+use zazen::settings::NodeSettings;
+
+/// Nobody listens there.
+const NOWHERE: &str = "127.0.0.1:1";
+
+/// A node of the cluster, by its letter.
+pub(crate) fn node(letter: char, address: &str) -> Arc<Node> {
+    let id = |prefix: char| format!("{prefix}{letter}").repeat(11);
+    Arc::new(Node {
+        id: NodeId::from(id('n')),
+        ephemeral_id: id('e').into(),
+        name: format!("node-{letter}").into(),
+        address: address.into(),
+        roles: Roles::ALL,
+        attributes: Arc::new(BTreeMap::from([("testattr".into(), "test".into())])),
+        version: "6.8.23".into(),
+    })
+}
+
+/// The node that is asked.
+pub(crate) fn local() -> Arc<Node> {
+    node('a', "127.0.0.1:9300")
+}
+
+/// A committed state with these nodes, led by the first of them.
+pub(crate) fn led_by(nodes: &[Arc<Node>]) -> ClusterState {
+    let mut state = ClusterState::initial("original".into());
+    state.term = Term::new(3).expect("3 is small");
+    state.version = Version::new(17).expect("17 is small");
+    state.uuid = Uuid::from_u128(17);
+    state.cluster_uuid = Some(Uuid::from_u128(1));
+    state.nodes = nodes.iter().cloned().collect();
+    state.nodes.master = nodes.first().map(|node| node.id.clone());
+    let set: VotingSet = nodes.iter().map(|node| node.id.clone()).collect();
+    state.metadata.voting = VotingSets { committed: set.clone(), own: set };
+    state
+}
+
+/// The same without its master.
+pub(crate) fn leaderless(mut state: ClusterState) -> ClusterState {
+    state.nodes.master = None;
+    state.blocks.add(Block::NO_MASTER_WRITES);
+    state
+}
+
+/// The worlds of the original's answers.
+pub(crate) fn state_of(world: &str) -> ClusterState {
+    match world {
+        "led" => led_by(&[local()]),
+        "leaderless" => leaderless(led_by(&[local(), node('b', NOWHERE)])),
+        "unformed" => {
+            let mut state = leaderless(ClusterState::initial("original".into()));
+            state.blocks.add(Block::STATE_NOT_RECOVERED);
+            state
+        }
+        other => panic!("there is no world {other}, only led, leaderless and unformed"),
+    }
+}
+
+/// A node that can be asked.
+pub(crate) struct World {
+    router: Router,
+    states: watch::Sender<Arc<ClusterState>>,
+}
+
+/// What somebody was told.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Told {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("headers of ours are text"))
+    }
+}
+
+impl World {
+    pub(crate) fn new(state: ClusterState) -> Self {
+        World::with(NodeSettings::default(), state, Vec::new())
+    }
+
+    /// A node with these settings and tasks in its queue.
+    pub(crate) fn with(mut settings: NodeSettings, state: ClusterState, tasks: Vec<PendingTask>) -> Self {
+        settings.path_data = std::env::temp_dir();
+        let (states, shown) = watch::channel(Arc::new(state));
+        let (handle, desk) = Handle::without_node(settings, local(), shown.borrow().clone());
+        handle.meter().set_http_address("127.0.0.1:9200".into());
+        tokio::spawn(attend(desk, shown, tasks));
+        World { router: router(handle), states }
+    }
+
+    /// What serves it.
+    pub(crate) fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    /// Lets the node see another state.
+    pub(crate) fn show(&self, state: ClusterState) {
+        self.states.send_replace(Arc::new(state));
+    }
+
+    pub(crate) async fn get(&self, target: &str) -> Told {
+        self.ask("GET", target, &[], "").await
+    }
+
+    pub(crate) async fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Told {
+        let request = headers.iter().fold(Request::builder().method(method).uri(target), |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        let request = request.body(Body::from(body.to_owned())).expect("the request is well formed");
+        let response = self.router().oneshot(request).await.expect("the router never fails");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("the body is in memory").to_bytes();
+        let body = String::from_utf8(body.to_vec()).expect("the answer is text");
+        Told { status: parts.status, headers: parts.headers, body }
+    }
+}
+
+/// Answers as a node does, after the states that it is shown.
+async fn attend(mut desk: Desk, mut states: watch::Receiver<Arc<ClusterState>>, tasks: Vec<PendingTask>) {
+    loop {
+        let asked = tokio::select! {
+            biased;
+            Ok(()) = states.changed() => {
+                desk.show(states.borrow_and_update().clone());
+                continue;
+            }
+            asked = desk.next() => asked,
+        };
+        let Some((question, answer)) = asked else { return };
+        match question {
+            Question::Read { master_timeout, .. } => {
+                tokio::spawn(vouch(states.clone(), master_timeout, answer));
+            }
+            Question::PendingTasks => {
+                // Who asked may have gone away.
+                let _ = answer.send(Answer::Pending(tasks.clone()));
+            }
+            Question::Submit { .. } | Question::HandOver { .. } | Question::Leave => {
+                panic!("REST never asks {question:?} yet");
+            }
+        }
+    }
+}
+
+async fn vouch(
+    mut states: watch::Receiver<Arc<ClusterState>>,
+    patience: Duration,
+    answer: tokio::sync::oneshot::Sender<Answer>,
+) {
+    let led = tokio::time::timeout(patience, states.wait_for(|state| state.nodes.master.is_some())).await;
+    let told = match led {
+        Ok(Ok(state)) => Answer::Value { at: state.id(), value: None },
+        Ok(Err(_)) | Err(_) => Answer::NoMaster,
+    };
+    // Who asked may have gone away.
+    let _ = answer.send(told);
+}
