@@ -20,15 +20,20 @@ pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// How much of a log is shown when something did not happen.
 const LINES_SHOWN: usize = 25;
 
+/// No look takes longer than this by itself: a machine that was suspended has stopped the nodes as well.
+const LOOK_MAX: Duration = Duration::from_secs(10);
+
 /// Waits until something is there, or the time is over.
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let deadline = Instant::now() + PATIENCE;
+    let mut waited = Duration::ZERO;
     loop {
+        let began = Instant::now();
         let found = look();
-        if found.is_some() || Instant::now() > deadline {
+        if found.is_some() || waited > PATIENCE {
             return found;
         }
         thread::sleep(LOOK_AGAIN);
+        waited += began.elapsed().min(LOOK_MAX);
     }
 }
 
