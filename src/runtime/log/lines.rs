@@ -245,8 +245,7 @@ mod tests {
         let origin = Origin { node_name: "configured".into(), cluster_name: "prod".into(), node_id: String::new() };
         let layer = Lines::new(form, origin, now, move |line| taker.lock().push(line));
         tracing::subscriber::with_default(registry().with(layer), work);
-        let lines = lines.lock().clone();
-        lines
+        std::mem::take(&mut lines.lock())
     }
 
     fn node(name: &str) -> tracing::Span {

@@ -211,8 +211,7 @@ mod tests {
             let _entered = node_span(&node("n1"), &"prod".into()).entered();
             work(&mut Log::new(levels));
         });
-        let lines = lines.lock().clone();
-        lines
+        std::mem::take(&mut lines.lock())
     }
 
     #[test]
