@@ -1,11 +1,19 @@
 //! The `zazen` command as a process: what it prints where, and how it ends.
 
+#[path = "cli/alone.rs"]
+mod alone;
+
+use alone::Alone;
 use std::fs;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// Help is read in terminals of this width.
 const WIDTH: usize = 79;
+
+/// All that the command can do.
+const SUBCOMMANDS: [&str; 8] = ["start", "dev", "status", "explain", "check-config", "sim", "completions", "man"];
 
 /// Runs the command with arguments that hold no spaces.
 fn zazen(arguments: &str) -> Output {
@@ -177,8 +185,9 @@ fn a_scenario_with_a_mistake_is_refused_with_its_line() {
 
 #[test]
 fn help_fits_the_width_of_a_terminal() {
-    for arguments in ["--help", "-h", "sim --help", "sim -h", "check-config --help", "check-config -h"] {
-        let (out, _) = ends_with(0, arguments);
+    let all = SUBCOMMANDS.iter().flat_map(|name| [format!("{name} --help"), format!("{name} -h")]);
+    for arguments in all.chain(["--help".into(), "-h".into()]) {
+        let (out, _) = ends_with(0, &arguments);
         let long: Vec<&str> = out.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(long.is_empty(), "zazen {arguments} has lines of more than {WIDTH} characters: {long:#?}");
     }
@@ -303,4 +312,59 @@ fn the_page_about_configuration_shows_what_is_printed() {
         shown += 1;
     }
     assert_eq!(shown, 2, "of {} blocks", blocks.len());
+}
+
+#[test]
+fn completions_name_every_subcommand() {
+    for shell in ["bash", "zsh", "fish"] {
+        let (out, _) = ends_with(0, &format!("completions {shell}"));
+        for name in SUBCOMMANDS {
+            assert!(out.contains(name), "the completions of {shell} do not name {name}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_subcommand() {
+    let (whole, _) = ends_with(0, "man");
+    assert!(whole.contains(".TH zazen 1"), "{whole}");
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("man-{}", std::process::id()));
+    ends_with(0, &format!("man {}", directory.display()));
+    for name in SUBCOMMANDS {
+        let page = fs::read_to_string(directory.join(format!("zazen-{name}.1"))).unwrap_or_default();
+        assert!(page.contains(".TH ") && page.contains(name), "{name}: {page}");
+    }
+    fs::remove_dir_all(&directory).expect("the pages can be removed");
+}
+
+#[test]
+fn where_no_node_answers_it_is_told_who_was_asked() {
+    // The port is free again when the listener is gone, and the system gives it to nobody else so soon.
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port is free").port();
+    for command in ["status", "explain"] {
+        let (out, err) = ends_with(1, &format!("{command} --url 127.0.0.1:{port}"));
+        let told = format!("error: no node answers, tried 127.0.0.1:{port} (refused); name the HTTP address");
+        assert!(err.starts_with(&told), "{err}");
+        assert_eq!(out, "");
+    }
+    let (out, _) = ends_with(1, &format!("status --json --url {port}"));
+    assert!(out.contains(r#""agreed": false"#), "{out}");
+    let (_, err) = ends_with(2, "status --watch=0");
+    assert!(err.contains("allowed: seconds from 0.1 to 3600"), "{err}");
+}
+
+#[test]
+fn a_node_is_asked_who_is_master_and_why() {
+    let node = Alone::start();
+    let http = &node.http;
+    let (out, _) = ends_with(0, &format!("status --color never --url {http}"));
+    assert!(out.starts_with("cluster elasticsearch: alone is master of term 1, the only node sees it\n"), "{out}");
+    let row: Vec<&str> = out.lines().last().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(row[..7], ["*", "alone", http, "leading", "alone", "1", "1"], "{out}");
+    let (painted, _) = ends_with(0, &format!("status --color always --url {http}"));
+    assert!(painted.contains("\x1b[32malone is master"), "{painted}");
+    let (json, _) = ends_with(0, &format!("status --json --url http://{http}/"));
+    assert!(json.contains(r#""agreed": true"#) && json.contains(r#""mode": "leading""#), "{json}");
+    let (out, _) = ends_with(0, &format!("explain --url {http}"));
+    assert!(out.starts_with("alone (127.0.0.1:") && out.contains("), leading: alone ("), "{out}");
 }

@@ -525,3 +525,29 @@ async fn request_lines_may_hold_letters_that_http_forbids() {
     assert!(second.starts_with("HTTP/1.1 200 OK\r\n") && second.ends_with("\r\n\r\n"), "{answer}");
     assert!(second.contains(&format!("content-length: {length}\r\n")), "{answer}");
 }
+
+#[tokio::test]
+async fn links_are_cut_and_mended_only_where_it_is_allowed() {
+    let json = [("content-type", "application/json")];
+    let cut = r#"{"peer":"127.0.0.1:9301","from":false}"#;
+    let closed = World::new(state_of("led"));
+    for method in ["GET", "POST", "DELETE"] {
+        let told = closed.ask(method, "/_zazen/faults", &json, cut).await;
+        assert_eq!(told.status, StatusCode::BAD_REQUEST, "{method}");
+        assert!(told.body.contains("[zazen.faults.enabled: true]"), "{}", told.body);
+    }
+    let settings = NodeSettings { faults: true, ..NodeSettings::default() };
+    let world = World::with(settings, state_of("led"), Vec::new());
+    let one = r#"{"faults":[{"peer":"127.0.0.1:9301","to":true,"from":false}]}"#;
+    let none = r#"{"faults":[]}"#;
+    let mended = r#"{"peer":"127.0.0.1:9301","to":false,"from":false}"#;
+    let steps = [("GET", "", none), ("POST", cut, one), ("GET", "", one), ("POST", mended, none), ("POST", cut, one)];
+    for (method, body, expected) in steps.into_iter().chain([("DELETE", "", none)]) {
+        assert_eq!(world.ask(method, "/_zazen/faults", &json, body).await.body, expected, "{method} {body}");
+    }
+    for body in ["", "{}", r#"{"peer":"there"}"#, r#"{"peer":"127.0.0.1:1","too":true}"#] {
+        let told = world.ask("POST", "/_zazen/faults", &json, body).await;
+        assert_eq!(told.status, StatusCode::BAD_REQUEST, "{body}: {}", told.body);
+        assert!(told.body.contains("allowed: "), "{body}: {}", told.body);
+    }
+}

@@ -81,7 +81,8 @@ impl Zen {
     /// What this node says in a batch that stores something: the reply waits until all of it is durable.
     pub(super) fn report_once_stored(&self) -> Report {
         let promise = &self.ledger.promise;
-        Report { term: promise.term, vote: promise.vote.clone(), accepted: self.ledger.accepted.id(), ..self.report() }
+        let accepted = self.ledger.accepted.id();
+        Report { term: promise.term, vote: promise.vote.clone(), accepted, storing: None, ..self.report() }
     }
 
     /// Follows the master whose state was accepted.

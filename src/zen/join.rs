@@ -29,8 +29,9 @@ impl Zen {
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.promise(term, &self.local.id.clone(), out);
-        let bootstrap = self.own_bootstrap().into_iter().collect();
+        let bootstrap = BTreeMap::new();
         self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), bootstrap, fetching: None });
+        self.heed_bootstrap(&self.local.id.clone(), self.own_bootstrap());
         self.timers.set(Timer::Candidacy, now + self.tuning.candidacy_timeout());
         self.keep_searching(now);
         for early in early.into_values() {
@@ -304,7 +305,7 @@ impl Zen {
             self.promise(join.term, &self.local.id.clone(), out);
         }
         if votes && !self.is_formed() {
-            self.heed_bootstrap(join.bootstrap);
+            self.heed_bootstrap(&node.id, join.bootstrap);
         }
         self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted });
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
@@ -314,10 +315,18 @@ impl Zen {
         }
     }
 
-    fn heed_bootstrap(&mut self, set: Option<BootstrapSet>) {
-        if let Mode::Electing(candidacy) = &mut self.mode {
-            candidacy.bootstrap.extend(set);
-        }
+    /// Takes down whom a voter expects, in the place of what it expected before: names get addresses as time passes.
+    pub(super) fn heed_bootstrap(&mut self, voter: &NodeId, set: Option<BootstrapSet>) {
+        let (Mode::Electing(candidacy), Some(set)) = (&mut self.mode, set) else {
+            return;
+        };
+        candidacy.bootstrap.retain(|held, voters| {
+            if *held != set {
+                voters.remove(voter);
+            }
+            !voters.is_empty()
+        });
+        candidacy.bootstrap.entry(set).or_default().insert(voter.clone());
     }
 
     fn take_ballot(&mut self, ballot: Ballot) {
@@ -423,7 +432,7 @@ impl Zen {
         if (candidacy.joins.len() + 1) * 2 <= self.ledger.accepted.metadata.voting.own.len() {
             return;
         }
-        let bootstrap = if self.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.clone() };
+        let bootstrap = if self.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.keys().cloned().collect() };
         let rank = self.ledger.accepted.rank();
         let counted = candidacy.joins.values().filter(|ballot| ballot.votes && ballot.accepted.rank() <= rank);
         let mut backers: BTreeMap<NodeId, Arc<Node>> =

@@ -73,6 +73,8 @@ pub struct Peer {
     pub accepted: StateId,
     /// What it last said to have applied.
     pub applied: StateId,
+    /// What it last said to be storing.
+    pub storing: Option<StateId>,
     /// The state that was last sent, and when; none once it is known to have failed.
     pub sent: Option<(StateId, Time)>,
     /// The commit that was last sent, and when.
@@ -96,6 +98,7 @@ impl Peer {
             node,
             accepted: StateId::NONE,
             applied: StateId::NONE,
+            storing: None,
             sent: None,
             told: None,
             failures: 0,

@@ -117,6 +117,9 @@ pub struct Report {
     /// Whether the diff could not be applied to the accepted state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_full: bool,
+    /// The newer state that it has received and is still storing: it need not be sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storing: Option<StateId>,
 }
 
 /// What a master says to a follower that asks after it.
@@ -312,7 +315,8 @@ impl fmt::Display for Report {
             write!(f, ", follows {master}")?;
         }
         write!(f, ", accepted {}, committed {}", self.accepted, self.committed)?;
-        if self.needs_full { f.write_str(", needs the full state") } else { Ok(()) }
+        self.storing.map_or(Ok(()), |id| write!(f, ", stores {id}"))?;
+        f.write_str(if self.needs_full { ", needs the full state" } else { "" })
     }
 }
 

@@ -485,6 +485,7 @@ impl Zen {
             accepted: self.ledger.durable_id(),
             committed: self.ledger.committed,
             needs_full: false,
+            storing: Some(self.ledger.accepted.id()).filter(|id| *id != self.ledger.durable_id()),
         }
     }
 

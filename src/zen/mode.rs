@@ -54,8 +54,9 @@ pub struct Candidacy {
     pub term: Term,
     /// The joins of this term, by node.
     pub joins: BTreeMap<NodeId, Ballot>,
-    /// The bootstrap sets of all who voted, as long as the cluster is not formed.
-    pub bootstrap: BTreeSet<BootstrapSet>,
+    /// The bootstrap sets of all who voted, the candidate included, as they last told them; as long as the cluster is
+    /// not formed.
+    pub bootstrap: BTreeMap<BootstrapSet, BTreeSet<NodeId>>,
     /// Whose newer state is being fetched.
     pub fetching: Option<NodeId>,
 }

@@ -109,6 +109,7 @@ impl Zen {
         self.search.unresolved.truncate(REMEMBERED_MAX);
         if !found.initial.is_empty() {
             self.search.initial = Some(BootstrapSet::majority_of_found(found.initial));
+            self.heed_bootstrap(&self.local.id.clone(), self.own_bootstrap());
         }
         if !self.is_searching() {
             return;

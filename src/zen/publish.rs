@@ -101,7 +101,7 @@ impl Zen {
         let newest = publish.state.id();
         let is_under_way = |sent: Option<(_, Time)>| sent.is_some_and(|(what, at)| what == newest && at >= asked);
         if peer.accepted != newest {
-            if !is_under_way(peer.sent) {
+            if !is_under_way(peer.sent) && peer.storing != Some(newest) {
                 self.send_state(now, id, out);
             }
         } else if publish.is_committed && peer.applied != newest && !is_under_way(peer.told) {
@@ -124,6 +124,7 @@ impl Zen {
         // Reports overtake each other; what a process accepted only rises.
         peer.accepted = peer.accepted.max(report.accepted);
         peer.applied = peer.applied.max(report.committed);
+        peer.storing = report.storing;
         let applied = peer.applied.rank();
         for awaiting in lead.awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied) {
             awaiting.missing.remove(id);

@@ -59,7 +59,7 @@ impl BootstrapSet {
     }
 
     /// The members that a node is, by its name, its address or its id.
-    fn members_that_are<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a str> {
+    pub(super) fn members_that_are<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a str> {
         let names = [&*node.name, node.address.as_str(), node.id.as_str()];
         let member = |name| self.aliases.get(name).map_or(name, |member| &**member);
         names.into_iter().map(member).filter(|name| self.members.contains(*name))

@@ -95,9 +95,15 @@ impl Tuning {
         self.wait_for_joins_timeout.max(self.ping_timeout * 4)
     }
 
+    /// How long a follower waits for the next ping of its master before it pings itself: a little longer than the master
+    /// takes between two.
+    pub fn patience_with_master(&self) -> Duration {
+        self.fd_ping_interval + self.fd_ping_interval / 8
+    }
+
     /// Within this time a fault detector finds out that a peer is silent.
     pub fn detection_bound(&self) -> Duration {
-        self.fd_ping_interval + self.fd_ping_timeout * self.fd_ping_retries
+        self.patience_with_master() + self.fd_ping_timeout * self.fd_ping_retries
     }
 
     /// Within this time one master leads all who reach it once nothing fails any more: the fault detectors find out that

@@ -73,7 +73,22 @@ impl Zen {
             self.step_down(now, format!("another master {from} leads in term {term}"), out);
         }
         self.hear(now, from);
+        if is_for_me {
+            self.spare_master_ping(now, from);
+        }
         self.reply_report(exchange, out);
+    }
+
+    /// A ping of the master tells all that a ping to it would: it lives, it leads, and this node is one of its own. So
+    /// the master is pinged only when its pings stay away.
+    fn spare_master_ping(&mut self, now: Time, from: &Node) {
+        let spared = self.tuning.patience_with_master();
+        if let Mode::Following(following) = &self.mode
+            && following.master.same_process(from)
+            && !following.is_pinging
+        {
+            self.timers.set(Timer::MasterPing, now + spared);
+        }
     }
 
     pub(super) fn on_node_pong(

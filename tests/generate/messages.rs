@@ -164,6 +164,7 @@ fn random_report(rng: &mut Rng) -> Report {
         accepted: random_state_id(rng),
         committed: random_state_id(rng),
         needs_full: rng.percent(50),
+        storing: maybe(rng, random_state_id),
     }
 }
 

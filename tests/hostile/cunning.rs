@@ -148,6 +148,7 @@ fn report(zen: &Zen, rng: &mut Rng) -> Report {
         accepted: state_id(zen, rng),
         committed: state_id(zen, rng),
         needs_full: rng.percent(20),
+        storing: rng.percent(20).then(|| state_id(zen, rng)),
     }
 }
 

@@ -73,6 +73,7 @@ impl Hand {
                 accepted: ledger.accepted.id(),
                 committed: ledger.committed,
                 needs_full: false,
+                storing: None,
             };
             for (call, _) in std::mem::take(&mut self.sent) {
                 self.handle(Input::Replied { call, message: Message::Report(Box::new(report.clone())) });
@@ -124,6 +125,7 @@ pub(crate) fn report() -> Report {
         accepted: StateId::NONE,
         committed: StateId::NONE,
         needs_full: false,
+        storing: None,
     }
 }
 

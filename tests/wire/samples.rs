@@ -44,7 +44,13 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Fetched { from: from.clone(), state: Some(Arc::new(state())) },
         Message::Fetched { from, state: None },
         Message::Report(Box::new(report())),
-        Message::Report(Box::new(Report { vote: None, follows: None, needs_full: true, ..report() })),
+        Message::Report(Box::new(Report {
+            vote: None,
+            follows: None,
+            needs_full: true,
+            storing: Some(id(3, 18)),
+            ..report()
+        })),
         Message::MasterPong(MasterPong { leads: true, is_member: false, term: term(3) }),
         Message::Gone,
     ]);
@@ -148,6 +154,7 @@ fn report() -> Report {
         accepted: id(3, 17),
         committed: id(3, 16),
         needs_full: false,
+        storing: None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::orders::{Deed, Order};
 use super::plan::{Place, Plan};
+use crate::cli::ask::{self, Asker};
+use crate::cli::status::{View, called};
 use crate::cli::{Outcome, Trouble, failed};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write;
@@ -10,8 +12,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, ChildStdin, Command};
 
-/// How long nodes that were told to end are waited for.
-const END_MAX: Duration = Duration::from_secs(10);
+/// How long nodes that were told to end are waited for before they are killed.
+const END_MAX: Duration = Duration::from_millis(1_500);
 
 /// How often it is asked whether the cluster is formed.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
@@ -45,41 +47,57 @@ impl<'a> Fleet<'a> {
         Ok(fleet)
     }
 
-    /// Waits until the first node knows a master and all nodes; tells whether it came to that in time.
-    pub(super) async fn is_formed(&self, patience: Duration) -> bool {
-        let Some(first) = self.plan.places.first() else {
-            return true;
-        };
-        let count = self.plan.places.len();
-        let url = format!("http://127.0.0.1:{}/_cluster/health?wait_for_nodes={count}&timeout=5s", first.http);
-        let Ok(client) = crate::runtime::client() else {
-            return false;
-        };
-        let formed = async {
-            while !client.get(&url).send().await.is_ok_and(|response| response.status().is_success()) {
-                tokio::time::sleep(ASK_AGAIN).await;
-            }
-        };
-        tokio::time::timeout(patience, formed).await.is_ok()
+    /// Whether any node runs.
+    pub(super) fn is_running(&self) -> bool {
+        self.children.iter().any(Option::is_some)
     }
 
-    /// The nodes, and what can be done with them.
-    pub(super) fn picture(&self) -> String {
-        let mut text = String::from("\n  node      http                    transport        pid\n");
-        for (place, child) in self.plan.places.iter().zip(&self.children) {
-            let pid = child.as_ref().and_then(Node::id).map_or("ended".into(), |pid| pid.to_string());
+    /// The nodes, who is their master, and what can be done with them.
+    pub(super) async fn picture(&self) -> String {
+        let views = self.views().await;
+        let master = views.iter().flatten().filter_map(|view| view.master_node.as_ref().zip(Some(view.term)));
+        let master = master.max_by_key(|(_, term)| *term).map(|(node, _)| called(node));
+        let mut text = String::from("\n    node      http                    transport        pid      does\n");
+        let mut pid_of_master = None;
+        for ((place, child), view) in self.plan.places.iter().zip(&self.children).zip(&views) {
+            let pid = child.as_ref().and_then(Node::id).map_or("-".into(), |pid| pid.to_string());
+            let does = match (child, view) {
+                (None, _) => "ended",
+                (Some(_), None) => "does not answer",
+                (Some(_), Some(view)) => view.mode.as_str(),
+            };
+            let is_master = master.as_ref() == Some(&place.name) && child.is_some();
+            let star = if is_master { "*" } else { " " };
+            if is_master {
+                pid_of_master = Some(pid.clone());
+            }
             let (http, transport) = (format!("http://127.0.0.1:{}", place.http), place.transport);
-            let _ = writeln!(text, "  {:<9} {http:<23} 127.0.0.1:{transport:<6} {pid}", place.name);
+            let _ = writeln!(text, "  {star} {:<9} {http:<23} 127.0.0.1:{transport:<6} {pid:<8} {does}", place.name);
         }
+        text + &self.hints(pid_of_master.as_deref())
+    }
+
+    fn hints(&self, master: Option<&str>) -> String {
         let url = self.plan.places.first().map_or_else(String::new, |first| format!("127.0.0.1:{}", first.http));
-        let _ = write!(
-            text,
+        let (master, what) = master.map_or(("PID", "end a node"), |pid| (pid, "end the master"));
+        format!(
             "\n  Data and configuration: {}\n\n  Try, in another terminal:\n    curl '{url}/_cat/nodes?v'\n    curl \
-             '{url}/_cluster/state?pretty'\n    kill -9 PID\n  or here: kill node-0, stop, pause, resume or start one; \
-             show; quit.\n\n",
+             '{url}/_cluster/state?pretty'\n    zazen status --watch --url {url}\n    kill -9 {master}    # {what}\n  \
+             or here: kill, stop, pause, resume or start a node, as in `kill node-0`; show; quit.\n\n",
             self.plan.directory().display()
-        );
-        text
+        )
+    }
+
+    /// What each node says that runs and answers.
+    async fn views(&self) -> Vec<Option<View>> {
+        let Ok(asker) = Asker::new() else {
+            return self.children.iter().map(|_| None).collect();
+        };
+        let view = |(place, child): (&Place, &Option<Node>)| {
+            let (asker, place, is_running) = (asker.clone(), at(place), child.is_some());
+            async move { if is_running { View::of(&asker, &place).await.ok() } else { None } }
+        };
+        futures_util::future::join_all(self.plan.places.iter().zip(&self.children).map(view)).await
     }
 
     /// Waits until a node ends, and tells how.
@@ -98,9 +116,9 @@ impl<'a> Fleet<'a> {
     }
 
     /// Does what was typed, and says what was done.
-    pub(super) fn obey(&mut self, order: Order) -> Result<String, Trouble> {
+    pub(super) async fn obey(&mut self, order: Order) -> Result<String, Trouble> {
         let (deed, at) = match order {
-            Order::Show | Order::Quit => return Ok(self.picture()),
+            Order::Show | Order::Quit => return Ok(self.picture().await),
             Order::Node(deed, at) => (deed, at),
         };
         let Some(place) = self.plan.places.get(at) else {
@@ -123,8 +141,8 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// Ends all nodes: asked first, killed if they do not.
-    pub(super) async fn end(mut self) -> Result<Outcome, Trouble> {
+    /// Ends all nodes: asked first, killed if they do not within a moment, or when `hurry` comes.
+    pub(super) async fn end(mut self, hurry: impl Future<Output = ()>) -> Result<Outcome, Trouble> {
         for (place, child) in self.plan.places.iter().zip(&self.children) {
             if let Some(pid) = child.as_ref().and_then(Node::id) {
                 // A paused node hears nothing before it goes on.
@@ -137,10 +155,35 @@ impl<'a> Fleet<'a> {
                 let _ = node.child.wait().await;
             }
         };
-        // Those that are left are killed when they are dropped.
-        let _ = tokio::time::timeout(END_MAX, all).await;
+        tokio::select! {
+            () = all => return Ok(Outcome::Fine),
+            () = tokio::time::sleep(END_MAX) => {}
+            () = hurry => {}
+        }
+        for node in self.children.iter_mut().flatten() {
+            // It has ended meanwhile if it cannot be killed.
+            let _ = node.child.kill().await;
+        }
         Ok(Outcome::Fine)
     }
+}
+
+/// Waits until the first node knows a master and all nodes; tells whether it came to that in time.
+pub(super) async fn is_formed(plan: &Plan, patience: Duration) -> bool {
+    let (Some(first), Ok(asker)) = (plan.places.first(), Asker::new()) else {
+        return true;
+    };
+    let path = format!("/_cluster/health?wait_for_nodes={}&timeout=5s", plan.places.len());
+    let formed = async {
+        while asker.ask::<serde_json::Value>(&at(first), &path, patience).await.is_err() {
+            tokio::time::sleep(ASK_AGAIN).await;
+        }
+    };
+    tokio::time::timeout(patience, formed).await.is_ok()
+}
+
+fn at(place: &Place) -> ask::Place {
+    ask::Place(format!("127.0.0.1:{}", place.http))
 }
 
 /// Runs a node. It ends when this process does, whatever ends that: its standard input closes then.
@@ -148,8 +191,8 @@ fn run(plan: &Plan, place: &Place) -> Result<Node, Trouble> {
     let program = std::env::current_exe().map_err(|error| failed("find this program", error))?;
     let mut command = Command::new(program);
     command.arg("start").arg("--config").arg(&place.file).arg("--until-stdin-ends");
-    for setting in &plan.settings {
-        command.arg("-E").arg(setting);
+    for (key, value) in &plan.settings {
+        command.arg("-E").arg(format!("{key}={value}"));
     }
     // A group of its own: Ctrl-C reaches this process only, which ends its nodes in good order.
     command.stdin(Stdio::piped()).kill_on_drop(true).process_group(0);

@@ -7,9 +7,10 @@ mod fleet;
 mod orders;
 mod plan;
 
+use super::config::key_and_value;
 use super::{Outcome, Trouble, failed};
 use clap::Args;
-use fleet::Fleet;
+use fleet::{Fleet, is_formed};
 use orders::Order;
 use plan::Plan;
 use std::io::Write;
@@ -23,7 +24,8 @@ const FORMING_MAX: Duration = Duration::from_secs(10);
 
 /// Run a whole cluster of real processes under this terminal.
 ///
-/// Prints the addresses and pids of its nodes and what to try. Ctrl-C ends it.
+/// Prints the addresses and pids of its nodes, who is master, and what to try; then the nodes' own lines follow. Ctrl-C
+/// ends it, a second one at once.
 #[derive(Debug, Args)]
 pub(super) struct DevArgs {
     /// How many nodes.
@@ -39,8 +41,8 @@ pub(super) struct DevArgs {
     #[arg(long, default_value_t = 9300, value_name = "PORT")]
     transport_port: u16,
     /// A setting for every node, as in `-E discovery.zen.fd.ping_timeout=1s`.
-    #[arg(short = 'E', value_name = "KEY=VALUE")]
-    settings: Vec<String>,
+    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value)]
+    settings: Vec<(String, String)>,
 }
 
 impl DevArgs {
@@ -59,11 +61,10 @@ impl DevArgs {
 async fn run(plan: &Plan, out: &mut impl Write) -> Result<Outcome, Trouble> {
     let mut ends = Ends::listen().map_err(|error| failed("listen to signals", error))?;
     let mut fleet = Fleet::start(plan)?;
-    tokio::select! {
-        _ = fleet.is_formed(FORMING_MAX) => {}
-        () = ends.next() => return fleet.end().await,
+    if is_called_off(&mut fleet, plan, &mut ends, out).await? {
+        return fleet.end(ends.next()).await;
     }
-    write!(out, "{}", fleet.picture())?;
+    write!(out, "{}", fleet.picture().await)?;
     out.flush()?;
     let mut terminal = BufReader::new(tokio::io::stdin()).lines();
     let mut is_open = true;
@@ -75,15 +76,39 @@ async fn run(plan: &Plan, out: &mut impl Write) -> Result<Outcome, Trouble> {
                 Ok(Some(line)) if line.trim().is_empty() => {}
                 Ok(Some(line)) => match Order::read(&line) {
                     Ok(Order::Quit) => break,
-                    Ok(order) => writeln!(out, "{}", fleet.obey(order)?)?,
+                    Ok(order) => writeln!(out, "{}", fleet.obey(order).await?)?,
                     Err(what) => writeln!(out, "{what}")?,
                 },
                 Ok(None) | Err(_) => is_open = false,
             },
         }
         out.flush()?;
+        if !is_open && !fleet.is_running() {
+            return Err(Trouble::Failed("all nodes have ended, and there is no terminal to start one from".into()));
+        }
     }
-    fleet.end().await
+    fleet.end(ends.next()).await
+}
+
+/// Waits until the nodes form a cluster, for a while; tells whether they are to end instead.
+async fn is_called_off(
+    fleet: &mut Fleet<'_>,
+    plan: &Plan,
+    ends: &mut Ends,
+    out: &mut impl Write,
+) -> Result<bool, Trouble> {
+    let mut formed = std::pin::pin!(is_formed(plan, FORMING_MAX));
+    loop {
+        tokio::select! {
+            _ = &mut formed => return Ok(false),
+            () = ends.next() => return Ok(true),
+            ended = fleet.next_ended() => writeln!(out, "{ended}")?,
+        }
+        out.flush()?;
+        if !fleet.is_running() {
+            return Err(Trouble::Failed("all nodes ended before they formed a cluster; their lines tell why".into()));
+        }
+    }
 }
 
 /// The signals that end the cluster.

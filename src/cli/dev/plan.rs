@@ -20,7 +20,7 @@ pub(super) struct Place {
 pub(super) struct Plan {
     pub(super) places: Vec<Place>,
     /// Settings for every node, as they were given.
-    pub(super) settings: Vec<String>,
+    pub(super) settings: Vec<(String, String)>,
     directory: PathBuf,
     is_temporary: bool,
 }

@@ -57,12 +57,10 @@ impl StatusArgs {
 
     async fn once(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         let survey = self.survey(&Asker::new()?, &mut Book::default()).await;
-        match survey.verdict() {
-            Verdict::Nobody if !self.json => return Err(Trouble::Failed(picture::headline(&survey))),
-            Verdict::Nobody | Verdict::Agreed(_) | Verdict::Partly { .. } | Verdict::Several(_) | Verdict::NoMaster => {
-                self.show(&survey, out)?
-            }
+        if survey.verdict() == Verdict::Nobody && !self.json {
+            return Err(Trouble::Failed(picture::headline(&survey)));
         }
+        self.show(&survey, out)?;
         Ok(outcome(&survey))
     }
 

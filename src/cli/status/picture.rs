@@ -31,7 +31,7 @@ pub(super) fn headline(survey: &Survey) -> String {
             format!("{master} is master of term {term}, but {}", parts.join(" and "))
         }
         Verdict::Several(masters) => format!("nodes see different masters: {}", masters.join(", ")),
-        Verdict::NoMaster => format!("no master is seen by any of the {} nodes that answer", survey.views().count()),
+        Verdict::NoMaster => format!("no node sees a master, {} of {count} answer", survey.views().count()),
     }
 }
 

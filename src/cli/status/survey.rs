@@ -5,7 +5,8 @@
 
 use super::super::ask::{Asker, Place, Silence};
 use super::super::stopwatch::Stopwatch;
-use crate::cluster::{ClusterName, Node, StateId, Term};
+use crate::cluster::{Address, ClusterName, Node, StateId, Term};
+use crate::protocol::Failure;
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,16 @@ pub(in crate::cli) struct View {
     /// The master that its readers see.
     #[serde(default)]
     pub(in crate::cli) master_node: Option<Node>,
+    /// What became of the hosts that it pinged.
+    #[serde(default)]
+    hosts: Vec<Pinged>,
+}
+
+/// What became of a host that was pinged.
+#[derive(Clone, Debug, Deserialize)]
+struct Pinged {
+    address: Address,
+    outcome: String,
 }
 
 impl View {
@@ -83,6 +94,8 @@ pub(super) struct Seat {
     pub(super) name: String,
     /// Where its users are listened to, if that is known; else where its transport listens.
     pub(super) place: String,
+    /// Where its transport listens, if nobody knows how to ask it.
+    transport: Option<String>,
     /// Whether the node that named the members names it.
     pub(super) is_member: bool,
     /// What it says and how long that took, or why it says nothing.
@@ -128,7 +141,16 @@ impl Survey {
         });
         let all: Vec<(Known, bool)> = listed.chain(strange).collect();
         let seats = stream::iter(all).map(|(known, is_member)| seat(asker, known, is_member));
-        let seats: Vec<Seat> = seats.buffered(ASKED_AT_A_TIME).collect().await;
+        let mut seats: Vec<Seat> = seats.buffered(ASKED_AT_A_TIME).collect().await;
+        let pinged: Vec<Pinged> =
+            seats.iter().filter_map(|seat| seat.told.as_ref().ok()).flat_map(|(view, _)| view.hosts.clone()).collect();
+        for seat in seats.iter_mut().filter(|seat| seat.transport.is_some()) {
+            let refused =
+                |host: &Pinged| seat.transport.as_deref() == Some(host.address.as_str()) && host.outcome == "refused";
+            if pinged.iter().any(refused) {
+                seat.told = Err(Silence::Failed(Failure::Refused));
+            }
+        }
         Survey { seats: apart(seats), silent }
     }
 
@@ -193,13 +215,14 @@ impl Book {
 async fn seat(asker: &Asker, known: Known, is_member: bool) -> Seat {
     let Some(place) = known.place else {
         // Who did not tell the other node where it listens did not answer it.
-        let told = Err(Silence::Failed(crate::protocol::Failure::TimedOut));
-        return Seat { name: known.name, place: format!("transport {}", known.transport), is_member, told };
+        let told = Err(Silence::Failed(Failure::TimedOut));
+        let place = format!("transport {}", known.transport);
+        return Seat { name: known.name, place, transport: Some(known.transport), is_member, told };
     };
     let stopwatch = Stopwatch::start();
     let told = View::of(asker, &place).await.map(|view| (view, stopwatch.elapsed()));
     let name = told.as_ref().map_or(known.name, |(view, _)| called(&view.node));
-    Seat { name, place: place.to_string(), is_member, told }
+    Seat { name, place: place.to_string(), transport: None, is_member, told }
 }
 
 /// Each node once, by name: some are known under two addresses.

@@ -14,7 +14,9 @@ use tracing_subscriber::{Registry, reload};
 
 /// The beginning of the settings' keys.
 const PREFIX: &str = "logger.";
-/// The name that stands for all modules.
+/// The level of all modules.
+const LEVEL: &str = "logger.level";
+/// The name that stands for all modules as well, and wins.
 const ROOT: &str = "_root";
 /// What all names of Elasticsearch's loggers begin with; it may be left out.
 const ELASTICSEARCH: &str = "org.elasticsearch";
@@ -91,9 +93,12 @@ impl Levels {
     }
 }
 
-/// The levels among the settings, by the names of their loggers.
+/// The levels among the settings, by the names of their loggers; `logger.level` is a weaker `logger._root`.
 fn loggers(settings: &Settings) -> impl Iterator<Item = (&str, &str)> {
-    settings.range_from(PREFIX).map_while(|(key, word)| Some((key.strip_prefix(PREFIX)?, &**word)))
+    let of_all = settings.get(LEVEL).map(|word| (ROOT, &**word));
+    let named = settings.range_from(PREFIX).take_while(|(key, _)| key.starts_with(PREFIX));
+    let named = named.filter(|(key, _)| &***key != LEVEL).map(|(key, word)| (&key[PREFIX.len()..], &**word));
+    of_all.into_iter().chain(named)
 }
 
 fn level(name: &str, word: &str) -> Result<LevelFilter, LevelError> {
@@ -219,6 +224,10 @@ mod tests {
         assert_eq!(most(&levels, ZEN), Some(Level::DEBUG));
         assert_eq!(most(&levels, "zazen::rest"), Some(Level::ERROR));
         assert_eq!(levels.apply(&bad), [], "it is told once");
+        assert_eq!(levels.apply(&metadata(&[("logger.level", "debug")], &[])), []);
+        assert_eq!(most(&levels, "zazen::rest"), Some(Level::DEBUG));
+        assert_eq!(levels.apply(&metadata(&[("logger.level", "debug"), ("logger._root", "warn")], &[])), []);
+        assert_eq!(most(&levels, "zazen::rest"), Some(Level::WARN));
         assert_eq!(levels.apply(&metadata(&[], &[])), []);
         assert_eq!((most(&levels, ZEN), most(&levels, "zazen::rest")), (Some(Level::WARN), Some(Level::INFO)));
         Ok(())

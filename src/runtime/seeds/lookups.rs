@@ -26,6 +26,12 @@ pub(super) struct Known<A> {
     pub(super) trouble: Option<Arc<str>>,
 }
 
+/// How long a first answer is waited for, and what is said when there is none by then.
+pub(super) struct Patience {
+    pub(super) until: Instant,
+    pub(super) excuse: Arc<str>,
+}
+
 /// Look-ups of one kind.
 pub(super) struct Lookups<A> {
     look_up: LookUp<A>,
@@ -35,7 +41,6 @@ pub(super) struct Lookups<A> {
 }
 
 struct Thing<A> {
-    known: watch::Receiver<Known<A>>,
     teller: Arc<watch::Sender<Known<A>>>,
     task: JoinHandle<()>,
 }
@@ -52,27 +57,34 @@ impl<A: Clone + Send + Sync + 'static> Lookups<A> {
     }
 
     /// What is known of `thing`, looked up anew for the next time.
-    pub(super) async fn ask(&self, thing: &Arc<str>, deadline: Instant) -> Known<A> {
-        let Some((mut known, is_first)) = self.start(thing) else {
+    pub(super) async fn ask(&self, thing: &Arc<str>, patience: &Patience) -> Known<A> {
+        let Some(teller) = self.start(thing) else {
             let why = format!("{THINGS_MAX} others are being looked up");
             return Known { answer: None, trouble: Some(why.into()) };
         };
-        if is_first {
-            let is_told = |known: &Known<A>| known.answer.is_some() || known.trouble.is_some();
-            // Too late or never: then nothing is known.
-            let _ = timeout_at(deadline, known.wait_for(is_told)).await;
+        let mut known = teller.subscribe();
+        let is_told = |known: &Known<A>| known.answer.is_some() || known.trouble.is_some();
+        if timeout_at(patience.until, known.wait_for(is_told)).await.is_err() {
+            // Whoever asks after this waits no more.
+            teller.send_if_modified(|known| {
+                let is_untold = !is_told(known);
+                if is_untold {
+                    known.trouble = Some(patience.excuse.clone());
+                }
+                is_untold
+            });
         }
-        known.borrow().clone()
+        teller.borrow().clone()
     }
 
-    /// Starts a look-up if none is on its way, and tells whether it is the first one.
-    fn start(&self, thing: &Arc<str>) -> Option<(watch::Receiver<Known<A>>, bool)> {
+    /// Starts a look-up if none is on its way.
+    fn start(&self, thing: &Arc<str>) -> Option<Arc<watch::Sender<Known<A>>>> {
         let mut things = self.things.lock();
         if let Some(state) = things.get_mut(thing) {
             if state.task.is_finished() {
                 state.task = self.spawn(thing, state.teller.clone());
             }
-            return Some((state.known.clone(), false));
+            return Some(state.teller.clone());
         }
         if things.len() >= THINGS_MAX {
             things.retain(|_, state| !state.task.is_finished());
@@ -80,11 +92,10 @@ impl<A: Clone + Send + Sync + 'static> Lookups<A> {
         if things.len() >= THINGS_MAX {
             return None;
         }
-        let (teller, known) = watch::channel(Known { answer: None, trouble: None });
-        let teller = Arc::new(teller);
-        let state = Thing { known: known.clone(), task: self.spawn(thing, teller.clone()), teller };
+        let teller = Arc::new(watch::Sender::new(Known { answer: None, trouble: None }));
+        let state = Thing { task: self.spawn(thing, teller.clone()), teller: teller.clone() };
         things.insert(thing.clone(), state);
-        Some((known, true))
+        Some(teller)
     }
 
     fn spawn(&self, thing: &Arc<str>, teller: Arc<watch::Sender<Known<A>>>) -> JoinHandle<()> {

@@ -21,7 +21,7 @@ use crate::settings::{DiscoveryKind, NodeSettings, PortRange};
 use futures_util::future::{join, join_all};
 use host::{Host, parse};
 use initial::FILE_NAME;
-use lookups::Known;
+use lookups::{Known, Patience};
 use parking_lot::Mutex;
 use sources::Sources;
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,8 +148,9 @@ impl Seeds {
 
     /// The hosts as they are known at the moment; what is looked up for the first time is waited for.
     pub async fn resolve(&self) -> Resolution<Address> {
-        let deadline = Instant::now() + self.patience;
-        let (given, (of_file, trouble)) = join(self.find_all(&self.hosts, deadline), self.in_file(deadline)).await;
+        let excuse = format!("timed out after [{:?}]", self.patience).into();
+        let patience = &Patience { until: Instant::now() + self.patience, excuse };
+        let (given, (of_file, trouble)) = join(self.find_all(&self.hosts, patience), self.in_file(patience)).await;
         let first_of_file = given.len();
         let places: Vec<Place> = given.into_iter().chain(of_file).collect();
         let initial = match &self.counting {
@@ -162,30 +163,30 @@ impl Seeds {
     }
 
     /// The hosts of the file as it was last read, and why it could not be read again.
-    async fn in_file(&self, deadline: Instant) -> (Vec<Place>, Option<Arc<str>>) {
+    async fn in_file(&self, patience: &Patience) -> (Vec<Place>, Option<Arc<str>>) {
         if !self.has_file {
             return (Vec::new(), None);
         }
-        let Known { answer, trouble } = self.sources.files.ask(&FILE_NAME.into(), deadline).await;
+        let Known { answer, trouble } = self.sources.files.ask(&FILE_NAME.into(), patience).await;
         let hosts = answer.unwrap_or_default();
         if hosts.is_empty() {
             let why = trouble.unwrap_or_else(|| "it names no hosts".into());
             return (vec![Place::missing(FILE_NAME.into(), why)], None);
         }
-        (self.find_all(&hosts, deadline).await, trouble)
+        (self.find_all(&hosts, patience).await, trouble)
     }
 
-    async fn find_all(&self, hosts: &[Arc<str>], deadline: Instant) -> Vec<Place> {
-        let found = join_all(hosts.iter().take(HOSTS_MAX).map(|host| self.find(host, deadline))).await;
+    async fn find_all(&self, hosts: &[Arc<str>], patience: &Patience) -> Vec<Place> {
+        let found = join_all(hosts.iter().take(HOSTS_MAX).map(|host| self.find(host, patience))).await;
         found.into_iter().flatten().collect()
     }
 
     /// Where a host is; a service may be at several places.
-    async fn find(&self, text: &Arc<str>, deadline: Instant) -> Vec<Place> {
+    async fn find(&self, text: &Arc<str>, patience: &Patience) -> Vec<Place> {
         let default = PortRange { first: self.default_port, last: self.default_port };
         match parse(text) {
             Err(why) => vec![Place::missing(text.clone(), why)],
-            Ok(Host::Service(name)) => self.find_service(text, &name, deadline).await,
+            Ok(Host::Service(name)) => self.find_service(text, &name, patience).await,
             Ok(Host::Address(_, None) | Host::Name(_, None)) if self.default_port == 0 => {
                 vec![Place::missing(text.clone(), "it needs a port, because the system chooses that of this node")]
             }
@@ -195,35 +196,30 @@ impl Seeds {
                 vec![Place { label, is_name: false, addresses: vec![address], ports, trouble: None }]
             }
             Ok(Host::Name(name, ports)) => {
-                vec![self.find_name(text.clone(), &name, ports.unwrap_or(default), deadline).await]
+                vec![self.find_name(text.clone(), &name, ports.unwrap_or(default), patience).await]
             }
         }
     }
 
-    async fn find_name(&self, label: Arc<str>, name: &Arc<str>, ports: PortRange, deadline: Instant) -> Place {
-        let Known { answer, trouble } = self.sources.names.ask(name, deadline).await;
-        let trouble = trouble.or_else(|| answer.is_none().then(|| self.timed_out()));
+    async fn find_name(&self, label: Arc<str>, name: &Arc<str>, ports: PortRange, patience: &Patience) -> Place {
+        let Known { answer, trouble } = self.sources.names.ask(name, patience).await;
         Place { label, is_name: true, addresses: answer.unwrap_or_default(), ports, trouble }
     }
 
-    async fn find_service(&self, text: &Arc<str>, name: &Arc<str>, deadline: Instant) -> Vec<Place> {
-        let Known { answer, trouble } = self.sources.services.ask(name, deadline).await;
+    async fn find_service(&self, text: &Arc<str>, name: &Arc<str>, patience: &Patience) -> Vec<Place> {
+        let Known { answer, trouble } = self.sources.services.ask(name, patience).await;
         let Some(targets) = answer else {
-            return vec![Place::missing(text.clone(), trouble.unwrap_or_else(|| self.timed_out()))];
+            return vec![Place::missing(text.clone(), trouble.unwrap_or_else(|| "it has no hosts".into()))];
         };
         let find = async |target: &Target| {
             let label = format!("{}:{}", target.host, target.port).into();
             let ports = PortRange { first: target.port, last: target.port };
             match parse(&target.host) {
-                Ok(Host::Name(name, _)) => self.find_name(label, &name, ports, deadline).await,
+                Ok(Host::Name(name, _)) => self.find_name(label, &name, ports, patience).await,
                 Ok(Host::Address(..) | Host::Service(_)) | Err(_) => Place::missing(label, "it is no host name"),
             }
         };
         join_all(targets.iter().map(find)).await
-    }
-
-    fn timed_out(&self) -> Arc<str> {
-        format!("timed out after [{:?}]", self.patience).into()
     }
 
     /// All addresses, each once, but for those of this node.

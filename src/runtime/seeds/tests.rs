@@ -173,6 +173,23 @@ async fn a_look_up_that_hangs_is_waited_for_once_and_never_started_twice() {
 }
 
 #[tokio::test]
+async fn one_name_on_several_ports_is_looked_up_once_and_found_for_all() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let seeds = with_names(&settings(Some(&["es-3:9301", "es-3:9302", "es-3:9303"])), move |name| {
+        count.fetch_add(1, Ordering::SeqCst);
+        async move {
+            tokio::task::yield_now().await;
+            known(&name)
+        }
+        .boxed()
+    });
+    let found = seeds.resolve().await;
+    assert_eq!((peers(&found), found.unresolved.len()), (vec!["10.0.0.3:9301", "10.0.0.3:9302", "10.0.0.3:9303"], 0));
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn addresses_and_known_names_are_given_at_once_while_a_name_server_is_silent() {
     let asked = Arc::new(AtomicUsize::new(0));
     let seeds = with_names(&settings(Some(&["10.0.0.2", "es-3"])), move |name| {

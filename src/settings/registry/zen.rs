@@ -142,10 +142,11 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
         doc: "The pause between two pings of a fault detector: the master pings every node, every node its master.\n\
-              A peer that falls silent is given up after `fd.ping_interval` + `fd.ping_retries` × `fd.ping_timeout` at \
-              the latest.\n\
-              A lower value finds silent peers sooner, and costs the master 2 × (nodes − 1) / `fd.ping_interval` \
-              messages a second.",
+              A node that its master pings does not ping it in turn, unless the next ping is late by an eighth.\n\
+              A peer that falls silent is given up after 9/8 × `fd.ping_interval` + `fd.ping_retries` × \
+              `fd.ping_timeout` at the latest.\n\
+              A lower value finds silent peers sooner, and costs the master (nodes − 1) / `fd.ping_interval` pings a \
+              second.",
     },
     Setting {
         key: "discovery.zen.fd.ping_timeout",

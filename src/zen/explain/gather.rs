@@ -83,7 +83,7 @@ impl Zen {
 
     fn bootstrap_sets(&self) -> BTreeSet<BootstrapSet> {
         match &self.mode {
-            Mode::Electing(candidacy) if !self.is_formed() => candidacy.bootstrap.clone(),
+            Mode::Electing(candidacy) if !self.is_formed() => candidacy.bootstrap.keys().cloned().collect(),
             Mode::Leading(lead) => lead.bootstrap.clone(),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => {
                 self.own_bootstrap().into_iter().collect()
@@ -254,7 +254,7 @@ fn of_set(of: Group, set: &VotingSet, present: &Present, known: &Present) -> Quo
 
 fn of_hosts(set: &BootstrapSet, present: &Present, known: &Present) -> Quota {
     let find = |among: &Present, host: &str| {
-        let is_named = |node: &&Arc<Node>| [&*node.name, node.address.as_str(), node.id.as_str()].contains(&host);
+        let is_named = |node: &&Arc<Node>| set.members_that_are(node).any(|member| member == host);
         among.values().find(is_named).cloned()
     };
     let members = set.members.iter().map(|host| {
