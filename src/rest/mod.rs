@@ -1,6 +1,6 @@
 //! Elasticsearch's HTTP API over the snapshots and answers of a node.
 //!
-//! One table of routes says what there is: dispatch, the methods of a path, the parameters that are known and [`page`] all
+//! One table of routes says what there is: dispatch, the methods of a path, the parameters that are known and [`page()`] all
 //! come from it. What is the same for every request is done in one place, `serve`; so is the mapping of errors, in `error`.
 //! Sockets are not touched here: whoever listens hands requests to the [`router`].
 

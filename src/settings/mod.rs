@@ -2,8 +2,8 @@
 //! gives becomes the settings of a node.
 //!
 //! What is accepted, what is documented and what holds when nothing is said come from one table, [`REGISTRY`]; what
-//! Elasticsearch has besides, and nothing here heeds, is [`known`]. How dynamic settings are taken over is written in
-//! `zen`, which must understand them in a committed state without this module; the table refers to it. [`load`] reads
+//! Elasticsearch has besides, and nothing here heeds, is [`known()`]. How dynamic settings are taken over is written in
+//! `zen`, which must understand them in a committed state without this module; the table refers to it. [`load()`] reads
 //! text, environment and arguments that it is handed; finding them is not its business.
 //! Mirrors `Setting`, `ClusterSettings` and `AbstractScopedSettings` (6.8), their messages included.
 
