@@ -24,6 +24,10 @@ const LINES_SHOWN: usize = 25;
 const LOOK_MAX: Duration = Duration::from_secs(10);
 
 /// Waits until something is there, or the time is over.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "real processes take real time; this is the one place that waits for them"
+)]
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let mut waited = Duration::ZERO;
     loop {
