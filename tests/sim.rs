@@ -2,6 +2,7 @@
 
 use zazen::sim::{Report, RunOptions, run};
 use zazen::zen::Tuning;
+use zazen::zen::rules::Rules;
 
 /// Seeds that broke a rule once, and what they found. A seed shows the same again only with the generator of its day;
 /// with a later one it is a random run like any other.
@@ -9,7 +10,15 @@ const REGRESSIONS: [(u64, &str); 1] =
     [(7599, "a vote told an older accepted state than the one that its voter had acknowledged")];
 
 fn options(seed: u64) -> RunOptions {
-    RunOptions { seed, nodes: None, updates: 100, tuning: Tuning::default(), until: None, trace: None }
+    RunOptions {
+        seed,
+        nodes: None,
+        updates: 100,
+        tuning: Tuning::default(),
+        rules: Rules::default(),
+        until: None,
+        trace: None,
+    }
 }
 
 fn played(options: &RunOptions) -> Report {

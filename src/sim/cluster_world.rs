@@ -9,6 +9,7 @@ use super::world::World;
 use crate::cluster::{Address, ClusterName, Node, Roles};
 use crate::protocol::{Protocol, Resolution};
 use crate::sim::Boot;
+use crate::zen::rules::Rules;
 use crate::zen::{Bootstrap, Config, Tuning, Zen};
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub struct NodeSpec {
     pub tuning: Tuning,
     /// Whom it pings first.
     pub seeds: Resolution<Address>,
+    /// The protections that it keeps.
+    pub rules: Rules,
 }
 
 impl NodeSpec {
@@ -48,6 +51,7 @@ impl NodeSpec {
             bootstrap: Bootstrap::Hosts(hosts.iter().map(|host| host.as_str().into()).collect()),
             tuning: Tuning::default(),
             seeds: Resolution::of(hosts.to_vec()),
+            rules: Rules::default(),
         }
     }
 
@@ -73,7 +77,7 @@ impl NodeSpec {
             bootstrap: self.bootstrap.clone(),
             tuning: self.tuning.clone(),
         };
-        Zen::new(config, boot.disk, boot.rng)
+        Zen::with_rules(config, boot.disk, boot.rng, self.rules)
     }
 }
 

@@ -9,6 +9,7 @@ use super::watch::Violation;
 use super::{Boot, Counters, Detail, Fault, Mode, Plan, World};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Roles};
 use crate::protocol::{Rng, Time};
+use crate::zen::rules::Rules;
 use crate::zen::{Bootstrap, Config, Tuning, Zen};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,6 +28,8 @@ pub struct RunOptions {
     pub updates: u64,
     /// The numbers that the nodes run by.
     pub tuning: Tuning,
+    /// The protections that the nodes keep.
+    pub rules: Rules,
     /// Stop after so many events.
     pub until: Option<u64>,
     /// How much of the trace to keep, and how many lines of it.
@@ -204,13 +207,14 @@ impl Run {
     fn new(options: &RunOptions, draw: Draw) -> Self {
         let mut rng = Rng::new(options.seed ^ 0x7a7a_0002);
         let clients = Clients::new(rng.fork(), draw.clients, draw.pause_us, draw.keys);
+        let rules = options.rules;
         let mut world = World::new(options.seed, clients);
         let addresses: Vec<Address> = (0..draw.nodes).map(address).collect();
         let hosts: BTreeSet<Arc<str>> = addresses[..draw.eligible].iter().map(|host| host.as_str().into()).collect();
         for (node, address) in addresses.iter().enumerate() {
             let tuning = Tuning { minimum_master_nodes: draw.minimum, ..options.tuning.clone() };
             let config = config(node, address, node < draw.eligible, &hosts, tuning);
-            world.add(address.clone(), addresses[..draw.eligible].to_vec(), move |boot| start(&config, boot));
+            world.add(address.clone(), addresses[..draw.eligible].to_vec(), move |boot| start(&config, rules, boot));
         }
         if let Some((detail, kept)) = options.trace {
             world.trace(detail, kept);
@@ -590,8 +594,8 @@ fn config(node: usize, address: &Address, eligible: bool, hosts: &BTreeSet<Arc<s
     }
 }
 
-fn start(config: &Config, boot: Boot<'_, Zen>) -> Zen {
+fn start(config: &Config, rules: Rules, boot: Boot<'_, Zen>) -> Zen {
     let mut config = config.clone();
     config.node.ephemeral_id = format!("n{}-{}", boot.node, boot.boots + 1).into();
-    Zen::new(config, boot.disk, boot.rng)
+    Zen::with_rules(config, boot.disk, boot.rng, rules)
 }

@@ -37,6 +37,7 @@ mod publish;
 pub mod quorum;
 mod read;
 mod reject;
+pub mod rules;
 mod search;
 mod span;
 mod tuning;
@@ -60,6 +61,7 @@ use episode::Episode;
 use message::{Report, Sender};
 use mode::EarlyJoin;
 use reject::Strangers;
+use rules::{Protection, Rules};
 use search::Search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -153,6 +155,7 @@ enum PingKind {
 /// One node.
 pub struct Zen {
     config: Config,
+    rules: Rules,
     tuning: Tuning,
     local: Arc<Node>,
     sender: Arc<Sender>,
@@ -186,6 +189,14 @@ const REMEMBERED_MAX: usize = 2_048;
 impl Zen {
     /// A node with what its disk holds. The first input must be [`Input::Started`].
     pub fn new(config: Config, disk: Memory, rng: Rng) -> Self {
+        Zen::with_rules(config, disk, rng, Rules::default())
+    }
+
+    /// A node that keeps these rules; only the simulator has others than [`Rules::default`].
+    pub(crate) fn with_rules(config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
+        if !rules.keep(Protection::DurableVote) {
+            disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };
+        }
         let mut node = config.node.clone();
         if let Some(id) = &disk.promise.node_id {
             node.id = id.clone();
@@ -205,6 +216,7 @@ impl Zen {
             shown: applied.clone(),
             applied,
             config,
+            rules,
             local,
             rng,
             ledger,

@@ -15,6 +15,7 @@ use super::{Outcome, Trouble};
 use crate::settings;
 use crate::sim::scale::Size;
 use crate::sim::{Detail, RunOptions};
+use crate::zen::rules::Rules;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -143,6 +144,7 @@ impl SimArgs {
             nodes: self.nodes.map(usize::from),
             updates: self.updates,
             tuning,
+            rules: Rules::default(),
             until: self.until,
             trace: None,
         };
