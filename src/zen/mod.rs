@@ -446,7 +446,7 @@ impl Zen {
     /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
     fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
         let late = now.since(due);
-        if late > self.tuning.fd_ping_timeout / 2 {
+        if late > self.tuning.fd_ping_timeout / 2 && self.rules.keep(Protection::SelfDoubt) {
             // What piled up meanwhile is handled before the deadline is; the stall is told of once.
             if late > self.tuning.fd_ping_timeout && now >= self.doubts_until {
                 out.note(Note::Stalled { by: late });

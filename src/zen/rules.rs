@@ -33,6 +33,7 @@ macro_rules! protections {
 
 protections! {
     DurableVote "durable-vote" "A vote is on disk before it is told, so a restart does not forget it.",
+    SelfDoubt "self-doubt" "A node whose own loop stalled doubts itself before it doubts others.",
 }
 
 impl fmt::Display for Protection {
