@@ -4,6 +4,7 @@
 //! certainly not, unknown; only the first is a promise. What answers mean is judged in `check`.
 
 use super::check::{Acknowledged, Checkers, Finished, Order};
+use super::flaws::Witness;
 use super::watch::{Violation, Watch};
 use crate::cluster::{ClusterState, NodeId};
 use crate::protocol::{Rng, Ticket, Time};
@@ -75,6 +76,8 @@ pub struct Clients {
     pub left: Vec<usize>,
     /// What clients were told, by kind.
     pub told: BTreeMap<&'static str, u64>,
+    /// Looks on in the place of the checkers, where flaws are to be seen to their end.
+    pub witness: Option<Witness>,
 }
 
 /// How long a client waits for a master and for the nodes.
@@ -97,6 +100,7 @@ impl Clients {
             has_operators: true,
             left: Vec::new(),
             told: BTreeMap::new(),
+            witness: None,
         }
     }
 
@@ -168,6 +172,9 @@ impl Clients {
 
     /// Remembers that a client asked.
     pub fn asked(&mut self, ticket: Ticket, client: usize, node: usize, operation: Operation, began: Time) {
+        if let Some(witness) = &mut self.witness {
+            witness.asked(began, ticket, &question(&operation));
+        }
         self.open.insert(ticket, Open { client, node, operation, began });
     }
 
@@ -206,6 +213,9 @@ impl Clients {
 
     fn judge(&mut self, at: Time, node: usize, open: &Open, answer: &Answer) -> Result<(), Violation> {
         self.count(outcome(answer));
+        if self.witness.is_some() {
+            return Ok(());
+        }
         let descent = &self.checkers.descent;
         let state = match (&open.operation, answer) {
             (Operation::Write { key, value }, Answer::Done { at, .. }) => {
@@ -264,15 +274,28 @@ pub(super) fn question(operation: &Operation) -> Question {
 
 impl Watch<Zen> for Clients {
     fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        self.checkers.booted(at, node, zen)
+        match &mut self.witness {
+            Some(witness) => witness.booted(at, node, zen),
+            None => self.checkers.booted(at, node, zen),
+        }
     }
 
     fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        self.checkers.handled(at, node, zen)
+        match &mut self.witness {
+            Some(witness) => witness.handled(at, node, zen),
+            None => self.checkers.handled(at, node, zen),
+        }
+    }
+
+    fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
+        self.witness.as_mut().map_or(Ok(()), |witness| witness.ended(at, node))
     }
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
-        self.checkers.sent(at, from, to, message)
+        match &mut self.witness {
+            Some(witness) => witness.sent(at, from, to, message),
+            None => self.checkers.sent(at, from, to, message),
+        }
     }
 
     fn noted(&mut self, _at: Time, _node: usize, _note: &Note) -> Result<(), Violation> {
@@ -284,6 +307,9 @@ impl Watch<Zen> for Clients {
     }
 
     fn answered(&mut self, at: Time, node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
+        if let Some(witness) = &mut self.witness {
+            witness.answered(at, node, ticket, answer)?;
+        }
         let Some(open) = self.open.remove(&ticket) else {
             return Ok(());
         };
@@ -291,7 +317,10 @@ impl Watch<Zen> for Clients {
         self.judge(at, node, &open, answer)
     }
 
-    fn lost(&mut self, at: Time, _node: usize, ticket: Ticket) -> Result<(), Violation> {
+    fn lost(&mut self, at: Time, node: usize, ticket: Ticket) -> Result<(), Violation> {
+        if let Some(witness) = &mut self.witness {
+            witness.lost(at, node, ticket)?;
+        }
         if let Some(open) = self.open.remove(&ticket) {
             self.count("lost");
             self.rest(open.client, at);

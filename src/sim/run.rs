@@ -187,8 +187,8 @@ impl fmt::Display for Draw {
 }
 
 /// A run under way.
-struct Run {
-    world: World<Zen, Clients>,
+pub(super) struct Run {
+    pub(super) world: World<Zen, Clients>,
     draw: Draw,
     rng: Rng,
     until: Option<u64>,
@@ -204,7 +204,7 @@ const EPISODES_MIN: u32 = 3;
 const HURT_MAX: Duration = Duration::from_secs(120);
 
 impl Run {
-    fn new(options: &RunOptions, draw: Draw) -> Self {
+    pub(super) fn new(options: &RunOptions, draw: Draw) -> Self {
         let mut rng = Rng::new(options.seed ^ 0x7a7a_0002);
         let clients = Clients::new(rng.fork(), draw.clients, draw.pause_us, draw.keys);
         let rules = options.rules;
@@ -223,7 +223,7 @@ impl Run {
         Run { world, draw, rng, until, struck: 0, recoveries, interrupted: 0, disturbances: 0 }
     }
 
-    fn all(&mut self) -> Result<(), Violation> {
+    pub(super) fn all(&mut self) -> Result<(), Violation> {
         self.world.start_all();
         self.hurt()?;
         let group = self.heal()?;

@@ -10,7 +10,7 @@ use super::search::Target;
 use super::{Bootstrap, Mode, Timer, Tuning, Zen};
 use crate::cluster::{Address, StateId, Term, VotingSets};
 use crate::protocol::{Effects, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Zen {
@@ -65,7 +65,8 @@ impl Zen {
 
     /// Acts on the answers if they suffice.
     pub(super) fn consider(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if !self.is_searching() {
+        // Zen waited for the end of the round, whatever had been answered.
+        if !self.is_searching() || self.is_old() {
             return;
         }
         if self.leaving.is_some() && self.search.is_complete() && self.search.seen.is_empty() {
@@ -143,6 +144,9 @@ impl Zen {
 
     /// What an election or a commit on the accepted state must be backed by.
     pub(super) fn requirement(&self, bootstrap: BTreeSet<BootstrapSet>) -> Requirement {
+        if self.is_old() {
+            return self.typed_requirement();
+        }
         let voting = &self.ledger.accepted.metadata.voting;
         let sets = if self.ledger.is_settled() {
             VotingSets { committed: voting.own.clone(), own: voting.own.clone() }
@@ -154,7 +158,7 @@ impl Zen {
 
     /// Who must take part in the first forming, as this node was told; none once it knows of a committed state.
     pub(super) fn own_bootstrap(&self) -> Option<BootstrapSet> {
-        if self.is_formed() {
+        if self.is_formed() || self.is_old() {
             return None;
         }
         let own: Arc<str> = self.local.address.as_str().into();
@@ -179,6 +183,9 @@ impl Zen {
     }
 
     fn candidates(&self) -> Vec<Candidate> {
+        if self.is_old() {
+            return self.old_candidates();
+        }
         let seen = self.search.seen.values().filter(|seen| self.counts(seen));
         let mut candidates: Vec<Candidate> = seen.filter_map(|seen| Candidate::of(&seen.sight)).collect();
         if self.may_lead() {
@@ -195,13 +202,16 @@ impl Zen {
         }
     }
 
-    fn counts(&self, seen: &Seen) -> bool {
+    pub(super) fn counts(&self, seen: &Seen) -> bool {
         elect::counts(&seen.sight, self.tuning.ignore_non_master_pings)
     }
 
     pub(super) fn choose(&self) -> Option<Choice> {
         let seen = self.search.seen.values().filter(|seen| self.counts(seen));
-        if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.local, &self.lost)) {
+        // Zen believed whatever was said of a master, also of one that it had just lost.
+        let none = BTreeMap::new();
+        let lost = if self.is_old() { &none } else { &self.lost };
+        if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.local, lost)) {
             return Some(Choice::Join(master));
         }
         if self.is_premature() {
@@ -214,7 +224,8 @@ impl Zen {
 
     /// Whether somebody might listen at a silent port, and no list of hosts says that it does not matter.
     pub(super) fn is_premature(&self) -> bool {
-        self.config.bootstrap == Bootstrap::Found && !self.is_formed() && !self.search.is_complete()
+        let may_wait = self.config.bootstrap == Bootstrap::Found && !self.is_old();
+        may_wait && !self.is_formed() && !self.search.is_complete()
     }
 
     fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {

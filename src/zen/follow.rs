@@ -21,6 +21,9 @@ impl Zen {
         body: Body,
         out: &mut Effects<Zen>,
     ) {
+        if self.is_old() {
+            return self.on_old_publish(now, exchange, from, body, out);
+        }
         let id = body.id();
         let own = self.ledger.accepted.id();
         let is_again = id == own;
@@ -62,7 +65,7 @@ impl Zen {
     }
 
     /// Why a state is not acceptable from this sender, if it is not.
-    fn objection(&self, state: &ClusterState, from: &Sender, term: Term) -> Option<String> {
+    pub(super) fn objection(&self, state: &ClusterState, from: &Sender, term: Term) -> Option<String> {
         let is_foreign = matches!(
             (state.cluster_uuid, self.ledger.cluster_uuid),
             (Some(theirs), Some(ours)) if theirs != ours
@@ -92,12 +95,7 @@ impl Zen {
             if matches!(self.mode, Mode::Leading(_)) {
                 out.note(Note::SteppedDown { reason: format!("another master {master} leads in a higher term") });
             }
-            self.leave_mode_for(now, Some(&master.address), out);
-            out.push(Effect::Link { to: master.address.clone() });
-            self.mode =
-                Mode::Following(Following { master: master.clone(), heard: now, failures: 0, is_pinging: false });
-            self.timers.set(Timer::MasterPing, now + self.tuning.fd_ping_interval);
-            self.lost.remove(&master.ephemeral_id);
+            self.enter_following(now, master, out);
         }
         self.hear(now, master);
         // A state that was known to be committed before its master was lost is shown again at once.
@@ -105,6 +103,14 @@ impl Zen {
             self.apply(self.ledger.accepted.clone(), out);
             self.begin_following(now, out);
         }
+    }
+
+    pub(super) fn enter_following(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {
+        self.leave_mode_for(now, Some(&master.address), out);
+        out.push(Effect::Link { to: master.address.clone() });
+        self.mode = Mode::Following(Following { master: master.clone(), heard: now, failures: 0, is_pinging: false });
+        self.timers.set(Timer::MasterPing, now + self.tuning.fd_ping_interval);
+        self.lost.remove(&master.ephemeral_id);
     }
 
     /// Notes that the master gave a sign of life.
@@ -134,6 +140,9 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         self.hear(now, from);
+        if self.is_old() {
+            return self.on_old_commit(now, exchange, id, out);
+        }
         if id == self.ledger.accepted.id() && id != self.ledger.committed {
             let state = self.ledger.accepted.clone();
             self.record_commit(&state, out);
@@ -142,7 +151,7 @@ impl Zen {
         self.reply_report(exchange, out);
     }
 
-    fn show_committed(&mut self, now: Time, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
+    pub(super) fn show_committed(&mut self, now: Time, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
         if matches!(self.mode, Mode::Following(_)) {
             let delta = state.nodes.delta(&self.shown.nodes);
             if !delta.is_empty() {
@@ -176,6 +185,9 @@ impl Zen {
         candidate: Arc<Node>,
         out: &mut Effects<Zen>,
     ) {
+        if self.is_old() {
+            return self.on_rejoin_request(now, exchange, from, out);
+        }
         self.hear(now, from);
         let is_own = matches!(&self.mode, Mode::Following(following) if following.master.same_process(from));
         if !is_own || term <= self.ledger.promise.term || !self.local.is_master_eligible() {

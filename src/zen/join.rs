@@ -18,6 +18,9 @@ use std::time::Duration;
 impl Zen {
     /// Stands as a candidate: in exactly `term`, or in the next one that nobody was seen in.
     pub(super) fn stand(&mut self, now: Time, term: Option<Term>, reason: &'static str, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.wait_for_joins(now, reason, out);
+        }
         let early_votes = self.early_joins.values().filter(|early| early.join.vote && early.node.is_master_eligible());
         let proposed = early_votes.map(|early| early.join.term).chain([self.highest_seen()]).max();
         let next = self.ledger.promise.term.next().max(proposed.unwrap_or(Term::ZERO));
@@ -42,6 +45,9 @@ impl Zen {
 
     /// Votes for a candidate, or asks it to be taken in if this node has no vote to give.
     pub(super) fn vote_for(&mut self, now: Time, candidate: Arc<Node>, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.start_join(now, candidate, false, self.old_vote(), out);
+        }
         if !self.local.is_master_eligible() {
             return self.start_join(now, candidate, false, None, out);
         }
@@ -61,7 +67,7 @@ impl Zen {
 
     pub(super) fn join_master(&mut self, now: Time, master: Arc<Node>, out: &mut Effects<Zen>) {
         out.note(Note::Joins { master: master.clone() });
-        self.start_join(now, master, true, None, out);
+        self.start_join(now, master, true, self.old_vote(), out);
     }
 
     fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
@@ -97,7 +103,12 @@ impl Zen {
         };
         let candidate = self.tuning.vote_timeout();
         let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
-        let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
+        let is_silent = now.since(joining.answered) >= self.tuning.vote_timeout();
+        let is_over = if self.is_old() {
+            now.since(joining.since) >= self.tuning.join_timeout
+        } else {
+            now.since(joining.since) >= patience || is_silent
+        };
         let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote);
         if is_over {
             self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
@@ -242,6 +253,8 @@ impl Zen {
     ) {
         match &self.mode {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
+            Mode::Electing(_) if self.is_old() => self.take_old_join(now, exchange, node, out),
+            Mode::Finding if self.is_old() => self.hold_join(exchange, node, join, out),
             // It takes this node for a master; told that it is none, it will vote.
             Mode::Finding | Mode::Electing(_) if node.is_master_eligible() && !join.vote => self.rebuff(exchange, out),
             Mode::Electing(_) => self.on_join_as_candidate(now, exchange, node, join, out),
@@ -329,7 +342,7 @@ impl Zen {
         candidacy.bootstrap.entry(set).or_default().insert(voter.clone());
     }
 
-    fn take_ballot(&mut self, ballot: Ballot) {
+    pub(super) fn take_ballot(&mut self, ballot: Ballot) {
         let Mode::Electing(candidacy) = &mut self.mode else {
             return;
         };
@@ -382,6 +395,9 @@ impl Zen {
         state: Option<Arc<ClusterState>>,
         out: &mut Effects<Zen>,
     ) {
+        if self.is_old() {
+            return self.on_disk_told(now, Some(state), out);
+        }
         let Mode::Electing(candidacy) = &mut self.mode else {
             return;
         };
@@ -421,6 +437,9 @@ impl Zen {
         let Mode::Electing(candidacy) = &self.mode else {
             return;
         };
+        if self.is_old() {
+            return self.count_joins(now, out);
+        }
         let durable = &self.ledger.durable.promise;
         if durable.term != candidacy.term || durable.vote.as_ref() != Some(&self.local.id) {
             return;

@@ -53,7 +53,7 @@ impl Zen {
     }
 
     /// The successor of the accepted state, to be filled in.
-    fn next_state(&mut self, term: Term) -> ClusterState {
+    pub(super) fn next_state(&mut self, term: Term) -> ClusterState {
         let mut state = (*self.ledger.accepted).clone();
         state.term = term;
         state.version = state.version.next();
@@ -73,6 +73,10 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let own_term = self.ledger.promise.term;
+        if let Some(why) = self.old_objection(node) {
+            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
+        }
+        let is_old = self.is_old();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -88,7 +92,7 @@ impl Zen {
             let wanted = if join.vote { join.term } else { join.term.next() };
             lead.wanted_term = lead.wanted_term.max(Some(wanted));
         }
-        if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node)) {
+        if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node) && !is_old) {
             // It follows again only once it is sent the state again.
             *peer = Peer { failed: peer.failed.take(), ..Peer::new(node.clone()) };
             if join.term <= lead.term {
@@ -213,6 +217,9 @@ impl Zen {
 
     /// Runs what is queued, if anything is, and publishes what came of it.
     fn run_tasks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.run_old_tasks(now, out);
+        }
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
@@ -244,7 +251,7 @@ impl Zen {
     }
 
     /// Carries tasks out on a state; those that are refused are answered, the others returned.
-    fn carry_out(
+    pub(super) fn carry_out(
         &mut self,
         now: Time,
         state: &mut ClusterState,
@@ -331,8 +338,11 @@ impl Zen {
     /// Ends the reign and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
-        let followers: Option<Vec<Address>> =
-            self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
+        let is_old = self.is_old();
+        let followers: Option<Vec<Address>> = self
+            .lead()
+            .filter(|_| !is_old)
+            .map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
         for to in followers.unwrap_or_default() {
             out.push(Effect::Unlink { to });
         }
@@ -364,6 +374,7 @@ impl Zen {
             self.rebuff(early.exchange, out);
         }
         self.forget_search();
+        self.forget_accepted();
         match mem::replace(&mut self.mode, Mode::Finding) {
             Mode::Finding | Mode::Electing(_) => {}
             Mode::Joining(joining) => {
@@ -455,7 +466,7 @@ fn is_live_twin(peer: &Peer, joiner: &Node) -> bool {
 }
 
 /// The sources of a batch, as `/_cluster/pending_tasks` and the log show them.
-fn summary(tasks: &[Queued<Waiter>]) -> String {
+pub(super) fn summary(tasks: &[Queued<Waiter>]) -> String {
     const SHOWN: usize = 3;
     let of_protocol =
         |queued: &&Queued<Waiter>| queued.task.is_internal() || queued.task.priority() == Priority::Immediate;

@@ -30,6 +30,9 @@ impl Zen {
         if let Some(earlier) = self.leaving.replace(ticket) {
             out.push(Effect::Answer { ticket: earlier, answer: Answer::Left });
         }
+        if self.is_old() {
+            return self.begin_old_leave(now, out);
+        }
         self.timers.set(Timer::Leave, now + self.tuning.commit_timeout);
         match &mut self.mode {
             Mode::Leading(lead) => {
@@ -61,6 +64,9 @@ impl Zen {
     }
 
     pub(super) fn on_leave(&mut self, now: Time, exchange: Exchange, from: &Arc<Node>, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.on_old_leave(now, exchange, from, out);
+        }
         let Some(lead) = self.lead() else {
             return self.reply(exchange, Message::Rejected("not master".into()), out);
         };
@@ -116,6 +122,10 @@ impl Zen {
     }
 
     pub(super) fn wish_succession(&mut self, now: Time, ticket: Ticket, to: Option<NodeId>, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            let answer = Answer::Refused(Refusal::Invalid("Zen hands nothing over".into()));
+            return out.push(Effect::Answer { ticket, answer });
+        }
         match self.lead() {
             Some(lead) => {
                 let wish = Succession { to, ticket: Some(ticket) };

@@ -13,6 +13,8 @@
 //!                        leave    good-bye and hand-over            ──► Effects
 //! ```
 //!
+//! `zen68` holds what Zen did in the place of some of that; only the simulator asks for it ([`rules`]).
+//!
 //! The pure decisions stand in `elect` and `quorum`; what a node keeps and shows in `memory`, `mode`, `search` and
 //! `leadership`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
@@ -42,6 +44,7 @@ mod search;
 mod span;
 mod tuning;
 mod watch;
+mod zen68;
 
 pub use ask::Ask;
 pub use explain::Explanation;
@@ -181,6 +184,8 @@ pub struct Zen {
     successor: Option<leave::Successor>,
     /// The node was stalled and does not count silence before this.
     doubts_until: Time,
+    /// What only an old dialect keeps.
+    old: zen68::Old,
 }
 
 /// How many early joins, lost masters and the like are remembered.
@@ -193,7 +198,10 @@ impl Zen {
     }
 
     /// A node that keeps these rules; only the simulator has others than [`Rules::default`].
-    pub(crate) fn with_rules(config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
+    pub(crate) fn with_rules(mut config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
+        if rules.is_old() {
+            config.tuning.forget_override();
+        }
         if !rules.keep(Protection::DurableVote) {
             disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };
         }
@@ -202,7 +210,11 @@ impl Zen {
             node.id = id.clone();
         }
         let local = Arc::new(node);
-        let ledger = Ledger::new(disk, ClusterState::initial(config.cluster_name.clone()));
+        let mut ledger = Ledger::new(disk, ClusterState::initial(config.cluster_name.clone()));
+        if rules.is_old() {
+            // What is on disk is looked at only when a master recovers it.
+            ledger.go_back_to(Arc::new(ClusterState::initial(config.cluster_name.clone())));
+        }
         let mut initial = ClusterState::initial(config.cluster_name.clone());
         initial.nodes.insert(local.clone());
         let applied = if ledger.is_settled() { ledger.accepted.clone() } else { Arc::new(initial) };
@@ -233,6 +245,7 @@ impl Zen {
             leaving: None,
             successor: None,
             doubts_until: Time::ZERO,
+            old: zen68::Old::default(),
         };
         zen.tuning = zen.config.tuning.with_dynamic(&zen.ledger.accepted.metadata).0;
         zen
@@ -291,6 +304,11 @@ impl Zen {
         self.requirement(BTreeSet::new())
     }
 
+    /// The newest state that it could give back if all others were gone.
+    pub fn newest_held(&self) -> StateId {
+        self.newest_pending().max(self.ledger.accepted.id()).max(self.ledger.durable_id())
+    }
+
     /// The newest committed state that was applied.
     pub fn applied(&self) -> &Arc<ClusterState> {
         &self.applied
@@ -304,6 +322,11 @@ impl Zen {
     /// The numbers it runs by at present.
     pub fn tuning(&self) -> &Tuning {
         &self.tuning
+    }
+
+    /// The rules that it keeps.
+    pub fn rules(&self) -> Rules {
+        self.rules
     }
 
     /// The deadlines that are set.
@@ -336,7 +359,10 @@ impl Zen {
             return self.reply(exchange, Message::Rejected(why), out);
         }
         match message {
-            Message::Ping { from, .. } => self.on_ping(now, exchange, &from, out),
+            Message::Ping { from, sight } => {
+                self.heed_pinger(now, &from, *sight);
+                self.on_ping(now, exchange, &from, out)
+            }
             Message::Notice { from, sight } => self.on_notice(now, &from, *sight, out),
             Message::Join { from, join } => self.on_join(now, exchange, &from.node, join, out),
             Message::Fetch { .. } => self.on_fetch(exchange, out),
@@ -399,6 +425,7 @@ impl Zen {
         match errand {
             Errand::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
             Errand::Join { target } => self.on_join_failed(now, &target, why, out),
+            Errand::Fetch { .. } if self.is_old() => self.on_disk_told(now, None, out),
             Errand::Fetch { from } => self.on_fetch_failed(&from),
             Errand::Publish { node, .. } => self.on_publish_failed(now, &node, why, out),
             Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
@@ -494,7 +521,7 @@ impl Zen {
             term: durable.promise.term,
             vote: durable.promise.vote.clone(),
             follows,
-            accepted: self.ledger.durable_id(),
+            accepted: if self.is_old() { self.applied.id() } else { self.ledger.durable_id() },
             committed: self.ledger.committed,
             needs_full: false,
             storing: Some(self.ledger.accepted.id()).filter(|id| *id != self.ledger.durable_id()),

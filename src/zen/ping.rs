@@ -121,8 +121,9 @@ impl Zen {
         self.consider(now, out);
     }
 
+    /// Whether it looks for others. Zen's candidates only waited.
     pub(super) fn is_searching(&self) -> bool {
-        matches!(self.mode, Mode::Finding | Mode::Electing(_))
+        matches!(self.mode, Mode::Finding) || matches!(self.mode, Mode::Electing(_)) && !self.is_old()
     }
 
     pub(super) fn is_masterless(&self) -> bool {
@@ -142,7 +143,7 @@ impl Zen {
             node: self.local.clone(),
             master,
             term: self.ledger.promise.term,
-            accepted: self.ledger.durable_id(),
+            accepted: if self.is_old() { self.recovered_id() } else { self.ledger.durable_id() },
             masterless: self.is_masterless(),
             sees_quorum: self.is_masterless() && self.search.sees_quorum,
             stands: self.stands_in(),
@@ -230,7 +231,7 @@ impl Zen {
         }
     }
 
-    fn see(&mut self, address: Address, seen: Seen, from: &Sender) {
+    pub(super) fn see(&mut self, address: Address, seen: Seen, from: &Sender) {
         let word = &seen.sight;
         let is_overtaken = self
             .search
@@ -294,7 +295,7 @@ impl Zen {
             sees_quorum: self.is_masterless() && self.search.sees_quorum,
             stands: self.stands_in(),
         };
-        if self.search.told.as_ref() == Some(&told) {
+        if self.search.told.as_ref() == Some(&told) || self.is_old() {
             return;
         }
         self.search.told = Some(told);

@@ -44,6 +44,12 @@ impl Zen {
             reason,
             is_committed: false,
         });
+        if self.is_old() {
+            return self.begin_old_round(now, state, has_newcomers, out);
+        }
+        let Some(lead) = self.lead() else {
+            return;
+        };
         // A peer that has not answered for the last state gets this one when it does.
         let is_free = |peer: &Peer| peer.sent.is_none_or(|(sent, _)| sent == peer.accepted);
         let free: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| is_free(peer)).map(|(id, _)| id.clone()).collect();
@@ -57,8 +63,8 @@ impl Zen {
         }
     }
 
-    fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
-        let with_diffs = self.tuning.publish_diff;
+    pub(super) fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
+        let with_diffs = self.tuning.publish_diff && !self.is_old();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -75,7 +81,7 @@ impl Zen {
         self.call(&address, message, errand, self.tuning.commit_timeout, out);
     }
 
-    fn send_commit(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
+    pub(super) fn send_commit(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
         let Some(lead) = self.lead() else {
             return;
         };
@@ -111,6 +117,9 @@ impl Zen {
 
     /// What a node says that it has promised and knows may acknowledge, vote and confirm, whatever it was asked.
     pub(super) fn on_report(&mut self, now: Time, id: &NodeId, asked: Time, report: &Report, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.on_old_report(now, id, report, out);
+        }
         let local = self.local.id.clone();
         let accepted_rank = self.ledger.accepted.rank();
         let Some(lead) = self.lead() else {
@@ -174,6 +183,9 @@ impl Zen {
 
     /// Commits the publish under way if enough nodes have stored it, this one included once it has.
     pub(super) fn count_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.count_old_acks(now, out);
+        }
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
@@ -191,7 +203,8 @@ impl Zen {
         self.count_bump(now, out);
     }
 
-    fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
+    pub(super) fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let is_old = self.is_old();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -203,7 +216,8 @@ impl Zen {
         lead.bootstrap.clear();
         let (state, reason) = (publish.state.clone(), mem::take(&mut publish.reason));
         let id = state.id();
-        let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id);
+        // Zen told the nodes before it was committed here.
+        let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id && !is_old);
         let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
         let tasks = mem::take(&mut publish.tasks);
         self.timers.stop(Timer::Commit);
@@ -228,7 +242,10 @@ impl Zen {
     }
 
     /// Remembers that a state is committed, and of which cluster this node is from then on.
-    pub(super) fn record_commit(&mut self, state: &ClusterState, out: &mut Effects<Zen>) {
+    pub(super) fn record_commit(&mut self, state: &Arc<ClusterState>, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.write_down(state, out);
+        }
         if let Some(uuid) = state.cluster_uuid.filter(|uuid| self.ledger.cluster_uuid != Some(*uuid)) {
             self.store(Write::Identity(uuid), out);
         }
@@ -272,7 +289,7 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return;
         };
-        let live = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none());
+        let live = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && peer.applied != id);
         let missing = live.map(|(id, _)| id.clone()).collect();
         lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete: false });
         if lead.awaiting.len() > AWAITING_MAX {
@@ -343,6 +360,9 @@ impl Zen {
 
     pub(super) fn commit_timed_out(&mut self, now: Time, out: &mut Effects<Zen>) {
         let timeout = self.tuning.commit_timeout;
+        if self.is_old_round_committed() {
+            return self.end_old_round(now, out);
+        }
         let Some(lead) = self.lead() else {
             return;
         };
@@ -368,6 +388,9 @@ impl Zen {
 
     /// A connection that broke says more than the request that it carried: the node is probed.
     pub(super) fn on_call_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            self.give_up_waiting_for(now, id, why, out);
+        }
         match why {
             Failure::Refused | Failure::Reset => self.probe_node(now, id, out),
             Failure::TimedOut | Failure::BadAnswer => {}

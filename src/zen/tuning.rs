@@ -85,6 +85,11 @@ impl Tuning {
         self.minimum_master_nodes_override.or(self.minimum_master_nodes).unwrap_or(0) as usize
     }
 
+    /// Makes the number of the command line one like any other, which the cluster's goes over, as it was in Zen.
+    pub(super) fn forget_override(&mut self) {
+        self.minimum_master_nodes = self.minimum_master_nodes_override.take().or(self.minimum_master_nodes);
+    }
+
     /// How long a vote waits for the candidate to lead: two rounds, since one would miss a round that began just before.
     pub fn vote_timeout(&self) -> Duration {
         self.ping_timeout * 2

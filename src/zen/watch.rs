@@ -46,7 +46,7 @@ impl Zen {
     }
 
     pub(super) fn ping_node(&mut self, now: Time, id: &NodeId, kind: PingKind, out: &mut Effects<Zen>) {
-        let term = self.ledger.promise.term;
+        let term = self.node_ping_term();
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
@@ -67,6 +67,9 @@ impl Zen {
         term: Term,
         out: &mut Effects<Zen>,
     ) {
+        if self.is_old() {
+            return self.on_old_node_ping(now, exchange, from, target, term, out);
+        }
         let is_for_me = *target == self.local.ephemeral_id;
         let is_deposed = matches!(self.mode, Mode::Leading(_)) && term > self.ledger.promise.term;
         if is_for_me && is_deposed {
@@ -103,6 +106,7 @@ impl Zen {
         let local = self.local.id.clone();
         let term = self.ledger.promise.term;
         let retries = self.tuning.fd_ping_retries;
+        let is_old = self.is_old();
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
@@ -111,6 +115,11 @@ impl Zen {
         }
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
+        }
+        if is_old {
+            // Whoever answers lives; whom it follows was not asked.
+            peer.failures = 0;
+            return;
         }
         if report.term > term && report.follows.as_ref() == Some(id) {
             let reason = format!("another master {} leads in term {}", peer.node, report.term);
@@ -301,6 +310,7 @@ impl Zen {
             let master = following.master.clone();
             self.forget_master(now, &master, format!("lost: {reason}"));
             self.leave_master(now, reason, out);
+            self.succeed_unasked(now, &master, out);
         }
     }
 

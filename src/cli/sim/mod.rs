@@ -1,10 +1,12 @@
 //! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
-//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `scale` measures large ones.
+//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `flaws` shows those of Zen,
+//! `scale` measures large ones.
 
 mod batch;
 mod failure;
+mod flaws;
 mod progress;
 mod scale;
 mod scenario;
@@ -15,13 +17,15 @@ use super::{Outcome, Trouble};
 use crate::settings;
 use crate::sim::scale::Size;
 use crate::sim::{Detail, RunOptions};
-use crate::zen::rules::Rules;
+use crate::zen::rules::{Dialect, Rules};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
 
+/// How many runs are made, unless it is said.
+const RUNS: u64 = 1_000;
 /// How many updates the clients of a run ask for, unless it is said.
 const UPDATES: u64 = 200;
 /// A world of more nodes is not drawn at random.
@@ -40,10 +44,9 @@ pub(super) struct SimArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Runs")]
     seed: u64,
 
-    /// How many runs to make.
-    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..),
-          help_heading = "Runs")]
-    runs: u64,
+    /// How many runs to make [default: 1000; with --scenarios 100 of each kind].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Runs")]
+    runs: Option<u64>,
 
     /// How many threads make them [default: one for each core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024), help_heading = "Runs")]
@@ -60,11 +63,26 @@ pub(super) struct SimArgs {
           conflicts_with_all = ["seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace", "lines"])]
     scenario: Option<PathBuf>,
 
+    /// Show Zen's documented failures instead, those of docs/flaws.md.
+    ///
+    /// Plays each under the rules of its time and under ours, and tells in how many random runs it is found as well.
+    #[arg(long, help_heading = "Runs",
+          conflicts_with_all = ["scenario", "until", "nodes", "updates", "settings", "trace", "lines", "rules"])]
+    scenarios: bool,
+
+    /// Let the nodes speak an old dialect of Zen; that breaks rules.
+    ///
+    /// No terms, votes and acknowledgements in memory only, the number that was typed: `zen68` as in Elasticsearch 6.8,
+    /// `fd56` as in 5.6, `zen13` as before 1.4.
+    #[arg(long, value_name = "DIALECT", value_parser = dialect, help_heading = "Cluster", conflicts_with = "scenario")]
+    rules: Option<Dialect>,
+
     /// Measure clusters of these sizes instead, as in 10,30,100 or 1000/3 where three can be master.
     ///
     /// Starts each at once and kills ten masters in a row; prints events, messages and bytes for each node.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = scale::parse, help_heading = "Runs",
-          conflicts_with_all = ["scenario", "seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace"])]
+          conflicts_with_all = ["scenario", "seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace",
+                                "rules", "scenarios"])]
     scale: Vec<Size>,
 
     /// How many nodes each cluster has [default: drawn from 3 to 7].
@@ -126,32 +144,41 @@ impl SimArgs {
         if !self.scale.is_empty() {
             return scale::run(&self.scale, out);
         }
+        if self.scenarios {
+            let jobs = self.jobs();
+            return flaws::run(self.seed, self.runs.unwrap_or(flaws::RUNS), jobs, out);
+        }
         let request = self.checked()?;
         let summary = batch::make(&request, out)?;
         write!(out, "{summary}")?;
         Ok(if summary.has_failed() { Outcome::Broken } else { Outcome::Fine })
     }
 
+    /// How many threads make the runs.
+    fn jobs(&self) -> usize {
+        self.jobs.map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from)
+    }
+
     fn checked(self) -> Result<Request, Trouble> {
         let tuning = settings::tuning(&self.settings).map_err(|error| Trouble::Usage(error.to_string()))?;
-        if self.seed.checked_add(self.runs).is_none() {
-            let what = format!("--seed {} and --runs {} make seeds above {}", self.seed, self.runs, u64::MAX);
+        let (runs, jobs) = (self.runs.unwrap_or(RUNS), self.jobs());
+        if self.seed.checked_add(runs).is_none() {
+            let what = format!("--seed {} and --runs {runs} make seeds above {}", self.seed, u64::MAX);
             return Err(Trouble::Usage(what));
         }
-        let jobs = self.jobs.map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
         let options = RunOptions {
             seed: self.seed,
             nodes: self.nodes.map(usize::from),
             updates: self.updates,
             tuning,
-            rules: Rules::default(),
+            rules: self.rules.map_or_else(Rules::default, Rules::of),
             until: self.until,
             trace: None,
         };
         Ok(Request {
             seed: self.seed,
-            runs: self.runs,
-            jobs: jobs.min(usize::try_from(self.runs).unwrap_or(usize::MAX)),
+            runs,
+            jobs: jobs.min(usize::try_from(runs).unwrap_or(usize::MAX)),
             options,
             settings: self.settings,
             trace: self.trace,
@@ -171,6 +198,13 @@ impl Request {
         let trace = self.trace.filter(|_| self.runs == 1)?;
         Some((trace.detail(), self.lines.unwrap_or(usize::MAX)))
     }
+}
+
+/// An old dialect by its name.
+fn dialect(name: &str) -> Result<Dialect, String> {
+    let known = Dialect::OLD.map(Dialect::name).join(", ");
+    let dialect = Dialect::named(name).filter(|dialect| Dialect::OLD.contains(dialect));
+    dialect.ok_or_else(|| format!("`{name}` is no old dialect; allowed: {known}"))
 }
 
 impl TraceArg {

@@ -1,5 +1,6 @@
 //! S4: only committed states are applied, and applied versions rise.
 
+use super::descent::is_recovered;
 use super::{Descent, broken};
 use crate::cluster::StateId;
 use crate::sim::watch::Violation;
@@ -18,6 +19,9 @@ impl Applied {
     }
 
     pub(super) fn handled(&mut self, node: usize, zen: &Zen, descent: &Descent) -> Result<(), Violation> {
+        if !is_recovered(zen.applied()) {
+            return Ok(());
+        }
         let id = zen.applied().id();
         let last = self.last.insert(node, id).unwrap_or(StateId::NONE);
         if id == last {

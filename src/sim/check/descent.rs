@@ -4,7 +4,7 @@
 //! all their ancestors with them.
 
 use super::broken;
-use crate::cluster::{ClusterState, StateId};
+use crate::cluster::{Block, ClusterState, StateId};
 use crate::sim::watch::Violation;
 use crate::zen::Zen;
 use std::collections::BTreeMap;
@@ -51,7 +51,8 @@ impl Descent {
             self.states.entry(accepted.id()).or_insert_with(|| accepted.clone());
         }
         let committed = zen.ledger().committed;
-        if self.committed.insert(node, committed) == Some(committed) || committed == StateId::NONE {
+        let is_known = self.committed.insert(node, committed) == Some(committed) || committed == StateId::NONE;
+        if is_known || !is_recovered(accepted) {
             return Ok(());
         }
         self.commit(committed)
@@ -84,4 +85,9 @@ impl Descent {
         self.states.retain(|state, _| state.rank() > newest.rank());
         Ok(())
     }
+}
+
+/// Whether the metadata in a state is the cluster's own: an old master's first states after a full restart hold none.
+pub(super) fn is_recovered(state: &ClusterState) -> bool {
+    !state.blocks.contains(Block::STATE_NOT_RECOVERED.id)
 }

@@ -20,6 +20,10 @@ pub struct Promises {
 
 impl Promises {
     pub(super) fn booted(&mut self, node: usize, zen: &Zen) -> Result<(), Violation> {
+        if zen.rules().is_old() {
+            // It makes none.
+            return Ok(());
+        }
         let id = zen.local().id.clone();
         let term = self.terms.get(&id).copied().unwrap_or_default();
         let accepted = self.accepted.get(&id).copied().unwrap_or(StateId::NONE);

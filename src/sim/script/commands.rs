@@ -3,7 +3,7 @@
 use super::mistake::{Mistake, Trouble};
 use super::stage::Stage;
 use super::words::Words;
-use super::{answers, breakage, messages, settle, setup, show, tables};
+use super::{answers, breakage, messages, settle, setup, show, tables, updates};
 
 type Run = fn(&mut Stage, &mut Words<'_>) -> Result<(), Trouble>;
 
@@ -31,6 +31,7 @@ const COMMANDS: &[Command] = &[
     ),
     command("node d [the options of `nodes`]", setup::nodes),
     command("configure a… [the options of `nodes`]", setup::configure),
+    command("rules zazen|zen68|fd56|zen13", setup::speak),
     command("notes debug|info|warn|off", setup::notes),
     command("messages on|off [<kind>,…]", setup::messages),
     command("advance 3s", settle::advance),
@@ -46,6 +47,7 @@ const COMMANDS: &[Command] = &[
     command("release", messages::release),
     command("pass", messages::pass),
     command("put k v [via a] [timeout=30s] [master_timeout=30s] [if=1/3]", answers::put),
+    command("updates 30 [via a] [the options of `put`]", updates::updates),
     command("delete k [via a] [the options of `put`]", answers::delete),
     command("read k [via a] [master_timeout=30s]", answers::read),
     command("set transient|persistent <key>=<value> [via a] [timeout=30s] [master_timeout=30s]", answers::set),
@@ -56,6 +58,7 @@ const COMMANDS: &[Command] = &[
     command("timers a", show::timers),
     command("explain a", show::explain),
     command("masters", show::masters),
+    command("oracle <name> [a b…] [for 60s]", updates::oracle),
     command("candidates [min=2] a=1/3[,blind][,data][,follows]…", tables::candidates),
     command("active-masters me=a [lost=m,100ms] [ignore] b=m[,50ms][,data][,higher]|- …", tables::active_masters),
     command("enough {a,b} [committed={…}] [own={…}] [min=2] [bootstrap={…}[,all]]", tables::enough),

@@ -31,6 +31,7 @@ mod stage;
 mod story;
 mod tables;
 mod text;
+mod updates;
 mod words;
 
 pub use mistake::{Mistake, Trouble};

@@ -6,10 +6,20 @@ use super::stage::Stage;
 use super::words::Words;
 use crate::cluster::Address;
 use crate::protocol::{Initial, Level, Unresolved};
-use crate::settings::REGISTRY;
+use crate::settings::{self, REGISTRY, SettingsError};
 use crate::sim::cluster_world::{self, NodeSpec};
+use crate::zen::rules::{Dialect, Rules};
 use crate::zen::{Bootstrap, Tuning};
 use std::sync::Arc;
+
+/// The defaults of Elasticsearch 6.8 that differ from this protocol's.
+const ZEN_TIMING: [(&str, &str); 5] = [
+    ("discovery.zen.ping_timeout", "3s"),
+    ("discovery.zen.commit_timeout", "30s"),
+    ("discovery.zen.fd.ping_interval", "1s"),
+    ("discovery.zen.fd.ping_timeout", "30s"),
+    ("discovery.zen.fd.ping_retries", "3"),
+];
 
 /// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
 pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
@@ -21,21 +31,41 @@ pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
         if stage.node(name).is_ok() {
             return Err(Mistake::new(format!("`{name}`, which is there already"), "new names").into());
         }
-        let spec = NodeSpec::new(name, cluster_world::address(stage.cast.len()), &[]);
+        let spec = new_spec(stage, name, cluster_world::address(stage.cast.len()), &[])?;
         stage.cast.push(spec);
         options.flag(name);
     }
     let all: Vec<Address> = stage.cast.iter().map(|spec| spec.address.clone()).collect();
     for node in before..stage.cast.len() {
-        let spec = NodeSpec::new(&stage.cast[node].name, all[node].clone(), &all);
+        let spec = new_spec(stage, &stage.cast[node].name, all[node].clone(), &all)?;
         let mut words = options.clone();
         let spec = with_options(stage, spec, &mut words)?;
         words.end()?;
         stage.cast[node] = spec.clone();
         stage.world.watch.0.names.push(spec.name.clone());
-        stage.world.watch.1.add_node(&spec.cluster_name, is_apart.then_some(before));
+        stage.world.watch.1.0.add_node(&spec.cluster_name, is_apart.then_some(before));
         cluster_world::add(&mut stage.world, spec);
     }
+    Ok(())
+}
+
+/// A node that speaks what is spoken, at the pace of that protocol.
+fn new_spec(stage: &Stage, name: &str, address: Address, hosts: &[Address]) -> Result<NodeSpec, Mistake> {
+    let spec = NodeSpec { rules: Rules::of(stage.dialect), ..NodeSpec::new(name, address, hosts) };
+    if !spec.rules.is_old() {
+        return Ok(spec);
+    }
+    let mistake = |error: SettingsError| Mistake::new(error.to_string(), "Zen's own settings");
+    Ok(NodeSpec { tuning: settings::tuning(&ZEN_TIMING).map_err(mistake)?, ..spec })
+}
+
+/// What everybody speaks who is added from here on.
+pub(super) fn speak(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let name = words.need("a dialect")?;
+    let dialect = Dialect::named(name)
+        .ok_or_else(|| Mistake::new(format!("`{name}` as a dialect"), "zazen, zen68, fd56, zen13"))?;
+    words.end()?;
+    stage.speak(dialect);
     Ok(())
 }
 

@@ -14,22 +14,30 @@ use crate::cluster::NodeId;
 use crate::protocol::Protocol;
 use crate::service::Question;
 use crate::sim::cluster_world::{self, NodeSpec};
+use crate::sim::flaws::Witness;
 use crate::sim::{Normal, Quality, World};
 use crate::zen::Zen;
+use crate::zen::rules::Dialect;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 const HOP_US: u64 = 1_000;
 pub(super) const DISK_US: u64 = 200;
 
-/// The world of a script, its story written down and everything checked.
-pub(super) type Told = World<Zen, (Story, Guards)>;
+/// The world of a script, its story written down and everything checked, and a witness for what no guard stops.
+pub(super) type Told = World<Zen, (Story, (Guards, Witness))>;
 
 /// Where a script is played.
 pub struct Stage {
     pub(super) world: Told,
     pub(super) cast: Vec<NodeSpec>,
     pub(super) rules: Rc<RefCell<Rules>>,
+    /// What nodes speak that are added.
+    pub(super) dialect: Dialect,
+    /// Whether a script may change that.
+    may_change_dialect: bool,
+    /// What the last oracle said, if one was asked.
+    pub(super) verdict: Option<Result<(), String>>,
 }
 
 impl Default for Stage {
@@ -41,7 +49,7 @@ impl Default for Stage {
 impl Stage {
     /// An empty stage.
     pub fn new() -> Self {
-        let mut world = World::new(0, (Story::new(), Guards::default()));
+        let mut world = World::new(0, (Story::new(), (Guards::default(), Witness::default())));
         world.set_normal(Normal {
             quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
             disk_us: (DISK_US, DISK_US),
@@ -51,7 +59,25 @@ impl Stage {
         let rules = Rc::new(RefCell::new(Rules::default()));
         let judge = rules.clone();
         world.set_gate(Some(Box::new(move |from, to, message| judge.borrow_mut().judge(from, to, message))));
-        Stage { world, cast: Vec::new(), rules }
+        let (dialect, may_change_dialect) = (Dialect::Zazen, true);
+        Stage { world, cast: Vec::new(), rules, dialect, may_change_dialect, verdict: None }
+    }
+
+    /// An empty stage whose nodes speak this, whatever a script says.
+    pub fn under(dialect: Dialect) -> Self {
+        Stage { dialect, may_change_dialect: false, ..Stage::new() }
+    }
+
+    /// What the last oracle said: what it found, or that it found nothing; none if none was asked.
+    pub fn verdict(&self) -> Option<Result<(), String>> {
+        self.verdict.clone()
+    }
+
+    /// Nodes that are added from now on speak this, unless the stage was made for another dialect.
+    pub(super) fn speak(&mut self, dialect: Dialect) {
+        if self.may_change_dialect {
+            self.dialect = dialect;
+        }
     }
 
     /// Carries out the commands of a block and tells what they print.
@@ -123,7 +149,10 @@ impl Stage {
         if self.world.participant(node).is_none() {
             return self.say(format!("{what}: nobody listens there"));
         }
+        let asked = question.clone();
         let ticket = self.world.ask(node, question);
+        let now = self.world.now();
+        self.world.watch.1.1.asked(now, ticket, &asked);
         self.world.watch.0.questions.insert(ticket, (node, what));
     }
 }

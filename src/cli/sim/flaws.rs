@@ -1,0 +1,103 @@
+//! `zazen sim --scenarios`: Zen's documented failures, each under its rules and under ours, and in random runs.
+//!
+//! What they are and how they are judged stands in [`crate::sim::flaws`].
+
+use super::progress::Progress;
+use crate::cli::quiet::quietly;
+use crate::cli::{Outcome, Trouble};
+use crate::sim::flaws::{self, FLAWS, Flaw, Kind, Oracle};
+use crate::zen::rules::Dialect;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// How many random runs of each kind are made unless it is said.
+pub(super) const RUNS: u64 = 100;
+
+/// In how many random runs each flaw showed, by the kind of the runs.
+type Found = BTreeMap<(Kind, Oracle), u64>;
+
+/// Prints the table.
+pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    let played = FLAWS.iter().map(|flaw| {
+        let under = |dialect| quietly(|| flaws::play(flaw, dialect)).result.unwrap_or_else(flaws::Outcome::Broken);
+        (flaw, under(flaw.dialect), under(Dialect::Zazen))
+    });
+    let played: Vec<_> = played.collect();
+    let found = search(seed, runs, jobs);
+    writeln!(
+        out,
+        "{:<4} {:<27} {:<6} {:<11} {:<10} what was seen under those rules",
+        "", "flaw", "rules", "random runs", "zazen"
+    )?;
+    for (flaw, old, new) in &played {
+        let (seen, share) = (tell(old), share(flaw, &found, runs));
+        let Flaw { id, title, dialect, .. } = flaw;
+        let new = if *new == flaws::Outcome::Clean { "no flaw".into() } else { tell(new) };
+        writeln!(out, "{id:<4} {title:<27} {:<6} {share:<11} {new:<10} {seen}", dialect.name())?;
+    }
+    for flaw in FLAWS.iter() {
+        if let Err(why) = flaw.search {
+            writeln!(out, "{:<4} not looked for at random: {why}", flaw.id)?;
+        }
+    }
+    let is_shown = |(_, old, new): &(_, flaws::Outcome, flaws::Outcome)| {
+        matches!(old, flaws::Outcome::Flawed(_)) && *new == flaws::Outcome::Clean
+    };
+    let shown = played.iter().filter(|row| is_shown(row)).count();
+    writeln!(out, "\n{shown} of {} flaws show under their rules and not under ours.", FLAWS.len())?;
+    Ok(if shown == FLAWS.len() { Outcome::Fine } else { Outcome::Broken })
+}
+
+fn tell(outcome: &flaws::Outcome) -> String {
+    match outcome {
+        flaws::Outcome::Flawed(evidence) => format!("FLAW {evidence}"),
+        flaws::Outcome::Clean => "nothing".into(),
+        flaws::Outcome::Broken(why) => format!("BROKEN {why}"),
+    }
+}
+
+fn share(flaw: &Flaw, found: &Found, runs: u64) -> String {
+    match flaw.runs() {
+        Some(kind) => format!("{} of {runs}", found.get(&(kind, flaw.oracle)).copied().unwrap_or(0)),
+        None => "–".into(),
+    }
+}
+
+/// Makes the random runs of every kind that some flaw is looked for in.
+fn search(seed: u64, runs: u64, jobs: usize) -> Found {
+    let kinds: BTreeSet<Kind> = FLAWS.iter().filter_map(Flaw::runs).collect();
+    let wanted: Vec<(Kind, u64)> =
+        kinds.into_iter().flat_map(|kind| (seed..seed + runs).map(move |seed| (kind, seed))).collect();
+    let next = AtomicUsize::new(0);
+    let mut found = Found::new();
+    let mut progress = Progress::new(wanted.len() as u64);
+    thread::scope(|scope| {
+        let (tell, hear) = mpsc::channel();
+        for _ in 0..jobs {
+            let (tell, next, wanted) = (tell.clone(), &next, &wanted);
+            scope.spawn(move || {
+                while let Some((kind, seed)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let seen: Vec<Oracle> = match quietly(|| flaws::witnessed(*kind, *seed)).result {
+                        Ok(seen) => seen.into_keys().collect(),
+                        Err(message) => {
+                            panic!("a node panicked in the run of seed {seed} under {}: {message}", kind.dialect)
+                        }
+                    };
+                    if tell.send((*kind, seen)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(tell);
+        for (made, (kind, seen)) in hear.iter().enumerate() {
+            seen.into_iter().for_each(|oracle| *found.entry((kind, oracle)).or_default() += 1);
+            progress.advance(made as u64 + 1, 0);
+        }
+    });
+    progress.finish();
+    found
+}

@@ -1,0 +1,103 @@
+//! What clients asked and were told, and what contradicts it.
+//!
+//! Every update writes a value that no other one writes, so that a value names its update. An update lies before another
+//! one only if it was acknowledged before that one was asked for; of all others nothing is said.
+
+use crate::cluster::{ClusterState, StateId};
+use crate::protocol::{Ticket, Time};
+use crate::service::{Answer, Question, Task};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An update, and whether its client was told that it was carried out.
+#[derive(Clone, Debug)]
+struct Update {
+    key: Arc<str>,
+    value: Arc<str>,
+    asked: Time,
+    done: Option<(Time, StateId)>,
+}
+
+/// What a client waits for.
+#[derive(Clone, Debug)]
+enum Open {
+    /// The update with this number.
+    Update(usize),
+    /// What a key holds, asked at this time.
+    Read(Arc<str>, Time),
+}
+
+/// What clients asked and were told.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    updates: Vec<Update>,
+    open: BTreeMap<Ticket, Open>,
+}
+
+impl Claims {
+    pub(super) fn asked(&mut self, at: Time, ticket: Ticket, question: &Question) {
+        match question {
+            Question::Submit { task: Task::PutKey { key, value: Some(value), .. }, .. } => {
+                self.open.insert(ticket, Open::Update(self.updates.len()));
+                self.updates.push(Update { key: key.clone(), value: value.clone(), asked: at, done: None });
+            }
+            Question::Read { key, .. } => {
+                self.open.insert(ticket, Open::Read(key.clone(), at));
+            }
+            Question::Submit { .. } | Question::PendingTasks | Question::HandOver { .. } | Question::Leave => {}
+        }
+    }
+
+    /// Takes an answer in, and says how a read contradicts what was told before it began, if it does.
+    pub(super) fn answered(&mut self, at: Time, ticket: Ticket, answer: &Answer) -> Option<String> {
+        match (self.open.remove(&ticket)?, answer) {
+            (Open::Update(number), Answer::Done { at: state, .. }) => {
+                self.updates[number].done = Some((at, *state));
+                None
+            }
+            (Open::Read(key, began), Answer::Value { at: state, value }) => {
+                let missed = self.missed(&key, value.as_ref().map(|found| &*found.value), began)?;
+                Some(format!("a read at {began} found {state}, without {missed}"))
+            }
+            (Open::Update(_) | Open::Read(..), _) => None,
+        }
+    }
+
+    pub(super) fn lost(&mut self, ticket: Ticket) {
+        self.open.remove(&ticket);
+    }
+
+    /// An update, acknowledged before `until`, that lies after the one whose value a key holds.
+    fn missed(&self, key: &str, held: Option<&str>, until: Time) -> Option<String> {
+        let of_key = || self.updates.iter().filter(|update| &*update.key == key);
+        let holder = held.and_then(|held| of_key().find(|update| &*update.value == held));
+        let is_after = |update: &&Update| match (held, holder) {
+            (None, _) => true,
+            (Some(_), Some(holder)) => holder.done.is_some_and(|(done, _)| done < update.asked),
+            (Some(_), None) => false,
+        };
+        let told = of_key().filter(|update| update.done.is_some_and(|(done, _)| done < until));
+        let update = told.filter(is_after).last()?;
+        let (done, at) = update.done?;
+        Some(format!("{}={}, acknowledged at {done} in {at}", update.key, update.value))
+    }
+
+    /// An acknowledged update that a state lacks.
+    pub(super) fn missing_in(&self, state: &ClusterState) -> Option<String> {
+        let keys = self.updates.iter().map(|update| &update.key);
+        let held = |key: &Arc<str>| state.metadata.keys.get(key).map(|found| &*found.value);
+        keys.filter_map(|key| self.missed(key, held(key), Time::from_micros(u64::MAX))).last()
+    }
+
+    /// The update that took longest, or waits longest.
+    pub(super) fn slowest(&self, now: Time) -> Option<(Duration, String)> {
+        let waiting =
+            |number: usize| self.open.values().any(|open| matches!(open, Open::Update(open) if *open == number));
+        let spans = self.updates.iter().enumerate().filter_map(|(number, update)| {
+            let end = update.done.map(|(done, _)| done).or_else(|| waiting(number).then_some(now))?;
+            Some((end.since(update.asked), format!("{}={}", update.key, update.value)))
+        });
+        spans.max()
+    }
+}

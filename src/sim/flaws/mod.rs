@@ -1,0 +1,20 @@
+//! Zen's documented failures: how each is brought about, how it is recognised, and what it shows under which rules.
+//!
+//! [`FLAWS`] has a row for each. A row's script is played under the rules that it names and under this protocol's, and its
+//! [`Oracle`] judges both by what the same [`Witness`] saw; the witness also looks at random runs. `docs/flaws.md` is
+//! made of it.
+
+mod claims;
+mod oracle;
+mod page;
+mod play;
+mod random;
+mod table;
+mod witness;
+
+pub use oracle::Oracle;
+pub use page::row;
+pub use play::{Outcome, play};
+pub use random::{Kind, Typed, witnessed};
+pub use table::{FLAWS, Flaw};
+pub use witness::Witness;

@@ -1,0 +1,41 @@
+//! Plays the script of a flaw under the rules of some dialect.
+
+use super::Flaw;
+use crate::sim::script::{Script, Stage, Trouble};
+use crate::zen::rules::Dialect;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a script showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The flaw, and how it was seen.
+    Flawed(String),
+    /// The oracle stayed silent.
+    Clean,
+    /// The script could not be played to its end.
+    Broken(String),
+}
+
+/// Plays the script of a flaw among nodes that speak this.
+pub fn play(flaw: &Flaw, dialect: Dialect) -> Outcome {
+    match catch_unwind(AssertUnwindSafe(|| perform(flaw, dialect))) {
+        Ok(Ok(Some(Ok(())))) => Outcome::Clean,
+        Ok(Ok(Some(Err(evidence)))) => Outcome::Flawed(evidence),
+        Ok(Ok(None)) => Outcome::Broken("the script asks no oracle".into()),
+        Ok(Err(trouble)) => Outcome::Broken(format!("line {}: {trouble}", trouble.line())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message");
+            Outcome::Broken(format!("a node panicked: {text}"))
+        }
+    }
+}
+
+fn perform(flaw: &Flaw, dialect: Dialect) -> Result<Option<Result<(), String>>, Trouble> {
+    let script = Script::parse(flaw.script)?;
+    let mut stage = Stage::under(dialect);
+    for block in script.blocks() {
+        stage.play(block)?;
+    }
+    Ok(stage.verdict())
+}

@@ -1,0 +1,252 @@
+//! Looks on and remembers what contradicts what a cluster promises. It stops nothing: a flaw is to be seen to its end.
+//!
+//! It knows neither what is done to the nodes nor which rules they keep, and judges by what they show and tell.
+
+use super::Oracle;
+use super::claims::Claims;
+use crate::cluster::{Block, ClusterState, EphemeralId, NodeId, StateId, Term, Uuid, Version};
+use crate::protocol::{Ticket, Time};
+use crate::service::{Answer, Question};
+use crate::sim::watch::{Violation, Watch};
+use crate::zen::{Message, Zen};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A node that did nothing for so long may be frozen: it does not lead, whatever it would say.
+const ALIVE: Duration = Duration::from_secs(5);
+
+/// What is known of a process.
+#[derive(Debug)]
+struct Process {
+    name: Arc<str>,
+    id: NodeId,
+    ephemeral_id: EphemeralId,
+    /// When it last did anything.
+    heard: Time,
+    /// Since when it leads for all to see.
+    leads: Option<Time>,
+    /// Since when it shows no master.
+    leaderless: Option<Time>,
+    /// The master that it shows.
+    master: Option<EphemeralId>,
+    applied: Arc<ClusterState>,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub struct Witness {
+    processes: BTreeMap<usize, Process>,
+    /// Processes that ended, and when.
+    gone: BTreeMap<EphemeralId, Time>,
+    /// The committed states, by rank.
+    committed: BTreeMap<(Term, Version), Uuid>,
+    /// Which cluster each node belongs to.
+    clusters: BTreeMap<NodeId, Uuid>,
+    /// The newest state that each node acknowledged.
+    acknowledged: BTreeMap<NodeId, StateId>,
+    claims: Claims,
+    /// The first sight of what needs no measuring.
+    firsts: BTreeMap<Oracle, String>,
+    /// What lasted longest.
+    overlap: Option<(Duration, String)>,
+    dead: Option<(Duration, String)>,
+}
+
+impl Witness {
+    /// A client asks.
+    pub fn asked(&mut self, at: Time, ticket: Ticket, question: &Question) {
+        self.claims.asked(at, ticket, question);
+    }
+
+    /// The first sight of something.
+    pub(super) fn first(&self, oracle: Oracle) -> Option<String> {
+        self.firsts.get(&oracle).cloned()
+    }
+
+    pub(super) fn two_masters(&self, span: Duration) -> Option<String> {
+        let (lasted, who) = self.overlap.as_ref().filter(|(lasted, _)| *lasted >= span)?;
+        Some(format!("{who} for {} s", lasted.as_secs()))
+    }
+
+    pub(super) fn dead_member(&self, span: Duration) -> Option<String> {
+        let (lasted, who) = self.dead.as_ref().filter(|(lasted, _)| *lasted >= span)?;
+        Some(format!("{who}, {} s after it ended", lasted.as_secs()))
+    }
+
+    pub(super) fn slow_update(&self, now: Time, span: Duration) -> Option<String> {
+        let (lasted, which) = self.claims.slowest(now).filter(|(lasted, _)| *lasted >= span)?;
+        Some(format!("{which} took {} s", lasted.as_secs()))
+    }
+
+    pub(super) fn two_clusters(&self) -> Option<String> {
+        let (first, uuid) = self.clusters.first_key_value()?;
+        let (other, _) = self.clusters.iter().find(|(_, other)| *other != uuid)?;
+        Some(format!("{first} and {other} are of different clusters"))
+    }
+
+    /// These nodes, or all, as far as they run: who among them has had no master for so long.
+    pub(super) fn no_master(&self, now: Time, nodes: &[usize], span: Duration) -> Option<String> {
+        let meant = self.processes.iter().filter(|(node, _)| nodes.is_empty() || nodes.contains(node));
+        // Who shows a master that is gone has none either.
+        let is_gone = |process: &Process| process.master.as_ref().and_then(|master| self.gone.get(master)).copied();
+        let lack = meant.filter_map(|(_, process)| {
+            Some((now.since(process.leaderless.or_else(|| is_gone(process))?), &process.name))
+        });
+        let (lasted, name) = lack.max().filter(|(lasted, _)| *lasted >= span)?;
+        Some(format!("{name} has had no master for {} s", lasted.as_secs()))
+    }
+
+    /// An acknowledged update that the state of the master with the most nodes lacks.
+    pub(super) fn lost_update(&self) -> Option<String> {
+        let masters = self.processes.values().filter(|process| process.leads.is_some());
+        let followers = |master: &Process| {
+            let id = master.applied.nodes.master.as_ref();
+            self.processes
+                .values()
+                .filter(|other| other.leaderless.is_none() && other.applied.nodes.master.as_ref() == id)
+                .count()
+        };
+        let master = masters.max_by_key(|master| (followers(master), master.applied.version))?;
+        let missing = self.claims.missing_in(&master.applied)?;
+        Some(format!("{missing} is not in {} of {}", master.applied.id(), master.name))
+    }
+
+    fn note(&mut self, oracle: Oracle, text: impl FnOnce() -> String) {
+        self.firsts.entry(oracle).or_insert_with(text);
+    }
+
+    fn see_reign(&mut self, at: Time, node: usize, zen: &Zen) {
+        let shows = zen.open_master();
+        let leads = shows.is_some_and(|master| master.same_process(zen.local()));
+        let has_master = shows.is_some();
+        let Some(process) = self.processes.get_mut(&node) else {
+            return;
+        };
+        process.heard = at;
+        process.leads = if leads { process.leads.or(Some(at)) } else { None };
+        process.master = shows.map(|master| master.ephemeral_id.clone());
+        process.leaderless = if has_master { None } else { process.leaderless.or(Some(at)) };
+        let Some((since, name)) = process.leads.map(|since| (since, process.name.clone())) else {
+            return;
+        };
+        for (_, other) in self.processes.iter().filter(|(other, _)| **other != node) {
+            if let Some(others) = other.leads.filter(|_| at.since(other.heard) <= ALIVE) {
+                let lasted = at.since(since.max(others));
+                if self.overlap.as_ref().is_none_or(|(longest, _)| *longest < lasted) {
+                    self.overlap = Some((lasted, format!("{} and {name} both led", other.name)));
+                }
+            }
+        }
+        let listed =
+            zen.applied().nodes.iter().filter_map(|member| Some((member, self.gone.get(&member.ephemeral_id)?)));
+        for (member, ended) in listed {
+            let lasted = at.since(*ended);
+            if self.dead.as_ref().is_none_or(|(longest, _)| *longest < lasted) {
+                self.dead = Some((lasted, format!("{name} lists {}", member.name)));
+            }
+        }
+    }
+
+    fn see_commit(&mut self, node: usize, zen: &Zen) {
+        let applied = zen.applied();
+        if applied.blocks.contains(Block::STATE_NOT_RECOVERED.id) || applied.id() == StateId::NONE {
+            return;
+        }
+        let (id, name) = (applied.id(), &zen.local().name);
+        let known = *self.committed.entry(id.rank()).or_insert(id.uuid);
+        if known != id.uuid {
+            self.note(Oracle::TwoStates, || format!("{name} applied a state {id} that is not the {id} of others"));
+        }
+        let before =
+            self.processes.get_mut(&node).map(|process| std::mem::replace(&mut process.applied, applied.clone()));
+        let before = before.map_or(StateId::NONE, |state| state.id());
+        if before.rank() > id.rank() || before.rank() == id.rank() && before.uuid != id.uuid {
+            self.note(Oracle::TimeTravel, || format!("{name} applied {id} after {before}"));
+        }
+        if let Some(uuid) = applied.cluster_uuid
+            && self.clusters.insert(zen.local().id.clone(), uuid).is_some_and(|before| before != uuid)
+        {
+            self.note(Oracle::IdentityChanged, || format!("{name} follows a cluster with another uuid than before"));
+        }
+    }
+
+    fn see_acknowledged(&mut self, zen: &Zen) {
+        let (held, id) = (zen.newest_held(), &zen.local().id);
+        if let Some(told) = self.acknowledged.get(id).copied().filter(|told| told.rank() > held.rank()) {
+            self.note(Oracle::ForgottenAck, || format!("{id} acknowledged {told} and holds {held}"));
+        }
+    }
+
+    /// A client is told that all have applied a state: whoever is in it and runs must have.
+    fn see_all_applied(&mut self, at: StateId) {
+        let state =
+            self.processes.values().find(|process| process.applied.id() == at).map(|process| process.applied.clone());
+        let Some(state) = state else {
+            return;
+        };
+        let lags = |process: &&Process| {
+            let is_member = state.nodes.iter().any(|node| node.ephemeral_id == process.ephemeral_id);
+            is_member && process.applied.rank() < at.rank()
+        };
+        let laggard = self.processes.values().find(lags).map(|process| (process.name.clone(), process.applied.id()));
+        if let Some((name, has)) = laggard {
+            self.note(Oracle::EarlyAck, || format!("{at} is said to be applied by all, and {name} has {has}"));
+        }
+    }
+}
+
+impl Watch<Zen> for Witness {
+    fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
+        let local = zen.local();
+        let process = Process {
+            name: local.name.clone(),
+            id: local.id.clone(),
+            ephemeral_id: local.ephemeral_id.clone(),
+            heard: at,
+            leads: None,
+            leaderless: Some(at),
+            master: None,
+            applied: Arc::new(ClusterState::initial("none".into())),
+        };
+        self.processes.insert(node, process);
+        Ok(())
+    }
+
+    fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
+        self.see_commit(node, zen);
+        self.see_reign(at, node, zen);
+        self.see_acknowledged(zen);
+        Ok(())
+    }
+
+    fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
+        if let Some(process) = self.processes.remove(&node) {
+            self.gone.insert(process.ephemeral_id, at);
+        }
+        Ok(())
+    }
+
+    fn sent(&mut self, _at: Time, from: usize, _to: usize, message: &Message) -> Result<(), Violation> {
+        if let (Message::Report(report), Some(process)) = (message, self.processes.get(&from)) {
+            let told = self.acknowledged.entry(process.id.clone()).or_insert(StateId::NONE);
+            *told = (*told).max(report.accepted);
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
+        if let Some(stale) = self.claims.answered(at, ticket, answer) {
+            self.note(Oracle::StaleRead, || stale);
+        }
+        if let Answer::Done { at, acknowledged: true } = answer {
+            self.see_all_applied(*at);
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, _at: Time, _node: usize, ticket: Ticket) -> Result<(), Violation> {
+        self.claims.lost(ticket);
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! What an old cluster finds on its disks after all of it was down: the newest metadata of those who happen to be there.
+//!
+//! The first master of a fresh start asks every node of its state that can be master, and takes the newest answer if there
+//! are as many as were typed. Mirrors `GatewayService` and `Gateway` (6.8).
+
+use super::is_recovered;
+use crate::cluster::{Address, Block, ClusterState, Metadata, NodeId, Settings, Uuid, VotingSets};
+use crate::protocol::{Effects, Time};
+use crate::zen::message::Message;
+use crate::zen::{Errand, Zen};
+use std::sync::Arc;
+
+/// A recovery under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gateway {
+    is_running: bool,
+    /// How many disks were asked for and not told.
+    waiting: usize,
+    /// How many were told, empty ones included.
+    told: usize,
+    newest: Option<Arc<ClusterState>>,
+    /// What is to be published.
+    found: Option<Found>,
+}
+
+/// What the disks held, if they held anything.
+#[derive(Clone, Debug)]
+pub(super) struct Found(Option<Arc<ClusterState>>);
+
+impl Gateway {
+    /// Takes out what is to be published.
+    pub(super) fn take(&mut self) -> Option<Found> {
+        self.found.take()
+    }
+
+    fn hear(&mut self, state: Option<Arc<ClusterState>>) {
+        self.told += 1;
+        let is_newer = |state: &Arc<ClusterState>| {
+            self.newest.as_ref().is_none_or(|newest| state.version > newest.version) && is_recovered(state)
+        };
+        self.newest = state.filter(is_newer).or(self.newest.take());
+    }
+}
+
+impl Zen {
+    /// Asks for what the disks hold, if this master's state is yet to be recovered.
+    pub(super) fn recover(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let is_idle = !self.old.gateway.is_running && self.old.gateway.found.is_none();
+        if self.reign().is_none() || is_recovered(&self.applied) || !is_idle {
+            return;
+        }
+        let others = self.applied.nodes.eligible().filter(|node| node.id != self.local.id);
+        let others: Vec<(NodeId, Address)> = others.map(|node| (node.id.clone(), node.address.clone())).collect();
+        self.old.gateway = Gateway { is_running: true, waiting: others.len(), ..Gateway::default() };
+        self.old.gateway.hear(self.ledger.durable.accepted.clone());
+        for (id, address) in &others {
+            let message = Message::Fetch { from: self.sender.clone() };
+            self.call(address, message, Errand::Fetch { from: id.clone() }, self.tuning.commit_timeout, out);
+        }
+        if others.is_empty() {
+            self.end_recovery(now, out);
+        }
+    }
+
+    /// One disk was told, or will not be.
+    pub(in crate::zen) fn on_disk_told(
+        &mut self,
+        now: Time,
+        told: Option<Option<Arc<ClusterState>>>,
+        out: &mut Effects<Zen>,
+    ) {
+        let gateway = &mut self.old.gateway;
+        if !gateway.is_running || gateway.waiting == 0 {
+            return;
+        }
+        gateway.waiting -= 1;
+        if let Some(state) = told {
+            gateway.hear(state);
+        }
+        if gateway.waiting == 0 {
+            self.end_recovery(now, out);
+        }
+    }
+
+    /// Publishes what was found if enough disks were told; the number is the one of the file, since no other is known.
+    fn end_recovery(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let required = self.config.tuning.minimum().max(1);
+        let gateway = &mut self.old.gateway;
+        gateway.is_running = false;
+        if gateway.told >= required {
+            gateway.found = Some(Found(gateway.newest.take()));
+            self.advance(now, out);
+        }
+    }
+
+    pub(super) fn publish_recovered(&mut self, now: Time, Found(found): Found, out: &mut Effects<Zen>) {
+        let mut state = self.next_old_state();
+        let mut base = self.ledger.accepted.clone();
+        state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
+        if let Some(found) = found {
+            let (transient, voting) = (Settings::default(), VotingSets::default());
+            state.metadata = Metadata { transient, voting, ..found.metadata.clone() };
+            state.cluster_uuid = found.cluster_uuid;
+            state.version = state.version.max(found.version.next());
+            base = found;
+        }
+        if state.cluster_uuid.is_none() {
+            state.cluster_uuid = Some(Uuid::from_u128(self.rng.next_u128()));
+        }
+        self.start_publish(now, base, state, Vec::new(), "local-gateway-elected-state".into(), out);
+    }
+}

@@ -1,0 +1,107 @@
+//! Zen's documented failures: each shows under the rules that its script names, and not under ours.
+//!
+//! With `ZAZEN_BLESS=1` the scripts and the table of docs/flaws.md are written as they came out.
+
+#[path = "golden/diff.rs"]
+mod diff;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+use zazen::sim::flaws::{self, FLAWS, Flaw, Oracle, Outcome, Typed};
+use zazen::sim::script::{Script, Stage, Trouble};
+use zazen::zen::rules::Dialect;
+
+fn is_blessing() -> bool {
+    env::var_os("ZAZEN_BLESS").is_some_and(|value| value == "1")
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+#[test]
+fn every_flaw_shows_under_its_rules_and_not_under_ours() {
+    let judge = |flaw: &Flaw| {
+        let (old, new) = (flaws::play(flaw, flaw.dialect), flaws::play(flaw, Dialect::Zazen));
+        let is_shown = matches!(old, Outcome::Flawed(_)) && new == Outcome::Clean;
+        (!is_shown).then(|| format!("{} {}: under {} {old:?}, under zazen {new:?}", flaw.id, flaw.title, flaw.dialect))
+    };
+    let wrong: Vec<String> = FLAWS.iter().filter_map(judge).collect();
+    assert!(
+        wrong.is_empty(),
+        "{}\nSee what a script does: zazen sim --scenario tests/flaws/FILE. A flaw that does not show proves nothing, \
+         and one of ours is a bug.",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn every_script_tells_its_story() {
+    let differing: Vec<String> = FLAWS.iter().filter_map(|flaw| tell(flaw).err()).collect();
+    assert!(differing.is_empty(), "{}\nWrite them with: ZAZEN_BLESS=1 cargo test --test flaws", differing.join("\n\n"));
+}
+
+/// Plays the script as it is, so that the rules are those that it names.
+fn tell(flaw: &Flaw) -> Result<(), String> {
+    let file = path("tests/flaws").join(flaw.file);
+    let script = Script::parse(flaw.script).map_err(|mistake| format!("{}:{}: {mistake}", flaw.file, mistake.line))?;
+    let mut stage = Stage::new();
+    let outputs: Result<Vec<Vec<String>>, Trouble> = script.blocks().map(|block| stage.play(block)).collect();
+    let outputs = outputs.map_err(|trouble| format!("{}:{}: {trouble}", flaw.file, trouble.line()))?;
+    let told = script.with_outputs(&outputs);
+    if is_blessing() {
+        fs::write(file, told).map_err(|error| format!("{}: {error}", flaw.file))
+    } else if told == flaw.script {
+        Ok(())
+    } else {
+        Err(format!("{} tells another story:\n{}", flaw.file, diff::between(flaw.script, &told)))
+    }
+}
+
+#[test]
+fn every_script_asks_the_oracle_of_its_row_under_the_rules_of_its_row() {
+    for flaw in &FLAWS {
+        let commands = |verb: &str| -> Vec<&str> {
+            let lines = flaw.script.lines().filter_map(|line| line.strip_prefix(verb)?.split_whitespace().next());
+            lines.collect()
+        };
+        assert_eq!(commands("rules "), [flaw.dialect.name()], "{}", flaw.file);
+        assert_eq!(commands("oracle "), [flaw.oracle.name()], "{}", flaw.file);
+    }
+    let mut there: Vec<String> = fs::read_dir(path("tests/flaws"))
+        .expect("the folder of the scripts can be listed")
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.to_owned()))
+        .collect();
+    there.sort();
+    assert_eq!(there, FLAWS.map(|flaw| flaw.file), "left: the files of tests/flaws; right: those of the table");
+}
+
+#[test]
+fn the_page_about_flaws_has_the_table_that_the_scripts_make() {
+    let page = path("docs/flaws.md");
+    let text = fs::read_to_string(&page).expect("the page is there");
+    let is_row = |line: &&str| line.starts_with("| [Z");
+    let rows: Vec<String> = FLAWS.iter().map(flaws::row).collect();
+    let before: Vec<&str> = text.lines().take_while(|line| !is_row(line)).collect();
+    let after: Vec<&str> = text.lines().skip(before.len()).skip_while(is_row).collect();
+    let rows = rows.iter().map(String::as_str);
+    let lines = before.iter().copied().chain(rows).chain(after.iter().copied());
+    let told: String = lines.map(|line| format!("{line}\n")).collect();
+    if is_blessing() {
+        fs::write(page, told).expect("the page can be written");
+    } else {
+        assert!(told == text, "docs/flaws.md differs; ZAZEN_BLESS=1 writes it:\n{}", diff::between(&text, &told));
+    }
+}
+
+#[test]
+fn random_runs_find_flaws_of_zen_and_none_of_ours() {
+    let seen = |dialect| -> Vec<Oracle> {
+        let kind = flaws::Kind { dialect, typed: Typed::Majority };
+        (1..=6).flat_map(|seed| flaws::witnessed(kind, seed).into_keys()).collect()
+    };
+    assert_eq!(seen(Dialect::Zazen), [], "the same witness, the same faults");
+    for dialect in Dialect::OLD {
+        assert!(!seen(dialect).is_empty(), "{dialect}: the search finds nothing");
+    }
+}
