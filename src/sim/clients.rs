@@ -291,6 +291,10 @@ impl Watch<Zen> for Clients {
         self.witness.as_mut().map_or(Ok(()), |witness| witness.ended(at, node))
     }
 
+    fn paused(&mut self, at: Time, node: usize, is_paused: bool) -> Result<(), Violation> {
+        self.witness.as_mut().map_or(Ok(()), |witness| witness.paused(at, node, is_paused))
+    }
+
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
         match &mut self.witness {
             Some(witness) => witness.sent(at, from, to, message),

@@ -106,6 +106,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn pause(&mut self, node: usize) {
         if let Some(process) = &mut self.hosts[node].process {
             process.paused = true;
+            let verdict = self.watch.paused(self.now, node, true);
+            self.judge(verdict);
         }
     }
 
@@ -118,6 +120,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             let life = process.life;
             self.after(0, Event::Backlog { node, life });
         }
+        let verdict = self.watch.paused(self.now, node, false);
+        self.judge(verdict);
     }
 
     fn set_rate(&mut self, node: usize, rate_ppm: u64) {

@@ -41,6 +41,10 @@ pub trait Watch<P: Protocol> {
     fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
         Ok(())
     }
+    /// A process is stopped in its tracks, or goes on.
+    fn paused(&mut self, at: Time, node: usize, is_paused: bool) -> Result<(), Violation> {
+        Ok(())
+    }
     /// A message left a node: a request, a reply or a tell.
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &P::Message) -> Result<(), Violation> {
         Ok(())
@@ -88,6 +92,9 @@ macro_rules! pass_on {
         }
         fn ended(&mut $self, at: Time, node: usize) -> Verdict {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.ended(at, node))
+        }
+        fn paused(&mut $self, at: Time, node: usize, is_paused: bool) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.paused(at, node, is_paused))
         }
         fn sent(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.sent(at, from, to, message))

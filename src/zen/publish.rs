@@ -276,11 +276,12 @@ impl Zen {
         let mut waiters = Vec::new();
         for queued in tasks {
             let waiter = queued.waiter;
-            if waiter.timeout.is_zero() {
+            let timeout = self.ack_patience(now, waiter.timeout);
+            if timeout.is_zero() {
                 let answer = Answer::Done { at: id, acknowledged: false };
                 self.answer(now, waiter.origin, answer, out);
             } else if !matches!(waiter.origin, Origin::Nobody) {
-                waiters.push((waiter.origin, now + waiter.timeout));
+                waiters.push((waiter.origin, now + timeout));
             }
         }
         let Some(deadline) = waiters.iter().map(|(_, deadline)| *deadline).min() else {

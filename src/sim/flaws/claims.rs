@@ -15,9 +15,12 @@ use std::time::Duration;
 struct Update {
     key: Arc<str>,
     value: Arc<str>,
-    asked: Time,
-    done: Option<(Time, StateId)>,
+    asked: Moment,
+    done: Option<(Moment, StateId)>,
 }
+
+/// When something was asked or answered; of what happened at one time the earlier has the lower number.
+type Moment = (Time, u64);
 
 /// What a client waits for.
 #[derive(Clone, Debug)]
@@ -25,7 +28,7 @@ enum Open {
     /// The update with this number.
     Update(usize),
     /// What a key holds, asked at this time.
-    Read(Arc<str>, Time),
+    Read(Arc<str>, Moment),
 }
 
 /// What clients asked and were told.
@@ -33,17 +36,24 @@ enum Open {
 pub(super) struct Claims {
     updates: Vec<Update>,
     open: BTreeMap<Ticket, Open>,
+    moments: u64,
 }
 
 impl Claims {
+    fn moment(&mut self, at: Time) -> Moment {
+        self.moments += 1;
+        (at, self.moments)
+    }
+
     pub(super) fn asked(&mut self, at: Time, ticket: Ticket, question: &Question) {
+        let moment = self.moment(at);
         match question {
             Question::Submit { task: Task::PutKey { key, value: Some(value), .. }, .. } => {
                 self.open.insert(ticket, Open::Update(self.updates.len()));
-                self.updates.push(Update { key: key.clone(), value: value.clone(), asked: at, done: None });
+                self.updates.push(Update { key: key.clone(), value: value.clone(), asked: moment, done: None });
             }
             Question::Read { key, .. } => {
-                self.open.insert(ticket, Open::Read(key.clone(), at));
+                self.open.insert(ticket, Open::Read(key.clone(), moment));
             }
             Question::Submit { .. } | Question::PendingTasks | Question::HandOver { .. } | Question::Leave => {}
         }
@@ -51,14 +61,15 @@ impl Claims {
 
     /// Takes an answer in, and says how a read contradicts what was told before it began, if it does.
     pub(super) fn answered(&mut self, at: Time, ticket: Ticket, answer: &Answer) -> Option<String> {
+        let moment = self.moment(at);
         match (self.open.remove(&ticket)?, answer) {
             (Open::Update(number), Answer::Done { at: state, .. }) => {
-                self.updates[number].done = Some((at, *state));
+                self.updates[number].done = Some((moment, *state));
                 None
             }
             (Open::Read(key, began), Answer::Value { at: state, value }) => {
                 let missed = self.missed(&key, value.as_ref().map(|found| &*found.value), began)?;
-                Some(format!("a read at {began} found {state}, without {missed}"))
+                Some(format!("a read at {} found {state}, without {missed}", began.0))
             }
             (Open::Update(_) | Open::Read(..), _) => None,
         }
@@ -69,7 +80,7 @@ impl Claims {
     }
 
     /// An update, acknowledged before `until`, that lies after the one whose value a key holds.
-    fn missed(&self, key: &str, held: Option<&str>, until: Time) -> Option<String> {
+    fn missed(&self, key: &str, held: Option<&str>, until: Moment) -> Option<String> {
         let of_key = || self.updates.iter().filter(|update| &*update.key == key);
         let holder = held.and_then(|held| of_key().find(|update| &*update.value == held));
         let is_after = |update: &&Update| match (held, holder) {
@@ -80,14 +91,14 @@ impl Claims {
         let told = of_key().filter(|update| update.done.is_some_and(|(done, _)| done < until));
         let update = told.filter(is_after).last()?;
         let (done, at) = update.done?;
-        Some(format!("{}={}, acknowledged at {done} in {at}", update.key, update.value))
+        Some(format!("{}={}, acknowledged at {} in {at}", update.key, update.value, done.0))
     }
 
     /// An acknowledged update that a state lacks.
     pub(super) fn missing_in(&self, state: &ClusterState) -> Option<String> {
         let keys = self.updates.iter().map(|update| &update.key);
         let held = |key: &Arc<str>| state.metadata.keys.get(key).map(|found| &*found.value);
-        keys.filter_map(|key| self.missed(key, held(key), Time::from_micros(u64::MAX))).last()
+        keys.filter_map(|key| self.missed(key, held(key), (Time::from_micros(u64::MAX), u64::MAX))).last()
     }
 
     /// The update that took longest, or waits longest.
@@ -95,8 +106,8 @@ impl Claims {
         let waiting =
             |number: usize| self.open.values().any(|open| matches!(open, Open::Update(open) if *open == number));
         let spans = self.updates.iter().enumerate().filter_map(|(number, update)| {
-            let end = update.done.map(|(done, _)| done).or_else(|| waiting(number).then_some(now))?;
-            Some((end.since(update.asked), format!("{}={}", update.key, update.value)))
+            let end = update.done.map(|((done, _), _)| done).or_else(|| waiting(number).then_some(now))?;
+            Some((end.since(update.asked.0), format!("{}={}", update.key, update.value)))
         });
         spans.max()
     }

@@ -92,7 +92,7 @@ impl Oracle {
     /// What was seen of it by `now`, among these nodes or all, lasting as long as that; none if it was not seen.
     pub fn judge(self, seen: &Witness, now: Time, nodes: &[usize], span: Duration) -> Option<String> {
         match self {
-            Oracle::TwoMasters => seen.two_masters(span),
+            Oracle::TwoMasters => seen.two_masters(now, span),
             Oracle::TwoClusters => seen.two_clusters(),
             Oracle::TwoStates => seen.first(Oracle::TwoStates),
             Oracle::TimeTravel => seen.first(Oracle::TimeTravel),

@@ -13,17 +13,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A node that did nothing for so long may be frozen: it does not lead, whatever it would say.
-const ALIVE: Duration = Duration::from_secs(5);
-
 /// What is known of a process.
 #[derive(Debug)]
 struct Process {
     name: Arc<str>,
     id: NodeId,
     ephemeral_id: EphemeralId,
-    /// When it last did anything.
-    heard: Time,
+    /// A frozen node leads nobody, whatever it would say.
+    is_paused: bool,
     /// Since when it leads for all to see.
     leads: Option<Time>,
     /// Since when it shows no master.
@@ -64,9 +61,20 @@ impl Witness {
         self.firsts.get(&oracle).cloned()
     }
 
-    pub(super) fn two_masters(&self, span: Duration) -> Option<String> {
-        let (lasted, who) = self.overlap.as_ref().filter(|(lasted, _)| *lasted >= span)?;
+    pub(super) fn two_masters(&self, now: Time, span: Duration) -> Option<String> {
+        let (lasted, who) = self.overlap.clone().max(self.overlap_at(now)).filter(|(lasted, _)| *lasted >= span)?;
         Some(format!("{who} for {} s", lasted.as_secs()))
+    }
+
+    /// How long two nodes have both led, and who.
+    fn overlap_at(&self, now: Time) -> Option<(Duration, String)> {
+        let leads = |process: &Process| Some((process.leads?, process.name.clone()));
+        let mut leading: Vec<(Time, Arc<str>)> = self.processes.values().filter_map(leads).collect();
+        leading.sort_unstable();
+        let [(_, one), (since, other), ..] = leading.as_slice() else {
+            return None;
+        };
+        Some((now.since(*since), format!("{one} and {other} both led")))
     }
 
     pub(super) fn dead_member(&self, span: Duration) -> Option<String> {
@@ -123,21 +131,14 @@ impl Witness {
         let Some(process) = self.processes.get_mut(&node) else {
             return;
         };
-        process.heard = at;
-        process.leads = if leads { process.leads.or(Some(at)) } else { None };
+        process.leads = if leads && !process.is_paused { process.leads.or(Some(at)) } else { None };
         process.master = shows.map(|master| master.ephemeral_id.clone());
         process.leaderless = if has_master { None } else { process.leaderless.or(Some(at)) };
-        let Some((since, name)) = process.leads.map(|since| (since, process.name.clone())) else {
+        if process.leads.is_none() {
             return;
-        };
-        for (_, other) in self.processes.iter().filter(|(other, _)| **other != node) {
-            if let Some(others) = other.leads.filter(|_| at.since(other.heard) <= ALIVE) {
-                let lasted = at.since(since.max(others));
-                if self.overlap.as_ref().is_none_or(|(longest, _)| *longest < lasted) {
-                    self.overlap = Some((lasted, format!("{} and {name} both led", other.name)));
-                }
-            }
         }
+        let name = process.name.clone();
+        self.overlap = self.overlap.take().max(self.overlap_at(at));
         let listed =
             zen.applied().nodes.iter().filter_map(|member| Some((member, self.gone.get(&member.ephemeral_id)?)));
         for (member, ended) in listed {
@@ -203,7 +204,7 @@ impl Watch<Zen> for Witness {
             name: local.name.clone(),
             id: local.id.clone(),
             ephemeral_id: local.ephemeral_id.clone(),
-            heard: at,
+            is_paused: false,
             leads: None,
             leaderless: Some(at),
             master: None,
@@ -223,6 +224,15 @@ impl Watch<Zen> for Witness {
     fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
         if let Some(process) = self.processes.remove(&node) {
             self.gone.insert(process.ephemeral_id, at);
+        }
+        Ok(())
+    }
+
+    fn paused(&mut self, at: Time, node: usize, is_paused: bool) -> Result<(), Violation> {
+        if let Some(process) = self.processes.get_mut(&node) {
+            process.is_paused = is_paused;
+            let leads = process.master.as_ref() == Some(&process.ephemeral_id);
+            process.leads = (leads && !is_paused).then_some(at);
         }
         Ok(())
     }

@@ -25,8 +25,8 @@ pub(super) struct Round {
     waiting: BTreeSet<NodeId>,
     /// Who answered with an error.
     failed: BTreeSet<NodeId>,
-    /// Whether enough have acknowledged it, so that the commit went out.
-    is_committed: bool,
+    /// Since when enough have acknowledged it, so that the commit goes out.
+    committed: Option<Time>,
 }
 
 impl Zen {
@@ -56,7 +56,8 @@ impl Zen {
         let is_committed = self.speaks(Dialect::Zen13) || requirement.is_met_by(&alone);
         let is_settled = targets.is_empty() || !is_committed && !requirement.is_met_by(&all);
         let patience = if is_settled { Duration::ZERO } else { self.tuning.commit_timeout };
-        self.old.round = Round { waiting: targets.iter().cloned().collect(), is_committed, ..Round::default() };
+        let committed = is_committed.then_some(now);
+        self.old.round = Round { waiting: targets.iter().cloned().collect(), committed, ..Round::default() };
         self.timers.set(Timer::Commit, now + patience);
         if has_newcomers {
             self.timers.set(Timer::NodePings, now);
@@ -89,7 +90,7 @@ impl Zen {
         }
         if has_applied {
             self.old.round.waiting.remove(id);
-        } else if has_accepted && self.old.round.is_committed {
+        } else if has_accepted && self.old.round.committed.is_some() {
             self.send_commit(now, id, out);
         }
         self.count_old_acks(now, out);
@@ -104,7 +105,7 @@ impl Zen {
         let Some(publish) = lead.publish.as_ref().filter(|publish| !publish.is_committed) else {
             return;
         };
-        if !self.old.round.is_committed {
+        if self.old.round.committed.is_none() {
             let (requirement, newest) = (self.typed_requirement(), publish.state.id());
             let mut backers = publish.acks.clone();
             backers.insert(self.local.id.clone(), self.local.clone());
@@ -118,7 +119,7 @@ impl Zen {
             }
             let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == newest && peer.applied != newest);
             let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
-            self.old.round.is_committed = true;
+            self.old.round.committed = Some(now);
             for id in acked {
                 self.send_commit(now, &id, out);
             }
@@ -130,7 +131,13 @@ impl Zen {
 
     /// Whether the publish under way is committed for others, but not yet here.
     pub(in crate::zen) fn is_old_round_committed(&self) -> bool {
-        self.is_old() && self.old.round.is_committed
+        self.old.round.committed.is_some()
+    }
+
+    /// How much longer clients wait until all nodes have applied what is committed: old masters counted from the commit.
+    pub(in crate::zen) fn ack_patience(&self, now: Time, timeout: Duration) -> Duration {
+        let waited = self.old.round.committed.map_or(Duration::ZERO, |committed| now.since(committed));
+        timeout.saturating_sub(waited)
     }
 
     /// An error ends the wait for a node. That nothing came back does not: these requests had no timeout of their own.
@@ -143,7 +150,7 @@ impl Zen {
 
     /// The master applies a state last, when all others have or their time is over.
     pub(in crate::zen) fn end_old_round(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let failed = std::mem::take(&mut self.old.round).failed;
+        let failed = std::mem::take(&mut self.old.round.failed);
         let lies = !self.speaks(Dialect::Zen68);
         let Some(lead) = self.lead() else {
             return;
