@@ -73,8 +73,8 @@ pub(super) struct SimArgs {
     /// Let the nodes speak an old dialect of Zen; that breaks rules.
     ///
     /// No terms, votes and acknowledgements in memory only, the number that was typed: `zen68` as in Elasticsearch 6.8,
-    /// `fd56` as in 5.6, `zen13` as before 1.4.
-    #[arg(long, value_name = "DIALECT", value_parser = dialect, help_heading = "Cluster", conflicts_with = "scenario")]
+    /// `fd56` as in 5.6, `zen13` as before 1.4. With --scenario it goes over what the script says, and `zazen` is ours.
+    #[arg(long, value_name = "DIALECT", value_parser = dialect, help_heading = "Cluster")]
     rules: Option<Dialect>,
 
     /// Measure clusters of these sizes instead, as in 10,30,100 or 1000/3 where three can be master.
@@ -139,7 +139,7 @@ struct Request {
 impl SimArgs {
     pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         if let Some(file) = &self.scenario {
-            return scenario::play(file, out);
+            return scenario::play(file, self.rules, out);
         }
         if !self.scale.is_empty() {
             return scale::run(&self.scale, out);
@@ -200,11 +200,9 @@ impl Request {
     }
 }
 
-/// An old dialect by its name.
+/// A dialect by its name.
 fn dialect(name: &str) -> Result<Dialect, String> {
-    let known = Dialect::OLD.map(Dialect::name).join(", ");
-    let dialect = Dialect::named(name).filter(|dialect| Dialect::OLD.contains(dialect));
-    dialect.ok_or_else(|| format!("`{name}` is no old dialect; allowed: {known}"))
+    Dialect::named(name).ok_or_else(|| format!("allowed: zazen, {}", Dialect::OLD.map(Dialect::name).join(", ")))
 }
 
 impl TraceArg {

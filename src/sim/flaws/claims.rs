@@ -6,7 +6,7 @@
 use crate::cluster::{ClusterState, StateId};
 use crate::protocol::{Ticket, Time};
 use crate::service::{Answer, Question, Task};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,7 +68,8 @@ impl Claims {
                 None
             }
             (Open::Read(key, began), Answer::Value { at: state, value }) => {
-                let missed = self.missed(&key, value.as_ref().map(|found| &*found.value), began)?;
+                let held = value.as_ref().map(|found| &*found.value);
+                let missed = self.missed(&key, held, |(done, _)| done < began)?;
                 Some(format!("a read at {} found {state}, without {missed}", began.0))
             }
             (Open::Update(_) | Open::Read(..), _) => None,
@@ -79,8 +80,8 @@ impl Claims {
         self.open.remove(&ticket);
     }
 
-    /// An update, acknowledged before `until`, that lies after the one whose value a key holds.
-    fn missed(&self, key: &str, held: Option<&str>, until: Moment) -> Option<String> {
+    /// An update, acknowledged as `counts` wants it, that lies after the one whose value a key holds.
+    fn missed(&self, key: &str, held: Option<&str>, counts: impl Fn((Moment, StateId)) -> bool) -> Option<String> {
         let of_key = || self.updates.iter().filter(|update| &*update.key == key);
         let holder = held.and_then(|held| of_key().find(|update| &*update.value == held));
         let is_after = |update: &&Update| match (held, holder) {
@@ -88,17 +89,18 @@ impl Claims {
             (Some(_), Some(holder)) => holder.done.is_some_and(|(done, _)| done < update.asked),
             (Some(_), None) => false,
         };
-        let told = of_key().filter(|update| update.done.is_some_and(|(done, _)| done < until));
+        let told = of_key().filter(|update| update.done.is_some_and(&counts));
         let update = told.filter(is_after).last()?;
         let (done, at) = update.done?;
         Some(format!("{}={}, acknowledged at {} in {at}", update.key, update.value, done.0))
     }
 
-    /// An acknowledged update that a state lacks.
-    pub(super) fn missing_in(&self, state: &ClusterState) -> Option<String> {
-        let keys = self.updates.iter().map(|update| &update.key);
+    /// An acknowledged update that a state lacks; of those in earlier states only, if the state may be an old one.
+    pub(super) fn missing_in(&self, state: &ClusterState, is_earlier: bool) -> Option<String> {
+        let keys: BTreeSet<&Arc<str>> = self.updates.iter().map(|update| &update.key).collect();
         let held = |key: &Arc<str>| state.metadata.keys.get(key).map(|found| &*found.value);
-        keys.filter_map(|key| self.missed(key, held(key), (Time::from_micros(u64::MAX), u64::MAX))).last()
+        let counts = |(_, at): (Moment, StateId)| !is_earlier || at.rank() < state.rank();
+        keys.into_iter().filter_map(|key| self.missed(key, held(key), counts)).last()
     }
 
     /// The update that took longest, or waits longest.

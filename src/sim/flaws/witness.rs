@@ -105,8 +105,12 @@ impl Witness {
         Some(format!("{name} has had no master for {} s", lasted.as_secs()))
     }
 
-    /// An acknowledged update that the state of the master with the most nodes lacks.
+    /// An acknowledged update that a master committed without, or that the one with the most nodes lacks in the end.
     pub(super) fn lost_update(&self) -> Option<String> {
+        self.first(Oracle::LostUpdate).or_else(|| self.lost_at_last())
+    }
+
+    fn lost_at_last(&self) -> Option<String> {
         let masters = self.processes.values().filter(|process| process.leads.is_some());
         let followers = |master: &Process| {
             let id = master.applied.nodes.master.as_ref();
@@ -116,7 +120,7 @@ impl Witness {
                 .count()
         };
         let master = masters.max_by_key(|master| (followers(master), master.applied.version))?;
-        let missing = self.claims.missing_in(&master.applied)?;
+        let missing = self.claims.missing_in(&master.applied, false)?;
         Some(format!("{missing} is not in {} of {}", master.applied.id(), master.name))
     }
 
@@ -164,6 +168,13 @@ impl Witness {
         let before = before.map_or(StateId::NONE, |state| state.id());
         if before.rank() > id.rank() || before.rank() == id.rank() && before.uuid != id.uuid {
             self.note(Oracle::TimeTravel, || format!("{name} applied {id} after {before}"));
+        }
+        if before != id
+            && zen.reign().is_some()
+            && !self.firsts.contains_key(&Oracle::LostUpdate)
+            && let Some(missing) = self.claims.missing_in(applied, true)
+        {
+            self.note(Oracle::LostUpdate, || format!("{missing} is not in {id} of {name}"));
         }
         if let Some(uuid) = applied.cluster_uuid
             && self.clusters.insert(zen.local().id.clone(), uuid).is_some_and(|before| before != uuid)
