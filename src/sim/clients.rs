@@ -3,7 +3,7 @@
 //! Each asks one thing at a time, of a node that it picks anew. Three outcomes of a write are kept apart: carried out,
 //! certainly not, unknown; only the first is a promise. What answers mean is judged in `check`.
 
-use super::check::{Acknowledged, Checkers, Finished, Order};
+use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
 use super::watch::{Violation, Watch};
 use crate::cluster::{ClusterState, NodeId};
 use crate::protocol::{Rng, Ticket, Time};
@@ -63,6 +63,7 @@ pub struct Clients {
     /// The checkers of the nodes.
     pub checkers: Checkers,
     acknowledged: Acknowledged,
+    kept: Kept,
     order: Order,
     rng: Rng,
     clients: Vec<Client>,
@@ -87,6 +88,7 @@ impl Clients {
         Clients {
             checkers: Checkers::default(),
             acknowledged: Acknowledged::default(),
+            kept: Kept::default(),
             order: Order::default(),
             rng,
             clients: vec![Client { next: Some(Time::ZERO) }; count],
@@ -268,7 +270,8 @@ impl Watch<Zen> for Clients {
     }
 
     fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        self.checkers.handled(at, node, zen)
+        self.checkers.handled(at, node, zen)?;
+        self.kept.look(&self.checkers.descent)
     }
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
