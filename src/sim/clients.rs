@@ -102,6 +102,11 @@ impl Clients {
         }
     }
 
+    /// The same in a network that may deliver a request twice, or does not.
+    pub fn on(self, is_doubling: bool) -> Self {
+        Clients { kept: Kept::new(is_doubling), ..self }
+    }
+
     /// How many updates were asked for.
     pub fn issued(&self) -> u64 {
         self.issued

@@ -24,6 +24,8 @@ impl Run {
         }
         let everybody: Vec<usize> = (0..self.draw.nodes).collect();
         let quorum = if self.draw.healing == Healing::All { None } else { self.draw_quorum() };
+        // Whoever sees fewer candidates than the operator asks for chooses none, and a spoke may see only the hub and itself.
+        let may_be_sparse = self.minimum() <= 2;
         match (self.draw.healing, quorum) {
             (Healing::Quorum, Some(group)) => {
                 for node in everybody.iter().filter(|node| !group.contains(node)) {
@@ -32,12 +34,12 @@ impl Run {
                 self.world.inject(Fault::HealOnly(group.clone()));
                 (group, true)
             }
-            (Healing::Star, Some(group)) => {
+            (Healing::Star, Some(group)) if may_be_sparse => {
                 self.world.inject(Fault::Heal);
                 self.cut_all_but(|hub, one, two| one == hub || two == hub, group[0]);
                 (everybody, false)
             }
-            (Healing::Graph, Some(group)) => {
+            (Healing::Graph, Some(group)) if may_be_sparse => {
                 self.world.inject(Fault::Heal);
                 let open: Vec<bool> = everybody.iter().flat_map(|_| &everybody).map(|_| self.rng.percent(60)).collect();
                 let nodes = self.draw.nodes;
@@ -51,7 +53,7 @@ impl Run {
                 );
                 (everybody, false)
             }
-            (Healing::All, _) | (_, None) => {
+            (Healing::All | Healing::Quorum | Healing::Star | Healing::Graph, _) => {
                 self.world.inject(Fault::Heal);
                 (everybody, true)
             }

@@ -143,7 +143,7 @@ const HURT_MAX: Duration = Duration::from_secs(120);
 impl Run {
     fn new(options: &RunOptions, draw: Draw) -> Self {
         let mut rng = Rng::new(options.seed ^ 0x7a7a_0002);
-        let clients = Clients::new(rng.fork(), draw.clients, draw.pause_us, draw.keys);
+        let clients = Clients::new(rng.fork(), draw.clients, draw.pause_us, draw.keys).on(draw.plan.is_doubling());
         let rules = options.rules;
         let mut world = World::new(options.seed, clients);
         let addresses: Vec<Address> = (0..draw.nodes).map(address).collect();

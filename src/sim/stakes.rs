@@ -28,11 +28,14 @@ impl Run {
 
     /// Whether these nodes are a quorum of everything that any node has accepted, or is about to.
     pub(super) fn is_quorum(&self, group: &[usize]) -> bool {
-        let voters = self.voters(group);
+        self.minimum() <= self.voters(group).len() && !self.world.watch.is_setting() && self.bears_without_others(group)
+    }
+
+    /// The highest number of nodes that an operator asked for, as far as it may still count.
+    pub(super) fn minimum(&self) -> usize {
         let running = self.world.participants().map(|(_, zen)| zen.quorum().minimum);
         let stored = self.accepted().filter_map(|state| minimum_in(state));
-        let minimum = running.chain(stored).max().unwrap_or(0).max(self.draw.minimum.unwrap_or(0) as usize);
-        minimum <= voters.len() && !self.world.watch.is_setting() && self.bears_without_others(group)
+        running.chain(stored).max().unwrap_or(0).max(self.draw.minimum.unwrap_or(0) as usize)
     }
 
     /// Whether these nodes can go on without the others, if nobody asks for more than the protocol does.

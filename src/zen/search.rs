@@ -134,6 +134,11 @@ impl Search {
         let node = seen.sight.node.clone();
         if let Some(before) = self.seen.get(&address) {
             self.seeing -= usize::from(sees(&before.sight));
+            let before = before.sight.node.id.clone();
+            if before != node.id {
+                // Its disk was wiped: who answered at its address is gone.
+                self.forget_backer(&before);
+            }
         }
         if names_master {
             self.naming.insert(address.clone());

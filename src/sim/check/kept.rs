@@ -13,9 +13,16 @@ use std::sync::Arc;
 pub struct Kept {
     last: Option<Arc<ClusterState>>,
     written: BTreeMap<Arc<str>, (Term, Version)>,
+    /// Whether the network may deliver a request twice, which no connection does: then updates are carried out twice.
+    is_doubling: bool,
 }
 
 impl Kept {
+    /// For a network that may deliver a request twice, or does not.
+    pub fn new(is_doubling: bool) -> Self {
+        Kept { is_doubling, ..Kept::default() }
+    }
+
     /// Looks at the states that were committed since it looked last.
     pub fn look(&mut self, descent: &Descent) -> Result<(), Violation> {
         let last = self.last.as_ref().map_or(StateId::NONE, |state| state.id());
@@ -44,7 +51,7 @@ impl Kept {
     fn is_written_once(&mut self, state: &ClusterState) -> Result<(), Violation> {
         for (key, new) in state.metadata.keys.iter().filter(|(_, new)| new.changed == state.rank()) {
             let first = *self.written.entry(new.value.clone()).or_insert(new.changed);
-            if first != new.changed {
+            if first != new.changed && !self.is_doubling {
                 let what = format!("{key}={} of {}/{} is written again by {}", new.value, first.0, first.1, state.id());
                 return broken("S5 an update is carried out once", what);
             }

@@ -18,7 +18,7 @@ impl OneState {
     pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<(), Violation> {
         let state = &zen.ledger().accepted;
         let id = state.id();
-        if self.last.insert(node, id) == Some(id) {
+        if self.last.insert(node, id) == Some(id) || id == StateId::NONE {
             return Ok(());
         }
         let known = self.states.entry(id.rank()).or_insert_with(|| state.clone());
