@@ -3,7 +3,7 @@
 //! Each asks one thing at a time, of a node that it picks anew. Three outcomes of a write are kept apart: carried out,
 //! certainly not, unknown; only the first is a promise. What answers mean is judged in `check`.
 
-use super::check::{Acknowledged, Checkers, Finished, Order};
+use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
 use super::flaws::Witness;
 use super::watch::{Violation, Watch};
 use crate::cluster::{ClusterState, NodeId};
@@ -64,6 +64,7 @@ pub struct Clients {
     /// The checkers of the nodes.
     pub checkers: Checkers,
     acknowledged: Acknowledged,
+    kept: Kept,
     order: Order,
     rng: Rng,
     clients: Vec<Client>,
@@ -90,6 +91,7 @@ impl Clients {
         Clients {
             checkers: Checkers::default(),
             acknowledged: Acknowledged::default(),
+            kept: Kept::default(),
             order: Order::default(),
             rng,
             clients: vec![Client { next: Some(Time::ZERO) }; count],
@@ -102,6 +104,11 @@ impl Clients {
             told: BTreeMap::new(),
             witness: None,
         }
+    }
+
+    /// The same in a network that may deliver a request twice, or does not.
+    pub fn on(self, is_doubling: bool) -> Self {
+        Clients { kept: Kept::new(is_doubling), ..self }
     }
 
     /// How many updates were asked for.
@@ -281,10 +288,11 @@ impl Watch<Zen> for Clients {
     }
 
     fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        match &mut self.witness {
-            Some(witness) => witness.handled(at, node, zen),
-            None => self.checkers.handled(at, node, zen),
+        if let Some(witness) = &mut self.witness {
+            return witness.handled(at, node, zen);
         }
+        self.checkers.handled(at, node, zen)?;
+        self.kept.look(&self.checkers.descent)
     }
 
     fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {

@@ -35,6 +35,69 @@ macro_rules! protections {
 protections! {
     DurableVote "durable-vote" "A vote is on disk before it is told, so a restart does not forget it.",
     SelfDoubt "self-doubt" "A node whose own loop stalled doubts itself before it doubts others.",
+    DurableState "durable-state" "A restart does not forget the accepted state.",
+    StoredVotes "stored-votes" "A vote is told only when it is stored.",
+    StoredAcks "stored-acks" "A state is acknowledged only when it is stored.",
+    StoredReports "stored-reports" "Answers tell only what is stored.",
+    OwnVoteStored "own-vote-stored" "A candidate counts its own vote only when it is stored.",
+    OwnAckStored "own-ack-stored" "A master counts its own acknowledgement only when it stored the state.",
+    StoredBeforeRepeat "stored-before-repeat" "A vote is not sent again before it is stored.",
+    IdWithVote "id-with-vote" "The id lives in the record of the vote, so a wiped node is a new node.",
+    SettledRestart "settled-restart" "After a restart only a state that is known to be committed is shown.",
+    AcceptingVotes "accepting-votes" "Accepting a state of a higher term is a vote for its master.",
+    VotesTellAccepted "votes-tell-accepted" "A vote tells the state that is stored when it goes out, not when it is cast.",
+    ExactTerm "exact-term" "Told the candidate's higher term, a voter votes again in exactly that one.",
+    OneTermVotes "one-term-votes" "A candidacy counts the votes of its own term only.",
+    OneVoteEach "one-vote-each" "A join that arrives twice counts once.",
+    EndedCandidacies "ended-candidacies" "A restart or a step-down ends a candidacy for good: its term is not stood in again.",
+    NewerJoins "newer-joins" "A join whose accepted state is newer is not counted.",
+    TermBeforeVersion "term-before-version" "Of two states the one of the higher term is newer, whatever their versions.",
+    FetchNewer "fetch-newer" "A candidate fetches the newer state of a voter.",
+    FetchedTerm "fetched-term" "A state that is fetched is stored with its term and vote.",
+    CopiesAckNothing "copies-ack-nothing" "A state acknowledges only for a follower of its master, in its master's term.",
+    SeenQuorum "seen-quorum" "Only candidates that see a quorum are chosen.",
+    Yielding "yielding" "A candidate yields to a better one.",
+    OwnPings "own-pings" "Only nodes that answered this node's own ping count.",
+    LostMasters "lost-masters" "A master that was lost counts again only when it was heard of after that.",
+    OldMajority "old-majority" "A decision needs a majority of the last committed voting set.",
+    NewMajority "new-majority" "A decision needs a majority of the state's own voting set.",
+    CarriedSets "carried-sets" "The last committed voting set is the one that the accepted state carries, not one from memory.",
+    WholeElections "whole-elections" "An election needs more than half of the votes.",
+    WholeCommits "whole-commits" "A commit needs more than half of the acknowledgements.",
+    MinimumCounted "minimum-counted" "Elections and commits need as many nodes as the operator asks for.",
+    BootstrapCounted "bootstrap-counted" "A first forming needs a majority of the bootstrap sets.",
+    EveryBootstrap "every-bootstrap" "The bootstrap set of each voter is counted, not the candidate's alone.",
+    BlankForms "blank-forms-nothing" "A node without a state forms nothing beside one that knows a cluster.",
+    SettledSets "settled-sets" "A new voting set is proposed only on a committed state.",
+    OwnTakeBack "own-take-back" "A master takes back only a voting set that it proposed itself.",
+    SureProposals "sure-proposals" "No voting set is proposed that counts on a node which left its last ping unanswered.",
+    OnePublish "one-publish" "One publish is in flight at a time.",
+    OwnTermCommits "own-term-commits" "A state that was inherited is committed by descent, never directly.",
+    ExactCommits "exact-commits" "A commit counts for exactly the state that it names.",
+    CommittedApplies "committed-applies" "A state is applied only when it is committed.",
+    LowerTerms "lower-terms" "A state of a lower term is refused.",
+    RisingStates "rising-states" "A state is accepted only if its term and version rise.",
+    DiffBase "diff-base" "A change is applied only to the state that it was made from.",
+    IdentityOnCommit "identity-on-commit" "The cluster's identity is locked when a state is known to be committed.",
+    UuidChecked "uuid-checked" "Nodes of another cluster are refused by its identity.",
+    FatalAnswers "fatal-answers" "A master that says that it does not lead is lost at once.",
+    NonMembers "non-members" "A node that hears that it is no member joins again.",
+    OthersTerms "others-terms" "A master steps down for a master of a higher term, not for any node in one.",
+    JoinersTerm "joiners-term" "A joiner of a higher term makes the master take a higher one, and not step down.",
+    BumpVotes "bump-votes" "A master takes a higher term only with the votes of a quorum.",
+    OwnMasterCalls "own-master-calls" "A vote is given on demand to the own master only.",
+    RoundTrip "round-trip" "A joiner is added after a round trip to it.",
+    LaggardsTold "laggards-told" "A node that lags is sent the state or the commit again.",
+    QuorumLoss "quorum-loss" "A master without a quorum of live nodes steps down.",
+    CommitTimeout "commit-timeout" "A publish that is not committed in time ends the mastership.",
+    CandidacyTimeout "candidacy-timeout" "A candidacy that is not won in time ends.",
+    RepeatedJoins "repeated-joins" "A join that is not answered is sent again.",
+    ReadsOwnTerm "reads-own-term" "A read waits until the master has committed in its own term.",
+    ReadsConfirmed "reads-confirmed" "A read waits until a majority has confirmed the master.",
+    ReadsAfter "reads-after" "A confirmation counts for a read only if it was asked for after the read arrived.",
+    ReadsInTerm "reads-in-term" "Only a node in the master's term, with its vote for it, confirms a read.",
+    ToldAtEnd "told-at-end" "Whoever waits for a master is answered when its reign ends.",
+    UnknownStays "unknown-stays" "What may have been carried out is never carried out again.",
 }
 
 impl fmt::Display for Protection {
@@ -92,15 +155,20 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of a dialect. What an old one does in its own way stands in `zen68`.
+    /// The rules of a dialect. An old one lacks these protections, and does in its own way what stands in `zen68`.
     pub fn of(dialect: Dialect) -> Rules {
-        match dialect {
-            Dialect::Zazen => Rules::default(),
-            Dialect::Zen68 | Dialect::Fd56 | Dialect::Zen13 => {
-                let rules = Rules { dialect, ..Rules::default() };
-                rules.without(Protection::DurableVote).without(Protection::SelfDoubt)
-            }
-        }
+        const LACKING: [Protection; 8] = [
+            Protection::DurableVote,
+            Protection::SelfDoubt,
+            Protection::OwnPings,
+            Protection::LostMasters,
+            Protection::UuidChecked,
+            Protection::ReadsOwnTerm,
+            Protection::ReadsConfirmed,
+            Protection::UnknownStays,
+        ];
+        let rules = Rules { dialect, ..Rules::default() };
+        if rules.is_old() { LACKING.into_iter().fold(rules, Rules::without) } else { rules }
     }
 
     /// All protections but this one.

@@ -5,7 +5,7 @@
 use crate::cli::quiet::quietly;
 use crate::cli::{Outcome, Trouble};
 use crate::sim::script::{Block, Script, Stage, Trouble as Stop};
-use crate::zen::rules::Dialect;
+use crate::zen::rules::Rules;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -18,13 +18,33 @@ enum Ending {
     Broken(usize, String),
 }
 
-/// Plays the script of a file, under other rules than it names if they are given.
-pub(super) fn play(file: &Path, rules: Option<Dialect>, out: &mut impl Write) -> Result<Outcome, Trouble> {
+fn read(file: &Path) -> Result<Script, Trouble> {
     let name = file.display();
     let text = fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("cannot read {name}: {error}")))?;
-    let script =
-        Script::parse(&text).map_err(|mistake| Trouble::Usage(format!("{name}:{}: {mistake}", mistake.line)))?;
-    let mut stage = rules.map_or_else(Stage::new, Stage::under);
+    Script::parse(&text).map_err(|mistake| Trouble::Usage(format!("{name}:{}: {mistake}", mistake.line)))
+}
+
+/// The rule that nodes with these protections break in the script of a file, if they do.
+pub(super) fn broken_by(file: &Path, rules: Rules) -> Option<String> {
+    let script = read(file).ok()?;
+    let mut stage = Stage::keeping(rules);
+    for block in script.blocks() {
+        let quiet = quietly(|| stage.play(block));
+        match quiet.result {
+            Ok(Ok(_)) => {}
+            // The nodes went another way than the script, which cannot go on.
+            Ok(Err(Stop::Mistake(_))) => return None,
+            Ok(Err(Stop::Violation { violation, .. })) => return Some(violation.checker.into()),
+            Err(_) => return Some("assertion".into()),
+        }
+    }
+    None
+}
+
+/// Plays the script of a file on a stage, and compares what came with what it expects if the rules are those it names.
+pub(super) fn play(file: &Path, mut stage: Stage, compares: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    let name = file.display();
+    let script = read(file)?;
     let mut outputs = Vec::new();
     for block in script.blocks() {
         match play_block(&mut stage, block) {
@@ -38,8 +58,7 @@ pub(super) fn play(file: &Path, rules: Option<Dialect>, out: &mut impl Write) ->
         }
     }
     write!(out, "{}", script.with_outputs(&outputs))?;
-    if rules.is_some() {
-        // The script expects what happens under its own.
+    if !compares {
         return Ok(Outcome::Fine);
     }
     let differing = script.blocks().zip(&outputs).filter(|(block, told)| is_other(block, told));

@@ -4,6 +4,7 @@
 //! notice a silent node.
 
 use super::Oracle;
+use crate::sim::draw::Healing;
 use crate::sim::run::Run;
 use crate::sim::{Draw, RunOptions};
 use crate::zen::Tuning;
@@ -48,7 +49,9 @@ pub fn witnessed(kind: Kind, seed: u64) -> BTreeMap<Oracle, String> {
     let mut draw = Draw::new(&options);
     draw.minimum = (kind.typed == Typed::Majority).then_some(draw.eligible as u32 / 2 + 1);
     // Whoever stays cut off has no master, and rightly so.
-    draw.heals_quorum_only = false;
+    draw.healing = Healing::All;
+    // Old nodes go by no voting sets, so that none tells which disks they can do without.
+    draw.wipe_percent = 0;
     let mut run = Run::new(&options, draw);
     run.world.watch.witness = Some(super::Witness::default());
     // Nobody types anything else while it runs, and Zen hands nothing over.

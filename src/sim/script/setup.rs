@@ -8,7 +8,7 @@ use crate::cluster::Address;
 use crate::protocol::{Initial, Level, Unresolved};
 use crate::settings::{self, REGISTRY, SettingsError};
 use crate::sim::cluster_world::{self, NodeSpec};
-use crate::zen::rules::{Dialect, Rules};
+use crate::zen::rules::Dialect;
 use crate::zen::{Bootstrap, Tuning};
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
 
 /// A node that speaks what is spoken, at the pace of that protocol.
 fn new_spec(stage: &Stage, name: &str, address: Address, hosts: &[Address]) -> Result<NodeSpec, Mistake> {
-    let spec = NodeSpec { rules: Rules::of(stage.dialect), ..NodeSpec::new(name, address, hosts) };
+    let spec = NodeSpec { rules: stage.protections, ..NodeSpec::new(name, address, hosts) };
     if !spec.rules.is_old() {
         return Ok(spec);
     }

@@ -17,7 +17,7 @@ use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::flaws::Witness;
 use crate::sim::{Normal, Quality, World};
 use crate::zen::Zen;
-use crate::zen::rules::Dialect;
+use crate::zen::rules::{Dialect, Rules as Protections};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -32,9 +32,9 @@ pub struct Stage {
     pub(super) world: Told,
     pub(super) cast: Vec<NodeSpec>,
     pub(super) rules: Rc<RefCell<Rules>>,
-    /// What nodes speak that are added.
-    pub(super) dialect: Dialect,
-    /// Whether a script may change that.
+    /// The protections that the nodes keep which are added.
+    pub(super) protections: Protections,
+    /// Whether a script may name another dialect.
     may_change_dialect: bool,
     /// What the last oracle said, if one was asked.
     pub(super) verdict: Option<Result<(), String>>,
@@ -49,6 +49,16 @@ impl Default for Stage {
 impl Stage {
     /// An empty stage.
     pub fn new() -> Self {
+        Stage::keeping(Protections::default())
+    }
+
+    /// An empty stage whose nodes speak this, whatever a script says.
+    pub fn under(dialect: Dialect) -> Self {
+        Stage { may_change_dialect: false, ..Stage::keeping(Protections::of(dialect)) }
+    }
+
+    /// An empty stage whose nodes keep these protections only.
+    pub fn keeping(protections: Protections) -> Self {
         let mut world = World::new(0, (Story::new(), (Guards::default(), Witness::default())));
         world.set_normal(Normal {
             quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
@@ -59,13 +69,7 @@ impl Stage {
         let rules = Rc::new(RefCell::new(Rules::default()));
         let judge = rules.clone();
         world.set_gate(Some(Box::new(move |from, to, message| judge.borrow_mut().judge(from, to, message))));
-        let (dialect, may_change_dialect) = (Dialect::Zazen, true);
-        Stage { world, cast: Vec::new(), rules, dialect, may_change_dialect, verdict: None }
-    }
-
-    /// An empty stage whose nodes speak this, whatever a script says.
-    pub fn under(dialect: Dialect) -> Self {
-        Stage { dialect, may_change_dialect: false, ..Stage::new() }
+        Stage { world, cast: Vec::new(), rules, protections, may_change_dialect: true, verdict: None }
     }
 
     /// What the last oracle said: what it found, or that it found nothing; none if none was asked.
@@ -76,7 +80,7 @@ impl Stage {
     /// Nodes that are added from now on speak this, unless the stage was made for another dialect.
     pub(super) fn speak(&mut self, dialect: Dialect) {
         if self.may_change_dialect {
-            self.dialect = dialect;
+            self.protections = Protections::of(dialect);
         }
     }
 

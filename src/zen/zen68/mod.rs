@@ -12,9 +12,9 @@ mod gateway;
 mod rivals;
 mod round;
 
-use super::elect::{Candidate, Seen};
+use super::elect::Candidate;
 use super::leadership::Leadership;
-use super::message::{Message, Sender, Sight};
+use super::message::Message;
 use super::mode::{Ballot, Candidacy};
 use super::quorum::Requirement;
 use super::rules::Dialect;
@@ -60,13 +60,6 @@ impl Zen {
     pub(super) fn typed_requirement(&self) -> Requirement {
         let (sets, minimum) = (VotingSets::default(), self.tuning.minimum());
         Requirement { sets, minimum, bootstrap: BTreeSet::new() }
-    }
-
-    /// Being pinged was as good as pinging.
-    pub(super) fn heed_pinger(&mut self, now: Time, from: &Sender, sight: Sight) {
-        if self.is_old() && self.is_searching() {
-            self.see(from.node.address.clone(), Seen { sight, asked: now }, from);
-        }
     }
 
     /// The state that its pings tell: the committed one, unless it is yet to be recovered. Before 5.0 they told none.
