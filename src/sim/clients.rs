@@ -145,7 +145,7 @@ impl Clients {
             0 if self.has_operators => self.draw_setting(eligible),
             1 if self.has_operators && self.rng.percent(60) => Operation::HandOver,
             2 if self.has_operators && self.rng.percent(40) => Operation::Leave,
-            0..25 => Operation::Read { key },
+            0..35 => Operation::Read { key },
             _ => self.write(key),
         }
     }
