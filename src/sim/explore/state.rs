@@ -345,5 +345,5 @@ fn caller(exchange: Exchange) -> Option<(usize, u32, Call)> {
     let Exchange(name) = exchange;
     let life = name >> CALL_BITS & ((1 << LIFE_BITS) - 1);
     let call = name & ((1 << CALL_BITS) - 1);
-    (name != u64::MAX).then(|| ((name >> (CALL_BITS + LIFE_BITS)) as usize, life as u32, Call(call)))
+    (name != u64::MAX).then_some(((name >> (CALL_BITS + LIFE_BITS)) as usize, life as u32, Call(call)))
 }
