@@ -225,7 +225,8 @@ impl Run {
         }
         self.run_clients(asked + MASTER_TIMEOUT)?;
         let done = self.world.watch.acknowledged() - before;
-        let stuck = self.world.watch.waiting();
+        // A process that was not healed and stands still answers nobody.
+        let stuck = self.world.watch.waiting().filter(|node| self.world.is_running(*node)).count();
         if done == tickets && stuck == 0 {
             return Ok(());
         }
