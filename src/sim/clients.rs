@@ -117,9 +117,9 @@ impl Clients {
         self.acknowledged.count
     }
 
-    /// How many questions are open.
-    pub fn waiting(&self) -> usize {
-        self.open.len()
+    /// The nodes whose clients wait for an answer, one for each question.
+    pub fn waiting(&self) -> impl Iterator<Item = usize> {
+        self.open.values().map(|open| open.node)
     }
 
     /// When the oldest open question was asked.
@@ -145,7 +145,7 @@ impl Clients {
             0 if self.has_operators => self.draw_setting(eligible),
             1 if self.has_operators && self.rng.percent(60) => Operation::HandOver,
             2 if self.has_operators && self.rng.percent(40) => Operation::Leave,
-            0..25 => Operation::Read { key },
+            0..35 => Operation::Read { key },
             _ => self.write(key),
         }
     }
