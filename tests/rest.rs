@@ -504,7 +504,7 @@ async fn a_row_tells_what_a_node_is() {
     assert_eq!(table.body, expected);
     let ids = world.get("/_cat/nodes?h=id&full_id=true").await;
     assert_eq!(ids.body, "nanananananananananana\nnbnbnbnbnbnbnbnbnbnbnb\n");
-    assert_eq!(world.get("/_cat").await.body, "=^.^=\n/_cat/master\n/_cat/nodes\n/_cat/health\n");
+    assert_eq!(world.get("/_cat").await.body, "=^.^=\n/_cat/master\n/_cat/nodes\n/_cat/health\n/_cat/pending_tasks\n");
 }
 
 #[tokio::test]

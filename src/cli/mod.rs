@@ -16,8 +16,10 @@ mod logging;
 mod man;
 mod paint;
 mod quiet;
+mod recover;
 mod sim;
 mod start;
+mod state;
 mod status;
 mod stopwatch;
 mod table;
@@ -45,6 +47,8 @@ enum Command {
     Status(status::StatusArgs),
     Explain(explain::ExplainArgs),
     CheckConfig(check_config::CheckConfigArgs),
+    State(state::StateArgs),
+    Recover(recover::RecoverArgs),
     Sim(sim::SimArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -92,6 +96,8 @@ pub fn main() -> ExitCode {
         Command::Status(status) => status.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::CheckConfig(check_config) => check_config.run(&mut out),
+        Command::State(state) => state.run(&mut out),
+        Command::Recover(recover) => recover.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
         Command::Completions(completions) => completions.run(&mut out),
         Command::Man(man) => man.run(&mut out),

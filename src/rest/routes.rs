@@ -7,10 +7,11 @@ use super::health_wait;
 use super::index;
 use super::indices::INDICES;
 use super::parameters::{Parameter, Values};
-use super::route::{Answers, Route};
+use super::route::{Answers, Route, Takes};
 use super::snapshot::READ;
 use super::wish::COMMON;
-use super::{health, state, welcome};
+use super::submit::WRITE;
+use super::{health, pending, settings, state, welcome};
 use std::collections::BTreeSet;
 
 const FULL_ID: Parameter = Parameter {
@@ -26,6 +27,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "HEAD"],
         paths: &["/"],
         parameters: &[],
+        takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(welcome::show(call))),
         doc: "Tells who this is, in the node's own words.\nThe status is 503 while no master is known or the state of the \
               cluster is not back yet; the body is the same.",
@@ -34,6 +36,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cluster/health", "/_cluster/health/{index}"],
         parameters: &[READ, health_wait::PARAMETERS],
+        takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(health::show(call))),
         doc: "Tells how the cluster is, and waits until it is as wanted.\nThe status is `red` while no master is known or \
               the state of the cluster is not back yet, else `green`: Zazen places no shards.\nThe time that is given as \
@@ -44,6 +47,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cluster/state", "/_cluster/state/{metric}", "/_cluster/state/{metric}/{indices}"],
         parameters: &[READ, state::PARAMETERS, INDICES],
+        takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(state::show(call))),
         doc: "Answers with the state of the cluster, or the parts of it that are asked for.\nBesides what Elasticsearch \
               6.8 shows there is `term` beside `version`, and `cluster_coordination` in the metadata, which holds the \
@@ -52,8 +56,40 @@ pub(super) static ROUTES: &[Route] = &[
     },
     Route {
         methods: &["GET"],
+        paths: &["/_cluster/settings"],
+        parameters: &[READ, &[settings::FLAT, settings::DEFAULTS]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(settings::show(call))),
+        doc: "Shows the settings of the cluster: those that survive a full restart, and the transient ones that go over \
+              them.",
+    },
+    Route {
+        methods: &["PUT"],
+        paths: &["/_cluster/settings"],
+        parameters: &[WRITE, &[settings::FLAT]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(settings::change(call))),
+        doc: "Changes settings of the cluster, all that is asked for or nothing.\nThe body is \
+              `{\"persistent\": {…}, \"transient\": {…}}`, nested, with dots, or both; `null` takes a setting away, and a key \
+              with `*` in it, which takes nothing but `null`, all that fit it.\nThe answer repeats what was set.\nWhat takes \
+              effect while a node runs is marked as dynamic in [the settings](settings.md); all else is refused, and so is \
+              what is no setting, except below `cluster.metadata.`, where users keep what they like.\nA number of \
+              `discovery.zen.minimum_master_nodes` below 1 or above that of the master-eligible nodes is refused.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_cluster/pending_tasks"],
+        parameters: &[READ],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(pending::show(call))),
+        doc: "Shows the tasks that wait for the master, those that it is carrying out first.\nWith `local=true` a node \
+              that does not lead has none.",
+    },
+    Route {
+        methods: &["GET"],
         paths: &["/_cat"],
         parameters: &[],
+        takes: Takes::Tree,
         answers: Answers::Reply(cat::list),
         doc: "Lists the tables that there are.",
     },
@@ -61,6 +97,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cat/master"],
         parameters: &[READ],
+        takes: Takes::Tree,
         answers: cat::MASTER,
         doc: "Shows the master; with `local=true` and without a master, a row of dashes.",
     },
@@ -68,6 +105,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cat/nodes"],
         parameters: &[READ, &[FULL_ID]],
+        takes: Takes::Tree,
         answers: cat::NODES,
         doc: "Shows the nodes and what they use.\nEach node is asked for its figures; the cells of one that does not answer \
               within a second are empty.",
@@ -76,13 +114,23 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cat/health"],
         parameters: &[],
+        takes: Takes::Tree,
         answers: cat::HEALTH,
         doc: "Shows the health of the cluster as the master sees it.",
     },
     Route {
         methods: &["GET"],
+        paths: &["/_cat/pending_tasks"],
+        parameters: &[READ],
+        takes: Takes::Tree,
+        answers: cat::PENDING_TASKS,
+        doc: "Shows the tasks that wait for the master, those that it is carrying out first.",
+    },
+    Route {
+        methods: &["GET"],
         paths: &["/_zazen/explain"],
         parameters: &[],
+        takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(explain::show(call))),
         doc: "Tells why there is a master or none, as far as this node knows.\n[Why is there no master?](explain.md) tells \
               what the fields mean.\nIt is answered at once, with a master and without.",
@@ -91,6 +139,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "POST", "DELETE"],
         paths: &["/_zazen/faults"],
         parameters: &[],
+        takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(faults::show(call))),
         doc: "Cuts links between nodes, for trying out what happens: `POST` cuts the link from this node to a peer, \
               `DELETE` mends all links, `GET` changes nothing; each answers with the links that are cut.\nThe body of \
@@ -103,6 +152,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "HEAD"],
         paths: &["/{index}"],
         parameters: &[READ, index::PARAMETERS, INDICES],
+        takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(index::show(call))),
         doc: "Answers with the metadata of indices.\nAny path of one piece that nothing else understands comes here.",
     },
@@ -110,6 +160,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/{index}/{type}"],
         parameters: &[index::DOCUMENT],
+        takes: Takes::Tree,
         answers: Answers::Reply(index::refuse),
         doc: "Refuses every document.\nAny path of two pieces that nothing else understands comes here, so other methods \
               than `POST` get a 405 as from Elasticsearch.",
@@ -128,6 +179,7 @@ pub(super) fn known(route: &Route, is_help: bool) -> BTreeSet<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::route::capture;
     use super::*;
 
     #[test]
@@ -139,8 +191,7 @@ mod tests {
                 COMMON.len() + own.len() + if matches!(route.answers, Answers::Table(..)) { DISPLAY.len() } else { 0 };
             assert_eq!(known(route, false).len(), all, "{}: a parameter is told twice", route.paths[0]);
             for piece in route.paths.iter().flat_map(|path| path.split('/')) {
-                let capture = piece.strip_prefix('{').and_then(|piece| piece.strip_suffix('}'));
-                assert!(capture.is_none_or(|name| own.contains(&name)), "{piece} of {} is not told", route.paths[0]);
+                assert!(capture(piece).is_none_or(|name| own.contains(&name)), "{piece} of {} is not told", route.paths[0]);
             }
         }
     }

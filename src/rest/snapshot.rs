@@ -94,7 +94,7 @@ pub(super) async fn wanted(call: &Call, level: Option<BlockLevel>) -> Result<Arc
 }
 
 /// Waits for blocks to go that may go by themselves, and is refused by the others.
-async fn unblocked(
+pub(super) async fn unblocked(
     handle: &Handle,
     state: Arc<ClusterState>,
     level: BlockLevel,

@@ -7,6 +7,7 @@
 //! text, environment and arguments that it is handed; finding them is not its business.
 //! Mirrors `Setting`, `ClusterSettings` and `AbstractScopedSettings` (6.8), their messages included.
 
+mod change;
 mod combine;
 mod environment;
 mod error;
@@ -30,6 +31,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub use change::{Scope, check_change, in_full};
 pub use error::{SettingsError, Why};
 pub use fault::{Fault, Faults};
 pub use kind::Kind;
