@@ -163,6 +163,11 @@ impl RestError {
         RestError::new(Kind::IllegalArgument, reason)
     }
 
+    /// Nothing of this name.
+    pub(super) fn no_resource(reason: impl Into<String>) -> Self {
+        RestError::new(Kind::ResourceNotFound, reason)
+    }
+
     /// A text that is no number.
     pub(super) fn no_number(text: &str) -> Self {
         RestError::new(Kind::NumberFormat, format!("For input string: \"{text}\""))
@@ -214,6 +219,11 @@ impl RestError {
     /// A request that asks for nothing.
     pub(super) fn asks_for_nothing(what: &str) -> Self {
         RestError::new(Kind::ActionRequestValidation, format!("Validation Failed: 1: {what};"))
+    }
+
+    /// Whether it is that something was changed since.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.kind == Kind::VersionConflict
     }
 
     /// The same with another status.

@@ -8,10 +8,10 @@ use super::index;
 use super::indices::INDICES;
 use super::parameters::{Parameter, Values};
 use super::route::{Answers, Route, Takes};
-use super::snapshot::READ;
+use super::snapshot::{MASTER, READ};
 use super::wish::COMMON;
 use super::submit::WRITE;
-use super::{health, pending, settings, state, welcome};
+use super::{health, kv, lease, members, pending, settings, state, txn, watch, welcome};
 use std::collections::BTreeSet;
 
 const FULL_ID: Parameter = Parameter {
@@ -125,6 +125,137 @@ pub(super) static ROUTES: &[Route] = &[
         takes: Takes::Tree,
         answers: cat::PENDING_TASKS,
         doc: "Shows the tasks that wait for the master, those that it is carrying out first.",
+    },
+    Route {
+        methods: &["GET", "HEAD"],
+        paths: &["/_zazen/kv/{key*}"],
+        parameters: &[READ, &[kv::KEY]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(kv::show(call))),
+        doc: "Answers with what a key holds, byte by byte; `ETag` names its last change.\nWith `format=json` all that is \
+              known of the key is told: `value` is a text, or `{\"base64\": …}` if the bytes are none.",
+    },
+    Route {
+        methods: &["PUT"],
+        paths: &["/_zazen/kv/{key*}"],
+        parameters: &[WRITE, kv::CONDITION, kv::TIE],
+        takes: Takes::Bytes,
+        answers: Answers::Reply(|call| Box::pin(kv::put(call))),
+        doc: "Stores the body under a key.\n`If-Match: \"3/17\"` demands that the key was last changed by this change, \
+              `If-Match: *` that it is there, and `If-None-Match: *` that it is not; else the answer is 412, and with \
+              `if_version` 409.\nA value has 1 MiB at the most, and all keys and values together 16 MiB: they are made for \
+              configuration and coordination, and every node holds all of them.",
+    },
+    Route {
+        methods: &["DELETE"],
+        paths: &["/_zazen/kv/{key*}"],
+        parameters: &[WRITE, kv::CONDITION],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(kv::delete(call))),
+        doc: "Deletes a key, under the same conditions as it is written under.\nThe answer tells whether it was there.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/kv"],
+        parameters: &[READ, kv::LIST],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(kv::list(call))),
+        doc: "Lists keys in their order.\nWhere `more` is true, the next ones are behind the last key of the answer.",
+    },
+    Route {
+        methods: &["POST"],
+        paths: &["/_zazen/txn"],
+        parameters: &[WRITE],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(txn::change(call))),
+        doc: "Writes and deletes several keys in one change if all conditions hold, or does nothing and answers 409.\nThe \
+              body is `{\"conditions\": […], \"puts\": [{\"key\": \"a\", \"value\": \"x\"}], \"deletes\": [\"b\"]}`; a value is a \
+              text or `{\"base64\": …}`, and a put may have a `\"lease\": {\"name\": \"l\", \"token\": 7}` to vanish with.\nA \
+              condition is `{\"changed\": {\"key\": \"a\", \"by\": [3, 17]}}`, `{\"absent\": {\"key\": \"a\"}}`, \
+              `{\"present\": {\"key\": \"a\"}}` or `{\"held\": {\"name\": \"l\", \"token\": 7}}`.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/lease"],
+        parameters: &[READ],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(lease::list(call))),
+        doc: "Lists the leases that are held.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/lease/{name}"],
+        parameters: &[READ, &[lease::NAME]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(lease::show(call))),
+        doc: "Tells who holds a lease; it is 404 if nobody does.",
+    },
+    Route {
+        methods: &["POST"],
+        paths: &["/_zazen/lease/{name}"],
+        parameters: &[WRITE, &[lease::NAME], lease::GRANT],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(lease::acquire(call))),
+        doc: "Grants a lease that nobody holds, under a fencing `token` that is greater than every one before.\nThe holder \
+              may count on it for `holder_ttl_millis` from the moment at which it sent the request, and must keep it alive \
+              before that ends; [leases](leases.md) tells what a lease is and what it is not.\nIt is 409 \
+              `lease_held_exception` if another grant has not ended.",
+    },
+    Route {
+        methods: &["PUT"],
+        paths: &["/_zazen/lease/{name}"],
+        parameters: &[&[MASTER, lease::NAME, lease::TOKEN]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(lease::keep_alive(call))),
+        doc: "Keeps a lease alive: it runs anew from the moment at which the master got this.\nIt is 409 \
+              `lease_not_held_exception` if the grant has ended.",
+    },
+    Route {
+        methods: &["DELETE"],
+        paths: &["/_zazen/lease/{name}"],
+        parameters: &[WRITE, &[lease::NAME, lease::TOKEN]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(lease::release(call))),
+        doc: "Ends a grant, and deletes the keys that vanish with it.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/watch"],
+        parameters: &[watch::PARAMETERS],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(watch::watch(call))),
+        doc: "Tells every committed change behind a state, in order, each once: as soon as there is one, or after `wait_for` \
+              that there is none.\nThe next question is asked with `from` set to the `at` of the answer.\nWhere the changes \
+              are remembered no longer, or no `from` is given, `compacted` is true and `state` holds what there \
+              is.\nWith `Accept: text/event-stream` the answer goes on as long as the user listens: events `change`, \
+              `state`, and `bookmark`, which tells how far all is told; `Last-Event-ID` goes on where a connection broke \
+              off.\nWho takes nothing for 10 s, or falls behind what the node remembers, is cut off.\nWhat several requests \
+              do to one key in one committed state is one change.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/members"],
+        parameters: &[READ],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(members::show(call))),
+        doc: "Lists the nodes of the cluster, and those that count in elections and commits without being there.",
+    },
+    Route {
+        methods: &["POST"],
+        paths: &["/_zazen/handover"],
+        parameters: &[&[MASTER, members::TO]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(members::hand_over(call))),
+        doc: "Moves the mastership to another node.\nThe answer names the node that was asked to lead and agreed; the state \
+              tells when it does.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/state"],
+        parameters: &[READ],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(state::show_whole(call))),
+        doc: "Answers with the whole state as it is stored, settings and keys included, which `zazen state export` keeps.",
     },
     Route {
         methods: &["GET"],

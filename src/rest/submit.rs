@@ -7,10 +7,14 @@ use super::parameters::{Parameter, Values};
 use super::route::Call;
 use super::snapshot::{self, MASTER, MASTER_TIMEOUT};
 use super::time::human_time;
-use crate::cluster::{BlockLevel, StateId};
+use crate::cluster::{BlockLevel, Outcome, RequestId, StateId};
 use crate::service::{Answer, Question, Task};
+use axum::http::HeaderName;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// Names a request, so that it is carried out once however often it is sent.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// How long to wait until all nodes have applied a change unless the request says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -25,15 +29,23 @@ pub(super) const WRITE: &[Parameter] = &[
         doc: "How long to wait, once the change is committed, until every node has applied it; then the answer says \
               `\"acknowledged\": false`.",
     },
+    Parameter {
+        name: "retry",
+        values: Values::Flag,
+        default: "false",
+        doc: "Says that the request of this `Idempotency-Key` may have been sent before.",
+    },
 ];
 
 /// A change that is committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Done {
     /// The state that holds it.
     pub(super) at: StateId,
     /// Whether every node had applied it in time.
     pub(super) acknowledged: bool,
+    /// What it came to.
+    pub(super) outcome: Outcome,
 }
 
 /// Waits for blocks to go that may go by themselves, and is refused by the others. Without a master there is nothing to
@@ -47,17 +59,42 @@ pub(super) async fn check_blocks(call: &Call) -> Result<(), RestError> {
     Ok(())
 }
 
-/// Has a change carried out.
+/// Has a change carried out, once if the request has a name.
 pub(super) async fn submit(call: &Call, task: Task) -> Result<Done, RestError> {
+    let answer = attempt(call, task).await?;
+    let Answer::Done { at, acknowledged, outcome } = answer else {
+        return Err(refused(call, answer)?);
+    };
+    Ok(Done { at, acknowledged, outcome })
+}
+
+/// The same, as the node answers.
+pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError> {
     let timeout = call.parameters.time("timeout", TIMEOUT)?;
     let master_timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
-    let answer = call.handle.ask(Question::Submit { task, timeout, master_timeout }).await;
-    if let Answer::Done { at, acknowledged } = answer {
-        return Ok(Done { at, acknowledged });
-    }
-    if let Answer::TimedOut { source } = answer {
-        let reason = format!("failed to process cluster event ({source}) within {}", human_time(master_timeout));
-        return Err(RestError::new(Kind::ProcessClusterEventTimeout, reason));
-    }
-    Err(answer.into())
+    let retry = call.parameters.flag("retry")?.unwrap_or(false);
+    let task = match request_id(call)? {
+        Some(request) => Task::Once { request, retry, task: Box::new(task) },
+        None => task,
+    };
+    Ok(call.handle.ask(Question::Submit { task, timeout, master_timeout }).await)
+}
+
+/// What an answer that is not the wanted one means to a user.
+pub(super) fn refused(call: &Call, answer: Answer) -> Result<RestError, RestError> {
+    let Answer::TimedOut { source } = answer else {
+        return Ok(answer.into());
+    };
+    let master_timeout = human_time(call.parameters.time("master_timeout", MASTER_TIMEOUT)?);
+    let reason = format!("failed to process cluster event ({source}) within {master_timeout}");
+    Ok(RestError::new(Kind::ProcessClusterEventTimeout, reason))
+}
+
+fn request_id(call: &Call) -> Result<Option<RequestId>, RestError> {
+    let Some(value) = call.headers.get(IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default();
+    let refuse = |why| RestError::illegal(format!("Idempotency-Key: [{text}]: {why}"));
+    text.parse().map(Some).map_err(refuse)
 }
