@@ -229,15 +229,29 @@ impl From<Answer> for RestError {
     fn from(answer: Answer) -> Self {
         match answer {
             Answer::NotMaster | Answer::NoMaster => RestError::no_master(),
-            Answer::Refused(Refusal::Invalid(why) | Refusal::Conflict(why)) => RestError::illegal(why),
             Answer::Refused(Refusal::Overloaded(why)) => RestError::new(Kind::EsRejectedExecution, why),
+            Answer::Refused(Refusal::Blocked { why, .. }) => RestError::new(Kind::ClusterBlock, why),
+            Answer::Refused(
+                refusal @ (Refusal::Invalid(_)
+                | Refusal::Conflict { .. }
+                | Refusal::Held { .. }
+                | Refusal::NotHeld(_)
+                | Refusal::TooLarge(_)
+                | Refusal::Forgotten(_)),
+            ) => RestError::illegal(refusal.to_string()),
             Answer::TimedOut { source } => {
                 let reason = format!("failed to process cluster event ({source}) in time");
                 RestError::new(Kind::ProcessClusterEventTimeout, reason)
             }
             Answer::Unknown { reason } => RestError::new(Kind::IllegalState, reason),
             Answer::Left => RestError::new(Kind::NodeClosed, "node closed"),
-            Answer::Done { .. } | Answer::Value { .. } | Answer::Pending(_) | Answer::HandedOver { .. } => {
+            Answer::Done { .. }
+            | Answer::Newest { .. }
+            | Answer::Value { .. }
+            | Answer::Range { .. }
+            | Answer::Lease { .. }
+            | Answer::Pending(_)
+            | Answer::HandedOver { .. } => {
                 RestError::new(Kind::IllegalState, "the node answered another question")
             }
         }
