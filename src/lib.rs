@@ -8,7 +8,7 @@
 //! | `protocol` | – |
 //! | `service` | `cluster` |
 //! | `zen` | `cluster`, `protocol`, `service` |
-//! | `settings` | `cluster`, `zen` |
+//! | `settings` | `cluster`, `service`, `zen` |
 //! | `wire` | `cluster`, `service`, `zen` |
 //! | `lab` | `protocol` |
 //! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |

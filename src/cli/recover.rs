@@ -6,8 +6,8 @@
 use super::{Outcome, Trouble, failed};
 use crate::cluster::{ClusterState, NodeId, Uuid};
 use crate::runtime::store::Store;
-use crate::service::{MINIMUM_MASTER_NODES, matches};
-use crate::settings::{Scope, Value, check_change};
+use crate::service::{MINIMUM_MASTER_NODES, Update, matches};
+use crate::settings::rule;
 use crate::zen::Memory;
 use crate::zen::recovery::{has_quorum, incarnate, newest};
 use clap::Args;
@@ -88,10 +88,10 @@ impl RecoverArgs {
 
     fn check_settings(&self) -> Result<(), Trouble> {
         for (key, value) in &self.settings {
-            let value = Some(Value::from(value.as_str())).filter(|value| !value.is_empty());
             // What is removed may be anything: it may be there because of a mistake.
-            let checked = value.map_or(Ok(()), |value| check_change(Scope::Persistent, key, Some(&value)));
-            checked.map_err(|error| Trouble::Usage(error.to_string()))?;
+            if !value.is_empty() {
+                rule(Update { persistent: true, key, value: Some(value) }).map_err(Trouble::Usage)?;
+            }
         }
         Ok(())
     }

@@ -35,6 +35,10 @@ pub(super) enum Kind {
     InvalidIndexName,
     /// A body is no JSON.
     JsonParse,
+    /// Another holds the lease.
+    LeaseHeld,
+    /// The grant of the lease has ended.
+    LeaseNotHeld,
     /// No master was found in time.
     MasterNotDiscovered,
     /// The node is about to end.
@@ -43,6 +47,8 @@ pub(super) enum Kind {
     NumberFormat,
     /// The task was queued for too long.
     ProcessClusterEventTimeout,
+    /// What became of a request is remembered no longer.
+    RequestForgotten,
     /// There is nothing of this name.
     ResourceNotFound,
     /// The request line or the headers are too long.
@@ -67,10 +73,13 @@ impl Kind {
             Kind::IndexNotFound => "IndexNotFound",
             Kind::InvalidIndexName => "InvalidIndexName",
             Kind::JsonParse => "JsonParse",
+            Kind::LeaseHeld => "LeaseHeld",
+            Kind::LeaseNotHeld => "LeaseNotHeld",
             Kind::MasterNotDiscovered => "MasterNotDiscovered",
             Kind::NodeClosed => "NodeClosed",
             Kind::NumberFormat => "NumberFormat",
             Kind::ProcessClusterEventTimeout => "ProcessClusterEventTimeout",
+            Kind::RequestForgotten => "RequestForgotten",
             Kind::ResourceNotFound => "ResourceNotFound",
             Kind::TooLongFrame => "TooLongFrame",
             Kind::VersionConflict => "VersionConflictEngine",
@@ -90,7 +99,9 @@ impl Kind {
             | Kind::NumberFormat
             | Kind::TooLongFrame => StatusCode::BAD_REQUEST,
             Kind::IndexNotFound | Kind::ResourceNotFound => StatusCode::NOT_FOUND,
-            Kind::VersionConflict => StatusCode::CONFLICT,
+            Kind::LeaseHeld | Kind::LeaseNotHeld | Kind::RequestForgotten | Kind::VersionConflict => {
+                StatusCode::CONFLICT
+            }
             Kind::EsRejectedExecution => StatusCode::TOO_MANY_REQUESTS,
             Kind::FailedToCommitClusterState | Kind::IllegalState | Kind::NodeClosed => {
                 StatusCode::INTERNAL_SERVER_ERROR
@@ -121,7 +132,10 @@ impl Kind {
             | Kind::IllegalArgument
             | Kind::IllegalState
             | Kind::JsonParse
+            | Kind::LeaseHeld
+            | Kind::LeaseNotHeld
             | Kind::NumberFormat
+            | Kind::RequestForgotten
             | Kind::TooLongFrame => false,
         }
     }
@@ -285,18 +299,48 @@ impl From<Answer> for RestError {
     fn from(answer: Answer) -> Self {
         match answer {
             Answer::NotMaster | Answer::NoMaster => RestError::no_master(),
-            Answer::Refused(Refusal::Invalid(why)) => RestError::illegal(why),
-            Answer::Refused(Refusal::Conflict(why)) => RestError::new(Kind::VersionConflict, why),
-            Answer::Refused(Refusal::Overloaded(why)) => RestError::new(Kind::EsRejectedExecution, why),
+            Answer::Refused(refusal) => refusal.into(),
             Answer::TimedOut { source } => {
                 let reason = format!("failed to process cluster event ({source}) in time");
                 RestError::new(Kind::ProcessClusterEventTimeout, reason)
             }
             Answer::Unknown { reason } => RestError::new(Kind::FailedToCommitClusterState, reason),
             Answer::Left => RestError::new(Kind::NodeClosed, "node closed"),
-            Answer::Done { .. } | Answer::Value { .. } | Answer::Pending(_) | Answer::HandedOver { .. } => {
+            Answer::Done { .. }
+            | Answer::Newest { .. }
+            | Answer::Value { .. }
+            | Answer::Range { .. }
+            | Answer::Lease { .. }
+            | Answer::Pending(_)
+            | Answer::HandedOver { .. } => {
                 RestError::new(Kind::IllegalState, "the node answered another question")
             }
+        }
+    }
+}
+
+/// Why the master did not do what was asked.
+impl From<Refusal> for RestError {
+    fn from(refusal: Refusal) -> Self {
+        let reason = refusal.to_string();
+        match refusal {
+            Refusal::Invalid(_) => RestError::illegal(reason),
+            Refusal::TooLarge(_) => RestError::illegal(reason).with_status(StatusCode::PAYLOAD_TOO_LARGE),
+            Refusal::Overloaded(_) => RestError::new(Kind::EsRejectedExecution, reason),
+            Refusal::Blocked { status, .. } => {
+                let error = RestError::new(Kind::ClusterBlock, reason);
+                let status = StatusCode::from_u16(status).unwrap_or(error.status);
+                error.with_status(status)
+            }
+            Refusal::Conflict { found, .. } => {
+                let found = found.map_or_else(|| "none".to_owned(), |found| found.to_string());
+                RestError::new(Kind::VersionConflict, reason).about("current_revision", found)
+            }
+            Refusal::Held { holding, holder } => RestError::new(Kind::LeaseHeld, reason)
+                .about("holder", &*holder)
+                .about("token", holding.token.to_string()),
+            Refusal::NotHeld(_) => RestError::new(Kind::LeaseNotHeld, reason),
+            Refusal::Forgotten(_) => RestError::new(Kind::RequestForgotten, reason),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::body::Json;
 use super::error::RestError;
 use super::reply::Reply;
 use super::route::Call;
-use super::snapshot;
+use super::snapshot::{self, MASTER_TIMEOUT};
 use super::time::human_time;
 use crate::cluster::BlockLevel;
 use crate::service::{Answer, PendingTask, Question};
@@ -20,13 +20,17 @@ pub(super) fn age(task: &PendingTask) -> Duration {
 /// The tasks, in the order in which they are carried out.
 pub(super) async fn tasks(call: &Call) -> Result<Vec<PendingTask>, RestError> {
     let is_local = call.parameters.flag("local")?.unwrap_or(false);
-    snapshot::wanted(call, Some(BlockLevel::MetadataRead)).await?;
-    let answer = call.handle.ask(Question::PendingTasks).await;
-    if let Answer::Pending(tasks) = answer {
-        return Ok(tasks);
+    let state = snapshot::wanted(call, Some(BlockLevel::MetadataRead)).await?;
+    if is_local && state.nodes.master.as_ref() != Some(&call.handle.local().id) {
+        // The queue of a node that does not lead is empty.
+        return Ok(Vec::new());
     }
-    // The queue of a node that does not lead is empty.
-    if is_local && answer == Answer::NotMaster { Ok(Vec::new()) } else { Err(answer.into()) }
+    let master_timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
+    let answer = call.handle.ask(Question::PendingTasks { master_timeout }).await;
+    let Answer::Pending(tasks) = answer else {
+        return Err(answer.into());
+    };
+    Ok(tasks)
 }
 
 /// The tasks as a tree.

@@ -40,8 +40,7 @@ pub(super) static ROUTES: &[Route] = &[
         answers: Answers::Reply(|call| Box::pin(health::show(call))),
         doc: "Tells how the cluster is, and waits until it is as wanted.\nThe status is `red` while no master is known or \
               the state of the cluster is not back yet, else `green`: Zazen places no shards.\nThe time that is given as \
-              `timeout` is that of `master_timeout` too, unless that is given.\nThe number of pending tasks is known to \
-              the master only; other nodes say 0.",
+              `timeout` is that of `master_timeout` too, unless that is given.",
     },
     Route {
         methods: &["GET"],

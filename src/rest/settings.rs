@@ -10,18 +10,18 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
 use super::state::is_flat;
-use super::submit::{check_blocks, submit};
+use super::submit::submit;
 use crate::cluster::{ClusterState, Metadata, Settings};
-use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task};
-use crate::settings::{Scope, Value, check_change, in_full};
+use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, Update};
+use crate::settings::{Value, in_full, rule};
 use serde_json::Value as Tree;
 use std::collections::BTreeMap;
 
 /// Longer bodies are no settings.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// The settings that may be changed while the cluster is read-only, if one of them is all that is asked for.
-const READ_ONLY: [&str; 2] = ["cluster.blocks.read_only", "cluster.blocks.read_only_allow_delete"];
+/// The two sets, in the order in which they are checked.
+const SETS: [&str; 2] = ["transient", "persistent"];
 
 /// How settings are written.
 pub(super) const FLAT: Parameter = Parameter {
@@ -64,15 +64,14 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
     let is_flat = is_flat(&call.parameters);
     let [transient, persistent] = read(&call.body)?;
-    for (scope, changes) in [(Scope::Transient, &transient), (Scope::Persistent, &persistent)] {
-        for (key, value) in changes {
-            check_change(scope, key, value.as_ref()).map_err(|error| RestError::illegal(error.to_string()))?;
+    let patches = [patch(&transient), patch(&persistent)];
+    for (patch, persistent) in patches.iter().zip([false, true]) {
+        for (key, value) in patch {
+            rule(Update { persistent, key, value: value.as_deref() }).map_err(RestError::illegal)?;
         }
     }
-    if !unlocks(&transient, &persistent) {
-        check_blocks(&call).await?;
-    }
-    let task = Task::PutSettings { persistent: patch(&persistent), transient: patch(&transient) };
+    let [transient_patch, persistent_patch] = patches;
+    let task = Task::PutSettings { persistent: persistent_patch, transient: transient_patch };
     let before = call.handle.state();
     let done = submit(&call, task).await.map_err(|error| explained(error, &before, &transient, &persistent))?;
     let set = |changes: Changes| {
@@ -84,12 +83,6 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
         ("persistent", set(persistent)),
         ("transient", set(transient)),
     ])))
-}
-
-/// Whether all that is asked for is to end that the cluster is read-only, or to begin it.
-fn unlocks(transient: &Changes, persistent: &Changes) -> bool {
-    let keys: Vec<&str> = transient.keys().chain(persistent.keys()).map(String::as_str).collect();
-    matches!(keys[..], [key] if READ_ONLY.contains(&key))
 }
 
 /// Says of a number of nodes that the master refused what it was and should have been, as Elasticsearch does.
@@ -124,12 +117,12 @@ fn read(body: &[u8]) -> Result<[Changes; 2], RestError> {
         return Err(RestError::new(Kind::ElasticsearchParse, format!("the body is no object; {allowed}")));
     };
     let mut all = [Changes::new(), Changes::new()];
-    for (scope, changes) in Scope::ALL.into_iter().zip(&mut all) {
-        match fields.get(scope.name()) {
+    for (set, changes) in SETS.into_iter().zip(&mut all) {
+        match fields.get(set) {
             Some(Tree::Object(settings)) => collect("", settings, changes)?,
             Some(Tree::Null) | None => {}
             Some(other) => {
-                let reason = format!("[{scope}] holds [{other}]; allowed: an object of settings");
+                let reason = format!("[{set}] holds [{other}]; allowed: an object of settings");
                 return Err(RestError::new(Kind::ElasticsearchParse, reason));
             }
         }
@@ -137,7 +130,7 @@ fn read(body: &[u8]) -> Result<[Changes; 2], RestError> {
     if all.iter().any(|changes| !changes.is_empty()) {
         return Ok(all);
     }
-    let strange = fields.keys().find(|name| Scope::ALL.iter().all(|scope| scope.name() != *name));
+    let strange = fields.keys().find(|name| !SETS.contains(&name.as_str()));
     Err(RestError::asks_for_nothing(&match strange {
         Some(name) => format!("no settings to update, [{name}] is none of [transient, persistent]"),
         None => "no settings to update".into(),

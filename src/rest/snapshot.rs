@@ -10,7 +10,7 @@ use super::parameters::{Parameter, Values};
 use super::route::Call;
 use crate::cluster::{BlockLevel, ClusterState, StateId};
 use crate::runtime::Handle;
-use crate::service::{Answer, Question};
+use crate::service::{Answer, Query, Question};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -57,9 +57,9 @@ pub(super) async fn confirmed(handle: &Handle, master_timeout: Duration) -> Resu
     let has_master = handle.state().nodes.master.is_some();
     let patience = if has_master { master_timeout.max(CONFIRM_MIN) } else { master_timeout };
     let deadline = Instant::now() + patience;
-    let question = Question::Read { key: "".into(), master_timeout: patience };
+    let question = Question::Read { query: Query::Newest, master_timeout: patience };
     let answer = handle.ask(question).await;
-    let Answer::Value { at, .. } = answer else {
+    let Answer::Newest { at } = answer else {
         return Err(answer.into());
     };
     let has_come = |state: &ClusterState| state.rank() >= at.rank() && state.nodes.master.is_some();
@@ -98,7 +98,7 @@ pub(super) async fn wanted(call: &Call, level: Option<BlockLevel>) -> Result<Arc
 }
 
 /// Waits for blocks to go that may go by themselves, and is refused by the others.
-pub(super) async fn unblocked(
+async fn unblocked(
     handle: &Handle,
     state: Arc<ClusterState>,
     level: BlockLevel,

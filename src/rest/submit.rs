@@ -5,13 +5,12 @@
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::route::Call;
-use super::snapshot::{self, MASTER, MASTER_TIMEOUT};
+use super::snapshot::{MASTER, MASTER_TIMEOUT};
 use super::time::human_time;
-use crate::cluster::{BlockLevel, Outcome, RequestId, StateId};
+use crate::cluster::{Outcome, RequestId, StateId};
 use crate::service::{Answer, Question, Task};
 use axum::http::HeaderName;
 use std::time::Duration;
-use tokio::time::Instant;
 
 /// Names a request, so that it is carried out once however often it is sent.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -46,17 +45,6 @@ pub(super) struct Done {
     pub(super) acknowledged: bool,
     /// What it came to.
     pub(super) outcome: Outcome,
-}
-
-/// Waits for blocks to go that may go by themselves, and is refused by the others. Without a master there is nothing to
-/// wait for here: the change itself waits for one.
-pub(super) async fn check_blocks(call: &Call) -> Result<(), RestError> {
-    let timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
-    let state = call.handle.state();
-    if state.nodes.master.is_some() {
-        snapshot::unblocked(&call.handle, state, BlockLevel::MetadataWrite, Instant::now() + timeout).await?;
-    }
-    Ok(())
 }
 
 /// Has a change carried out, once if the request has a name.

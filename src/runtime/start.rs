@@ -215,6 +215,7 @@ fn core(settings: &NodeSettings, address: &Address) -> Result<(Zen, Store), Star
         node: identity(settings, &memory, address.clone()),
         bootstrap: bootstrap(settings),
         tuning: settings.tuning.clone(),
+        rule: crate::settings::rule,
     };
     Ok((Zen::new(config, memory, Rng::new(seed())), store))
 }

@@ -1,7 +1,6 @@
 //! Why a setting is refused, worded as Elasticsearch 6.8 words it; where that leaves out the key or what is allowed,
 //! they are added at the end.
 
-use super::Scope;
 use super::spell::time;
 use std::fmt;
 use std::time::Duration;
@@ -51,22 +50,6 @@ pub enum SettingsError {
     },
     /// The setting is one of the node around the protocol.
     NotOfTheProtocol {
-        /// The key.
-        key: String,
-    },
-    /// A cluster was asked to change what is no setting.
-    NotRecognized {
-        /// Where it was to be kept.
-        scope: Scope,
-        /// The key.
-        key: String,
-        /// The known key that it resembles most, if it resembles any.
-        nearest: Option<&'static str>,
-    },
-    /// A cluster was asked to change what only a start can change.
-    NotDynamic {
-        /// Where it was to be kept.
-        scope: Scope,
         /// The key.
         key: String,
     },
@@ -159,15 +142,6 @@ impl fmt::Display for SettingsError {
             }
             SettingsError::NotOfTheProtocol { key } => {
                 write!(f, "setting [{key}] is not one that the protocol runs by, those are listed in docs/settings.md")
-            }
-            SettingsError::NotRecognized { scope, key, nearest: Some(nearest) } => {
-                write!(f, "{scope} setting [{key}], not recognized, did you mean [{nearest}]?")
-            }
-            SettingsError::NotRecognized { scope, key, nearest: None } => {
-                write!(f, "{scope} setting [{key}], not recognized")
-            }
-            SettingsError::NotDynamic { scope, key } => {
-                write!(f, "{scope} setting [{key}], not dynamically updateable")
             }
             SettingsError::Value { key, value, why } => why.fmt(f, key, value),
         }

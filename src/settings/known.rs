@@ -1,8 +1,8 @@
 //! The settings that Elasticsearch 6.8 accepts and that have neither a meaning nor a page here.
 //!
-//! `known.txt` was recorded from Elasticsearch 6.8.23: a line for each setting with its key, the form of its values, its
-//! default and, where a running cluster may change it, the word `dynamic`, apart by tabs. A `*` stands for a name, and at
-//! the end of a key for one or more. Families of x-pack and of plugins are known by their first names only.
+//! `known.txt` was recorded from Elasticsearch 6.8.23: a line for each setting with its key, the form of its values and
+//! its default, apart by tabs. A `*` stands for a name, and at the end of a key for one or more. Families of x-pack and
+//! of plugins are known by their first names only.
 
 use super::units::parse_bytes;
 use super::{SettingsError, Value, Why, kind};
@@ -17,8 +17,6 @@ pub struct Known {
     pub key: &'static str,
     /// Its default in Elasticsearch, with commas between the elements of a list.
     pub default: &'static str,
-    /// Whether a running cluster may change it.
-    pub is_dynamic: bool,
     form: Form,
 }
 
@@ -74,8 +72,7 @@ impl Known {
     fn from_line(line: &'static str) -> Option<Known> {
         let mut columns = line.split('\t');
         let (key, form) = (columns.next()?, Form::of_name(columns.next()?)?);
-        let default = columns.next().unwrap_or_default();
-        Some(Known { key, form, default, is_dynamic: columns.next() == Some("dynamic") })
+        Some(Known { key, form, default: columns.next().unwrap_or_default() })
     }
 
     fn covers(&self, key: &str) -> bool {

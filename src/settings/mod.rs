@@ -7,11 +7,11 @@
 //! text, environment and arguments that it is handed; finding them is not its business.
 //! Mirrors `Setting`, `ClusterSettings` and `AbstractScopedSettings` (6.8), their messages included.
 
-mod change;
 mod combine;
 mod environment;
 mod error;
 mod fault;
+mod full;
 mod kind;
 mod known;
 mod layer;
@@ -21,6 +21,7 @@ mod node;
 mod page;
 mod placeholder;
 mod registry;
+mod rule;
 mod sample;
 mod setting;
 mod spell;
@@ -31,9 +32,9 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Scope, check_change, in_full};
 pub use error::{SettingsError, Why};
 pub use fault::{Fault, Faults};
+pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
@@ -41,6 +42,7 @@ pub use nearest::slips;
 pub use node::{DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings};
 pub use page::page;
 pub use registry::REGISTRY;
+pub use rule::rule;
 pub use sample::sample;
 pub use setting::{Changes, Effect, Preset, Setting, Topic};
 pub use value::{Origin, Place, Value};

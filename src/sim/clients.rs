@@ -7,7 +7,7 @@ use super::check::{Acknowledged, Checkers, Finished, Order};
 use super::watch::{Violation, Watch};
 use crate::cluster::{ClusterState, NodeId};
 use crate::protocol::{Rng, Ticket, Time};
-use crate::service::{Answer, MINIMUM_MASTER_NODES, Question, SettingsPatch, Task};
+use crate::service::{Answer, MINIMUM_MASTER_NODES, Query, Question, SettingsPatch, Task, Txn};
 use crate::zen::{Message, Note, Zen};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -213,7 +213,7 @@ impl Clients {
                 *at
             }
             (Operation::Read { key }, Answer::Value { at, value }) => {
-                self.acknowledged.read(descent, *at, key, value.as_ref().map(|found| &found.value))?;
+                self.acknowledged.read(descent, *at, key, value.as_ref().and_then(|found| found.value.as_str()))?;
                 *at
             }
             (Operation::Set { .. }, Answer::Done { at, .. }) => *at,
@@ -233,7 +233,7 @@ fn outcome(answer: &Answer) -> &'static str {
     match answer {
         Answer::Done { acknowledged: true, .. } => "done by all",
         Answer::Done { acknowledged: false, .. } => "done",
-        Answer::Value { .. } => "read",
+        Answer::Newest { .. } | Answer::Value { .. } | Answer::Range { .. } | Answer::Lease { .. } => "read",
         Answer::Refused(_) => "refused",
         Answer::NotMaster | Answer::NoMaster => "no master",
         Answer::TimedOut { .. } => "timed out in the queue",
@@ -248,16 +248,18 @@ fn outcome(answer: &Answer) -> &'static str {
 pub(super) fn question(operation: &Operation) -> Question {
     match operation {
         Operation::Write { key, value } => {
-            let task = Task::PutKey { key: key.clone(), value: Some(value.clone()), only_if: None };
+            let task = Task::Txn(Txn::put(key.clone(), &**value));
             Question::Submit { task, timeout: TIMEOUT, master_timeout: MASTER_TIMEOUT }
         }
-        Operation::Read { key } => Question::Read { key: key.clone(), master_timeout: MASTER_TIMEOUT },
+        Operation::Read { key } => {
+            Question::Read { query: Query::Key { key: key.clone() }, master_timeout: MASTER_TIMEOUT }
+        }
         Operation::Set { key, value } => {
             let transient: SettingsPatch = vec![(key.clone(), value.clone())];
             let task = Task::PutSettings { persistent: Vec::new(), transient };
             Question::Submit { task, timeout: TIMEOUT, master_timeout: MASTER_TIMEOUT }
         }
-        Operation::HandOver => Question::HandOver { to: None::<NodeId> },
+        Operation::HandOver => Question::HandOver { to: None::<NodeId>, master_timeout: MASTER_TIMEOUT },
         Operation::Leave => Question::Leave,
     }
 }

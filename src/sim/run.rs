@@ -591,6 +591,7 @@ fn config(node: usize, address: &Address, eligible: bool, hosts: &BTreeSet<Arc<s
         },
         bootstrap: Bootstrap::Hosts(hosts.clone()),
         tuning,
+        rule: crate::settings::rule,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::message::{Body, Message, Report, Sender};
 use super::mode::Following;
-use super::{Mode, Note, Timer, Write, Zen};
+use super::{Mode, Note, Timer, Zen};
 use crate::cluster::{ClusterState, Node, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use std::sync::Arc;
@@ -28,6 +28,7 @@ impl Zen {
         if is_stale || matches!(self.mode, Mode::Leading(_)) && term == self.ledger.promise.term {
             return self.reply_report(exchange, out);
         }
+        let base = body.base();
         let state = match self.assemble(body) {
             Ok(state) => state,
             Err(report) => return self.reply(exchange, Message::Report(report), out),
@@ -39,7 +40,7 @@ impl Zen {
             self.promise(term, &from.node.id, out);
         }
         if !is_again {
-            self.store(Write::Accepted(state), out);
+            self.accept(state, base, out);
         }
         self.follow(now, &from.node, out);
         let report = if is_again { self.report() } else { self.report_once_stored() };
@@ -102,8 +103,7 @@ impl Zen {
         self.hear(now, master);
         // A state that was known to be committed before its master was lost is shown again at once.
         if self.ledger.is_settled() && !self.follows_openly() {
-            self.apply(self.ledger.accepted.clone(), out);
-            self.begin_following(now, out);
+            self.show_committed(now, self.ledger.accepted.clone(), out);
         }
     }
 

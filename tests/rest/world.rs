@@ -150,7 +150,7 @@ async fn attend(mut desk: Desk, mut states: watch::Receiver<Arc<ClusterState>>, 
             Question::Read { master_timeout, .. } => {
                 tokio::spawn(vouch(states.clone(), master_timeout, answer));
             }
-            Question::PendingTasks => {
+            Question::PendingTasks { .. } => {
                 // Who asked may have gone away.
                 let _ = answer.send(Answer::Pending(tasks.clone()));
             }
@@ -168,7 +168,7 @@ async fn vouch(
 ) {
     let led = tokio::time::timeout(patience, states.wait_for(|state| state.nodes.master.is_some())).await;
     let told = match led {
-        Ok(Ok(state)) => Answer::Value { at: state.id(), value: None },
+        Ok(Ok(state)) => Answer::Newest { at: state.id() },
         Ok(Err(_)) | Err(_) => Answer::NoMaster,
     };
     // Who asked may have gone away.

@@ -62,6 +62,7 @@ loggers! {
     MasterService = "org.elasticsearch.cluster.service.MasterService",
     ClusterApplier = "org.elasticsearch.cluster.service.ClusterApplierService",
     ClusterSettings = "org.elasticsearch.common.settings.ClusterSettings",
+    Gateway = "org.elasticsearch.gateway.GatewayService",
     ThreadPool = "org.elasticsearch.threadpool.ThreadPool",
 }
 
@@ -123,6 +124,11 @@ fn logger(note: &Note) -> Logger {
         Note::VotingSet { .. } => Logger::ZenDiscovery,
         Note::TakesTerm { .. } => Logger::ZenDiscovery,
         Note::HandsOver { .. } => Logger::ZenDiscovery,
+        Note::SlowPublish { .. } => Logger::MasterService,
+        Note::Behind { .. } => Logger::Publish,
+        Note::DelaysRecovery { .. } => Logger::Gateway,
+        Note::Archives { .. } => Logger::ClusterSettings,
+        Note::Recovers { .. } => Logger::Gateway,
         Note::CommitFailed { .. } => Logger::Publish,
         Note::TakesBack { .. } => Logger::ZenDiscovery,
         Note::SteppedDown { .. } => Logger::ZenDiscovery,

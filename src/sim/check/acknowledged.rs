@@ -24,9 +24,9 @@ impl Acknowledged {
             return broken(rule, format!("{key}={value} was acknowledged at {at}, which is not committed"));
         };
         match state.metadata.keys.get(key) {
-            Some(found) if found.value == *value => Ok(()),
+            Some(found) if found.value.as_str() == Some(value) => Ok(()),
             // Another write of the same batch came behind it.
-            Some(found) if found.changed == at.rank() => Ok(()),
+            Some(found) if found.changed.rank() == at.rank() => Ok(()),
             found => broken(rule, format!("{key}={value} was acknowledged at {at}, which holds {found:?}")),
         }
     }
@@ -37,12 +37,12 @@ impl Acknowledged {
         descent: &Descent,
         at: StateId,
         key: &str,
-        value: Option<&Arc<str>>,
+        value: Option<&str>,
     ) -> Result<(), Violation> {
         let rule = "S5 a read shows a committed state";
         // Before anything was committed a reader may see the state before all states.
         let held = match descent.committed(&at) {
-            Some(state) => state.metadata.keys.get(key).map(|found| &found.value),
+            Some(state) => state.metadata.keys.get(key).and_then(|found| found.value.as_str()),
             None if at == StateId::NONE => None,
             None => return broken(rule, format!("{key} was read at {at}, which is not committed")),
         };
