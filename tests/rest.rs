@@ -1,7 +1,13 @@
 //! The REST API, asked in process: shapes as recorded from Elasticsearch 6.8.23, words and numbers, waiting, refusing.
 
+#[path = "rest/keys.rs"]
+mod keys;
+#[path = "rest/settings.rs"]
+mod settings;
 #[path = "rest/shape.rs"]
 mod shape;
+#[path = "rest/watch.rs"]
+mod watch;
 #[path = "rest/world.rs"]
 mod world;
 
