@@ -3,7 +3,7 @@
 //! Of each client the last requests are remembered, and of all clients those that asked last. What is remembered no
 //! longer is never taken for new: see [`Recall`].
 
-use super::{StateId, Table, Token, Uuid};
+use super::{Refusal, StateId, Table, Token, Uuid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -84,6 +84,8 @@ pub enum Outcome {
         /// The token of the grant.
         token: Token,
     },
+    /// It was refused, for all time.
+    Refused(Box<Refusal>),
 }
 
 fn is_zero(number: &u32) -> bool {

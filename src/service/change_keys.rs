@@ -147,6 +147,7 @@ mod tests {
         match batch.carry_out(&Task::Txn(txn)) {
             Ok(done) => match done.outcome {
                 Outcome::Written { part, deleted } => Ok((part, deleted)),
+                Outcome::Refused(refusal) => Err(refusal.to_string()),
                 other => Err(format!("{other:?}")),
             },
             Err(refusal) => Err(refusal.to_string()),

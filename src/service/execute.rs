@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// state that nobody can read would end all publishing.
 const NESTING_MAX: usize = 64;
 
-/// What became of one task of a batch: what it came to, and the state that holds that.
+/// What became of one task of a batch: what it came to, and the state that holds that; or why it need not wait for that
+/// state to be refused.
 pub type Verdict = Result<Remembered, Refusal>;
 
 /// A state that tasks are carried out on, one after the other.
@@ -39,10 +40,7 @@ impl Batch {
         self.permit(task)?;
         match task {
             Task::Once { request, retry, task } => self.once(*request, *retry, task),
-            other => {
-                let outcome = self.apply(other)?;
-                Ok(Remembered { at: self.state.id(), outcome })
-            }
+            other => self.attempt(other),
         }
     }
 
@@ -64,6 +62,16 @@ impl Batch {
             }
             None => Ok(()),
         }
+    }
+
+    /// Carries a task out. What the state refuses is told once that state is committed.
+    fn attempt(&mut self, task: &Task) -> Verdict {
+        let outcome = match self.apply(task) {
+            Ok(outcome) => outcome,
+            Err(refusal) if refusal.is_of_state() => Outcome::Refused(Box::new(refusal)),
+            Err(refusal) => return Err(refusal),
+        };
+        Ok(Remembered { at: self.state.id(), outcome })
     }
 
     fn apply(&mut self, task: &Task) -> Result<Outcome, Refusal> {
@@ -97,7 +105,11 @@ impl Batch {
             Recall::Done(remembered) => Ok(remembered),
             Recall::Forgotten => Err(Refusal::Forgotten(request)),
             Recall::New => {
-                let remembered = Remembered { at: self.state.id(), outcome: self.apply(task)? };
+                let remembered = match self.attempt(task) {
+                    Ok(remembered) => remembered,
+                    // An earlier copy of the request may be on its way: it must find the same.
+                    Err(refusal) => Remembered { at: self.state.id(), outcome: Outcome::Refused(Box::new(refusal)) },
+                };
                 self.state.metadata.requests.remember(request, remembered.clone());
                 Ok(remembered)
             }
@@ -199,7 +211,9 @@ mod tests {
         assert_eq!(state.metadata.last_token.get(), 1);
         let mut batch = Batch::new(state, |_| Ok(()));
         let nested = Task::Once { request: RequestId { sequence: 2, ..request }, retry: false, task: Box::new(ask(true)) };
-        assert!(matches!(batch.carry_out(&nested), Err(Refusal::Invalid(_))));
-        assert!(matches!(batch.carry_out(&grant), Err(Refusal::Held { .. })), "another request finds it held");
+        let refusal = batch.carry_out(&nested).map(|done| done.outcome);
+        assert!(matches!(refusal, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
+        let other = batch.carry_out(&grant).map(|done| done.outcome);
+        assert!(matches!(other, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Held { .. })), "it is held");
     }
 }

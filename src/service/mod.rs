@@ -20,5 +20,7 @@ pub use pattern::matches;
 pub use put_settings::{ARCHIVED, SettingRule, Update, restore_settings};
 pub use question::{Answer, PendingTask, Query, Question};
 pub use queue::{Queue, Queued};
-pub use task::{Kind, MINIMUM_MASTER_NODES, Priority, Refusal, SettingsPatch, Task};
-pub use txn::{Condition, Put, Txn};
+pub use task::{Kind, MINIMUM_MASTER_NODES, Priority, SettingsPatch, Task};
+pub use txn::{Put, Txn};
+
+pub use crate::cluster::{Condition, Refusal};

@@ -2,8 +2,8 @@
 //!
 //! Three outcomes of a write are kept apart: it was carried out, it certainly was not, or nobody knows.
 
-use super::{Priority, Queued, Refusal, Task};
-use crate::cluster::{Holding, KeyValue, Lease, NodeId, Outcome, StateId};
+use super::{Priority, Queued, Task};
+use crate::cluster::{Holding, KeyValue, Lease, NodeId, Outcome, Refusal, StateId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! `NodeJoinController` and `NodeRemovalClusterStateTaskExecutor` (6.8).
 
 use super::put_settings::is_about_blocks;
-use super::{Condition, Txn};
-use crate::cluster::{EphemeralId, Holding, Node, NodeId, RequestId, Revision, Token};
+use super::Txn;
+use crate::cluster::{EphemeralId, Holding, Node, NodeId, RequestId, Token};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -232,65 +232,6 @@ impl fmt::Display for Task {
             Task::Once { task, .. } => write!(f, "{task}"),
             Task::PutIndex { name, metadata: Some(_) } => write!(f, "create-index [{name}]"),
             Task::PutIndex { name, metadata: None } => write!(f, "delete-index [{name}]"),
-        }
-    }
-}
-
-/// Why a task was not carried out: a fact about the request, not a failure.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    /// It cannot be carried out as it is.
-    Invalid(String),
-    /// A condition does not hold.
-    Conflict {
-        /// The condition.
-        condition: Condition,
-        /// The last change of its key, if that exists.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        found: Option<Revision>,
-    },
-    /// Another grant of the lease has not ended.
-    Held {
-        /// The grant.
-        holding: Holding,
-        /// Who has it.
-        holder: Arc<str>,
-    },
-    /// The lease is not held under this token: it ran out, was released, or was never granted.
-    NotHeld(Holding),
-    /// It is too much for a cluster state.
-    TooLarge(String),
-    /// The request may have been carried out before, but what became of it is remembered no longer.
-    Forgotten(RequestId),
-    /// The cluster does not take changes at the moment, or no such changes.
-    Blocked {
-        /// What Elasticsearch says of such blocks.
-        why: String,
-        /// The HTTP status of the refusal.
-        status: u16,
-        /// Whether waiting may help.
-        retryable: bool,
-    },
-    /// Too much is queued already.
-    Overloaded(String),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Invalid(why) | Refusal::TooLarge(why) | Refusal::Overloaded(why) => f.write_str(why),
-            Refusal::Blocked { why, .. } => f.write_str(why),
-            Refusal::Conflict { condition: condition @ Condition::Held(_), .. } => write!(f, "not so: {condition}"),
-            Refusal::Conflict { condition, found: Some(found) } => {
-                write!(f, "not so: {condition}; it was last changed by {found}")
-            }
-            Refusal::Conflict { condition, found: None } => write!(f, "not so: {condition}; it does not exist"),
-            Refusal::Held { holding, holder } => write!(f, "lease {holding} is held by [{holder}]"),
-            Refusal::NotHeld(holding) => write!(f, "lease {holding} is not held"),
-            Refusal::Forgotten(request) => {
-                write!(f, "request [{request}] may have been carried out, but what became of it is remembered no longer")
-            }
         }
     }
 }

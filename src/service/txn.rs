@@ -1,45 +1,9 @@
 //! Several changes of users' keys that are made together or not at all.
 
-use crate::cluster::{Blob, Holding, Revision};
+use crate::cluster::{Blob, Condition, Holding};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
-
-/// What must hold for a change to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Condition {
-    /// The key was last changed by exactly this change.
-    Changed {
-        /// The key.
-        key: Arc<str>,
-        /// The change.
-        by: Revision,
-    },
-    /// The key does not exist.
-    Absent {
-        /// The key.
-        key: Arc<str>,
-    },
-    /// The key exists.
-    Present {
-        /// The key.
-        key: Arc<str>,
-    },
-    /// The lease is held under this token: a write of a holder that was overtaken changes nothing.
-    Held(Holding),
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Condition::Changed { key, by } => write!(f, "[{key}] was last changed by {by}"),
-            Condition::Absent { key } => write!(f, "[{key}] does not exist"),
-            Condition::Present { key } => write!(f, "[{key}] exists"),
-            Condition::Held(holding) => write!(f, "lease {holding} is held"),
-        }
-    }
-}
 
 /// A key to write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

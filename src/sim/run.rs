@@ -4,9 +4,9 @@
 //! only a random quorum, and demands one master within a bound computed from the settings; phase three disturbs single
 //! followers and demands that the master stays. Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
 
-use super::clients::{Clients, MASTER_TIMEOUT, question};
+use super::operation::MASTER_TIMEOUT;
 use super::watch::Violation;
-use super::{Boot, Counters, Detail, Fault, Mode, Plan, World};
+use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode, Plan, Told, World};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Roles};
 use crate::protocol::{Rng, Time};
 use crate::zen::rules::Rules;
@@ -84,6 +84,12 @@ pub struct Report {
     pub struck: u64,
     /// How many disturbances the master outlived.
     pub disturbances: u64,
+    /// What was found out about the histories of the clients.
+    pub histories: Histories,
+    /// How many leases were granted.
+    pub grants: usize,
+    /// What watchers were told.
+    pub watched: Told,
     /// The virtual time at the end.
     pub lasted: Duration,
     /// A hash of everything that happened.
@@ -99,6 +105,8 @@ impl Report {
             Some("fewer than 50 acknowledged updates")
         } else if self.reigns < 2 {
             Some("no change of master")
+        } else if self.histories.is_trivial() {
+            Some("too few operations at once")
         } else if self.struck == 0 {
             Some("no fault while a publish was under way")
         } else {
@@ -163,7 +171,7 @@ impl Draw {
             eligible,
             minimum,
             clients,
-            keys: rng.between(1, 30),
+            keys: 2 * rng.between(1, 6),
             pause_us,
             heals_quorum_only: rng.percent(25),
             updates: options.updates,
@@ -196,6 +204,7 @@ struct Run {
     recoveries: Vec<Duration>,
     interrupted: u64,
     disturbances: u64,
+    histories: Histories,
 }
 
 /// Busy clients ask for all their updates within one episode, which may show nothing.
@@ -206,7 +215,10 @@ const HURT_MAX: Duration = Duration::from_secs(120);
 impl Run {
     fn new(options: &RunOptions, draw: Draw) -> Self {
         let mut rng = Rng::new(options.seed ^ 0x7a7a_0002);
-        let clients = Clients::new(rng.fork(), draw.clients, draw.pause_us, draw.keys);
+        let fastest_ppm = draw.plan.fastest_ppm();
+        let (pause_us, keys, nodes) = (draw.pause_us, draw.keys, draw.nodes);
+        let habits = Habits { clients: draw.clients, pause_us, keys, nodes, fastest_ppm };
+        let clients = Clients::new(rng.fork(), habits);
         let rules = options.rules;
         let mut world = World::new(options.seed, clients);
         let addresses: Vec<Address> = (0..draw.nodes).map(address).collect();
@@ -220,7 +232,7 @@ impl Run {
             world.trace(detail, kept);
         }
         let (until, recoveries) = (options.until, Vec::new());
-        Run { world, draw, rng, until, struck: 0, recoveries, interrupted: 0, disturbances: 0 }
+        Run { world, draw, rng, until, struck: 0, recoveries, interrupted: 0, disturbances: 0, histories: Histories::default() }
     }
 
     fn all(&mut self) -> Result<(), Violation> {
@@ -229,7 +241,9 @@ impl Run {
         let group = self.heal()?;
         self.demand_master(&group)?;
         self.demand_stability(&group)?;
-        self.demand_answers(&group)
+        self.demand_answers(&group)?;
+        self.histories = self.world.watch.judge_histories()?;
+        Ok(())
     }
 
     /// Several episodes of faults with calm between them, until enough updates were asked for.
@@ -300,7 +314,7 @@ impl Run {
                 return Ok(true);
             }
             self.stop_if_asked()?;
-            self.attend();
+            self.attend()?;
             if self.world.now() >= end && self.world.watch.next_at().is_none_or(|next| next > end) {
                 return Ok(!goes_on(&self.world));
             }
@@ -317,20 +331,22 @@ impl Run {
     }
 
     /// Lets clients ask whose time has come, and ends the nodes that said good-bye.
-    fn attend(&mut self) {
+    fn attend(&mut self) -> Result<(), Violation> {
         let now = self.world.now();
         for node in std::mem::take(&mut self.world.watch.left) {
             self.world.inject(Fault::Kill(node));
         }
-        while let Some((client, operation)) = self.world.watch.next(now, self.draw.eligible as u64) {
+        self.world.watch.look(now)?;
+        while let Some(request) = self.world.watch.next(now, self.draw.eligible as u64) {
             let node = self.world.watch.pick_node(self.draw.nodes);
             if self.world.participant(node).is_none() {
-                self.world.watch.not_there(client, now);
+                self.world.watch.not_there(request, now);
                 continue;
             }
-            let ticket = self.world.ask(node, question(&operation));
-            self.world.watch.asked(ticket, client, node, operation, now);
+            let ticket = self.world.ask(node, request.question.clone());
+            self.world.watch.asked(ticket, node, request, now);
         }
+        Ok(())
     }
 
     /// Heals everything, or a random group that is a quorum whatever was decided; tells who must recover.
@@ -493,13 +509,12 @@ impl Run {
         self.world.watch.fall_silent();
         self.run_clients(self.world.now() + MASTER_TIMEOUT * 8)?;
         let asked = self.world.now();
-        let key: Arc<str> = "last".into();
         let before = self.world.watch.acknowledged();
         let tickets = group.len();
         for node in group {
-            let operation = self.world.watch.write(key.clone());
-            let ticket = self.world.ask(*node, question(&operation));
-            self.world.watch.asked(ticket, usize::MAX, *node, operation, asked);
+            let request = self.world.watch.passer(asked);
+            let ticket = self.world.ask(*node, request.question.clone());
+            self.world.watch.asked(ticket, *node, request, asked);
         }
         self.run_clients(asked + MASTER_TIMEOUT)?;
         let done = self.world.watch.acknowledged() - before;
@@ -525,6 +540,9 @@ impl Run {
             interrupted: self.interrupted,
             struck: self.struck,
             disturbances: self.disturbances,
+            histories: self.histories.clone(),
+            grants: watch.grants(),
+            watched: watch.watched().clone(),
             lasted: self.world.now().since(Time::ZERO),
             hash: self.world.trace_hash(),
             trace,

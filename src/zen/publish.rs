@@ -7,7 +7,7 @@
 use super::leadership::{Awaiting, Finished, Leadership, Origin, Peer, Publish, Waiting};
 use super::message::{Message, Report};
 use super::{Errand, Mode, Note, Timer, Write, Zen};
-use crate::cluster::{ClusterState, Diff, Node, NodeId, Remembered, StateId};
+use crate::cluster::{ClusterState, Diff, Node, NodeId, Outcome, Remembered, StateId};
 use crate::protocol::{Effects, Failure, Time};
 use crate::service::Answer;
 use std::collections::BTreeMap;
@@ -302,7 +302,8 @@ impl Zen {
         let mut waiters = Vec::new();
         for Finished { queued, done } in tasks {
             let waiter = queued.waiter;
-            if waiter.timeout.is_zero() {
+            // What was refused changed nothing that others would have to apply.
+            if waiter.timeout.is_zero() || matches!(done.outcome, Outcome::Refused(_)) {
                 self.answer(now, waiter.origin, told(done, false), out);
             } else if !matches!(waiter.origin, Origin::Nobody) {
                 waiters.push(Waiting { origin: waiter.origin, deadline: now + waiter.timeout, done });
@@ -418,7 +419,10 @@ impl Zen {
 
 /// What a client is told whose task is committed.
 pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
-    Answer::Done { at: done.at, acknowledged, outcome: done.outcome }
+    match done.outcome {
+        Outcome::Refused(refusal) => Answer::Refused(*refusal),
+        outcome => Answer::Done { at: done.at, acknowledged, outcome },
+    }
 }
 
 /// Brings the peers in step with the nodes of a state, and says whether there are new ones.

@@ -102,8 +102,9 @@ pub(crate) fn random_answer(rng: &mut Rng) -> Answer {
 }
 
 fn random_outcome(rng: &mut Rng) -> Outcome {
-    match rng.below(3) {
+    match rng.below(4) {
         0 => Outcome::Applied,
+        3 => Outcome::Refused(Box::new(random_refusal(rng))),
         1 => Outcome::Written { part: rng.below(3) as u32, deleted: rng.below(3) as u32 },
         _ => Outcome::Granted { token: Token::new(rng.below(1 << 53)).expect("it is below 2^53") },
     }

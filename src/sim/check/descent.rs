@@ -8,6 +8,7 @@ use crate::cluster::{ClusterState, StateId};
 use crate::sim::watch::Violation;
 use crate::zen::Zen;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// The family tree of states, and the line of the committed ones.
@@ -32,6 +33,11 @@ impl Descent {
         self.line.get(id)
     }
 
+    /// The state that was committed next.
+    pub fn after(&self, id: StateId) -> Option<&Arc<ClusterState>> {
+        self.line.range((Bound::Excluded(id), Bound::Unbounded)).next().map(|(_, state)| state)
+    }
+
     /// How many states are committed.
     pub fn len(&self) -> usize {
         self.line.len()
@@ -42,7 +48,8 @@ impl Descent {
         self.line.is_empty()
     }
 
-    pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<(), Violation> {
+    /// Takes a node's word in, and tells whether more is committed than before.
+    pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<bool, Violation> {
         let accepted = &zen.ledger().accepted;
         if self.accepted.insert(node, accepted.id()) != Some(accepted.id()) {
             if let Some((made, from)) = zen.made() {
@@ -52,9 +59,11 @@ impl Descent {
         }
         let committed = zen.ledger().committed;
         if self.committed.insert(node, committed) == Some(committed) || committed == StateId::NONE {
-            return Ok(());
+            return Ok(false);
         }
-        self.commit(committed)
+        let before = self.newest;
+        self.commit(committed)?;
+        Ok(self.newest != before)
     }
 
     fn commit(&mut self, id: StateId) -> Result<(), Violation> {

@@ -58,6 +58,7 @@ fn came_to(outcome: &Outcome) -> String {
         Outcome::Applied | Outcome::Written { part: 0, .. } => String::new(),
         Outcome::Written { part, .. } => format!(", part {part}"),
         Outcome::Granted { token } => format!(", token {token}"),
+        Outcome::Refused(refusal) => format!(", refused: {refusal}"),
     }
 }
 
