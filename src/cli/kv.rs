@@ -2,7 +2,7 @@
 
 use super::ask::UrlArgs;
 use super::{Outcome, Trouble, failed};
-use crate::client::{Change, Client, ClientError, Entry, News, Only};
+use crate::client::{Change, Client, ClientError, Entry, News, Only, Watch};
 use crate::cluster::Revision;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -98,10 +98,25 @@ impl KvArgs {
             let client = self.urls.client()?;
             match &self.command {
                 KvCommand::Get { key, revision } => get(&client, key, *revision, out).await,
-                KvCommand::Put { key, value, only } => put(&client, key, value.as_deref(), only, out).await,
+                KvCommand::Put { key, value, only } => {
+                    let value = content(value.as_deref())?;
+                    let written = match only.only() {
+                        Some(only) => client.put_only(key, value, only).await,
+                        None => client.put(key, value).await,
+                    };
+                    writeln!(out, "{}", written.map_err(refused)?)?;
+                    Ok(Outcome::Fine)
+                }
                 KvCommand::Delete { key, only } => delete(&client, key, only, out).await,
                 KvCommand::List { prefix, values } => list(&client, prefix, *values, out).await,
-                KvCommand::Watch { prefix, from, json } => watch(&client, prefix, *from, *json, out).await,
+                KvCommand::Watch { prefix, from, json } => {
+                    let watch = client.watch(prefix);
+                    let watch = match from {
+                        Some(from) => watch.from(from.to_string()),
+                        None => watch,
+                    };
+                    follow(watch, *json, out).await
+                }
             }
         })
     }
@@ -124,27 +139,14 @@ async fn get(client: &Client, key: &str, is_revision: bool, out: &mut impl Write
     Ok(Outcome::Fine)
 }
 
-async fn put(
-    client: &Client,
-    key: &str,
-    value: Option<&str>,
-    only: &OnlyArgs,
-    out: &mut impl Write,
-) -> Result<Outcome, Trouble> {
-    let value = match value {
-        Some(value) if value != "-" => value.as_bytes().to_vec(),
-        Some(_) | None => {
-            let mut value = Vec::new();
-            io::stdin().read_to_end(&mut value).map_err(|error| failed("read the standard input", error))?;
-            value
-        }
-    };
-    let written = match only.only() {
-        Some(only) => client.put_only(key, value, only).await,
-        None => client.put(key, value).await,
-    };
-    writeln!(out, "{}", written.map_err(refused)?)?;
-    Ok(Outcome::Fine)
+/// What is to be written: what was said, or what comes on the standard input.
+fn content(value: Option<&str>) -> Result<Vec<u8>, Trouble> {
+    if let Some(value) = value.filter(|value| *value != "-") {
+        return Ok(value.as_bytes().to_vec());
+    }
+    let mut value = Vec::new();
+    io::stdin().read_to_end(&mut value).map_err(|error| failed("read the standard input", error))?;
+    Ok(value)
 }
 
 async fn delete(client: &Client, key: &str, only: &OnlyArgs, out: &mut impl Write) -> Result<Outcome, Trouble> {
@@ -167,17 +169,7 @@ async fn list(client: &Client, prefix: &str, has_values: bool, out: &mut impl Wr
     Ok(Outcome::Fine)
 }
 
-async fn watch(
-    client: &Client,
-    prefix: &str,
-    from: Option<Revision>,
-    is_json: bool,
-    out: &mut impl Write,
-) -> Result<Outcome, Trouble> {
-    let mut watch = client.watch(prefix);
-    if let Some(from) = from {
-        watch = watch.from(from.to_string());
-    }
+async fn follow(mut watch: Watch, is_json: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
     loop {
         let news = tokio::select! {
             news = watch.next() => news.map_err(refused)?,

@@ -300,16 +300,12 @@ impl Client {
     }
 
     fn request(&self, ask: &Ask, place: &str, is_retry: bool) -> RequestBuilder {
-        let mut url = format!("http://{place}{}", ask.path);
-        for (at, (name, value)) in ask.query.iter().enumerate() {
-            url += &format!("{}{name}={}", if at == 0 { '?' } else { '&' }, escaped(value));
-        }
-        let mut request = self.http.request(ask.method.clone(), url);
+        let retry = (is_retry && ask.id.is_some()).then_some("retry=true".to_owned());
+        let pairs = ask.query.iter().map(|(name, value)| format!("{name}={}", escaped(value))).chain(retry);
+        let query = pairs.collect::<Vec<_>>().join("&");
+        let mut request = self.http.request(ask.method.clone(), format!("http://{place}{}?{query}", ask.path));
         if let Some(id) = ask.id {
             request = request.header("idempotency-key", id.to_string());
-            if is_retry {
-                request = request.query(&[("retry", "true")]);
-            }
         }
         match &ask.body {
             Some(body) => request.header("content-type", "application/json").body(body.clone()),

@@ -96,8 +96,8 @@ impl Builder {
         let (levels, _) = Levels::new(&settings.log).map_err(EmbedError::Level)?;
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = mpsc::channel();
-        let call = self.on_mastership;
-        let run = move || run(settings, Log::new(levels), call, &ready, stopped);
+        let told = Told { settings, log: Log::new(levels), call: self.on_mastership };
+        let run = move || run(told, &ready, stopped);
         let thread = thread::Builder::new().name("zazen".into()).spawn(run).map_err(EmbedError::System)?;
         let died = || EmbedError::System(io::Error::other("the thread ended at once"));
         let (handle, http) = is_ready.recv().unwrap_or_else(|_| Err(died()))?;
@@ -179,15 +179,17 @@ impl Drop for Node {
     }
 }
 
-type Ready = Result<(Handle, Option<SocketAddr>), EmbedError>;
-
-fn run(
+/// What the thread of a node is told.
+struct Told {
     settings: NodeSettings,
     log: Log,
     call: Option<OnMastership>,
-    ready: &mpsc::Sender<Ready>,
-    stopped: oneshot::Receiver<Ending>,
-) {
+}
+
+type Ready = Result<(Handle, Option<SocketAddr>), EmbedError>;
+
+fn run(told: Told, ready: &mpsc::Sender<Ready>, stopped: oneshot::Receiver<Ending>) {
+    let Told { settings, log, call } = told;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
