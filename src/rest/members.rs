@@ -2,13 +2,23 @@
 
 use super::body::Json;
 use super::error::RestError;
+use super::kv::written;
+use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
+use super::submit::submit;
 use crate::cluster::{ClusterState, NodeId};
-use crate::service::{Answer, Question};
-use super::parameters::{Parameter, Values};
+use crate::service::{Answer, Question, Task};
 use std::collections::BTreeSet;
+
+/// Who is gone for good.
+pub(super) const ID: Parameter = Parameter {
+    name: "id",
+    values: Values::Text,
+    default: "none",
+    doc: "The id of the node, as the list of the members has it.",
+};
 
 /// Who shall lead.
 pub(super) const TO: Parameter = Parameter {
@@ -38,6 +48,15 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     };
     let members = ids.into_iter().map(member).collect();
     Ok(Reply::tree(Json::object([("at", state.id().to_string().into()), ("members", members)])))
+}
+
+/// Takes a node that is gone for good out of the voting set.
+pub(super) async fn remove(call: Call) -> Result<Reply, RestError> {
+    let text = call.parameters.text("id").unwrap_or_default();
+    // One that is gone has no name any more, and its id may not be known here.
+    let id = named(&call.handle.state(), text).unwrap_or_else(|_| NodeId::from(text));
+    let done = submit(&call, Task::RemoveVoter { id }).await?;
+    Ok(Reply::tree(written(&done)))
 }
 
 /// Moves the mastership.

@@ -240,6 +240,16 @@ pub(super) static ROUTES: &[Route] = &[
         doc: "Lists the nodes of the cluster, and those that count in elections and commits without being there.",
     },
     Route {
+        methods: &["DELETE"],
+        paths: &["/_zazen/members/{id}"],
+        parameters: &[WRITE, &[members::ID]],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(members::remove(call))),
+        doc: "Takes a node that is gone for good out of the voting set, so that nobody waits for its vote.\nA node that is \
+              in the cluster is refused.\nThe set is then made of the nodes that live, as in a new cluster: with two of \
+              them that is the master alone, until a third one joins.",
+    },
+    Route {
         methods: &["POST"],
         paths: &["/_zazen/handover"],
         parameters: &[&[MASTER, members::TO]],

@@ -73,3 +73,26 @@ fn the_mastership_is_moved_by_request() {
     let line = listed.lines().find(|line| line.starts_with(&name)).expect("it is a member");
     assert!(line.ends_with("master, counts"), "{listed}");
 }
+
+#[test]
+fn a_member_that_died_for_good_is_removed_and_counts_no_more() {
+    let mut cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let [dead, other] = cluster.others(&[master])[..] else { panic!("three nodes have two followers") };
+    let id = cluster.nodes[dead].id().expect("it is in its own state");
+    let at = url(&cluster.nodes[master]);
+    let refused = output(1, &["member", &at, "remove", &id]);
+    assert!(refused.contains("is in the cluster: end it before it is removed"), "{refused}");
+    cluster.kill(dead);
+    cluster.wait_master(&[master.min(other), master.max(other)]);
+    let listed = output(0, &["member", &at, "list"]);
+    let line = listed.lines().find(|line| line.contains(&id)).expect("it counts");
+    assert!(line.ends_with("counts, but is gone"), "{listed}");
+    output(0, &["member", &url(&cluster.nodes[other]), "remove", &id]);
+    let listed = output(0, &["member", &at, "list"]);
+    assert!(!listed.contains(&id), "{listed}");
+    // With the dead one in the set, the master could not go on without the other one.
+    cluster.kill(other);
+    cluster.wait_master(&[master]);
+    output(0, &["kv", &at, "put", "alone", "x"]);
+}
