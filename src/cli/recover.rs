@@ -134,7 +134,7 @@ fn check_one_cluster(survivors: &[Survivor]) -> Result<(), Trouble> {
         survivors.iter().filter_map(|one| Some((one.memory.cluster_uuid?, &one.directory))).collect();
     uuids.sort();
     uuids.dedup_by_key(|(uuid, _)| *uuid);
-    let [] | [_] = uuids[..] else {
+    let ([] | [_]) = uuids[..] else {
         let named: Vec<String> = uuids.iter().map(|(uuid, path)| format!("{} ({uuid})", path.display())).collect();
         return Err(Trouble::Usage(format!("these directories are of different clusters: {}", named.join(", "))));
     };
