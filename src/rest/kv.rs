@@ -177,7 +177,7 @@ pub(super) fn written(done: &Done) -> Json {
 fn revision(done: &Done) -> Revision {
     let part = match done.outcome {
         Outcome::Written { part, .. } => part,
-        Outcome::Applied | Outcome::Granted { .. } => 0,
+        Outcome::Applied | Outcome::Granted { .. } | Outcome::Refused(_) => 0,
     };
     Revision { term: done.at.term, version: done.at.version, part }
 }
@@ -186,7 +186,7 @@ fn revision(done: &Done) -> Revision {
 pub(super) fn deleted(done: &Done) -> u64 {
     match done.outcome {
         Outcome::Written { deleted, .. } => deleted.into(),
-        Outcome::Applied | Outcome::Granted { .. } => 0,
+        Outcome::Applied | Outcome::Granted { .. } | Outcome::Refused(_) => 0,
     }
 }
 

@@ -10,7 +10,7 @@ use super::quorum::{BootstrapSet, next_voting_set};
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
-use crate::service::{Answer, Batch, Priority, Queued, Task};
+use crate::service::{Answer, Batch, Priority, Queued, Refusal, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
