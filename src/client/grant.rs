@@ -3,9 +3,13 @@
 use super::{Ask, Client, ClientError, Fate, PAUSE_MIN};
 use crate::cluster::{Holding, Token};
 use reqwest::Method;
+use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// How often a holder looks at its clock.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// A lease that was granted. It ends by itself unless it is kept alive.
 #[derive(Clone)]
@@ -13,7 +17,14 @@ pub struct Grant {
     client: Client,
     holding: Holding,
     holder_ttl: Duration,
-    valid_until: Instant,
+    /// On the clock that goes on while the machine sleeps.
+    valid_until: Duration,
+}
+
+/// The time of a clock that goes on while the machine sleeps.
+fn now() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
 /// Which lease is wanted, by whom, for how long, and how long to wait for it.
@@ -47,13 +58,19 @@ fn millis(span: Duration) -> String {
 impl Grant {
     pub(super) async fn acquire(client: &Client, wanted: Wanted<'_>) -> Result<Option<Grant>, ClientError> {
         let Wanted { name, holder, ttl, wait } = wanted;
-        let ask = Ask { method: Method::POST, wait, ..Ask::read(path(name)) };
-        let ask = ask.with("ttl", millis(ttl)).with("holder", holder).with("wait", millis(wait));
-        let sent = Instant::now();
-        let terms: Terms = match client.json(client.named(ask)).await {
-            Ok(terms) => terms,
-            Err(error) if error.is_held() => return Ok(None),
-            Err(error) => return Err(error),
+        let deadline = Instant::now() + wait;
+        let (sent, terms) = loop {
+            let wait = deadline.saturating_duration_since(Instant::now());
+            let ask = Ask { method: Method::POST, wait, ..Ask::read(path(name)) };
+            let ask = ask.with("ttl", millis(ttl)).with("holder", holder).with("wait", millis(wait));
+            let sent = now();
+            match client.json::<Terms>(client.named(ask)).await {
+                Ok(terms) => break (sent, terms),
+                // Another was faster, and that was the answer to this very request.
+                Err(error) if error.is_held() && Instant::now() < deadline => {}
+                Err(error) if error.is_held() => return Ok(None),
+                Err(error) => return Err(error),
+            }
         };
         let holding = Holding { name: name.into(), token: terms.token };
         let holder_ttl = terms.ttl();
@@ -77,7 +94,7 @@ impl Grant {
 
     /// For how long the holder may still count on it, if nothing else is heard.
     pub fn left(&self) -> Duration {
-        self.valid_until.saturating_duration_since(Instant::now())
+        self.valid_until.saturating_sub(now())
     }
 
     /// How long the holder may count on it from each sign of life on.
@@ -93,7 +110,7 @@ impl Grant {
         let ask = Ask { method: Method::PUT, ..Ask::read(path(&self.holding.name)) };
         let ask = ask.with("token", self.holding.token).with("master_timeout", millis(patience));
         // Earlier than any attempt that is answered: a second one would be too generous.
-        let sent = Instant::now();
+        let sent = now();
         let terms: Terms = client.json(ask).await?;
         self.holder_ttl = terms.ttl();
         self.valid_until = self.valid_until.max(sent + self.holder_ttl);
@@ -102,17 +119,24 @@ impl Grant {
 
     /// Keeps it alive until that fails for good or only this much time is left, and tells why.
     pub async fn keep(&mut self, reserve: Duration) -> ClientError {
+        let late = || ClientError::Strange("no node confirmed the lease in time".into());
+        let mut due = now() + self.holder_ttl / 3;
         loop {
-            let pause = (self.holder_ttl / 3).min(self.left().saturating_sub(reserve));
+            // A timer stands still while the machine sleeps, so it is looked at the clock again and again.
+            let pause = due.saturating_sub(now()).min(self.left().saturating_sub(reserve)).min(LOOK_AGAIN);
             tokio::time::sleep(pause).await;
-            let last_call = self.valid_until.checked_sub(reserve).unwrap_or_else(Instant::now);
-            let error = match tokio::time::timeout_at(last_call, self.keep_alive()).await {
-                Ok(Ok(())) => continue,
-                Ok(Err(error)) => error,
-                Err(_) => return ClientError::Strange("no node confirmed the lease in time".into()),
-            };
-            if error.fate() == Fate::Final && !matches!(error, ClientError::NotDone(_)) || self.left() <= reserve {
-                return error;
+            let left = self.left().saturating_sub(reserve);
+            if left.is_zero() {
+                return late();
+            }
+            if now() < due {
+                continue;
+            }
+            match tokio::time::timeout(left, self.keep_alive()).await {
+                Ok(Ok(())) => due = now() + self.holder_ttl / 3,
+                Ok(Err(error)) if error.fate() == Fate::Final && !matches!(error, ClientError::NotDone(_)) => return error,
+                Ok(Err(_)) => {}
+                Err(_) => return late(),
             }
         }
     }

@@ -203,7 +203,8 @@ mod tests {
         assert_eq!(json(&[0, 1]), r#"{"base64":"AAE="}"#);
         for length in 0..9usize {
             for seed in 0..40u8 {
-                let bytes: Vec<u8> = (0..length).map(|at| seed.wrapping_mul(37) ^ (at as u8).wrapping_mul(89)).collect();
+                let bytes: Vec<u8> =
+                    (0..length).map(|at| seed.wrapping_mul(37) ^ (at as u8).wrapping_mul(89)).collect();
                 let blob = Blob::from(bytes);
                 assert_eq!(Blob::from_base64(&blob.to_base64()).as_ref(), Some(&blob));
                 let text = serde_json::to_string(&blob).expect("bytes can be written");

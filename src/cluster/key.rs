@@ -67,7 +67,9 @@ pub struct BadRevision;
 
 impl fmt::Display for BadRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a change is named by term and version, as in `3/17`, and by its part if it has one, as in `3/17/1`")
+        f.write_str(
+            "a change is named by term and version, as in `3/17`, and by its part if it has one, as in `3/17/1`",
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 //! The state holds no time but the length of a lease: when one runs out is known to the master alone, as long as it
 //! leads. What holders may rely on is told in `docs/leases.md`.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

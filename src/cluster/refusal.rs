@@ -108,7 +108,10 @@ impl fmt::Display for Refusal {
             Refusal::Held { holding, holder } => write!(f, "lease {holding} is held by [{holder}]"),
             Refusal::NotHeld(holding) => write!(f, "lease {holding} is not held"),
             Refusal::Forgotten(request) => {
-                write!(f, "request [{request}] may have been carried out, but what became of it is remembered no longer")
+                write!(
+                    f,
+                    "request [{request}] may have been carried out, but what became of it is remembered no longer"
+                )
             }
         }
     }

@@ -210,7 +210,11 @@ mod tests {
             requests.remember(id(7, sequence), at(sequence));
         }
         assert_eq!(requests.recall(id(7, 2), true), Recall::Done(at(2)));
-        assert_eq!(requests.recall(id(7, 1), true), Recall::Forgotten, "it was carried out and is remembered no longer");
+        assert_eq!(
+            requests.recall(id(7, 1), true),
+            Recall::Forgotten,
+            "it was carried out and is remembered no longer"
+        );
         assert_eq!(requests.done.len(), Requests::PER_CLIENT_MAX);
     }
 

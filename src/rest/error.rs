@@ -312,9 +312,7 @@ impl From<Answer> for RestError {
             | Answer::Range { .. }
             | Answer::Lease { .. }
             | Answer::Pending(_)
-            | Answer::HandedOver { .. } => {
-                RestError::new(Kind::IllegalState, "the node answered another question")
-            }
+            | Answer::HandedOver { .. } => RestError::new(Kind::IllegalState, "the node answered another question"),
         }
     }
 }

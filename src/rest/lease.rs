@@ -9,7 +9,7 @@ use super::parameters::{Parameter, Parameters, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, wait};
-use super::submit::{attempt, refused, submit};
+use super::submit::{attempt, has_name, refused, submit};
 use crate::cluster::{Holding, Lease, Outcome, Token};
 use crate::service::{Answer, Query, Refusal, Task, limits};
 use std::sync::Arc;
@@ -46,24 +46,38 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
     let holder: Arc<str> = call.parameters.text("holder").unwrap_or("unnamed").into();
     let deadline = Instant::now() + call.parameters.time("wait", Duration::ZERO)?;
     loop {
+        wait_until_free(&call, &name, deadline).await?;
         let task = Task::GrantLease { name: name.clone(), holder: holder.clone(), ttl };
         let answer = attempt(&call, task).await?;
         if let Answer::Done { at, outcome: Outcome::Granted { token }, .. } = answer {
             let lease = Json::object([("name", (&*name).into())]);
             return Ok(Reply::tree(terms(lease, &holder, token, ttl).with("at", at.to_string())));
         }
-        let Answer::Refused(Refusal::Held { holding, .. }) = &answer else {
-            return Err(refused(&call, answer)?);
-        };
-        // Whoever learns of the end of the grant asks again; another may be faster.
-        let is_over = |lease: Option<&Lease>| lease.is_none_or(|lease| lease.token != holding.token);
-        let ended = wait(&call.handle, deadline, |state| is_over(state.metadata.leases.get(&*name))).await?;
-        if ended.is_none() || Instant::now() >= deadline {
+        // Another was faster. What became of a request that has a name is remembered, so that it cannot be asked again.
+        let is_held = matches!(answer, Answer::Refused(Refusal::Held { .. }));
+        if !is_held || has_name(&call) || Instant::now() >= deadline {
             return Err(refused(&call, answer)?);
         }
+        tokio::time::sleep(ASK_AGAIN).await;
+    }
+}
+
+/// Waits until nobody holds the lease, or the time is over.
+async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Result<(), RestError> {
+    while Instant::now() < deadline {
+        let answer = ask(call, Query::Lease { name: name.clone() }).await?;
+        let Answer::Lease { lease, .. } = answer else {
+            return Err(answer.into());
+        };
+        let Some(held) = lease else {
+            return Ok(());
+        };
+        let is_over = |lease: Option<&Lease>| lease.is_none_or(|lease| lease.token != held.token);
+        wait(&call.handle, deadline, |state| is_over(state.metadata.leases.get(&**name))).await?;
         // A node that is behind knows neither of the grant nor of its end.
         tokio::time::sleep(ASK_AGAIN).await;
     }
+    Ok(())
 }
 
 /// What a holder must know of a lease.

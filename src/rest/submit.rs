@@ -78,6 +78,11 @@ pub(super) fn refused(call: &Call, answer: Answer) -> Result<RestError, RestErro
     Ok(RestError::new(Kind::ProcessClusterEventTimeout, reason))
 }
 
+/// Whether the request has a name, under which it is carried out once.
+pub(super) fn has_name(call: &Call) -> bool {
+    call.headers.contains_key(IDEMPOTENCY_KEY)
+}
+
 fn request_id(call: &Call) -> Result<Option<RequestId>, RestError> {
     let Some(value) = call.headers.get(IDEMPOTENCY_KEY) else {
         return Ok(None);

@@ -52,14 +52,11 @@ impl Batch {
         }
         let is_harmless = |block: &Block| {
             let is_of_user = block.id == Block::READ_ONLY.id || block.id == Block::READ_ONLY_ALLOW_DELETE.id;
-            is_of_user && task.is_about_blocks()
-                || block.id == Block::READ_ONLY_ALLOW_DELETE.id && task.only_deletes()
+            is_of_user && task.is_about_blocks() || block.id == Block::READ_ONLY_ALLOW_DELETE.id && task.only_deletes()
         };
         let blocks: Blocks = blocks.iter().filter(|block| !is_harmless(block)).cloned().collect();
         match blocks.status() {
-            Some(status) => {
-                Err(Refusal::Blocked { why: blocks.to_string(), status, retryable: blocks.is_retryable() })
-            }
+            Some(status) => Err(Refusal::Blocked { why: blocks.to_string(), status, retryable: blocks.is_retryable() }),
             None => Ok(()),
         }
     }
@@ -224,7 +221,8 @@ mod tests {
         assert!(told.iter().all(|again| *again == told[0]), "{told:?}");
         assert_eq!(state.metadata.last_token.get(), 1);
         let mut batch = Batch::new(state, |_| Ok(()));
-        let nested = Task::Once { request: RequestId { sequence: 2, ..request }, retry: false, task: Box::new(ask(true)) };
+        let nested =
+            Task::Once { request: RequestId { sequence: 2, ..request }, retry: false, task: Box::new(ask(true)) };
         let refusal = batch.carry_out(&nested).map(|done| done.outcome);
         assert!(matches!(refusal, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
         let other = batch.carry_out(&grant).map(|done| done.outcome);

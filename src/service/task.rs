@@ -3,8 +3,8 @@
 //! What a task does to a state is told in `execute`. Mirrors the task sources and priorities of `MasterService`,
 //! `NodeJoinController` and `NodeRemovalClusterStateTaskExecutor` (6.8).
 
-use super::put_settings::is_about_blocks;
 use super::Txn;
+use super::put_settings::is_about_blocks;
 use crate::cluster::{EphemeralId, Holding, Node, NodeId, RequestId, Token};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;

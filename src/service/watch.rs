@@ -152,7 +152,8 @@ impl Log {
             return Resume::Ahead;
         }
         let at = self.steps.partition_point(|step| step.at.rank() <= from);
-        let before = if at == 0 { self.oldest } else { self.steps.get(at - 1).map_or(self.oldest, |step| step.at.rank()) };
+        let before =
+            if at == 0 { self.oldest } else { self.steps.get(at - 1).map_or(self.oldest, |step| step.at.rank()) };
         if before != from {
             return Resume::Compacted(newest.clone());
         }

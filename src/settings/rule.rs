@@ -128,7 +128,8 @@ mod tests {
     fn every_dynamic_setting_without_a_meaning_is_known() {
         for pattern in DYNAMIC {
             let stem = pattern.trim_end_matches('*');
-            let is_known = known(pattern).is_some() || super::super::known::known_keys().any(|key| key.starts_with(stem));
+            let is_known =
+                known(pattern).is_some() || super::super::known::known_keys().any(|key| key.starts_with(stem));
             assert!(is_known, "{pattern}");
         }
     }

@@ -257,9 +257,7 @@ impl Clients {
     /// From now on nobody changes settings, hands over or leaves; tells which nodes were about to leave.
     pub fn retire_operators(&mut self) -> Vec<usize> {
         self.has_operators = false;
-        let is_leaving = |open: &&Open| {
-            matches!(&open.wish, Some(Wish { operation: Operation::Leave, .. }))
-        };
+        let is_leaving = |open: &&Open| matches!(&open.wish, Some(Wish { operation: Operation::Leave, .. }));
         let leaving = self.open.values().filter(is_leaving);
         leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()
     }

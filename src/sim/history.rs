@@ -39,6 +39,15 @@ pub struct Histories {
 }
 
 impl Histories {
+    /// Adds those of another run.
+    pub fn add(&mut self, other: &Histories) {
+        self.count += other.count;
+        self.operations += other.operations;
+        self.unknown += other.unknown;
+        self.inconclusive += other.inconclusive;
+        self.conflicts += other.conflicts;
+    }
+
     /// Whether so little happened at once that nothing is shown.
     pub fn is_trivial(&self) -> bool {
         self.conflicts < CONFLICTS_MIN as u64

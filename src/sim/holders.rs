@@ -35,7 +35,7 @@ enum Phase {
 pub(super) enum Asked {
     Grant(RequestId),
     Alive(Holding, Time),
-    Release(RequestId),
+    Release,
     Write,
 }
 
@@ -147,7 +147,7 @@ impl Holders {
             unreachable!("only who gives up does so");
         };
         *tries += 1;
-        (Asked::Release(*request), submit(once(Task::ReleaseLease(holding.clone()), *request, *tries > 1)))
+        (Asked::Release, submit(once(Task::ReleaseLease(holding.clone()), *request, *tries > 1)))
     }
 
     /// The node was not there, or the answer is lost.
@@ -196,7 +196,7 @@ impl Holders {
                     holder.phase = Phase::Idle;
                 }
             }
-            (Asked::Release(_), Answer::Done { .. } | Answer::Refused(_)) => holder.phase = Phase::Idle,
+            (Asked::Release, Answer::Done { .. } | Answer::Refused(_)) => holder.phase = Phase::Idle,
             (Asked::Grant(_), Answer::Refused(_)) => holder.phase = Phase::Idle,
             (_, _) => self.unanswered(at, now),
         }

@@ -50,7 +50,7 @@ pub struct Update {
 
 /// What a client wants of a node.
 #[derive(Clone, Debug)]
-pub enum Operation {
+pub(super) enum Operation {
     /// Change keys.
     Update(Update),
     /// Read a key.

@@ -232,7 +232,17 @@ impl Run {
             world.trace(detail, kept);
         }
         let (until, recoveries) = (options.until, Vec::new());
-        Run { world, draw, rng, until, struck: 0, recoveries, interrupted: 0, disturbances: 0, histories: Histories::default() }
+        Run {
+            world,
+            draw,
+            rng,
+            until,
+            struck: 0,
+            recoveries,
+            interrupted: 0,
+            disturbances: 0,
+            histories: Histories::default(),
+        }
     }
 
     fn all(&mut self) -> Result<(), Violation> {

@@ -25,6 +25,15 @@ pub struct Told {
     pub moves: u64,
 }
 
+impl Told {
+    /// Adds what those of another run were told.
+    pub fn add(&mut self, other: &Told) {
+        self.steps += other.steps;
+        self.jumps += other.jumps;
+        self.moves += other.moves;
+    }
+}
+
 /// The logs of all nodes, and the watchers.
 #[derive(Debug)]
 pub(super) struct Watchers {

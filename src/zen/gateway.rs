@@ -157,7 +157,11 @@ mod tests {
         let wait = Duration::from_secs(5);
         let time = Gateway { recover_after_time: Some(wait), ..free.clone() };
         let reason = "recover_after_time was set to [5s]".to_string();
-        assert_eq!(time.readiness(&nodes(9, 9)), Readiness::After(wait, reason), "as in Elasticsearch, whoever is there");
+        assert_eq!(
+            time.readiness(&nodes(9, 9)),
+            Readiness::After(wait, reason),
+            "as in Elasticsearch, whoever is there"
+        );
         let expects = Gateway { expected_nodes: Some(3), expected_master_nodes: Some(2), ..free.clone() };
         let reason = "expecting [2] master nodes, but only have [1]".to_string();
         assert_eq!(expects.readiness(&nodes(1, 2)), Readiness::After(Gateway::EXPECTED_WAIT, reason));

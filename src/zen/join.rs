@@ -9,7 +9,7 @@ use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy, EarlyJoin, Joining};
 use super::quorum::BootstrapSet;
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Rejection, Timer, Write, Zen};
-use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, Term};
+use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -93,6 +93,8 @@ impl Remark for Note {
             | Note::TakesBack { .. }
             | Note::JoinFailed { .. }
             | Note::NodeFailed { .. }
+            | Note::DelaysRecovery { .. }
+            | Note::Recovers { .. }
             | Note::MasterLeft { .. } => Level::Info,
             Note::NotEnoughMasters { .. }
             | Note::NoMaster { .. }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{
-    Blob, Block, Blocks, ClusterState, Holding, KeyValue, Lease, Metadata, Node, NodeId, Outcome, Remembered, RequestId,
-    Revision, Roles, StateId, Table, Term, Token, Uuid, Version, VotingSet, VotingSets,
+    Blob, Block, Blocks, ClusterState, Holding, KeyValue, Lease, Metadata, Node, NodeId, Outcome, Remembered,
+    RequestId, Revision, Roles, StateId, Table, Term, Token, Uuid, Version, VotingSet, VotingSets,
 };
 use zazen::protocol::Rng;
 

@@ -1,7 +1,9 @@
 //! Random tasks, questions and answers, the same for the same stream of numbers.
 
 use crate::messages::{maybe, random_state_id, random_term, random_text, random_version};
-use crate::states::{random_blob, random_holding, random_id, random_key_value, random_lease, random_node, random_request};
+use crate::states::{
+    random_blob, random_holding, random_id, random_key_value, random_lease, random_node, random_request,
+};
 use std::time::Duration;
 use zazen::cluster::{Outcome, Revision, Token};
 use zazen::protocol::Rng;
@@ -28,9 +30,7 @@ pub(crate) fn random_task(rng: &mut Rng) -> Task {
             ttl: Duration::from_millis(rng.below(1 << 30)),
         },
         5 => Task::ReleaseLease(random_holding(rng)),
-        6 => Task::ExpireLeases {
-            tokens: (0..rng.below(3)).filter_map(|_| Token::new(rng.below(1 << 53))).collect(),
-        },
+        6 => Task::ExpireLeases { tokens: (0..rng.below(3)).filter_map(|_| Token::new(rng.below(1 << 53))).collect() },
         7 => Task::Once { request: random_request(rng), retry: rng.percent(50), task: Box::new(random_task(rng)) },
         8 => Task::Recover,
         _ => Task::PutIndex { name: random_text(rng).into(), metadata: maybe(rng, |rng| random_text(rng).into()) },

@@ -180,7 +180,10 @@ fn state() -> ClusterState {
     state.metadata.key_bytes = 17;
     state.metadata.leases.insert("leader".into(), lease());
     state.metadata.last_token = token(12);
-    state.metadata.requests.remember(request(), Remembered { at: id(3, 16), outcome: Outcome::Granted { token: token(12) } });
+    state
+        .metadata
+        .requests
+        .remember(request(), Remembered { at: id(3, 16), outcome: Outcome::Granted { token: token(12) } });
     state.metadata.templates.insert("all".into(), Arc::new(json!({"index_patterns": ["*"]})));
     state.blocks.add(Block::NO_MASTER_WRITES);
     state.routing.insert("logs".into(), Arc::new(json!({"shards": {"0": []}})));
@@ -322,7 +325,11 @@ fn refusals() -> [Refusal; 8] {
         Refusal::NotHeld(holding()),
         Refusal::TooLarge("there would be 100001 keys, allowed are 100000".into()),
         Refusal::Forgotten(request()),
-        Refusal::Blocked { why: "blocked by: [FORBIDDEN/6/cluster read-only (api)];".into(), status: 403, retryable: false },
+        Refusal::Blocked {
+            why: "blocked by: [FORBIDDEN/6/cluster read-only (api)];".into(),
+            status: 403,
+            retryable: false,
+        },
         Refusal::Overloaded("10000 tasks are queued already".into()),
     ]
 }

@@ -73,7 +73,8 @@ impl Transport {
 
     /// Reads a key there, with everything that was committed before.
     pub(super) fn read(&mut self, key: &str) -> Result<Answer, Lost> {
-        let message = Message::Read { from: self.from.clone(), query: Query::Key { key: key.into() }, master_timeout: GRANTED };
+        let message =
+            Message::Read { from: self.from.clone(), query: Query::Key { key: key.into() }, master_timeout: GRANTED };
         self.ask("/_zen/read", &message)
     }
 

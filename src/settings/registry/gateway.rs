@@ -87,7 +87,7 @@ pub(super) const GATEWAY: [Setting; 7] = [
         ..nodes(
             "gateway.recover_after_master_nodes",
             |tuning, text| {
-                tuning.gateway.recover_after_master_nodes = number(text)?;
+                tuning.gateway.recover_after_master_nodes = number(text)?.filter(|nodes| *nodes > 0);
                 Some(())
             },
             "Below how many master-eligible nodes users do not get the state back after a full restart; see \

@@ -50,7 +50,8 @@ impl Fencing {
         let believers = self.believers.entry(lease).or_default();
         believers.retain(|_, until| *until > at);
         if let Some((other, theirs)) = believers.iter().find(|(other, _)| **other != holder) {
-            let what = format!("at {at} holder {holder} takes lease {lease}, which {other} believes to hold until {theirs}");
+            let what =
+                format!("at {at} holder {holder} takes lease {lease}, which {other} believes to hold until {theirs}");
             return broken(ALONE, what);
         }
         believers.insert(holder, until);

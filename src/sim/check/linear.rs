@@ -81,7 +81,8 @@ impl Entry {
 
 /// How many pairs of operations overlap so that their order matters: without any, a history shows little.
 pub fn conflicts(history: &[Entry]) -> usize {
-    let pairs = history.iter().enumerate().flat_map(|(at, one)| history[at + 1..].iter().map(move |other| (one, other)));
+    let pairs =
+        history.iter().enumerate().flat_map(|(at, one)| history[at + 1..].iter().map(move |other| (one, other)));
     pairs.filter(|(one, other)| one.conflicts(other)).count()
 }
 
@@ -273,18 +274,27 @@ mod tests {
             ("a read that goes back", vec![write(0, 9, 1), read(1, 2, 1), read(3, 4, 0)]),
             ("two swaps of one value", vec![swap(0, 5, (0, 1), Fate::Done), swap(0, 5, (0, 2), Fate::Done)]),
             ("a swap refused for nothing", vec![write(0, 1, 1), swap(2, 3, (1, 2), Fate::Refused)]),
-            ("an update before it was asked for", vec![read(0, 1, 1), swap(2, 3, (0, 1), Fate::Unknown), read(4, 5, 1)]),
-            ("an update that comes twice", vec![
-                swap(0, 9, (0, 1), Fate::Unknown),
-                read(10, 11, 1),
-                write(12, 13, 2),
-                read(14, 15, 2),
-                read(16, 17, 1),
-            ]),
-            ("half of a request", vec![
-                Entry { writes: vec![(0, 1), (1, 2)], ..entry(0, 3, Fate::Done) },
-                Entry { seen: vec![(0, 1), (1, 0)], ..entry(1, 3, Fate::Done) },
-            ]),
+            (
+                "an update before it was asked for",
+                vec![read(0, 1, 1), swap(2, 3, (0, 1), Fate::Unknown), read(4, 5, 1)],
+            ),
+            (
+                "an update that comes twice",
+                vec![
+                    swap(0, 9, (0, 1), Fate::Unknown),
+                    read(10, 11, 1),
+                    write(12, 13, 2),
+                    read(14, 15, 2),
+                    read(16, 17, 1),
+                ],
+            ),
+            (
+                "half of a request",
+                vec![
+                    Entry { writes: vec![(0, 1), (1, 2)], ..entry(0, 3, Fate::Done) },
+                    Entry { seen: vec![(0, 1), (1, 0)], ..entry(1, 3, Fate::Done) },
+                ],
+            ),
         ];
         for (name, history) in bad {
             assert_eq!(judge(&history), Finding::Broken, "{name}");

@@ -45,7 +45,10 @@ const COMMANDS: &[Command] = &[
     command("deliver <kind>,…|all [from a] [to b]", messages::deliver),
     command("release", messages::release),
     command("pass", messages::pass),
-    command("put k v [via a] [timeout=30s] [master_timeout=30s] [if=1/3|none] [held=l:7] [lease=l:7] [once=1 [retry]]", answers::put),
+    command(
+        "put k v [via a] [timeout=30s] [master_timeout=30s] [if=1/3|none] [held=l:7] [lease=l:7] [once=1 [retry]]",
+        answers::put,
+    ),
     command("delete k [via a] [the options of `put`]", answers::delete),
     command("read k [via a] [master_timeout=30s]", answers::read),
     command("list <prefix> [after=k] [limit=100] [via a] [master_timeout=30s]", answers::list),
