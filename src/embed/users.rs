@@ -23,7 +23,7 @@ impl Users {
             return Ok(Users { listeners: Vec::new(), address: None });
         }
         let hosts = addresses::bind_addresses(&settings.http).map_err(StartError::Address)?;
-        let listeners = bind(&hosts, settings.http.ports).await.map_err(StartError::Bind)?;
+        let listeners = bind(&hosts, &settings.http.ports).await.map_err(StartError::Bind)?;
         let address = runtime::published(&settings.http, &listeners)?;
         warn_of_strangers("http", &hosts);
         Ok(Users { listeners, address: Some(address) })

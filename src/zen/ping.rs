@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// So many hosts are a crowd: those that cannot be master are pinged no more because they pinged.
 const CROWD: usize = 64;
+/// How many silent hosts are pinged again at once. In a crowd that is too busy to answer, more would make it busier.
+const AGAIN_MAX: usize = CROWD;
 /// How many addresses a pong mentions: enough for small clusters to meet at once, few enough for large ones.
 const MENTIONED_MAX: usize = 16;
 
@@ -93,7 +95,7 @@ impl Zen {
     pub(super) fn ping_again(&mut self, now: Time, out: &mut Effects<Zen>) {
         let unanswered =
             |(address, target): (&Address, &Target)| (*target != Target::Answered).then(|| address.clone());
-        let addresses: Vec<Address> = self.search.targets.iter().filter_map(unanswered).collect();
+        let addresses: Vec<Address> = self.search.targets.iter().filter_map(unanswered).take(AGAIN_MAX).collect();
         for address in addresses {
             self.send_ping(now, &address, out);
         }
