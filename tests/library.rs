@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fs, process};
+use zazen::Node;
 use zazen::client::{Change, Client, News, Only};
 use zazen::embed::Mastership;
 use zazen::service::{Condition, Txn};
-use zazen::Node;
 
 /// How long anything may take here.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,9 +59,8 @@ impl Cluster {
         for node in self.nodes.iter().flatten() {
             let mut states = node.handle().states();
             let count = self.nodes.iter().flatten().count();
-            let is_whole = |state: &Arc<zazen::cluster::ClusterState>| {
-                state.nodes.master.is_some() && state.nodes.len() == count
-            };
+            let is_whole =
+                |state: &Arc<zazen::cluster::ClusterState>| state.nodes.master.is_some() && state.nodes.len() == count;
             let formed = tokio::time::timeout(PATIENCE, states.wait_for(is_whole)).await;
             formed.expect("a cluster forms in time").expect("the node runs");
         }
@@ -94,7 +93,8 @@ async fn a_client_writes_reads_and_lists_keys_whoever_leads() {
     let master = cluster.master().await;
     cluster.nodes[master].take().expect("it runs").stop();
     client.put("a/2 ?&/%", "z").await.expect("another leads");
-    let keys: Vec<String> = client.list("a/").await.expect("they are listed").into_iter().map(|entry| entry.key).collect();
+    let keys: Vec<String> =
+        client.list("a/").await.expect("they are listed").into_iter().map(|entry| entry.key).collect();
     assert_eq!(keys, ["a/1", "a/2 ?&/%"]);
     assert_eq!((client.delete("a/1").await, client.delete("a/1").await), (Ok(true), Ok(false)));
     assert_eq!(client.get("a/1").await, Ok(None));
@@ -119,7 +119,8 @@ async fn a_watch_tells_every_change_once_and_in_order() {
     for watch in [&mut watch, &mut client.watch("w/").from(at)] {
         let mut values = Vec::new();
         loop {
-            let news = tokio::time::timeout(PATIENCE, watch.next()).await.expect("it comes in time").expect("it goes on");
+            let news =
+                tokio::time::timeout(PATIENCE, watch.next()).await.expect("it comes in time").expect("it goes on");
             let News::Changes { changes, .. } = news else { panic!("{news:?} where changes were expected") };
             for change in &changes {
                 match change {

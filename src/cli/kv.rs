@@ -212,6 +212,11 @@ fn show(is_json: bool, at: &str, change: &Change, out: &mut impl Write) -> io::R
     }
 }
 
-fn line(is_json: bool, json: &serde_json::Value, text: std::fmt::Arguments<'_>, out: &mut impl Write) -> io::Result<()> {
+fn line(
+    is_json: bool,
+    json: &serde_json::Value,
+    text: std::fmt::Arguments<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if is_json { writeln!(out, "{json}") } else { writeln!(out, "{text}") }
 }

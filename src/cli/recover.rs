@@ -55,7 +55,8 @@ impl RecoverArgs {
         let ids: Vec<NodeId> = survivors.iter().filter_map(|one| one.memory.promise.node_id.clone()).collect();
         show(&survivors, &base, &ids, out)?;
         if has_quorum(&base, &ids) && self.settings.is_empty() {
-            let why = "these directories hold a quorum, so nothing is lost: start the nodes, there is nothing to recover";
+            let why =
+                "these directories hold a quorum, so nothing is lost: start the nodes, there is nothing to recover";
             return Err(Trouble::Failed(why.into()));
         }
         let state = self.mended(&base);
@@ -100,7 +101,9 @@ impl RecoverArgs {
         let open = |directory: &PathBuf| {
             if !directory.join("nodes").is_dir() {
                 let path = directory.display();
-                return Err(Trouble::Usage(format!("[{path}] is no data directory of a node: it has no [nodes] in it")));
+                return Err(Trouble::Usage(format!(
+                    "[{path}] is no data directory of a node: it has no [nodes] in it"
+                )));
             }
             let (store, memory) = Store::open(directory).map_err(|error| Trouble::Failed(error.to_string()))?;
             Ok(Survivor { directory: directory.clone(), store, memory })
@@ -149,7 +152,14 @@ fn show(survivors: &[Survivor], base: &ClusterState, ids: &[NodeId], out: &mut i
         let shown = |id: Option<String>| id.unwrap_or_else(|| "-".into());
         let accepted = shown(accepted.as_ref().map(|state| state.id().to_string()));
         let committed = shown(committed.map(|id| id.to_string()));
-        [survivor.directory.display().to_string(), name.into(), id.into(), promise.term.to_string(), accepted, committed]
+        [
+            survivor.directory.display().to_string(),
+            name.into(),
+            id.into(),
+            promise.term.to_string(),
+            accepted,
+            committed,
+        ]
     });
     let head = ["directory", "node", "id", "term", "accepted", "committed"].map(String::from);
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
@@ -174,7 +184,10 @@ fn tell_losses(base: &ClusterState, ids: &[NodeId], out: &mut impl Write) -> io:
     if !has_quorum(base, ids) {
         let missing = missing.join(", ");
         writeln!(out, "What may be lost: every change after {} that was committed without these nodes,", base.id())?;
-        writeln!(out, "by {missing}. If a majority of the voters still lives anywhere, stop here and start those nodes.")?;
+        writeln!(
+            out,
+            "by {missing}. If a majority of the voters still lives anywhere, stop here and start those nodes."
+        )?;
     }
     Ok(())
 }

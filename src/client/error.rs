@@ -109,7 +109,9 @@ impl fmt::Display for ClientError {
             ClientError::Silent(place, why) => write!(f, "{place} does not answer ({why})"),
             ClientError::Strange(what) => write!(f, "an answer makes no sense: {what}"),
             ClientError::NotDone(last) => write!(f, "nobody could do it in time; last: {last}"),
-            ClientError::Unknown(last) => write!(f, "it may have been done, and nobody could tell in time; last: {last}"),
+            ClientError::Unknown(last) => {
+                write!(f, "it may have been done, and nobody could tell in time; last: {last}")
+            }
         }
     }
 }

@@ -134,7 +134,9 @@ impl Grant {
             }
             match tokio::time::timeout(left, self.keep_alive()).await {
                 Ok(Ok(())) => due = now() + self.holder_ttl / 3,
-                Ok(Err(error)) if error.fate() == Fate::Final && !matches!(error, ClientError::NotDone(_)) => return error,
+                Ok(Err(error)) if error.fate() == Fate::Final && !matches!(error, ClientError::NotDone(_)) => {
+                    return error;
+                }
                 Ok(Err(_)) => {}
                 Err(_) => return late(),
             }

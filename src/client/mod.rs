@@ -284,13 +284,7 @@ impl Client {
         }
     }
 
-    async fn attempt(
-        &self,
-        ask: &Ask,
-        place: &str,
-        is_retry: bool,
-        deadline: Instant,
-    ) -> Result<Vec<u8>, ClientError> {
+    async fn attempt(&self, ask: &Ask, place: &str, is_retry: bool, deadline: Instant) -> Result<Vec<u8>, ClientError> {
         let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE_MIN);
         let response = self.request(ask, place, is_retry).timeout(left).send().await;
         let response = response.map_err(|error| ClientError::Silent(place.to_owned(), runtime::failure(&error)))?;

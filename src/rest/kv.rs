@@ -226,9 +226,9 @@ fn condition(call: &Call, key: &Arc<str>) -> Result<Option<Demand>, RestError> {
     let mut demands = demands.into_iter().flatten();
     let first = demands.next().transpose()?;
     match demands.next() {
-        Some(_) => {
-            Err(RestError::illegal("[If-Match], [If-None-Match] and [if_version] exclude each other, and two were given"))
-        }
+        Some(_) => Err(RestError::illegal(
+            "[If-Match], [If-None-Match] and [if_version] exclude each other, and two were given",
+        )),
         None => Ok(first),
     }
 }
@@ -270,9 +270,10 @@ fn tag(revision: Revision) -> String {
 
 /// What is known of a key.
 pub(super) fn entry(key: &str, held: &KeyValue, has_value: bool) -> Json {
-    let lease = held.lease.as_ref().map(|Holding { name, token }| {
-        Json::object([("name", (&**name).into()), ("token", token.get().into())])
-    });
+    let lease = held
+        .lease
+        .as_ref()
+        .map(|Holding { name, token }| Json::object([("name", (&**name).into()), ("token", token.get().into())]));
     Json::object([
         ("key", key.into()),
         ("term", held.changed.term.get().into()),

@@ -9,8 +9,8 @@ use super::indices::INDICES;
 use super::parameters::{Parameter, Values};
 use super::route::{Answers, Route, Takes};
 use super::snapshot::{MASTER, READ};
-use super::wish::COMMON;
 use super::submit::WRITE;
+use super::wish::COMMON;
 use super::{health, kv, lease, members, pending, settings, state, txn, watch, welcome};
 use std::collections::BTreeSet;
 
@@ -331,7 +331,11 @@ mod tests {
                 COMMON.len() + own.len() + if matches!(route.answers, Answers::Table(..)) { DISPLAY.len() } else { 0 };
             assert_eq!(known(route, false).len(), all, "{}: a parameter is told twice", route.paths[0]);
             for piece in route.paths.iter().flat_map(|path| path.split('/')) {
-                assert!(capture(piece).is_none_or(|name| own.contains(&name)), "{piece} of {} is not told", route.paths[0]);
+                assert!(
+                    capture(piece).is_none_or(|name| own.contains(&name)),
+                    "{piece} of {} is not told",
+                    route.paths[0]
+                );
             }
         }
     }

@@ -109,7 +109,9 @@ fn read(body: &[u8]) -> Result<[Changes; 2], RestError> {
     }
     if body.len() > BODY_BYTES_MAX {
         let (found, max) = (body.len(), BODY_BYTES_MAX);
-        return Err(RestError::illegal(format!("the body has {found} bytes, allowed are {max} for a change of settings")));
+        return Err(RestError::illegal(format!(
+            "the body has {found} bytes, allowed are {max} for a change of settings"
+        )));
     }
     let tree = serde_json::from_slice(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string()))?;
     let Tree::Object(fields) = tree else {
@@ -266,17 +268,26 @@ mod tests {
             ("{}", Err("ActionRequestValidationException[Validation Failed: 1: no settings to update;]")),
             (
                 r#"{"nonsense":{}}"#,
-                Err("ActionRequestValidationException[Validation Failed: 1: no settings to update, [nonsense] is none of \
-                     [transient, persistent];]"),
+                Err(
+                    "ActionRequestValidationException[Validation Failed: 1: no settings to update, [nonsense] is none of \
+                     [transient, persistent];]",
+                ),
             ),
-            ("[1]", Err("ElasticsearchParseException[the body is no object; allowed: an object with [transient] and [persistent]]")),
+            (
+                "[1]",
+                Err(
+                    "ElasticsearchParseException[the body is no object; allowed: an object with [transient] and [persistent]]",
+                ),
+            ),
             (
                 r#"{"transient":"x"}"#,
                 Err("ElasticsearchParseException[[transient] holds [\"x\"]; allowed: an object of settings]"),
             ),
             (
                 r#"{"transient":{"a":{"b":1},"a.b":null}}"#,
-                Err("ElasticsearchParseException[duplicate settings key [a.b] found, previous value [1], current value [null]]"),
+                Err(
+                    "ElasticsearchParseException[duplicate settings key [a.b] found, previous value [1], current value [null]]",
+                ),
             ),
             (
                 r#"{"transient":{"a":[{}]}}"#,

@@ -40,7 +40,9 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
     let puts = puts.into_iter().map(|WantedPut { key, value, lease }| Put { key, value, lease }).collect();
     let txn = Txn { conditions, puts, deletes };
     if txn.is_empty() {
-        return Err(RestError::asks_for_nothing(&format!("there is nothing to check and nothing to change; {allowed}")));
+        return Err(RestError::asks_for_nothing(&format!(
+            "there is nothing to check and nothing to change; {allowed}"
+        )));
     }
     let done = submit(&call, Task::Txn(txn)).await?;
     let json: Json = written(&done).with("deleted", deleted(&done));

@@ -253,7 +253,12 @@ enum News {
     None(Rank),
 }
 
-async fn news(handle: &Handle, interest: &Interest, mut from: Option<Rank>, deadline: Instant) -> Result<News, RestError> {
+async fn news(
+    handle: &Handle,
+    interest: &Interest,
+    mut from: Option<Rank>,
+    deadline: Instant,
+) -> Result<News, RestError> {
     let mut states = handle.states();
     loop {
         // What comes after this look is waited for below.

@@ -87,11 +87,15 @@ async fn keys_are_listed_by_prefix_and_page_by_page() {
     }
     for read in ["", "&local=true"] {
         let first = body(&world.get(&format!("/_zazen/kv?prefix=a/&limit=2&values=true{read}")).await);
-        let keys: Vec<_> = first["keys"].as_array().expect("a list").iter().map(|key| (&key["key"], &key["value"])).collect();
+        let keys: Vec<_> =
+            first["keys"].as_array().expect("a list").iter().map(|key| (&key["key"], &key["value"])).collect();
         assert_eq!(keys, [(&json!("a/1"), &json!("a/1")), (&json!("a/2"), &json!("a/2"))]);
         assert_eq!(first["more"], true);
         let rest = body(&world.get(&format!("/_zazen/kv?prefix=a/&after=a/2{read}")).await);
-        assert_eq!((&rest["keys"][0]["key"], &rest["keys"][1], &rest["more"]), (&json!("a/3"), &Value::Null, &json!(false)));
+        assert_eq!(
+            (&rest["keys"][0]["key"], &rest["keys"][1], &rest["more"]),
+            (&json!("a/3"), &Value::Null, &json!(false))
+        );
         assert_eq!(rest["keys"][0].get("value"), None, "values are shown on request");
     }
 }
@@ -104,10 +108,12 @@ async fn several_keys_change_together_or_not_at_all() {
     assert_eq!(body(&txn(both).await)["revision"], "3/18");
     let overtaken = txn(both).await;
     assert_eq!(kind(&overtaken), (409, "version_conflict_engine_exception".into()));
-    let swap = r#"{"conditions":[{"changed":{"key":"a","by":[3,18]}}],"puts":[{"key":"c","value":"2"}],"deletes":["a","z"]}"#;
+    let swap =
+        r#"{"conditions":[{"changed":{"key":"a","by":[3,18]}}],"puts":[{"key":"c","value":"2"}],"deletes":["a","z"]}"#;
     assert_eq!(body(&txn(swap).await)["deleted"], 1);
     let keys = body(&world.get("/_zazen/kv?values").await);
-    let held: Vec<_> = keys["keys"].as_array().expect("a list").iter().map(|key| (&key["key"], &key["value"])).collect();
+    let held: Vec<_> =
+        keys["keys"].as_array().expect("a list").iter().map(|key| (&key["key"], &key["value"])).collect();
     assert_eq!(held, [(&json!("b"), &json!({ "base64": "/w==" })), (&json!("c"), &json!("2"))]);
     assert_eq!(kind(&txn("{}").await), (400, "action_request_validation_exception".into()));
     for misspelt in [r#"{"condition":[]}"#, r#"{"puts":[{"key":"a","value":"1","leese":{}}]}"#, "x"] {
@@ -159,13 +165,20 @@ async fn members_are_listed_and_the_mastership_is_moved() {
     state.nodes.remove(&node('b', "").id);
     let world = World::new(state);
     let members = body(&world.get("/_zazen/members").await);
-    let shown: Vec<_> = members["members"].as_array().expect("a list").iter().map(|member| {
-        (member["name"].as_str(), member["present"].as_bool(), member["master"].as_bool(), member["voting"].as_bool())
-    }).collect();
-    let expected = [
-        (Some("node-a"), Some(true), Some(true), Some(true)),
-        (None, Some(false), Some(false), Some(true)),
-    ];
+    let shown: Vec<_> = members["members"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|member| {
+            (
+                member["name"].as_str(),
+                member["present"].as_bool(),
+                member["master"].as_bool(),
+                member["voting"].as_bool(),
+            )
+        })
+        .collect();
+    let expected = [(Some("node-a"), Some(true), Some(true), Some(true)), (None, Some(false), Some(false), Some(true))];
     assert_eq!(shown, expected);
     let told = world.ask("POST", "/_zazen/handover?to=node-a", &[], "").await;
     assert_eq!(body(&told)["to"], local().id.as_str());

@@ -77,7 +77,9 @@ async fn a_change_is_refused_as_a_whole_in_elasticsearchs_words() {
     assert_eq!(held(&world).await, r#"{"persistent":{},"transient":{}}"#, "nothing of them was applied");
     let refused = put(&world, r#"{"transient":{"discovery.zen.minimum_master_nodes":3}}"#).await;
     let cause = "cannot set discovery.zen.minimum_master_nodes to more than the current master nodes count [2]";
-    assert!(refused.body.contains(&format!(r#""caused_by":{{"type":"illegal_argument_exception","reason":"{cause}"}}"#)));
+    assert!(
+        refused.body.contains(&format!(r#""caused_by":{{"type":"illegal_argument_exception","reason":"{cause}"}}"#))
+    );
 }
 
 #[tokio::test]
@@ -121,7 +123,9 @@ async fn defaults_are_what_was_given_and_what_holds_anyway() {
     assert_eq!((shown("node.name"), shown("cluster.name")), (Some("node-a"), Some("elasticsearch")));
     assert_eq!(defaults["discovery.zen.hosts_provider"], serde_json::json!([]));
     assert_eq!(shown("discovery.zen.fd.ping_retries"), None, "what is set is no default");
-    assert!(world.get("/_cluster/settings?include_defaults=true").await.body.contains(r#""zen":{"commit_timeout":"5s""#));
+    assert!(
+        world.get("/_cluster/settings?include_defaults=true").await.body.contains(r#""zen":{"commit_timeout":"5s""#)
+    );
 }
 
 #[tokio::test]

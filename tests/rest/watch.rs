@@ -54,9 +54,10 @@ async fn a_watcher_waits_for_what_it_wants_and_passes_over_the_rest() {
         put(&world, "b", "y").await;
         world.ask("POST", "/_zazen/lease/l?holder=me", &[], "").await;
     };
-    let (told, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(poll(&world, "kinds=leases&from=3/17"), changes) })
-        .await
-        .expect("it came");
+    let (told, ()) =
+        tokio::time::timeout(PATIENCE, async { tokio::join!(poll(&world, "kinds=leases&from=3/17"), changes) })
+            .await
+            .expect("it came");
     assert_eq!(steps(&told), [("3/19".into(), "granted".into())]);
     let late = poll(&world, "kinds=settings&from=3/17&wait_for=10ms").await;
     assert_eq!((&late["at"], steps(&late).len()), (&json!("3/19"), 0), "it need not look at these again");
@@ -67,7 +68,10 @@ async fn what_is_remembered_no_longer_is_answered_with_the_state() {
     let world = World::new(state_of("led"));
     put(&world, "a", "x").await;
     let old = poll(&world, "from=2/5&kinds=keys,master").await;
-    assert_eq!((&old["compacted"], &old["at"], &old["state"]["keys"][0]["key"]), (&json!(true), &json!("3/18"), &json!("a")));
+    assert_eq!(
+        (&old["compacted"], &old["at"], &old["state"]["keys"][0]["key"]),
+        (&json!(true), &json!("3/18"), &json!("a"))
+    );
     assert_eq!(old["state"]["master"], "nanananananananananana");
     let ahead = poll(&world, "from=3/99&wait_for=10ms").await;
     assert_eq!((&ahead["at"], steps(&ahead).len()), (&json!("3/99"), 0), "this node has not come so far");
@@ -83,7 +87,8 @@ async fn read_until(body: &mut Body, wanted: &str) -> String {
     let mut read = String::new();
     while !read.contains(wanted) {
         let frame = tokio::time::timeout(PATIENCE, body.frame()).await.expect("an event comes in time");
-        let frame = frame.unwrap_or_else(|| panic!("the stream ended behind {read}")).expect("the stream does not break");
+        let frame =
+            frame.unwrap_or_else(|| panic!("the stream ended behind {read}")).expect("the stream does not break");
         read += std::str::from_utf8(frame.data_ref().expect("it is data")).expect("events are text");
     }
     read
@@ -115,7 +120,10 @@ async fn a_listener_is_told_everything_in_order_and_goes_on_by_its_last_event() 
     drop(body);
     let mut body = listen(&world, "/_zazen/watch?kinds=keys", Some("3/18")).await;
     let again = read_until(&mut body, "\n\n").await;
-    assert!(again.starts_with("id: 3/19\nevent: change\ndata: {\"at\":\"3/19\",\"changes\":[{\"kind\":\"put\","), "{again}");
+    assert!(
+        again.starts_with("id: 3/19\nevent: change\ndata: {\"at\":\"3/19\",\"changes\":[{\"kind\":\"put\","),
+        "{again}"
+    );
 }
 
 #[tokio::test]

@@ -166,6 +166,11 @@ fn topic(note: &Note) -> Option<Topic> {
         | Note::VotingSet { .. }
         | Note::TakesTerm { .. }
         | Note::HandsOver { .. }
+        | Note::SlowPublish { .. }
+        | Note::Behind { .. }
+        | Note::DelaysRecovery { .. }
+        | Note::Archives { .. }
+        | Note::Recovers { .. }
         | Note::CommitFailed { .. }
         | Note::TakesBack { .. }
         | Note::SteppedDown { .. }
