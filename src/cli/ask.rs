@@ -27,7 +27,7 @@ pub(super) struct UrlArgs {
     ///
     /// Written as http://HOST:PORT, HOST:PORT, HOST or PORT. Without it, the ports 9200, 9201 and 9202 of this machine are
     /// tried.
-    #[arg(long = "url", value_name = "URL", value_parser = Place::read)]
+    #[arg(long = "url", value_name = "URL", value_parser = Place::read, global = true)]
     given: Vec<Place>,
 }
 
