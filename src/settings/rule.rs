@@ -19,7 +19,6 @@ const DYNAMIC: &[&str] = &[
     "cluster.persistent_tasks.allocation.*",
     "cluster.remote.*",
     "cluster.routing.*",
-    "http.tracer.*",
     "indices.breaker.*",
     "indices.lifecycle.*",
     "indices.mapping.dynamic_timeout",
