@@ -1,6 +1,6 @@
 //! A lease from the side of its holder, who must know by its own clock until when it may count on it.
 
-use super::{Ask, Client, ClientError, Fate, PAUSE_MIN};
+use super::{Ask, Client, ClientError, Fate};
 use crate::cluster::{Holding, Token};
 use reqwest::Method;
 use rustix::time::{ClockId, clock_gettime};
@@ -10,6 +10,9 @@ use tokio::time::Instant;
 
 /// How often a holder looks at its clock.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// How long a cluster may take to say that a grant has ended.
+const ANSWER_MIN: Duration = Duration::from_secs(1);
 
 /// A lease that was granted. It ends by itself unless it is kept alive.
 #[derive(Clone)]
@@ -104,9 +107,9 @@ impl Grant {
 
     /// Keeps it alive once.
     pub async fn keep_alive(&mut self) -> Result<(), ClientError> {
-        // Nobody waits for an answer that comes too late to help.
-        let patience = self.left().min(self.client.patience);
-        let client = self.client.clone().with_patience(patience.max(PAUSE_MIN));
+        // Nobody waits long for an answer that comes too late to help.
+        let patience = self.left().max(ANSWER_MIN).min(self.client.patience);
+        let client = self.client.clone().with_patience(patience);
         let ask = Ask { method: Method::PUT, ..Ask::read(path(&self.holding.name)) };
         let ask = ask.with("token", self.holding.token).with("master_timeout", millis(patience));
         // Earlier than any attempt that is answered: a second one would be too generous.

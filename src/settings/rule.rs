@@ -20,7 +20,6 @@ const DYNAMIC: &[&str] = &[
     "cluster.persistent_tasks.allocation.*",
     "cluster.remote.*",
     "cluster.routing.*",
-    "http.tracer.*",
     "indices.breaker.*",
     "indices.lifecycle.*",
     "indices.mapping.dynamic_timeout",

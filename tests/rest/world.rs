@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tower::ServiceExt;
-use zazen::cluster::{Block, ClusterState, Node, NodeId, Roles, Term, Uuid, Version, VotingSet, VotingSets};
+use zazen::cluster::{Block, ClusterState, Node, NodeId, Outcome, Remembered, Roles, Term, Uuid, Version, VotingSet, VotingSets};
 use zazen::rest::router;
 use zazen::runtime::{Desk, Handle};
 use zazen::service::{Answer, Batch, PendingTask, Query, Question, Refusal, Task};
@@ -103,7 +103,7 @@ impl World {
         let (states, shown) = watch::channel(Arc::new(state));
         let (handle, desk) = Handle::without_node(settings, local(), shown.borrow().clone());
         handle.meter().set_http_address("127.0.0.1:9200".into());
-        tokio::spawn(attend(desk, states.clone(), tasks));
+        tokio::spawn(attend(desk, states.clone(), states.subscribe(), tasks));
         World { router: router(handle), states }
     }
 
@@ -135,8 +135,12 @@ impl World {
 }
 
 /// Answers as a node does, after the states that it is shown, and carries out what it is asked for.
-async fn attend(mut desk: Desk, states: watch::Sender<Arc<ClusterState>>, tasks: Vec<PendingTask>) {
-    let mut shown = states.subscribe();
+async fn attend(
+    mut desk: Desk,
+    states: watch::Sender<Arc<ClusterState>>,
+    mut shown: watch::Receiver<Arc<ClusterState>>,
+    tasks: Vec<PendingTask>,
+) {
     loop {
         let asked = tokio::select! {
             biased;
@@ -201,9 +205,13 @@ fn carry_out(states: &watch::Sender<Arc<ClusterState>>, task: &Task) -> Answer {
     state.uuid = Uuid::from_u128(u128::from(state.version.get()));
     let mut batch = Batch::new(state, zazen::settings::rule);
     match batch.carry_out(task) {
-        Ok(done) => {
-            states.send_replace(Arc::new(batch.state));
-            Answer::Done { at: done.at, acknowledged: true, outcome: done.outcome }
+        Ok(Remembered { outcome: Outcome::Refused(refusal), .. }) => Answer::Refused(*refusal),
+        Ok(Remembered { at, outcome }) => {
+            // What was done before is not done again.
+            if at == batch.state.id() {
+                states.send_replace(Arc::new(batch.state));
+            }
+            Answer::Done { at, acknowledged: true, outcome }
         }
         Err(refusal) => Answer::Refused(refusal),
     }

@@ -28,7 +28,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::CallVote { from: from.clone(), term: term(4), candidate: Arc::new(node("b")) },
         Message::Leave { from: from.clone() },
     ];
-    samples.extend(tasks().map(|task| Message::Submit {
+    samples.extend(tasks().into_iter().map(|task| Message::Submit {
         from: from.clone(),
         task: Box::new(task),
         timeout: span,
@@ -58,7 +58,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::MasterPong(MasterPong { leads: true, is_member: false, term: term(3) }),
         Message::Gone,
     ]);
-    samples.extend(answers().map(|answer| Message::Answered(Box::new(answer))));
+    samples.extend(answers().into_iter().map(|answer| Message::Answered(Box::new(answer))));
     let rejections = [
         Rejection::OtherCluster(sender()),
         Rejection::DuplicateId(Arc::new(node("b"))),

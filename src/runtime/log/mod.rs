@@ -153,6 +153,7 @@ fn topic(note: &Note) -> Option<Topic> {
         Note::JoinFailed { node, .. } => ("join failed", node.id.to_string()),
         Note::MinimumTooLow { .. } => ("minimum too low", note.to_string()),
         Note::BadSetting { what } => ("bad setting", what.clone()),
+        Note::SlowPublish { .. } => ("slow publish", String::new()),
         Note::Stalled { .. } => ("stalled", String::new()),
         Note::Searching { .. }
         | Note::Stands { .. }
@@ -166,7 +167,6 @@ fn topic(note: &Note) -> Option<Topic> {
         | Note::VotingSet { .. }
         | Note::TakesTerm { .. }
         | Note::HandsOver { .. }
-        | Note::SlowPublish { .. }
         | Note::Behind { .. }
         | Note::DelaysRecovery { .. }
         | Note::Archives { .. }
