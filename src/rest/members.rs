@@ -31,9 +31,9 @@ pub(super) const TO: Parameter = Parameter {
 /// All nodes, and all that count without being there.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let state = snapshot::wanted(&call, None).await?;
-    let voting = &state.metadata.voting;
-    let ids: BTreeSet<&NodeId> =
-        state.nodes.iter().map(|node| &node.id).chain(voting.committed.iter()).chain(voting.own.iter()).collect();
+    // The state is committed, so its own set is the one that counts.
+    let voters = &state.metadata.voting.own;
+    let ids: BTreeSet<&NodeId> = state.nodes.iter().map(|node| &node.id).chain(voters.iter()).collect();
     let member = |id: &NodeId| {
         let node = state.nodes.get(id);
         Json::object([
@@ -43,7 +43,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
             ("present", node.is_some().into()),
             ("master", (state.nodes.master.as_ref() == Some(id)).into()),
             ("master_eligible", node.map(|node| node.is_master_eligible()).into()),
-            ("voting", (voting.own.contains(id) || voting.committed.contains(id)).into()),
+            ("voting", voters.contains(id).into()),
         ])
     };
     let members = ids.into_iter().map(member).collect();
