@@ -37,7 +37,9 @@ pub use kind::Kind;
 pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::slips;
-pub use node::{DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings};
+pub use node::{
+    DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, Ports, RestSettings,
+};
 pub use page::page;
 pub use registry::REGISTRY;
 pub use rule::rule;
