@@ -100,11 +100,18 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Invalid(why) | Refusal::TooLarge(why) | Refusal::Overloaded(why) => f.write_str(why),
             Refusal::Blocked { why, .. } => f.write_str(why),
-            Refusal::Conflict { condition: condition @ Condition::Held(_), .. } => write!(f, "not so: {condition}"),
-            Refusal::Conflict { condition, found: Some(found) } => {
-                write!(f, "not so: {condition}; it was last changed by {found}")
+            Refusal::Conflict { condition: Condition::Changed { key, by }, found: Some(found) } => {
+                write!(f, "[{key}] was last changed by {found}, not by {by}")
             }
-            Refusal::Conflict { condition, found: None } => write!(f, "not so: {condition}; it does not exist"),
+            Refusal::Conflict { condition: Condition::Changed { key, by }, found: None } => {
+                write!(f, "[{key}] does not exist, and was not last changed by {by}")
+            }
+            Refusal::Conflict { condition: Condition::Absent { key }, found } => {
+                write!(f, "[{key}] exists")?;
+                found.map_or(Ok(()), |found| write!(f, ", last changed by {found}"))
+            }
+            Refusal::Conflict { condition: Condition::Present { key }, .. } => write!(f, "[{key}] does not exist"),
+            Refusal::Conflict { condition: Condition::Held(holding), .. } => write!(f, "lease {holding} is not held"),
             Refusal::Held { holding, holder } => write!(f, "lease {holding} is held by [{holder}]"),
             Refusal::NotHeld(holding) => write!(f, "lease {holding} is not held"),
             Refusal::Forgotten(request) => {

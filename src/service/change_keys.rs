@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(run(&mut batch, Txn::put("a", "1")), Ok((0, 0)));
         let absent = Condition::Absent { key: "a".into() };
         let swap = Txn { deletes: vec!["a".into()], ..Txn::put("b", "2") };
-        let refusal = "not so: [a] does not exist; it was last changed by 0/0";
+        let refusal = "[a] exists, last changed by 0/0";
         assert_eq!(run(&mut batch, swap.clone().only_if(absent)), Err(refusal.into()));
         assert_eq!((value(&batch, "a"), value(&batch, "b")), (Some("1".into()), None));
         assert_eq!(run(&mut batch, swap.only_if(Condition::Present { key: "a".into() })), Ok((1, 1)));

@@ -4,7 +4,7 @@
 //! it got no answer to. Three outcomes of a write are kept apart: carried out, certainly not, unknown; only the first is
 //! a promise. Holders of leases and watchers go on beside them. What answers mean is judged in `check`.
 
-use super::check::{Acknowledged, Checkers, Finished, Order};
+use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
 use super::history::{End, Histories, History};
 use super::holders::{Asked, Holders};
 use super::operation::{Choice, Key, Known, Operation, Update, question, revision};
@@ -25,7 +25,8 @@ const TRIES_MAX: u32 = 4;
 #[derive(Clone, Debug)]
 struct Wish {
     operation: Operation,
-    request: RequestId,
+    /// What names the request; without a name it must not be sent twice, by nobody.
+    request: Option<RequestId>,
     began: Time,
     tries: u32,
 }
@@ -80,6 +81,8 @@ pub struct Habits {
     pub nodes: usize,
     /// How fast the fastest clock of a node runs.
     pub fastest_ppm: u64,
+    /// Whether the network may deliver a request twice.
+    pub is_doubling: bool,
 }
 
 /// The clients of a run, and the checkers that listen to them.
@@ -88,6 +91,7 @@ pub struct Clients {
     /// The checkers of the nodes.
     pub checkers: Checkers,
     acknowledged: Acknowledged,
+    kept: Kept,
     order: Order,
     history: History,
     rng: Rng,
@@ -112,6 +116,7 @@ impl Clients {
         Clients {
             checkers: Checkers::default(),
             acknowledged: Acknowledged::default(),
+            kept: Kept::default(),
             order: Order::default(),
             history: History::default(),
             clients: vec![client; habits.clients],
@@ -202,13 +207,15 @@ impl Clients {
         let client = &mut self.clients[at];
         client.sequence += 1;
         let request = RequestId { client: Uuid::from_u128(at as u128 + 1), sequence: client.sequence };
+        // A network that delivers a request twice has it carried out twice, unless it has a name.
+        let request = (self.habits.is_doubling || self.rng.percent(70)).then_some(request);
         Wish { operation, request, began: now, tries: 0 }
     }
 
     /// An update by somebody who asks no more than this.
     pub fn passer(&mut self, now: Time) -> Request {
         self.issued += 1;
-        let request = RequestId { client: Uuid::from_u128(1 << 64), sequence: self.issued };
+        let request = Some(RequestId { client: Uuid::from_u128(1 << 64), sequence: self.issued });
         let update = Update { puts: vec![(Key(self.habits.keys | 1), self.issued)], ..Update::default() };
         let wish = Wish { operation: Operation::Update(update), request, began: now, tries: 0 };
         Self::request(Who::Passer, wish)
@@ -352,7 +359,7 @@ impl Clients {
     /// Whether a client asks again for what it got no answer to.
     fn may_repeat(&self, who: &Who, wish: &Wish) -> bool {
         let is_there = matches!(who, Who::Client(at) if *at < self.clients.len());
-        is_there && matches!(wish.operation, Operation::Update(_)) && wish.tries < TRIES_MAX
+        is_there && wish.request.is_some() && matches!(wish.operation, Operation::Update(_)) && wish.tries < TRIES_MAX
     }
 
     fn heard(&mut self, at: Time, node: usize, who: &Who, wish: Wish, answer: &Answer) -> Result<(), Violation> {
@@ -421,7 +428,8 @@ impl Watch<Zen> for Clients {
     }
 
     fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        self.checkers.handled(at, node, zen)
+        self.checkers.handled(at, node, zen)?;
+        self.kept.look(&self.checkers.descent)
     }
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {

@@ -212,7 +212,7 @@ impl Holder {
 
     /// Writes a key that vanishes with the lease.
     fn write(&mut self, at: usize, holding: Holding) -> (Asked, Question) {
-        let value = Blob::from(format!("{}", self.sequence));
+        let value = Blob::from(format!("h{at}-{}", self.sequence));
         let put = Put { key: format!("lease/{}", self.lease).into(), value, lease: Some(holding) };
         let txn = Task::Txn(Txn { puts: vec![put], ..Txn::default() });
         (Asked::Write, submit(once(txn, self.request(at), false)))

@@ -12,7 +12,7 @@ pub(super) const MASTER_TIMEOUT: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A key of the run: two keys each are changed and read together at times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub u64);
 
 impl Key {
@@ -29,6 +29,16 @@ impl Key {
     /// Which one of the pair it is.
     pub fn register(self) -> usize {
         (self.0 % 2) as usize
+    }
+
+    /// Whether clients delete it at times; they never delete the others.
+    pub fn is_deleted(self) -> bool {
+        self.register() == 1
+    }
+
+    /// Whether a key of this name may vanish: by a client, or with its lease.
+    pub fn may_vanish(name: &str) -> bool {
+        name.ends_with("/1") || name.starts_with("lease/")
     }
 
     /// How the names of a pair begin.
@@ -96,7 +106,7 @@ impl Choice<'_> {
             (0..22, _) => Operation::Read(key),
             (22..28, _) => Operation::List(key.group()),
             (28..44, _) => self.swap(key),
-            (44..50, _) => self.delete(key),
+            (44..50, _) => self.delete(Key(key.0 | 1)),
             _ => self.put(key),
         }
     }
@@ -124,7 +134,7 @@ impl Choice<'_> {
         let other = Key(key.0 ^ 1);
         match self.rng.below(4) {
             0 => update.puts.push((other, number)),
-            1 => update.deletes.push(other),
+            1 if other.is_deleted() => update.deletes.push(other),
             2 => update.guards.extend(self.guard(other)),
             _ => {}
         }
@@ -148,10 +158,13 @@ impl Choice<'_> {
     }
 }
 
-/// The question that an operation asks; an update bears the name of its request.
-pub(super) fn question(operation: &Operation, request: RequestId, retry: bool) -> Question {
+/// The question that an operation asks; an update bears the name of its request, if that has one.
+pub(super) fn question(operation: &Operation, request: Option<RequestId>, retry: bool) -> Question {
     match operation {
-        Operation::Update(update) => submit(once(Task::Txn(txn(update)), request, retry)),
+        Operation::Update(update) => {
+            let task = Task::Txn(txn(update));
+            submit(request.map_or(task.clone(), |request| once(task, request, retry)))
+        }
         Operation::Read(key) => read(Query::Key { key: key.name() }),
         Operation::List(group) => read(Query::Range { prefix: Key::prefix(*group), after: None, limit: 2 }),
         Operation::Set { key, value } => {

@@ -80,7 +80,7 @@ impl Gateway {
 }
 
 /// How far a master is with giving the state back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Recovery {
     /// Until when more nodes are waited for.
     due: Option<Time>,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A reign.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Leadership {
     /// The term it was won in, or the last one that it took since.
     pub term: Term,
@@ -76,7 +76,7 @@ impl Leadership {
 }
 
 /// Another node as its master sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Peer {
     /// The node.
     pub node: Arc<Node>,
@@ -122,7 +122,7 @@ impl Peer {
 }
 
 /// Who waits for a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Origin {
     /// A client of this node.
     Client(Ticket),
@@ -133,7 +133,7 @@ pub enum Origin {
 }
 
 /// Who waits for a task, since when and until when.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Waiter {
     /// Who.
     pub origin: Origin,
@@ -146,7 +146,7 @@ pub struct Waiter {
 }
 
 /// A task that was carried out on a state, which may yet be committed or not.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Finished {
     /// The task, and who waits for it.
     pub queued: Queued<Waiter>,
@@ -155,7 +155,7 @@ pub struct Finished {
 }
 
 /// Somebody whose task is committed, and who waits until every node has applied it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Waiting {
     /// Who.
     pub origin: Origin,
@@ -166,7 +166,7 @@ pub struct Waiting {
 }
 
 /// A state on its way to the followers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Publish {
     /// The state.
     pub state: Arc<ClusterState>,
@@ -198,7 +198,7 @@ impl Publish {
 }
 
 /// A term being taken while staying master.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Bump {
     /// The term.
     pub term: Term,
@@ -207,7 +207,7 @@ pub struct Bump {
 }
 
 /// Tasks that are committed, and the nodes that have not applied them yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Awaiting {
     /// The state that holds them.
     pub id: StateId,
@@ -220,7 +220,7 @@ pub struct Awaiting {
 }
 
 /// A read that waits for a confirmation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct PendingRead {
     /// Who waits.
     pub origin: Origin,
@@ -233,7 +233,7 @@ pub struct PendingRead {
 }
 
 /// The wish to hand over.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Succession {
     /// The wanted successor; none stands for the best one.
     pub to: Option<NodeId>,

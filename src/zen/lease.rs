@@ -11,6 +11,7 @@ use crate::cluster::{Holding, Lease, Table, Token};
 use crate::protocol::{Effects, Time};
 use crate::service::{Answer, Refusal, Task};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// When the leases run out that are held.
@@ -22,6 +23,13 @@ pub struct Deadlines {
     ending: BTreeSet<Token>,
     /// The leases that this is in step with.
     known: Table<Arc<str>, Lease>,
+}
+
+/// The committed leases themselves are hashed as a part of their state.
+impl Hash for Deadlines {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.due, &self.ending).hash(hasher);
+    }
 }
 
 impl Deadlines {

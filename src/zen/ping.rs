@@ -6,6 +6,7 @@
 use super::elect::{self, Seen};
 use super::message::{Message, Sender, Sight};
 use super::quorum::BootstrapSet;
+use super::rules::Protection;
 use super::search::{Mishap, Search, Target, Told};
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
@@ -159,7 +160,14 @@ impl Zen {
         }
     }
 
-    pub(super) fn on_ping(&mut self, now: Time, exchange: Exchange, from: &Sender, out: &mut Effects<Zen>) {
+    pub(super) fn on_ping(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        from: &Sender,
+        word: Sight,
+        out: &mut Effects<Zen>,
+    ) {
         let address = from.node.address.clone();
         let is_eligible = from.node.is_master_eligible();
         if self.search.pingers.len() < REMEMBERED_MAX || self.search.pingers.contains_key(&address) {
@@ -168,6 +176,10 @@ impl Zen {
         let mentioned = self.worth_mentioning(&address);
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);
+        if self.is_searching() && !self.keeps(Protection::OwnPings) {
+            self.see(address.clone(), Seen { sight: word, asked: now }, from);
+            self.consider(now, out);
+        }
         if self.is_searching() && (is_eligible || self.search.targets.len() < CROWD) {
             self.ping_back(now, address, &from.node, out);
         }
@@ -222,7 +234,7 @@ impl Zen {
         self.search.answered(&address);
         let is_news = self.is_news(&sight);
         self.see(address, Seen { sight, asked }, from);
-        for address in mentioned.into_iter().take(2 * MENTIONED_MAX) {
+        for address in self.search.strangers(mentioned.into_iter().take(2 * MENTIONED_MAX)) {
             if self.has_room() {
                 self.add_target(now, address, out);
             }

@@ -10,7 +10,7 @@ use crate::sim::watch::Violation;
 use std::collections::BTreeSet;
 
 /// Judges what clients were told.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Acknowledged {
     /// How many updates were acknowledged.
     pub count: usize,

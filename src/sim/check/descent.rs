@@ -12,7 +12,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// The family tree of states, and the line of the committed ones.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Descent {
     parents: BTreeMap<StateId, StateId>,
     line: BTreeMap<StateId, Arc<ClusterState>>,
@@ -33,9 +33,9 @@ impl Descent {
         self.line.get(id)
     }
 
-    /// The state that was committed next.
-    pub fn after(&self, id: StateId) -> Option<&Arc<ClusterState>> {
-        self.line.range((Bound::Excluded(id), Bound::Unbounded)).next().map(|(_, state)| state)
+    /// The committed states behind this one, the oldest first.
+    pub fn after(&self, id: StateId) -> impl Iterator<Item = &Arc<ClusterState>> {
+        self.line.range((Bound::Excluded(id), Bound::Unbounded)).map(|(_, state)| state)
     }
 
     /// How many states are committed.

@@ -14,7 +14,7 @@ const ALONE: &str = "leases: nobody believes to hold what another holds";
 const VANISH: &str = "leases: keys vanish with their lease";
 
 /// Judges what holders are told and believe.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Fencing {
     /// The greatest token that was known to a holder at each time.
     known: BTreeMap<Time, Token>,

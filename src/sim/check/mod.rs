@@ -6,8 +6,10 @@
 mod acknowledged;
 mod answered;
 mod applied;
+mod backed;
 mod descent;
 mod fencing;
+mod kept;
 pub mod linear;
 mod one_master;
 mod one_state;
@@ -18,8 +20,10 @@ mod watched;
 pub use acknowledged::Acknowledged;
 pub use answered::Answered;
 pub use applied::Applied;
+pub use backed::Backed;
 pub use descent::Descent;
 pub use fencing::Fencing;
+pub use kept::Kept;
 pub use one_master::OneMaster;
 pub use one_state::OneState;
 pub use order::{Finished, Order};
@@ -31,12 +35,13 @@ use crate::protocol::Time;
 use crate::zen::{Message, Zen};
 
 /// All checkers that look at nodes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Checkers {
     one_master: OneMaster,
     /// Knows the committed states, which others ask for.
     pub descent: Descent,
     one_state: OneState,
+    backed: Backed,
     applied: Applied,
     promises: Promises,
     answered: Answered,
@@ -65,6 +70,7 @@ impl Watch<Zen> for Checkers {
         {
             self.fencing.committed(state)?;
         }
+        self.backed.handled(node, zen, &self.descent)?;
         self.applied.handled(node, zen, &self.descent)?;
         self.answered.handled(zen)
     }

@@ -25,7 +25,7 @@ impl Watched {
         let Some(before) = self.at else {
             return broken(RULE, format!("a step to {} came before any state", step.at));
         };
-        let next = descent.after(before);
+        let next = descent.after(before).next();
         let Some((from, to)) = descent.committed(&before).zip(next).filter(|(_, next)| next.id() == step.at) else {
             let next = next.map_or_else(|| "nothing".into(), |next| next.id().to_string());
             return broken(RULE, format!("after {before} came {}, but {next} was committed next", step.at));
