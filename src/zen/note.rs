@@ -150,15 +150,12 @@ impl fmt::Display for Note {
                 f,
                 "cluster state update task [{source}] took [{took:?}] above the warn threshold of {threshold:?}"
             ),
-            Note::Behind { state, timeout, nodes } => {
-                let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-                write!(
-                    f,
-                    "timed out waiting for all nodes to process published state [{state}] (timeout [{timeout:?}], \
-                     pending nodes: [{}])",
-                    nodes.join(", ")
-                )
-            }
+            Note::Behind { state, timeout, nodes } => write!(
+                f,
+                "timed out waiting for all nodes to process published state [{state}] (timeout [{timeout:?}], \
+                 pending nodes: [{}])",
+                nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            ),
             Note::DelaysRecovery { after, reason } => {
                 write!(f, "delaying initial state recovery for [{after:?}]. {reason}")
             }
