@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::time::Duration;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{env, fs};
 use zazen::settings::{self, FileText, Loaded, NodeSettings, Origin, REGISTRY, Sources, sample};
 use zazen::zen::Tuning;

@@ -126,7 +126,12 @@ async fn a_watch_tells_every_change_once_and_in_order() {
                 match change {
                     Change::Put { entry } => values.push(entry.value.to_string()),
                     Change::Delete { key } => values.push(format!("{key} is gone")),
-                    other => panic!("{other:?} was not asked for"),
+                    other @ (Change::Master { .. }
+                    | Change::Joined { .. }
+                    | Change::Left { .. }
+                    | Change::Setting { .. }
+                    | Change::Granted { .. }
+                    | Change::Ended { .. }) => panic!("{other:?} was not asked for"),
                 }
             }
             if values.last().is_some_and(|value| value == "w/1 is gone") {

@@ -153,7 +153,7 @@ impl Interest {
     fn told(&self, step: &Step) -> Option<Told> {
         let changes: Vec<Json> = step.changes.iter().filter(|change| self.wants(change)).map(change).collect();
         let at = step.at.to_string();
-        (!changes.is_empty()).then(|| Told { at, changes })
+        (!changes.is_empty()).then_some(Told { at, changes })
     }
 
     /// The parts of a state that are wanted.

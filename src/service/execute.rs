@@ -38,10 +38,10 @@ impl Batch {
     /// Carries a task out, unless the state blocks it.
     pub fn carry_out(&mut self, task: &Task) -> Verdict {
         self.permit(task)?;
-        match task {
-            Task::Once { request, retry, task } => self.once(*request, *retry, task),
-            other => self.attempt(other),
+        if let Task::Once { request, retry, task } = task {
+            return self.once(*request, *retry, task);
         }
+        self.attempt(task)
     }
 
     /// What users ask for waits until no block refuses it. What only makes room, or lifts a block, is let through.

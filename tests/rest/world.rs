@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tower::ServiceExt;
-use zazen::cluster::{Block, ClusterState, Node, NodeId, Outcome, Remembered, Roles, Term, Uuid, Version, VotingSet, VotingSets};
+use zazen::cluster::{
+    Block, ClusterState, Node, NodeId, Outcome, Remembered, Roles, Term, Uuid, Version, VotingSet, VotingSets,
+};
 use zazen::rest::router;
 use zazen::runtime::{Desk, Handle};
 use zazen::service::{Answer, Batch, PendingTask, Query, Question, Refusal, Task};
