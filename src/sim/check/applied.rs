@@ -1,6 +1,6 @@
 //! S4: only committed states are applied, and applied versions rise.
 
-use super::descent::is_recovered;
+use super::descent::is_told;
 use super::{Descent, broken};
 use crate::cluster::StateId;
 use crate::sim::watch::Violation;
@@ -19,7 +19,7 @@ impl Applied {
     }
 
     pub(super) fn handled(&mut self, node: usize, zen: &Zen, descent: &Descent) -> Result<(), Violation> {
-        if !is_recovered(zen.applied()) {
+        if !is_told(zen, zen.applied()) {
             return Ok(());
         }
         let id = zen.applied().id();

@@ -48,7 +48,8 @@ impl Descent {
         self.line.is_empty()
     }
 
-    pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<(), Violation> {
+    /// Takes a node's word in, and tells whether more is committed than before.
+    pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<bool, Violation> {
         let accepted = &zen.ledger().accepted;
         if self.accepted.insert(node, accepted.id()) != Some(accepted.id()) {
             if let Some((made, from)) = zen.made() {
@@ -58,10 +59,12 @@ impl Descent {
         }
         let committed = zen.ledger().committed;
         let is_known = self.committed.insert(node, committed) == Some(committed) || committed == StateId::NONE;
-        if is_known || !is_recovered(accepted) {
-            return Ok(());
+        if is_known || !is_told(zen, accepted) {
+            return Ok(false);
         }
-        self.commit(committed)
+        let before = self.newest;
+        self.commit(committed)?;
+        Ok(self.newest != before)
     }
 
     fn commit(&mut self, id: StateId) -> Result<(), Violation> {
@@ -93,7 +96,7 @@ impl Descent {
     }
 }
 
-/// Whether the metadata in a state is the cluster's own: an old master's first states after a full restart hold none.
-pub(super) fn is_recovered(state: &ClusterState) -> bool {
-    !state.blocks.contains(Block::STATE_NOT_RECOVERED.id)
+/// Whether a state counts: an old master's first states after a full restart hold nothing and belong to no line.
+pub(super) fn is_told(zen: &Zen, state: &ClusterState) -> bool {
+    !zen.rules().is_old() || !state.blocks.contains(Block::STATE_NOT_RECOVERED.id)
 }

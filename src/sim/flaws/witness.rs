@@ -4,7 +4,7 @@
 
 use super::Oracle;
 use super::claims::Claims;
-use crate::cluster::{Block, ClusterState, EphemeralId, NodeId, StateId, Term, Uuid, Version};
+use crate::cluster::{Block, ClusterState, EphemeralId, NodeId, Outcome, StateId, Term, Uuid, Version};
 use crate::protocol::{Ticket, Time};
 use crate::service::{Answer, Question};
 use crate::sim::watch::{Violation, Watch};
@@ -155,7 +155,8 @@ impl Witness {
 
     fn see_commit(&mut self, node: usize, zen: &Zen) {
         let applied = zen.applied();
-        if applied.blocks.contains(Block::STATE_NOT_RECOVERED.id) || applied.id() == StateId::NONE {
+        let is_unrecovered = zen.rules().is_old() && applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
+        if is_unrecovered || applied.id() == StateId::NONE {
             return;
         }
         let (id, name) = (applied.id(), &zen.local().name);
@@ -260,7 +261,7 @@ impl Watch<Zen> for Witness {
         if let Some(stale) = self.claims.answered(at, ticket, answer) {
             self.note(Oracle::StaleRead, || stale);
         }
-        if let Answer::Done { at, acknowledged: true } = answer {
+        if let Answer::Done { at, acknowledged: true, outcome: Outcome::Written { .. } } = answer {
             self.see_all_applied(*at);
         }
         Ok(())

@@ -44,7 +44,7 @@ impl Gateway {
 
 impl Zen {
     /// Asks for what the disks hold, if this master's state is yet to be recovered.
-    pub(super) fn recover(&mut self, now: Time, out: &mut Effects<Zen>) {
+    pub(in crate::zen) fn ask_disks(&mut self, now: Time, out: &mut Effects<Zen>) {
         let is_idle = !self.old.gateway.is_running && self.old.gateway.found.is_none();
         if self.reign().is_none() || is_recovered(&self.applied) || !is_idle {
             return;

@@ -18,10 +18,10 @@ use super::message::Message;
 use super::mode::{Ballot, Candidacy};
 use super::quorum::Requirement;
 use super::rules::Dialect;
-use super::{Mode, Note, Timer, Zen};
+use super::{Mode, Note, Timer, Tuning, Zen};
 use crate::cluster::{Block, ClusterState, Node, NodeId, StateId, Term, Version, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
-use crate::service::{Task, execute};
+use crate::service::{Batch, Task};
 use gateway::Gateway;
 use round::Round;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -84,6 +84,16 @@ impl Zen {
         candidates
     }
 
+    /// An old master did not take over a number that its nodes cannot meet, not even one that it recovered.
+    pub(super) fn without_refused_minimum(&self, tuning: Tuning, state: &ClusterState) -> Tuning {
+        let is_new = tuning.minimum_master_nodes != self.tuning.minimum_master_nodes;
+        let is_met = tuning.minimum() <= state.nodes.eligible().count();
+        if !self.is_old() || !is_new || is_met || self.reign().is_none() {
+            return tuning;
+        }
+        Tuning { minimum_master_nodes: self.tuning.minimum_master_nodes, ..tuning }
+    }
+
     /// Every join of a node that can be master was a vote, for whoever got it.
     pub(super) fn old_vote(&self) -> Option<Term> {
         (self.is_old() && self.local.is_master_eligible()).then_some(Term::ZERO)
@@ -113,7 +123,7 @@ impl Zen {
             return self.rebuff(exchange, out);
         }
         let votes = node.is_master_eligible();
-        self.take_ballot(Ballot { node: node.clone(), votes, accepted: StateId::NONE });
+        self.take_ballot(Ballot { node: node.clone(), votes, accepted: StateId::NONE, awake: false });
         self.reply(exchange, Message::Joining(super::message::JoinAnswer::Noted), out);
         self.count_joins(now, out);
     }
@@ -137,14 +147,15 @@ impl Zen {
     fn begin_old_reign(&mut self, now: Time, joiners: &[Arc<Node>], lost: Option<&Node>, out: &mut Effects<Zen>) {
         self.leave_mode(now, out);
         self.mode = Mode::Leading(Box::new(Leadership::new(Term::ZERO)));
-        let mut state = self.next_old_state();
+        let mut batch = Batch::new(self.next_old_state(), self.config.rule);
         if let Some(lost) = lost {
-            state.nodes.remove(&lost.id);
+            batch.state.nodes.remove(&lost.id);
         }
         for node in joiners.iter().chain([&self.local]) {
             // A join of a node is never refused.
-            let _ = execute(&mut state, &Task::Join { node: node.clone() });
+            let _ = batch.carry_out(&Task::Join { node: node.clone() });
         }
+        let mut state = batch.state;
         state.nodes.master = Some(self.local.id.clone());
         if self.applied.id() == StateId::NONE {
             state.blocks.add(Block::STATE_NOT_RECOVERED);

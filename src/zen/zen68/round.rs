@@ -165,7 +165,6 @@ impl Zen {
             self.give_up_acks_of(id);
         }
         self.settle_acks(now, out);
-        self.recover(now, out);
     }
 
     /// Runs what is queued; before the recovery only what the protocol itself wants.
@@ -182,8 +181,8 @@ impl Zen {
         if batch.is_empty() {
             return;
         }
-        let mut state = self.next_old_state();
-        let tasks = self.carry_out(now, &mut state, batch, out);
+        let state = self.next_old_state();
+        let (state, tasks) = self.carry_out(now, state, batch, out);
         if !tasks.is_empty() {
             let reason = lead::summary(&tasks);
             self.start_publish(now, self.ledger.accepted.clone(), state, tasks, reason, out);
