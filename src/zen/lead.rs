@@ -49,7 +49,7 @@ impl Zen {
         }
         let mut state = batch.state;
         if !is_awake {
-            self.begin_recovery(&mut state, out);
+            self.begin_recovery(&mut state, &joiners, out);
         }
         state.nodes.master = Some(self.local.id.clone());
         let own = &self.ledger.accepted.metadata.voting.own;
@@ -272,7 +272,11 @@ impl Zen {
         let mut batch = Batch::new(state, self.config.rule);
         let mut finished = Vec::with_capacity(tasks.len());
         for queued in tasks {
-            match batch.carry_out(&queued.task) {
+            let task = match &queued.task {
+                Task::Once { task, .. } if !self.keeps(Protection::RequestsOnce) => task,
+                task => task,
+            };
+            match batch.carry_out(task) {
                 Ok(done) => finished.push(Finished { queued, done }),
                 Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
             }
