@@ -73,12 +73,16 @@ pub(super) async fn wait(
     mut fits: impl FnMut(&ClusterState) -> bool,
 ) -> Result<Option<Arc<ClusterState>>, RestError> {
     let mut states = handle.states();
-    let closed = || RestError::new(Kind::NodeClosed, format!("node closed {}", handle.local()));
     match tokio::time::timeout_at(deadline, states.wait_for(|state| fits(state))).await {
         Ok(Ok(state)) => Ok(Some(state.clone())),
-        Ok(Err(_)) => Err(closed()),
+        Ok(Err(_)) => Err(closed(handle)),
         Err(_) => Ok(None),
     }
+}
+
+/// The node ended while it was asked.
+pub(super) fn closed(handle: &Handle) -> RestError {
+    RestError::new(Kind::NodeClosed, format!("node closed {}", handle.local()))
 }
 
 /// The state that a request wants, once nothing blocks requests of this level.

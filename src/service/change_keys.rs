@@ -148,7 +148,7 @@ mod tests {
             Ok(done) => match done.outcome {
                 Outcome::Written { part, deleted } => Ok((part, deleted)),
                 Outcome::Refused(refusal) => Err(refusal.to_string()),
-                other => Err(format!("{other:?}")),
+                other @ (Outcome::Applied | Outcome::Granted { .. }) => Err(format!("{other:?}")),
             },
             Err(refusal) => Err(refusal.to_string()),
         }

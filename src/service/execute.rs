@@ -6,7 +6,7 @@
 
 use super::limits::{NAME_BYTES_MAX, VALUE_BYTES_MAX};
 use super::{Refusal, SettingRule, Task};
-use crate::cluster::{Block, BlockLevel, Blocks, ClusterState, Node, Outcome, Recall, Remembered, RequestId};
+use crate::cluster::{Block, BlockLevel, Blocks, ClusterState, Node, NodeId, Outcome, Recall, Remembered, RequestId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,10 +38,10 @@ impl Batch {
     /// Carries a task out, unless the state blocks it.
     pub fn carry_out(&mut self, task: &Task) -> Verdict {
         self.permit(task)?;
-        match task {
-            Task::Once { request, retry, task } => self.once(*request, *retry, task),
-            other => self.attempt(other),
+        if let Task::Once { request, retry, task } = task {
+            return self.once(*request, *retry, task);
         }
+        self.attempt(task)
     }
 
     /// What users ask for waits until no block refuses it. What only makes room, or lifts a block, is let through.
@@ -80,6 +80,7 @@ impl Batch {
                 }
                 Ok(Outcome::Applied)
             }
+            Task::RemoveVoter { id } => self.remove_voter(id),
             Task::PutSettings { persistent, transient } => self.put_settings(persistent, transient),
             Task::Txn(txn) => self.change_keys(txn),
             Task::GrantLease { name, holder, ttl } => self.grant(name, holder, *ttl),
@@ -111,6 +112,19 @@ impl Batch {
                 Ok(remembered)
             }
         }
+    }
+
+    /// Nobody waits for the vote of a node that is gone for good. One that is there would be taken in again at once.
+    fn remove_voter(&mut self, id: &NodeId) -> Result<Outcome, Refusal> {
+        if self.state.nodes.contains(id) {
+            return Err(Refusal::Invalid(format!("node [{id}] is in the cluster: end it before it is removed")));
+        }
+        let voters = &mut self.state.metadata.voting.own;
+        if !voters.contains(id) {
+            return Err(Refusal::Invalid(format!("node [{id}] does not count in elections and commits")));
+        }
+        *voters = voters.iter().filter(|voter| *voter != id).cloned().collect();
+        Ok(Outcome::Applied)
     }
 
     /// The joiner answered at its address, so whoever stood there before, or under its id, is gone.

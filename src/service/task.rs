@@ -86,6 +86,11 @@ pub enum Task {
         /// Whether it said good-bye itself.
         left: bool,
     },
+    /// Take a node that is gone for good out of the voting set.
+    RemoveVoter {
+        /// The node.
+        id: NodeId,
+    },
     /// Change cluster settings.
     PutSettings {
         /// Settings that survive a full restart.
@@ -145,7 +150,7 @@ impl Task {
     /// How urgent it is.
     pub fn priority(&self) -> Priority {
         match self {
-            Task::Remove { .. } | Task::PutSettings { .. } => Priority::Immediate,
+            Task::Remove { .. } | Task::RemoveVoter { .. } | Task::PutSettings { .. } => Priority::Immediate,
             Task::Join { .. } | Task::PutIndex { .. } => Priority::Urgent,
             Task::Txn(_)
             | Task::GrantLease { .. }
@@ -160,7 +165,7 @@ impl Task {
     pub fn kind(&self) -> Kind {
         match self {
             Task::Join { .. } => Kind::Join,
-            Task::Remove { .. } => Kind::Removal,
+            Task::Remove { .. } | Task::RemoveVoter { .. } => Kind::Removal,
             Task::PutSettings { .. } => Kind::Settings,
             Task::Txn(_) | Task::GrantLease { .. } | Task::ReleaseLease(_) | Task::ExpireLeases { .. } => Kind::Key,
             Task::PutIndex { .. } => Kind::Index,
@@ -174,6 +179,7 @@ impl Task {
         match self {
             Task::Join { .. } | Task::Remove { .. } | Task::ExpireLeases { .. } | Task::Recover => true,
             Task::PutSettings { .. }
+            | Task::RemoveVoter { .. }
             | Task::Txn(_)
             | Task::GrantLease { .. }
             | Task::ReleaseLease(_)
@@ -191,6 +197,24 @@ impl Task {
             Task::Once { task, .. } => task.is_about_blocks(),
             Task::Join { .. }
             | Task::Remove { .. }
+            | Task::RemoveVoter { .. }
+            | Task::Txn(_)
+            | Task::GrantLease { .. }
+            | Task::ReleaseLease(_)
+            | Task::ExpireLeases { .. }
+            | Task::PutIndex { .. }
+            | Task::Recover => false,
+        }
+    }
+
+    /// Whether it changes who counts in elections and commits.
+    pub fn changes_voters(&self) -> bool {
+        match self {
+            Task::RemoveVoter { .. } => true,
+            Task::Once { task, .. } => task.changes_voters(),
+            Task::Join { .. }
+            | Task::Remove { .. }
+            | Task::PutSettings { .. }
             | Task::Txn(_)
             | Task::GrantLease { .. }
             | Task::ReleaseLease(_)
@@ -209,6 +233,7 @@ impl Task {
             Task::Once { task, .. } => task.only_deletes(),
             Task::Join { .. }
             | Task::Remove { .. }
+            | Task::RemoveVoter { .. }
             | Task::PutSettings { .. }
             | Task::GrantLease { .. }
             | Task::Recover => false,
@@ -223,6 +248,7 @@ impl fmt::Display for Task {
             Task::Join { .. } => f.write_str("zen-disco-node-join"),
             Task::Remove { id, left: true, .. } => write!(f, "zen-disco-node-left({id}), reason(left)"),
             Task::Remove { id, reason, .. } => write!(f, "zen-disco-node-failed({id}), reason({reason})"),
+            Task::RemoveVoter { id } => write!(f, "remove-voter [{id}]"),
             Task::PutSettings { .. } => f.write_str("cluster_update_settings"),
             Task::Txn(txn) => write!(f, "{txn}"),
             Task::GrantLease { name, holder, .. } => write!(f, "grant-lease [{name}] to [{holder}]"),

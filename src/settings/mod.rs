@@ -11,6 +11,7 @@ mod combine;
 mod environment;
 mod error;
 mod fault;
+mod full;
 mod kind;
 mod known;
 mod layer;
@@ -33,6 +34,7 @@ mod tests;
 
 pub use error::{SettingsError, Why};
 pub use fault::{Fault, Faults};
+pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};

@@ -3,6 +3,7 @@
 //! Mirrors `AbstractScopedSettings.updateSettings` (6.8), its messages included.
 
 use super::known::is_of_family;
+use super::nearest::nearest;
 use super::{REGISTRY, Setting, known};
 use crate::service::{ARCHIVED, Update};
 
@@ -46,8 +47,10 @@ pub fn rule(update: Update<'_>) -> Result<(), String> {
         return Ok(());
     }
     let own = own(key);
-    if own.is_none() && known(key).is_none() {
-        return Err(format!("{scope} setting [{key}], not recognized"));
+    let is_known = own.is_some() || known(key).is_some();
+    if !is_known || key.contains('*') {
+        let meant = nearest(key).map(|nearest| format!(", did you mean [{nearest}]?")).unwrap_or_default();
+        return Err(format!("{scope} setting [{key}], not recognized{meant}"));
     }
     let is_dynamic = match own {
         Some(setting) => setting.is_dynamic(),
@@ -99,6 +102,14 @@ mod tests {
             ("foo.bar", None, "transient setting [foo.bar], not recognized"),
             ("cluster.name", Some("x"), "transient setting [cluster.name], not dynamically updateable"),
             ("gateway.expected_nodes", None, "transient setting [gateway.expected_nodes], not dynamically updateable"),
+            ("path.repo", Some("x"), "transient setting [path.repo], not dynamically updateable"),
+            ("logger.level", Some("debug"), "transient setting [logger.level], not dynamically updateable"),
+            (
+                "discovery.zen.minimum_master_node",
+                Some("2"),
+                "transient setting [discovery.zen.minimum_master_node], not recognized, did you mean \
+                 [discovery.zen.minimum_master_nodes]?",
+            ),
             ("archived.some.thing", Some("1"), "transient setting [archived.some.thing], not recognized"),
             (
                 "discovery.zen.minimum_master_nodes",
@@ -109,6 +120,7 @@ mod tests {
         for (key, value, why) in refused {
             assert_eq!(judge(key, value), Err(why.into()), "{key}: {value:?}");
         }
+        assert!(judge("logger.*", Some("debug")).is_err_and(|why| why.contains("not recognized")));
     }
 
     #[test]

@@ -153,9 +153,9 @@ impl Clients {
         &self.watchers.told
     }
 
-    /// How many questions are open.
-    pub fn waiting(&self) -> usize {
-        self.open.len()
+    /// The nodes whose clients wait for an answer, one for each question.
+    pub fn waiting(&self) -> impl Iterator<Item = usize> {
+        self.open.values().map(|open| open.node)
     }
 
     /// When the oldest open question was asked.

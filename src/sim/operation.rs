@@ -103,10 +103,10 @@ impl Choice<'_> {
             (0, Some(eligible)) => self.draw_setting(eligible),
             (1, Some(_)) if self.rng.percent(60) => Operation::HandOver,
             (2, Some(_)) if self.rng.percent(40) => Operation::Leave,
-            (0..22, _) => Operation::Read(key),
-            (22..28, _) => Operation::List(key.group()),
-            (28..44, _) => self.swap(key),
-            (44..50, _) => self.delete(Key(key.0 | 1)),
+            (0..32, _) => Operation::Read(key),
+            (32..38, _) => Operation::List(key.group()),
+            (38..52, _) => self.swap(key),
+            (52..57, _) => self.delete(Key(key.0 | 1)),
             _ => self.put(key),
         }
     }

@@ -78,7 +78,7 @@ impl Plan {
             gap_us: (gap_max / 10, gap_max),
             lasts_us: (lasts_max / 20, lasts_max),
             down_max: rng.between(1, nodes as u64) as usize,
-            slow_disk_max_us: 1_000 << rng.below(12),
+            slow_disk_max_us: 1_000 << rng.below(13),
             down: BTreeSet::new(),
             next_at: begin,
             ends: BTreeMap::new(),

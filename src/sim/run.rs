@@ -7,7 +7,7 @@
 use super::demand::is_stable;
 use super::draw::Draw;
 use super::watch::Violation;
-use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Told, World};
+use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Told, World};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Roles};
 use crate::protocol::{Rng, Time};
 use crate::zen::rules::Rules;
@@ -165,7 +165,7 @@ impl Run {
         let addresses: Vec<Address> = (0..draw.nodes).map(address).collect();
         let hosts: BTreeSet<Arc<str>> = addresses[..draw.hosts].iter().map(|host| host.as_str().into()).collect();
         for (node, address) in addresses.iter().enumerate() {
-            let (minimum_master_nodes, fd_ping_retries) = (draw.minimum, draw.retries);
+            let (minimum_master_nodes, fd_ping_retries) = (draw.minimum, draw.retries[node]);
             let tuning = Tuning { minimum_master_nodes, fd_ping_retries, ..options.tuning.clone() };
             let config = config(node, address, node < draw.eligible, &hosts, tuning);
             world.add(address.clone(), addresses[..draw.eligible].to_vec(), move |boot| start(&config, rules, boot));
@@ -189,8 +189,12 @@ impl Run {
     }
 
     fn all(&mut self) -> Result<(), Violation> {
+        if let Some(arrows) = self.draw.first_links {
+            self.world.inject(Fault::Graph(arrows, Cut::Hole));
+        }
         self.world.start_all();
         self.hurt()?;
+        self.hurt_again()?;
         let everybody: Vec<usize> = (0..self.draw.nodes).collect();
         let (mut group, is_all) = self.heal();
         self.quorum_lost = !self.bears_without_others(&everybody);
@@ -198,6 +202,10 @@ impl Run {
             return Ok(());
         }
         self.demand_master(&group)?;
+        if group.len() < everybody.len() && self.rng.percent(50) {
+            self.demand_welcome(&group, &everybody)?;
+            group = everybody.clone();
+        }
         if !is_all {
             self.world.inject(Fault::Mend);
             group = everybody;
@@ -220,13 +228,25 @@ impl Run {
             }
             self.draw.plan.begin_anew(self.world.now());
             let span = Duration::from_millis(self.rng.between(500, 5_000));
-            let episode_end = self.world.now() + span;
-            self.run_episode(episode_end)?;
+            self.run_episode(self.world.now() + span)?;
             self.world.inject(Fault::Heal);
             let calm = Duration::from_millis(self.rng.between(200, 4_000));
             self.calm(self.world.now() + calm)?;
         }
         Ok(())
+    }
+
+    /// Mostly there is no calm before the end: what is to recover is hurt.
+    fn hurt_again(&mut self) -> Result<(), Violation> {
+        if self.rng.percent(30) {
+            return Ok(());
+        }
+        for fault in self.draw.plan.standing_faults() {
+            self.world.inject(fault);
+        }
+        self.draw.plan.begin_anew(self.world.now());
+        let span = Duration::from_millis(self.rng.between(500, 5_000));
+        self.run_episode(self.world.now() + span)
     }
 
     /// Nothing goes wrong until `end`.
@@ -255,12 +275,30 @@ impl Run {
                 _ => false,
             };
             if let Some(fault) = self.draw.plan.take() {
+                let fault = self.aim(fault);
                 let fault = self.worsen(fault);
                 self.struck += u64::from(is_publishing(&self.world));
                 self.world.inject(fault);
             }
         }
         self.run_clients(end)
+    }
+
+    /// Some faults of single nodes hit the master; what ends them is healing.
+    fn aim(&mut self, fault: Fault) -> Fault {
+        let master = self.world.participants().find(|(_, zen)| zen.reign().is_some()).map(|(node, _)| node);
+        let Some(master) = master.filter(|_| self.rng.percent(30)) else {
+            return fault;
+        };
+        if let Fault::Isolate(_, mode) = fault
+            && mode != Cut::Up
+        {
+            Fault::Isolate(master, mode)
+        } else if let Fault::Pause(_) = fault {
+            Fault::Pause(master)
+        } else {
+            fault
+        }
     }
 
     /// Some of the processes that end take what is on their disk with them.

@@ -11,7 +11,7 @@ use super::rules::Protection;
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
-use crate::service::{Answer, Batch, Priority, Queued, Task};
+use crate::service::{Answer, Batch, Priority, Queued, Refusal, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
@@ -269,9 +269,15 @@ impl Zen {
         tasks: Vec<Queued<Waiter>>,
         out: &mut Effects<Zen>,
     ) -> (ClusterState, Vec<Finished>) {
+        let may_propose = self.may_propose();
         let mut batch = Batch::new(state, self.config.rule);
         let mut finished = Vec::with_capacity(tasks.len());
         for queued in tasks {
+            if queued.task.changes_voters() && !may_propose {
+                let why = "the voting set cannot be changed at this moment, ask again".into();
+                self.answer(now, queued.waiter.origin, Answer::Refused(Refusal::Overloaded(why)), out);
+                continue;
+            }
             let task = match &queued.task {
                 Task::Once { task, .. } if !self.keeps(Protection::RequestsOnce) => task,
                 task => task,
@@ -282,6 +288,14 @@ impl Zen {
             }
         }
         (batch.state, finished)
+    }
+
+    /// Whether a new voting set would be proposed if one were wanted.
+    fn may_propose(&self) -> bool {
+        let Mode::Leading(lead) = &self.mode else {
+            return false;
+        };
+        lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(|peer| peer.failures == 0)
     }
 
     /// The voting set of the next state: a new one is proposed only on a state committed in the own term.
@@ -298,7 +312,8 @@ impl Zen {
             !lead.leaving.contains_key(&node.id) && peer(node).is_none_or(|peer| peer.failed.is_none())
         };
         let live: BTreeSet<NodeId> = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
-        let next = next_voting_set(base, &live, &self.local.id);
+        // Tasks may have taken voters out of it.
+        let next = next_voting_set(&state.metadata.voting.own, &live, &self.local.id);
         // Who left its last ping unanswered may be as dead as the one who is replaced. Those who accept a set that cannot
         // be committed can be led only by its majority, so nothing is proposed before that is known.
         let is_doubtful = |id: &NodeId| live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.failures > 0);

@@ -222,6 +222,7 @@ fn removed(task: &Task) -> Option<NodeId> {
         | Task::ReleaseLease(_)
         | Task::ExpireLeases { .. }
         | Task::PutIndex { .. }
+        | Task::RemoveVoter { .. }
         | Task::Recover
         | Task::Once { .. } => None,
     }

@@ -41,6 +41,7 @@ mod ping;
 mod publish;
 pub mod quorum;
 mod read;
+pub mod recovery;
 mod reject;
 pub mod rules;
 mod search;

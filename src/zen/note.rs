@@ -150,7 +150,12 @@ impl fmt::Display for Note {
                 f,
                 "cluster state update task [{source}] took [{took:?}] above the warn threshold of {threshold:?}"
             ),
-            Note::Behind { state, timeout, nodes } => show_behind(f, *state, *timeout, nodes),
+            Note::Behind { state, timeout, nodes } => write!(
+                f,
+                "timed out waiting for all nodes to process published state [{state}] (timeout [{timeout:?}], \
+                 pending nodes: [{}])",
+                nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            ),
             Note::DelaysRecovery { after, reason } => {
                 write!(f, "delaying initial state recovery for [{after:?}]. {reason}")
             }
@@ -181,10 +186,4 @@ impl fmt::Display for Note {
 fn show_delta(f: &mut fmt::Formatter<'_>, delta: &NodesDelta, local: &NodeId) -> fmt::Result {
     let summary = delta.summary(local).to_string();
     if summary.is_empty() { Ok(()) } else { write!(f, ", {summary}") }
-}
-
-fn show_behind(f: &mut fmt::Formatter<'_>, state: StateId, timeout: Duration, nodes: &[Arc<Node>]) -> fmt::Result {
-    let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-    write!(f, "timed out waiting for all nodes to process published state [{state}] (timeout [{timeout:?}], ")?;
-    write!(f, "pending nodes: [{}])", nodes.join(", "))
 }

@@ -437,7 +437,9 @@ impl Zen {
 pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
     match done.outcome {
         Outcome::Refused(refusal) => Answer::Refused(*refusal),
-        outcome => Answer::Done { at: done.at, acknowledged, outcome },
+        outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => {
+            Answer::Done { at: done.at, acknowledged, outcome }
+        }
     }
 }
 

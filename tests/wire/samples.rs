@@ -281,6 +281,7 @@ fn tasks() -> Vec<Task> {
         Task::Recover,
         Task::PutIndex { name: "logs".into(), metadata: Some("{\"settings\":{}}".into()) },
         Task::PutIndex { name: "logs".into(), metadata: None },
+        Task::RemoveVoter { id: "n3".into() },
     ]
 }
 

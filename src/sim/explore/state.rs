@@ -50,7 +50,26 @@ impl State {
             state.start(node)?;
         }
         state.look_around()?;
+        if bounds.is_formed {
+            state.settle()?;
+        }
         Ok(state)
+    }
+
+    /// Lets everything arrive and be written, in order, until nothing happens but by a deadline.
+    fn settle(&mut self) -> Result<(), Violation> {
+        loop {
+            let is_due = |node: usize| self.nodes[node].deadline() == Some(false);
+            let goes_on = |step: &Step| match step {
+                Step::Deliver { .. } | Step::Write(_) => true,
+                Step::Wake(node) => is_due(*node),
+                Step::Drop { .. } | Step::End(..) | Step::Start(_) | Step::Ask(_) => false,
+            };
+            let Some(step) = self.steps().into_iter().find(goes_on) else {
+                return Ok(());
+            };
+            self.take(&step)?;
+        }
     }
 
     pub(super) fn checkers(&self) -> &Checkers {
