@@ -8,15 +8,17 @@
 //! | `protocol` | – |
 //! | `service` | `cluster` |
 //! | `zen` | `cluster`, `protocol`, `service` |
-//! | `settings` | `cluster`, `zen` |
+//! | `settings` | `cluster`, `service`, `zen` |
 //! | `wire` | `cluster`, `service`, `zen` |
 //! | `lab` | `protocol` |
 //! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
 //! | `runtime` | all but `sim`, `lab` |
 //! | `rest` | `cluster`, `protocol`, `service`, `settings`, `wire`, `runtime` |
+//! | `client` | `cluster`, `protocol`, `service`, `runtime` |
+//! | `embed` | all but `sim`, `lab` |
 //! | `cli` | all |
 //!
-//! The last three are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
+//! The last five are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
 //! file.
 
 pub mod cluster;
@@ -31,6 +33,15 @@ pub mod zen;
 #[cfg(feature = "server")]
 pub mod cli;
 #[cfg(feature = "server")]
+pub mod client;
+#[cfg(feature = "server")]
+pub mod embed;
+#[cfg(feature = "server")]
 pub mod rest;
 #[cfg(feature = "server")]
 pub mod runtime;
+
+#[cfg(feature = "server")]
+pub use client::Client;
+#[cfg(feature = "server")]
+pub use embed::Node;

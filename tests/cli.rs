@@ -13,7 +13,21 @@ use std::process::{Command, Output};
 const WIDTH: usize = 79;
 
 /// All that the command can do.
-const SUBCOMMANDS: [&str; 8] = ["start", "dev", "status", "explain", "check-config", "sim", "completions", "man"];
+const SUBCOMMANDS: [&str; 13] = [
+    "start",
+    "dev",
+    "status",
+    "explain",
+    "check-config",
+    "kv",
+    "member",
+    "run",
+    "state",
+    "recover",
+    "sim",
+    "completions",
+    "man",
+];
 
 /// Runs the command with arguments that hold no spaces.
 fn zazen(arguments: &str) -> Output {

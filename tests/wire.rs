@@ -9,6 +9,8 @@ mod mutations;
 mod samples;
 #[path = "generate/states.rs"]
 mod states;
+#[path = "generate/tasks.rs"]
+mod tasks;
 
 use messages::random_message;
 use mutations::{Named, adopted, changed, damaged, keep_named, pointers};

@@ -2,15 +2,15 @@
 //!
 //! How the cluster is hurt before stands in `run`, what it can bear in `stakes`.
 
-use super::clients::{Clients, MASTER_TIMEOUT, question};
+use super::clients::Clients;
 use super::draw::Healing;
+use super::operation::MASTER_TIMEOUT;
 use super::run::Run;
 use super::watch::Violation;
 use super::{Fault, Mode, World};
 use crate::cluster::EphemeralId;
 use crate::protocol::Protocol;
 use crate::zen::{Tuning, Zen};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The rule that a cluster recovers.
@@ -220,13 +220,12 @@ impl Run {
         self.world.watch.fall_silent();
         self.run_clients(self.world.now() + MASTER_TIMEOUT * 8)?;
         let asked = self.world.now();
-        let key: Arc<str> = "last".into();
         let before = self.world.watch.acknowledged();
         let tickets = group.len();
         for node in group {
-            let operation = self.world.watch.write(key.clone());
-            let ticket = self.world.ask(*node, question(&operation));
-            self.world.watch.asked(ticket, usize::MAX, *node, operation, asked);
+            let request = self.world.watch.passer(asked);
+            let ticket = self.world.ask(*node, request.question.clone());
+            self.world.watch.asked(ticket, *node, request, asked);
         }
         self.run_clients(asked + MASTER_TIMEOUT)?;
         let done = self.world.watch.acknowledged() - before;

@@ -74,7 +74,7 @@ impl Draw {
             retries: draw_retries(&mut rng, nodes, options.tuning.fd_ping_retries),
             first_links: (nodes <= GRAPH_MAX && rng.percent(20)).then(|| rng.next_u64() | rng.next_u64()),
             clients,
-            keys: rng.between(1, 30),
+            keys: 2 * rng.between(1, 6),
             pause_us,
             wipe_percent: if rng.percent(30) { 25 } else { 0 },
             healing: draw_healing(&mut rng),

@@ -115,6 +115,11 @@ impl Plan {
         slowest as f64 / REAL_TIME_PPM as f64
     }
 
+    /// How fast the fastest clock runs, in millionths.
+    pub fn fastest_ppm(&self) -> u64 {
+        self.rates_ppm.iter().max().copied().unwrap_or(REAL_TIME_PPM).max(REAL_TIME_PPM)
+    }
+
     /// When the next fault begins or ends.
     pub fn next_at(&self) -> Time {
         self.ends.keys().next().map_or(self.next_at, |&(at, _)| at.min(self.next_at))

@@ -7,7 +7,7 @@ use super::step::{Parcel, Step};
 use super::{Bounds, Checkers};
 use crate::cluster::Address;
 use crate::protocol::{Call, Exchange, Failure, Input, Rng, Ticket, Time};
-use crate::service::{Question, Task};
+use crate::service::{Question, Task, Txn};
 use crate::sim::cluster_world::{NodeSpec, address};
 use crate::sim::watch::{Violation, Watch};
 use std::collections::BTreeSet;
@@ -283,7 +283,7 @@ impl State {
     fn ask(&mut self, node: usize) -> Result<(), Violation> {
         self.asked += 1;
         let value = format!("v{}", self.asked);
-        let task = Task::PutKey { key: "k".into(), value: Some(value.as_str().into()), only_if: None };
+        let task = Task::Txn(Txn::put("k", value));
         let question = Question::Submit { task, timeout: Duration::ZERO, master_timeout: PATIENCE };
         self.handle(node, Input::Asked { ticket: Ticket(self.asked), question })
     }
