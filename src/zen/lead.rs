@@ -278,10 +278,12 @@ impl Zen {
                 self.answer(now, queued.waiter.origin, Answer::Refused(Refusal::Overloaded(why)), out);
                 continue;
             }
-            let task = match &queued.task {
-                Task::Once { task, .. } if !self.keeps(Protection::RequestsOnce) => task,
-                task => task,
-            };
+            let mut task = &queued.task;
+            if let Task::Once { task: inner, .. } = task
+                && !self.keeps(Protection::RequestsOnce)
+            {
+                task = inner;
+            }
             match batch.carry_out(task) {
                 Ok(done) => finished.push(Finished { queued, done }),
                 Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
