@@ -143,7 +143,7 @@ pub(super) static ROUTES: &[Route] = &[
         doc: "Stores the body under a key.\n`If-Match: \"3/17\"` demands that the key was last changed by this change, \
               `If-Match: *` that it is there, and `If-None-Match: *` that it is not; else the answer is 412, and with \
               `if_version` 409.\nA value has 1 MiB at the most, and all keys and values together 16 MiB: they are made for \
-              configuration and coordination, and every node holds all of them.",
+              configuration and coordination, and every node holds all of them; [keys](keys.md) tells what to rely on.",
     },
     Route {
         methods: &["DELETE"],

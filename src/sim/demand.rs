@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// The rule that a cluster recovers.
 const ONE_MASTER: &str = "L1 one master within the bound";
+/// All nodes stand still for so long at least, in milliseconds.
+const STANDSTILL_MS: u64 = 800;
 /// The rule that nobody bullies a master.
 const STAYS: &str = "L2 a healthy master is never replaced";
 
@@ -182,7 +184,10 @@ impl Run {
             let waits = |world: &World<Zen, Clients>| world.participant(master).is_some_and(|zen| zen.open_calls() > 0);
             self.run_while(patience, |world| !waits(world))?;
         }
-        let lasts = Duration::from_millis(self.rng.between(1, 3_000));
+        // Half of a ping timeout more than one shows a standstill on every clock; a shorter one is silence to those who
+        // take a single lost ping for the end.
+        let shortest = if hurt.len() > 1 { STANDSTILL_MS } else { 1 };
+        let lasts = Duration::from_millis(self.rng.between(shortest, 3_000));
         let what = hurt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         hurt.into_iter().for_each(|fault| self.world.inject(fault));
         let first = self.run_while(self.world.now() + lasts, |world| !is_replaced(world))?;

@@ -6,9 +6,11 @@
 //! settings end with it. Mirrors `GatewayService` and `Gateway.performStateRecovery` (6.8).
 
 use super::{Note, Timer, Zen};
-use crate::cluster::{Block, ClusterState, Nodes};
+use crate::cluster::{Block, ClusterState, EphemeralId, Node, Nodes};
 use crate::protocol::{Effects, Time};
 use crate::service::{Task, restore_settings};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The rules of `gateway.*`.
@@ -86,18 +88,26 @@ pub struct Recovery {
     due: Option<Time>,
     /// Whether it is given back with the next publish.
     is_asked: bool,
+    /// Processes that the state of before still names and that did not join since.
+    absent: BTreeSet<EphemeralId>,
 }
 
 impl Zen {
     /// After a full restart: prepares the first state of a reign, which users get at once if nothing is to be waited for.
-    pub(super) fn begin_recovery(&mut self, state: &mut ClusterState, out: &mut Effects<Zen>) {
+    /// The nodes that it names from before do not count unless they joined.
+    pub(super) fn begin_recovery(&mut self, state: &mut ClusterState, joined: &[Arc<Node>], out: &mut Effects<Zen>) {
         for key in restore_settings(state, self.config.rule) {
             out.note(Note::Archives { key });
         }
-        if self.tuning.gateway.readiness(&state.nodes) == Readiness::Ready {
+        let is_absent = |node: &&Arc<Node>| !joined.iter().chain([&self.local]).any(|one| one.same_process(node));
+        let absent = state.nodes.iter().filter(is_absent).map(|node| node.ephemeral_id.clone()).collect();
+        if self.tuning.gateway.readiness(&present(&state.nodes, &absent)) == Readiness::Ready {
             state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
         } else {
             state.blocks.add(Block::STATE_NOT_RECOVERED);
+        }
+        if let Some(lead) = self.lead() {
+            lead.recovery.absent = absent;
         }
     }
 
@@ -107,11 +117,12 @@ impl Zen {
             return self.ask_disks(now, out);
         }
         let is_blocked = self.applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
-        let readiness = self.tuning.gateway.readiness(&self.applied.nodes);
+        let (gateway, nodes) = (self.tuning.gateway.clone(), self.applied.nodes.clone());
         let indices = self.applied.metadata.indices.len();
         let Some(lead) = self.lead().filter(|lead| lead.is_settled && is_blocked && !lead.recovery.is_asked) else {
             return;
         };
+        let readiness = gateway.readiness(&present(&nodes, &lead.recovery.absent));
         match (readiness, lead.recovery.due) {
             (Readiness::NotYet, _) => return,
             (Readiness::After(after, reason), None) => {
@@ -129,11 +140,15 @@ impl Zen {
     }
 }
 
+/// The nodes without those that are only named.
+fn present(nodes: &Nodes, absent: &BTreeSet<EphemeralId>) -> Nodes {
+    nodes.iter().filter(|node| !absent.contains(&node.ephemeral_id)).cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Node, Roles};
-    use std::sync::Arc;
+    use crate::cluster::Roles;
 
     fn nodes(masters: u32, data: u32) -> Nodes {
         let node = |id: u32| {

@@ -49,7 +49,7 @@ impl Zen {
         }
         let mut state = batch.state;
         if !is_awake {
-            self.begin_recovery(&mut state, out);
+            self.begin_recovery(&mut state, &joiners, out);
         }
         state.nodes.master = Some(self.local.id.clone());
         let own = &self.ledger.accepted.metadata.voting.own;
@@ -285,7 +285,13 @@ impl Zen {
                 self.answer(now, queued.waiter.origin, Answer::Refused(Refusal::Overloaded(why)), out);
                 continue;
             }
-            match batch.carry_out(&queued.task) {
+            let mut task = &queued.task;
+            if let Task::Once { task: inner, .. } = task
+                && !self.keeps(Protection::RequestsOnce)
+            {
+                task = inner;
+            }
+            match batch.carry_out(task) {
                 Ok(done) => finished.push(Finished { queued, done }),
                 Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
             }

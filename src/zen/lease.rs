@@ -6,6 +6,7 @@
 //! asked. Whoever is elected instead is elected later than that, and counts from later still. A lease that has run out
 //! ends with a task, and from the moment at which that is queued on it is not kept alive any more. Zen had no leases.
 
+use super::rules::Protection;
 use super::{Timer, Zen};
 use crate::cluster::{Holding, Lease, Table, Token};
 use crate::protocol::{Effects, Time};
@@ -33,12 +34,13 @@ impl Hash for Deadlines {
 }
 
 impl Deadlines {
-    /// Takes the committed leases over: what is new runs from now on.
-    fn follow(&mut self, now: Time, leases: &Table<Arc<str>, Lease>) {
+    /// Takes the committed leases over: what is new runs from now on, unless it is known to be older.
+    fn follow(&mut self, now: Time, leases: &Table<Arc<str>, Lease>, is_anew: bool) {
         if self.known.ptr_eq(leases) {
             return;
         }
-        let held: BTreeMap<Token, Time> = leases.values().map(|lease| (lease.token, now + lease.ttl)).collect();
+        let due = |lease: &Lease| if is_anew { now + lease.ttl } else { now };
+        let held: BTreeMap<Token, Time> = leases.values().map(|lease| (lease.token, due(lease))).collect();
         self.due.retain(|token, _| held.contains_key(token));
         self.ending.retain(|token| held.contains_key(token));
         for (token, due) in held {
@@ -57,10 +59,12 @@ impl Zen {
     /// After a commit: counts the time of new leases, and no longer that of ended ones.
     pub(super) fn keep_leases(&mut self, now: Time) {
         let leases = self.applied.metadata.leases.clone();
+        let keeps = self.keeps(Protection::LeasesAnew);
         let Some(lead) = self.lead() else {
             return;
         };
-        lead.leases.follow(now, &leases);
+        let is_anew = keeps || !lead.leases.known.is_empty();
+        lead.leases.follow(now, &leases, is_anew);
         if let Some(next) = lead.leases.next() {
             self.timers.set(Timer::Leases, next);
         }
@@ -97,10 +101,12 @@ impl Zen {
         let committed = held(&self.applied.metadata.leases);
         // It may be ended by the publish under way.
         let newest = held(&self.ledger.accepted.metadata.leases);
+        let keeps = self.keeps(Protection::EndingLeases);
         let Some(lead) = self.lead() else {
             return Answer::NotMaster;
         };
-        match committed.filter(|lease| newest.is_some() && !lead.leases.ending.contains(&lease.token)) {
+        let is_ending = |lease: &Lease| newest.is_none() || lead.leases.ending.contains(&lease.token);
+        match committed.filter(|lease| !keeps || !is_ending(lease)) {
             Some(lease) => {
                 lead.leases.due.insert(lease.token, now + lease.ttl);
                 Answer::Lease { at, lease: Some(lease) }

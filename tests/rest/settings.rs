@@ -3,7 +3,7 @@
 use crate::world::{Told, World, leaderless, led_by, local, node, state_of};
 use axum::http::StatusCode;
 use serde_json::Value;
-use zazen::service::{PendingTask, Priority};
+use zazen::service::{Answer, PendingTask, Priority, Refusal};
 use zazen::settings::NodeSettings;
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
@@ -137,6 +137,33 @@ async fn without_a_master_settings_are_read_locally_and_changed_by_nobody() {
     let told = world.ask("PUT", target, &JSON, r#"{"transient":{"cluster.metadata.a":"1"}}"#).await;
     assert_eq!(reason(&told).1, "master_not_discovered_exception");
     assert!(told.status == StatusCode::SERVICE_UNAVAILABLE && told.body.contains(r#""reason":null"#), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_change_that_came_to_nothing_or_to_nobody_knows_what_is_told_so() {
+    let cases = [
+        (
+            Answer::TimedOut { source: "cluster_update_settings".into() },
+            (503, "process_cluster_event_timeout_exception"),
+            "failed to process cluster event (cluster_update_settings) within 1.5s",
+        ),
+        (
+            Answer::Refused(Refusal::Overloaded("10000 tasks are queued already".into())),
+            (429, "es_rejected_execution_exception"),
+            "10000 tasks are queued already",
+        ),
+        (
+            Answer::Unknown { reason: "the master was asked and did not answer".into() },
+            (500, "failed_to_commit_cluster_state_exception"),
+            "the master was asked and did not answer",
+        ),
+    ];
+    for (answer, (status, kind), expected) in cases {
+        let world = World::answering(answer);
+        let target = "/_cluster/settings?master_timeout=1500ms";
+        let told = world.ask("PUT", target, &JSON, r#"{"transient":{"cluster.metadata.a":"1"}}"#).await;
+        assert_eq!(reason(&told), (status, kind.into(), expected.into()));
+    }
 }
 
 #[tokio::test]
