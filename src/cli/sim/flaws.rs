@@ -73,7 +73,7 @@ fn search(seed: u64, runs: u64, jobs: usize) -> Found {
         kinds.into_iter().flat_map(|kind| (seed..seed + runs).map(move |seed| (kind, seed))).collect();
     let next = AtomicUsize::new(0);
     let mut found = Found::new();
-    let mut progress = Progress::new(wanted.len() as u64);
+    let mut progress = Progress::of(wanted.len() as u64, "runs");
     thread::scope(|scope| {
         let (tell, hear) = mpsc::channel();
         for _ in 0..jobs {
