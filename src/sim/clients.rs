@@ -147,6 +147,11 @@ impl Clients {
         self.acknowledged.count
     }
 
+    /// Whether operators ask nothing any more.
+    pub fn is_retired(&self) -> bool {
+        !self.has_operators
+    }
+
     /// How many leases were granted.
     pub fn grants(&self) -> usize {
         self.checkers.fencing.grants()
