@@ -50,13 +50,8 @@ fn a_state_that_is_applied_before_its_commit_is_missed() {
 }
 
 #[test]
-fn a_newer_join_that_is_counted_is_missed() {
-    is_caught(Protection::NewerJoins, &["S1", "S2", "S3", "S5", "assertion"]);
-}
-
-#[test]
-fn a_read_without_a_confirmation_is_missed() {
-    is_caught(Protection::ReadsConfirmed, &["linearizable"]);
+fn an_end_of_a_reign_that_is_not_told_is_missed() {
+    is_caught(Protection::ToldAtEnd, &["S7"]);
 }
 
 #[test]

@@ -361,7 +361,7 @@ impl Run {
         }
         self.world.watch.look(now)?;
         while let Some(request) = self.world.watch.next(now, self.draw.eligible as u64) {
-            let node = self.pick_node();
+            let node = self.world.watch.pick_node(self.draw.nodes);
             if self.world.participant(node).is_none() {
                 self.world.watch.not_there(request, now);
                 continue;
@@ -370,14 +370,6 @@ impl Run {
             self.world.watch.asked(ticket, node, request, now);
         }
         Ok(())
-    }
-
-    /// Some clients keep to whoever takes itself for the master, also when others know better.
-    fn pick_node(&mut self) -> usize {
-        let any = self.world.watch.pick_node(self.draw.nodes);
-        let leads = |node: &usize| self.world.participant(*node).is_some_and(|zen| zen.reign().is_some());
-        let masters: Vec<usize> = (0..self.draw.nodes).filter(leads).collect();
-        if self.rng.percent(30) { self.rng.pick(&masters).copied().unwrap_or(any) } else { any }
     }
 
     fn report(&mut self) -> Report {
