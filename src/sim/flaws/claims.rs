@@ -121,8 +121,8 @@ impl Claims {
             (Some(_), Some(holder)) => holder.done.is_some_and(|(done, _)| done < update.asked),
             (Some(_), None) => false,
         };
-        let told = of_key().filter(|update| update.done.is_some_and(&counts));
-        let update = told.filter(is_after).last()?;
+        let mut told = of_key().filter(|update| update.done.is_some_and(&counts));
+        let update = told.rfind(is_after)?;
         let (done, at) = update.done?;
         Some(format!("{}={}, acknowledged at {} in {at}", update.key, text(&update.value), done.0))
     }
@@ -132,7 +132,7 @@ impl Claims {
         let keys: BTreeSet<&Arc<str>> = self.updates.iter().map(|update| &update.key).collect();
         let held = |key: &Arc<str>| state.metadata.keys.get(key).map(|found| &found.value);
         let counts = |(_, at): (Moment, StateId)| !is_earlier || at.rank() < state.rank();
-        keys.into_iter().filter_map(|key| self.missed(key, held(key), counts)).last()
+        keys.into_iter().rev().find_map(|key| self.missed(key, held(key), counts))
     }
 
     /// The update that took longest, or waits longest.
