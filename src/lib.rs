@@ -14,9 +14,10 @@
 //! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
 //! | `runtime` | all but `sim`, `lab` |
 //! | `rest` | `cluster`, `protocol`, `service`, `settings`, `wire`, `runtime` |
+//! | `live` | `cluster`, `protocol`, `service`, `settings`, `lab`, `runtime` |
 //! | `cli` | all |
 //!
-//! The last three are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
+//! The last four are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
 //! file.
 
 pub mod cluster;
@@ -30,6 +31,8 @@ pub mod zen;
 
 #[cfg(feature = "server")]
 pub mod cli;
+#[cfg(feature = "server")]
+pub mod live;
 #[cfg(feature = "server")]
 pub mod rest;
 #[cfg(feature = "server")]

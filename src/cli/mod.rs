@@ -12,9 +12,11 @@ mod config;
 mod dev;
 mod explain;
 mod figures;
+mod lab;
 mod logging;
 mod man;
 mod paint;
+mod progress;
 mod quiet;
 mod sim;
 mod start;
@@ -46,6 +48,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     CheckConfig(check_config::CheckConfigArgs),
     Sim(sim::SimArgs),
+    Lab(lab::LabArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
         Command::Explain(explain) => explain.run(&mut out),
         Command::CheckConfig(check_config) => check_config.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
+        Command::Lab(lab) => lab.run(&mut out),
         Command::Completions(completions) => completions.run(&mut out),
         Command::Man(man) => man.run(&mut out),
     };

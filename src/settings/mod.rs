@@ -36,7 +36,9 @@ pub use kind::Kind;
 pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::slips;
-pub use node::{DiscoveryKind, DiscoverySettings, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings};
+pub use node::{
+    DiscoveryKind, DiscoverySettings, EXPERIMENTS, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings,
+};
 pub use page::page;
 pub use registry::REGISTRY;
 pub use sample::sample;

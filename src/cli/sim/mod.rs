@@ -5,7 +5,6 @@
 
 mod batch;
 mod failure;
-mod progress;
 mod scale;
 mod scenario;
 mod summary;
