@@ -175,7 +175,7 @@ fn demand_cluster(nodes: &[NodeSettings]) {
             assert_ne!(node.transport.ports, other.transport.ports);
         }
         let hosts = node.discovery.hosts.as_ref().expect("they know each other");
-        let own = format!("127.0.0.1:{}", node.transport.ports.first);
+        let own = format!("127.0.0.1:{}", node.transport.ports.first.first);
         assert_eq!(hosts.contains(&own), node.roles.master, "hosts are the nodes that can be master");
     }
 }

@@ -1,4 +1,4 @@
-//! How far the runs are: a bar on a terminal, a line now and then anywhere else. Always on the standard error.
+//! How far the runs, or whatever else takes its time, are: a bar on a terminal, a line now and then anywhere else. Always on the standard error.
 
 use crate::cli::figures::count;
 use crate::cli::stopwatch::Stopwatch;
@@ -8,9 +8,11 @@ use std::io::{self, IsTerminal};
 /// How many lines there are where there is no terminal.
 const LINES: u64 = 10;
 
-/// Shows how far the runs are.
+/// Shows how far something is.
 pub(super) struct Progress {
-    runs: u64,
+    all: u64,
+    /// What there are so many of.
+    noun: &'static str,
     shown: Shown,
 }
 
@@ -25,15 +27,16 @@ enum Shown {
 }
 
 impl Progress {
-    pub(super) fn new(runs: u64) -> Self {
-        let shown = if runs == 1 {
+    /// Of so many runs, or whatever else they are.
+    pub(super) fn of(all: u64, noun: &'static str) -> Self {
+        let shown = if all == 1 {
             Shown::Nothing
         } else if io::stderr().is_terminal() {
-            Shown::Bar(bar(runs))
+            Shown::Bar(bar(all, noun))
         } else {
             Shown::Lines { stopwatch: Stopwatch::start(), printed: 0 }
         };
-        Progress { runs, shown }
+        Progress { all, noun, shown }
     }
 
     /// So many runs are made, and so many of them have failed.
@@ -45,12 +48,12 @@ impl Progress {
                 bar.set_message(failures(failed));
             }
             Shown::Lines { stopwatch, printed } => {
-                let step = (u128::from(made) * u128::from(LINES) / u128::from(self.runs)) as u64;
+                let step = (u128::from(made) * u128::from(LINES) / u128::from(self.all)) as u64;
                 if step > *printed {
                     *printed = step;
-                    let (made, runs) = (count(made), count(self.runs));
+                    let (made, all, noun) = (count(made), count(self.all), self.noun);
                     let seconds = stopwatch.elapsed().as_secs_f64();
-                    eprintln!("{made:>width$} of {runs} runs, {seconds:.1} s{}", failures(failed), width = runs.len());
+                    eprintln!("{made:>width$} of {all} {noun}, {seconds:.1} s{}", failures(failed), width = all.len());
                 }
             }
         }
@@ -77,7 +80,8 @@ fn failures(failed: u64) -> String {
     if failed == 0 { String::new() } else { format!(", {} failed", count(failed)) }
 }
 
-fn bar(runs: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_bar} {human_pos} of {human_len} runs{msg}, {eta} left");
-    ProgressBar::new(runs).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+fn bar(all: u64, noun: &str) -> ProgressBar {
+    let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {noun}{{msg}}, {{eta}} left");
+    let style = ProgressStyle::with_template(&template);
+    ProgressBar::new(all).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

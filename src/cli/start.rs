@@ -155,7 +155,7 @@ impl Users {
             return Ok(Users { listeners: Vec::new(), address: None });
         }
         let hosts = addresses::bind_addresses(&settings.http).map_err(refused)?;
-        let listeners = bind(&hosts, settings.http.ports).await.map_err(refused)?;
+        let listeners = bind(&hosts, &settings.http.ports).await.map_err(refused)?;
         let address = runtime::published(&settings.http, &listeners).map_err(refused)?;
         warn_of_strangers("http", &hosts);
         Ok(Users { listeners, address: Some(address) })

@@ -258,7 +258,12 @@ impl Emergent {
     /// Takes another membership in; who is new in it has time to be heard.
     fn take(&mut self, members: Membership, desk: &mut Desk<'_, Self>) {
         let before = self.stand().leader;
+        let listened = self.listeners();
         self.members = members;
+        // Along a ring it may have other neighbours, whom it did not listen for.
+        for neighbour in self.listeners().difference(&listened) {
+            self.heard.insert(*neighbour, desk.now);
+        }
         for &(_, member) in &self.members.live {
             self.heard.entry(member).or_insert(desk.now);
         }

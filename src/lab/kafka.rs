@@ -172,8 +172,8 @@ impl Kafka {
                 return desk.reply(heard.exchange, Message::Expired);
             }
             Some(session) => session,
-            // Sessions of an earlier process of the same service must not be mistaken for these.
-            None => service.sessions.keys().last().map_or(desk.now.as_micros(), |last| last.saturating_add(1)),
+            // Drawn, so that those of an earlier process of the service are not mistaken for these.
+            None => desk.draw(0, u64::MAX - 1),
         };
         service.sessions.insert(session, (heard.from, desk.now + SESSION));
         let brokers: BTreeSet<Rank> = service.sessions.values().map(|&(broker, _)| broker).collect();

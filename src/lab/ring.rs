@@ -8,7 +8,7 @@
 //!    not depend on the order.
 //! 3. Back at its originator the highest id leads, and *Coordinator* goes round the same way.
 //! 4. Who finds itself among the ids of a round that is not its own completes it: its originator is dead. The variant
-//!    cannot know, and drops what comes again.
+//!    cannot know. Otherwise what comes again is dropped.
 //!
 //! A process that starts begins a round, or it would never learn who leads. Without deaths an election takes two messages
 //! for each live process, and as many acknowledgements. Known fault: a split ring elects in each part, and nobody notices
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// How long a hop may take: one dead successor to be skipped, and a bit.
 const HOP_WITHIN: Duration = Duration::from_millis(150);
 
-/// Which round is meant: who began it, and how many it had begun before.
+/// Which round is meant: who began it, and a number that it drew, so that a later process of it begins another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Round {
     origin: Rank,
@@ -89,6 +89,17 @@ enum Mode {
     Following(Rank),
 }
 
+/// What a round came by for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// To collect who lives.
+    Collecting,
+    /// With everybody in it.
+    Complete,
+    /// To tell who leads.
+    Telling,
+}
+
 /// One process.
 #[derive(Clone, Debug)]
 pub struct Ring {
@@ -96,8 +107,8 @@ pub struct Ring {
     collects: bool,
     mode: Mode,
     begun: u64,
-    /// The last rounds that passed here: on their way to collect, and to tell.
-    passed: BTreeMap<(bool, Rank), u64>,
+    /// The last rounds that came by here, of each originator.
+    passed: BTreeMap<(Way, Rank), u64>,
 }
 
 impl Ring {
@@ -111,8 +122,7 @@ impl Ring {
         desk.note(Note::Electing);
         desk.watch_nobody();
         self.mode = Mode::Electing;
-        // Time makes the numbers of two processes of the same id differ, and rise.
-        self.begun = (self.begun + 1).max(desk.now.as_micros());
+        self.begun = desk.draw(0, u64::MAX - 1);
         let round = Round { origin: self.me, number: self.begun };
         self.pass_on(Message::Election { round, ids: vec![self.me] }, 0, desk);
         self.expect_a_coordinator(desk);
@@ -147,8 +157,12 @@ impl Ring {
         if is_own && round.number != self.begun {
             return;
         }
-        let is_repeated = self.passed.insert((false, round.origin), round.number) == Some(round.number);
-        if is_own || self.collects && ids.contains(&self.me) {
+        let is_complete = is_own || self.collects && ids.contains(&self.me);
+        // A hop that was slow, not dead, makes copies; each would make more.
+        if self.came_by(if is_complete { Way::Complete } else { Way::Collecting }, round) {
+            return;
+        }
+        if is_complete {
             let leader = ids.iter().copied().max().unwrap_or(self.me);
             desk.step(format!("round complete: {leader} leads"));
             let round = Round { origin: self.me, ..round };
@@ -157,8 +171,6 @@ impl Ring {
         }
         if self.collects {
             ids.push(self.me);
-        } else if is_repeated {
-            return;
         } else {
             ids = vec![ids.into_iter().max().map_or(self.me, |highest| highest.max(self.me))];
         }
@@ -166,13 +178,15 @@ impl Ring {
     }
 
     fn on_coordinator(&mut self, round: Round, leader: Rank, desk: &mut Desk<'_, Self>) {
-        if round.origin != self.me {
-            let is_repeated = self.passed.insert((true, round.origin), round.number) == Some(round.number);
+        if round.origin != self.me && !self.came_by(Way::Telling, round) {
             self.settle(leader, desk);
-            if !is_repeated {
-                self.pass_on(Message::Coordinator { round, leader }, 0, desk);
-            }
+            self.pass_on(Message::Coordinator { round, leader }, 0, desk);
         }
+    }
+
+    /// Whether a round came by before for this, as the last one of its originator.
+    fn came_by(&mut self, way: Way, round: Round) -> bool {
+        self.passed.insert((way, round.origin), round.number) == Some(round.number)
     }
 
     fn settle(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {

@@ -29,7 +29,7 @@ use std::time::Duration;
 /// How long a decided server waits for a greater vote.
 pub const FINALIZE: Duration = Duration::from_millis(200);
 /// How long until it tells its vote again if nothing is decided.
-const AGAIN: Duration = Duration::from_millis(400);
+const AGAIN: Duration = Duration::from_millis(200);
 /// How long until a follower that was told to wait asks again to join.
 const JOIN_AGAIN: Duration = Duration::from_millis(20);
 /// How long leader and followers have to find each other.

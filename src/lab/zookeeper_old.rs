@@ -4,7 +4,7 @@
 //!    leads or follows answers with the leader.
 //! 2. When all answers are there, or will not come, votes for servers that did not answer are dropped: they are dead.
 //! 3. The best of the rest, by newest transaction and then id, is its vote from then on.
-//! 4. If more than half of all hold that vote it is decided. Otherwise it asks again after a pause.
+//! 4. If more than half of all hold the same vote it is decided. Otherwise it asks again after a pause.
 //! 5. A leader that fewer than half follow looks again.
 //!
 //! There are no rounds and nothing is passed on, so every server asks every other until all happen to agree: more
@@ -119,9 +119,10 @@ impl OldServer {
         let lives = |vote: &&Vote| self.answers.contains_key(&vote.leader);
         let best = self.answers.values().filter(lives).max().copied();
         let vote = best.unwrap_or(Vote { zxid: self.zxid, leader: self.me });
-        let same = self.answers.values().filter(|&&other| other == vote).count();
-        self.vote = vote;
-        if same >= majority(desk.size()) {
+        let held = |vote: &Vote| self.answers.values().filter(|other| *other == vote).count();
+        let elected = self.answers.values().filter(lives).find(|vote| held(vote) >= majority(desk.size())).copied();
+        self.vote = elected.unwrap_or(vote);
+        if elected.is_some() {
             return self.decide(desk);
         }
         let pause = desk.span_below(PAUSE_MAX / 2);

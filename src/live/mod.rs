@@ -111,7 +111,7 @@ struct Set {
 
 async fn assemble(settings: NodeSettings) -> Result<(Set, Handle), String> {
     let hosts = addresses::bind_addresses(&settings.transport).map_err(|error| error.to_string())?;
-    let listeners = bind(&hosts, settings.transport.ports).await.map_err(|error| error.to_string())?;
+    let listeners = bind(&hosts, &settings.transport.ports).await.map_err(|error| error.to_string())?;
     let own = runtime::published(&settings.transport, &listeners).map_err(|error| error.to_string())?;
     let places = places(&settings, own)?;
     let node_name = settings.node_name.clone().unwrap_or_else(|| places.me.to_string().into());

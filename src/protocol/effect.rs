@@ -94,6 +94,11 @@ impl<P: Protocol> Effects<P> {
         self.0.push(Effect::Note(note.into()));
     }
 
+    /// Moves some effects behind all others; otherwise the order stays.
+    pub fn put_last(&mut self, is_late: impl Fn(&Effect<P>) -> bool) {
+        self.0.sort_by_key(is_late);
+    }
+
     /// Takes all effects out, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
         self.0.drain(..)

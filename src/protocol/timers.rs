@@ -7,7 +7,7 @@ use super::Time;
 use std::collections::BTreeMap;
 
 /// A table of deadlines by reason.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Timers<R> {
     due: BTreeMap<R, Time>,
 }

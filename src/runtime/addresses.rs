@@ -329,7 +329,7 @@ mod tests {
     }
 
     fn listen(publish_port: Option<u16>) -> ListenSettings {
-        let ports = PortRange { first: 9300, last: 9400 };
+        let ports = PortRange { first: 9300, last: 9400 }.into();
         ListenSettings { bind_hosts: hosts(&["_local_"]), publish_hosts: Vec::new(), ports, publish_port }
     }
 

@@ -5,7 +5,7 @@
 
 use super::log::TRANSPORT;
 use super::target::Lenient;
-use crate::settings::PortRange;
+use crate::settings::Ports;
 use axum::Router;
 use axum::extract::connect_info::ConnectInfo;
 use hyper::server::conn::http1;
@@ -34,38 +34,38 @@ const HEAD_MAX: usize = 64 << 10;
 /// How long to wait before the next connection when one could not be accepted, as when files run out.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// No port of a range could be bound.
+/// No port could be bound.
 #[derive(Debug)]
 pub struct BindError {
     host: IpAddr,
-    ports: PortRange,
+    ports: Ports,
     source: io::Error,
 }
 
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BindError { host, ports: PortRange { first, last }, source } = self;
-        write!(f, "cannot listen on [{host}], ports [{first}-{last}]: {source}")
+        let BindError { host, ports, source } = self;
+        write!(f, "cannot listen on [{host}], ports [{ports}]: {source}")
     }
 }
 
 impl std::error::Error for BindError {}
 
-/// Binds all hosts to the first port of the range that is free on each of them.
-pub async fn bind(hosts: &[IpAddr], ports: PortRange) -> Result<Vec<TcpListener>, BindError> {
+/// Binds all hosts to the first of these ports that is free on each of them.
+pub async fn bind(hosts: &[IpAddr], ports: &Ports) -> Result<Vec<TcpListener>, BindError> {
     let mut last = None;
-    for port in ports.first..=ports.last {
+    for port in ports.iter() {
         match bind_all(hosts, port).await {
             Ok(listeners) => return Ok(listeners),
             Err((host, source)) if source.kind() == io::ErrorKind::AddrInUse => {
-                last = Some(BindError { host, ports, source });
+                last = Some(BindError { host, ports: ports.clone(), source });
             }
-            Err((host, source)) => return Err(BindError { host, ports, source }),
+            Err((host, source)) => return Err(BindError { host, ports: ports.clone(), source }),
         }
     }
-    let none = || io::Error::new(io::ErrorKind::InvalidInput, "the range holds no port");
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "there is no port to try");
     let unspecified = IpAddr::from([0, 0, 0, 0]);
-    Err(last.unwrap_or_else(|| BindError { host: unspecified, ports, source: none() }))
+    Err(last.unwrap_or_else(|| BindError { host: unspecified, ports: ports.clone(), source: none() }))
 }
 
 async fn bind_all(hosts: &[IpAddr], port: u16) -> Result<Vec<TcpListener>, (IpAddr, io::Error)> {

@@ -27,6 +27,7 @@ mod transport;
 
 pub use handle::{Desk, Handle};
 pub use node::Ended;
+pub use proc::resident;
 pub use start::{Running, StartError, VERSION, published, start};
 pub use target::Lenient;
 pub use transport::{Cut, Faults, client, failure};

@@ -55,7 +55,7 @@ fn parse_load(text: &str) -> Option<[f64; 3]> {
 }
 
 /// The memory that this process has in the machine's.
-pub(super) fn resident() -> Option<u64> {
+pub fn resident() -> Option<u64> {
     kilobytes(&read("/proc/self/status")?, "VmRSS")
 }
 

@@ -154,7 +154,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let Told { settings, users, log } = told;
     let settings = Arc::new(settings);
     let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
-    let listeners = bind(&hosts, settings.transport.ports).await.map_err(StartError::Bind)?;
+    let listeners = bind(&hosts, &settings.transport.ports).await.map_err(StartError::Bind)?;
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;
     let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.path_data.clone()));

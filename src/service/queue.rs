@@ -7,7 +7,7 @@ use super::{PendingTask, Priority, Refusal, Task};
 use std::collections::BTreeMap;
 
 /// A task in the queue and what its submitter is to be told by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Queued<W> {
     /// Its place in the order of arrival.
     pub order: u64,
@@ -18,7 +18,7 @@ pub struct Queued<W> {
 }
 
 /// A bounded priority queue of tasks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Queue<W> {
     entries: BTreeMap<(Priority, u64), Queued<W>>,
     arrived: u64,

@@ -60,8 +60,7 @@ fn storage(node: &NodeSettings, loader: &Loader<'_>, faults: &mut Vec<Fault>) {
 
 /// Users and nodes cannot be listened to on the same address and port.
 fn ports(node: &NodeSettings, loader: &Loader<'_>, faults: &mut Vec<Fault>) {
-    let only =
-        |listen: &ListenSettings| Some(listen.ports.first).filter(|first| *first > 0 && *first == listen.ports.last);
+    let only = |listen: &ListenSettings| listen.ports.only().filter(|port| *port > 0);
     let share_a_host = node.http.bind_hosts.iter().any(|host| node.transport.bind_hosts.contains(host));
     if let (Some(http), Some(transport)) = (only(&node.http), only(&node.transport))
         && http == transport

@@ -140,7 +140,7 @@ impl fmt::Display for Kind {
             Kind::Integer { min, none: None } => write!(f, "integer, at least `{min}`"),
             Kind::Integer { min, none: Some(none) } => write!(f, "integer, at least `{min}`, or `{none}` for none"),
             Kind::Bytes => write!(f, "size, a number and `b`, `kb`, `mb`, `gb`, `tb` or `pb`"),
-            Kind::Ports => write!(f, "ports, as `9200` or `9200-9300`"),
+            Kind::Ports => write!(f, "ports, as `9200`, `9200-9300` or `9200,9300-9400`"),
             Kind::Port => write!(f, "port, `1` to `65535`, or `-1` for the bound one"),
             Kind::Boolean => write!(f, "boolean, `true` or `false`"),
             Kind::Enum { words: allowed, .. } => write!(f, "enum, {}", words(allowed)),

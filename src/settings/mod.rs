@@ -37,7 +37,8 @@ pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::slips;
 pub use node::{
-    DiscoveryKind, DiscoverySettings, EXPERIMENTS, ListenSettings, LogSettings, NodeSettings, PortRange, RestSettings,
+    DiscoveryKind, DiscoverySettings, EXPERIMENTS, ListenSettings, LogSettings, NodeSettings, PortRange, Ports,
+    RestSettings,
 };
 pub use page::page;
 pub use registry::REGISTRY;

@@ -6,6 +6,7 @@
 use crate::cluster::{ClusterName, Roles};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,7 +101,7 @@ pub struct ListenSettings {
     /// Those of which one is published; empty means the bound ones.
     pub publish_hosts: Vec<String>,
     /// The first free one of these is taken; 0 lets the system choose.
-    pub ports: PortRange,
+    pub ports: Ports,
     /// The port to publish, if it is another one than the bound one.
     pub publish_port: Option<u16>,
 }
@@ -112,6 +113,45 @@ pub struct PortRange {
     pub first: u16,
     /// The last, included.
     pub last: u16,
+}
+
+/// Ranges of ports to try, one after the other; at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// The first range.
+    pub first: PortRange,
+    /// Those after it.
+    pub others: Vec<PortRange>,
+}
+
+impl Ports {
+    /// The port, if there is one to try.
+    pub fn only(&self) -> Option<u16> {
+        let mut ports = self.iter();
+        ports.next().filter(|_| ports.next().is_none())
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = u16> {
+        std::iter::once(&self.first).chain(&self.others).flat_map(|range| range.first..=range.last)
+    }
+}
+
+impl From<PortRange> for Ports {
+    fn from(first: PortRange) -> Self {
+        Ports { first, others: Vec::new() }
+    }
+}
+
+/// As Elasticsearch writes them: `9200`, `9200-9300`, `9200,9300-9400`.
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, PortRange { first, last }) in std::iter::once(&self.first).chain(&self.others).enumerate() {
+            f.write_str(if number == 0 { "" } else { "," })?;
+            if first == last { write!(f, "{first}")? } else { write!(f, "{first}-{last}")? }
+        }
+        Ok(())
+    }
 }
 
 /// Bounds and habits of the users' side.
@@ -139,7 +179,7 @@ impl Default for NodeSettings {
         let listen = |first, last| ListenSettings {
             bind_hosts: vec!["_local_".into()],
             publish_hosts: Vec::new(),
-            ports: PortRange { first, last },
+            ports: PortRange { first, last }.into(),
             publish_port: None,
         };
         NodeSettings {

@@ -1,6 +1,6 @@
 //! Sizes and ports, as Elasticsearch writes them; times are known to `zen`.
 
-use super::PortRange;
+use super::{PortRange, Ports};
 
 /// The units of sizes; each is 1024 times the one before it.
 const UNITS: [&[&str]; 6] = [&["b"], &["kb", "k"], &["mb", "m"], &["gb", "g"], &["tb", "t"], &["pb", "p"]];
@@ -22,8 +22,14 @@ pub(super) fn parse_bytes(text: &str) -> Option<u64> {
     (bytes < (1_u64 << 53) as f64).then_some(bytes as u64)
 }
 
-/// One port, or the first and the last of several with `-` between them.
-pub(super) fn parse_ports(text: &str) -> Option<PortRange> {
+/// One port, or the first and the last of several with `-` between them, or several of both with `,` between them.
+pub(super) fn parse_ports(text: &str) -> Option<Ports> {
+    let mut ranges = text.split(',').map(parse_range);
+    let first = ranges.next()??;
+    Some(Ports { first, others: ranges.collect::<Option<_>>()? })
+}
+
+fn parse_range(text: &str) -> Option<PortRange> {
     let port = |text: &str| text.trim().parse::<u16>().ok();
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (port(first)?, port(last)?),
@@ -65,7 +71,7 @@ mod tests {
 
     #[test]
     fn ports_rise() {
-        let range = |first, last| Some(PortRange { first, last });
+        let range = |first, last| Some(PortRange { first, last }.into());
         let cases = [
             ("9200", range(9200, 9200)),
             ("9200-9300", range(9200, 9300)),
@@ -74,12 +80,16 @@ mod tests {
             ("0-5", None),
             ("9300-9200", None),
             ("65536", None),
-            ("9200,9201", None),
+            ("9200,", None),
+            ("9200,9300-9200", None),
             ("-1", None),
             ("", None),
         ];
         for (text, expected) in cases {
             assert_eq!(parse_ports(text), expected, "{text}");
         }
+        let several = parse_ports("9200, 9300-9302,9250").expect("a list is allowed");
+        assert_eq!(several.iter().collect::<Vec<_>>(), [9200, 9300, 9301, 9302, 9250], "they are tried in this order");
+        assert_eq!(several.to_string(), "9200,9300-9302,9250");
     }
 }

@@ -3,7 +3,7 @@
 //! Each asks one thing at a time, of a node that it picks anew. Three outcomes of a write are kept apart: carried out,
 //! certainly not, unknown; only the first is a promise. What answers mean is judged in `check`.
 
-use super::check::{Acknowledged, Checkers, Finished, Order};
+use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
 use super::watch::{Violation, Watch};
 use crate::cluster::{ClusterState, NodeId};
 use crate::protocol::{Rng, Ticket, Time};
@@ -63,6 +63,7 @@ pub struct Clients {
     /// The checkers of the nodes.
     pub checkers: Checkers,
     acknowledged: Acknowledged,
+    kept: Kept,
     order: Order,
     rng: Rng,
     clients: Vec<Client>,
@@ -87,6 +88,7 @@ impl Clients {
         Clients {
             checkers: Checkers::default(),
             acknowledged: Acknowledged::default(),
+            kept: Kept::default(),
             order: Order::default(),
             rng,
             clients: vec![Client { next: Some(Time::ZERO) }; count],
@@ -98,6 +100,11 @@ impl Clients {
             left: Vec::new(),
             told: BTreeMap::new(),
         }
+    }
+
+    /// The same in a network that may deliver a request twice, or does not.
+    pub fn on(self, is_doubling: bool) -> Self {
+        Clients { kept: Kept::new(is_doubling), ..self }
     }
 
     /// How many updates were asked for.
@@ -268,7 +275,8 @@ impl Watch<Zen> for Clients {
     }
 
     fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        self.checkers.handled(at, node, zen)
+        self.checkers.handled(at, node, zen)?;
+        self.kept.look(&self.checkers.descent)
     }
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {

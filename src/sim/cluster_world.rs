@@ -70,7 +70,7 @@ impl NodeSpec {
         }
     }
 
-    fn boot(&self, boot: Boot<'_, Zen>) -> Zen {
+    pub(super) fn boot(&self, boot: Boot<'_, Zen>) -> Zen {
         let config = Config {
             cluster_name: self.cluster_name.clone(),
             node: self.node(&boot),

@@ -104,6 +104,11 @@ impl Plan {
         self.set_next(at);
     }
 
+    /// Whether requests may be delivered twice.
+    pub fn is_doubling(&self) -> bool {
+        self.weather.duplicate_percent > 0
+    }
+
     /// How fast the slowest clock runs, as a part of real time.
     pub fn slowest_clock(&self) -> f64 {
         let slowest = self.rates_ppm.iter().min().copied().unwrap_or(REAL_TIME_PPM);

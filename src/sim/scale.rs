@@ -1,7 +1,7 @@
 //! How the work of a cluster grows with its size: a cold start, then masters killed one after the other.
 //!
-//! Nothing fails but the masters; each is started again before the next one dies. What is measured is events, messages, bytes and virtual time; how long the machine
-//! takes for it is the caller's to measure.
+//! Nothing fails but the masters; each is started again before the next one dies. What is measured is events, messages,
+//! bytes and virtual time; how long the machine takes for it is the caller's to measure.
 
 use super::cluster_world::{self, NodeSpec};
 use super::watch::Violation;
@@ -19,11 +19,22 @@ pub struct Size {
     pub eligible: usize,
 }
 
+/// What happens in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// All nodes start at once.
+    ColdStart,
+    /// The master dies.
+    MasterKilled,
+    /// It is started again.
+    TakenIn,
+}
+
 /// One phase, and what it took.
 #[derive(Clone, Debug)]
 pub struct Phase {
     /// What happened.
-    pub name: String,
+    pub kind: Kind,
     /// How long it took, in virtual time.
     pub took: Duration,
     /// Events that were carried out.
@@ -53,33 +64,33 @@ pub fn measure(
         cluster_world::add(&mut world, NodeSpec { roles, ..spec });
     }
     world.start_all();
-    done(&phase(&mut world, "cold start".into())?);
-    for kill in 1..=kills {
+    done(&phase(&mut world, Kind::ColdStart)?);
+    for _ in 0..kills {
         let Some(master) = cluster_world::only_master(&world) else {
             return Err(Violation { checker: "L1 one master", what: "nobody leads".into() });
         };
         world.inject(Fault::Kill(master));
-        done(&phase(&mut world, format!("master {kill} killed"))?);
+        done(&phase(&mut world, Kind::MasterKilled)?);
         world.inject(Fault::Start(master));
-        phase(&mut world, "taken in again".into())?;
+        done(&phase(&mut world, Kind::TakenIn)?);
     }
     Ok(())
 }
 
 /// Runs until one master leads all that run.
-fn phase(world: &mut World<Zen>, name: String) -> Result<Phase, Violation> {
+fn phase(world: &mut World<Zen>, kind: Kind) -> Result<Phase, Violation> {
     let (began, before) = (world.now(), world.counters().clone());
     let bound = Tuning::default().recovery_bound();
     // The whole world is looked at seldom: that costs more than an event.
     while !is_settled(world) {
         if world.now() > began + bound {
-            return Err(Violation { checker: "L1 one master within the bound", what: format!("{name}: {bound:?}") });
+            return Err(Violation { checker: "L1 one master within the bound", what: format!("{kind:?}: {bound:?}") });
         }
         world.run_for(Duration::from_millis(1))?;
     }
     let after = world.counters();
     Ok(Phase {
-        name,
+        kind,
         took: world.now().since(began),
         events: after.events - before.events,
         messages: messages(after) - messages(&before),

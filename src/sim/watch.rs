@@ -4,6 +4,7 @@
 
 use super::gate::Stop;
 use crate::protocol::{Protocol, Ticket, Time};
+use std::any::Any;
 use std::fmt;
 
 /// A rule was broken.
@@ -13,6 +14,14 @@ pub struct Violation {
     pub checker: &'static str,
     /// What happened.
     pub what: String,
+}
+
+impl Violation {
+    /// What a node that panicked says.
+    pub(super) fn assertion(panic: &(dyn Any + Send)) -> Violation {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Violation { checker: "assertion", what: text.unwrap_or("a node panicked").to_string() }
+    }
 }
 
 impl fmt::Display for Violation {

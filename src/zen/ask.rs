@@ -5,6 +5,7 @@
 
 use super::leadership::{Leadership, Origin, Waiter};
 use super::message::Message;
+use super::rules::Protection;
 use super::{Errand, Mode, Timer, Zen};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, PendingTask, Question, Refusal, Task};
@@ -14,7 +15,7 @@ use std::time::Duration;
 const ASKS_MAX: usize = 10_000;
 
 /// A client's question that is not answered yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Ask {
     question: Question,
     deadline: Time,
@@ -165,7 +166,7 @@ impl Zen {
 
     pub(super) fn on_forward_failed(&mut self, now: Time, ticket: Ticket, why: Failure, out: &mut Effects<Zen>) {
         let is_write = matches!(self.asks.get(&ticket), Some(Ask { question: Question::Submit { .. }, .. }));
-        if is_write && why != Failure::Refused {
+        if is_write && why != Failure::Refused && self.keeps(Protection::UnknownStays) {
             let reason = format!("the master was asked and did not answer ({why})");
             return self.close_ask(ticket, Answer::Unknown { reason }, out);
         }

@@ -6,11 +6,12 @@
 use super::elect::{self, Candidate, Choice, Seen};
 use super::message::Sight;
 use super::quorum::{BootstrapSet, Requirement};
+use super::rules::Protection;
 use super::search::Target;
 use super::{Bootstrap, Mode, Timer, Tuning, Zen};
-use crate::cluster::{Address, StateId, Term, VotingSets};
+use crate::cluster::{Address, Node, NodeId, StateId, Term, VotingSets};
 use crate::protocol::{Effects, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Zen {
@@ -142,14 +143,39 @@ impl Zen {
     }
 
     /// What an election or a commit on the accepted state must be backed by.
-    pub(super) fn requirement(&self, bootstrap: BTreeSet<BootstrapSet>) -> Requirement {
+    pub(super) fn requirement(&self, mut bootstrap: BTreeSet<BootstrapSet>) -> Requirement {
+        let mut sets = self.accepted_sets();
+        if !self.keeps(Protection::OldMajority) {
+            sets.committed = sets.own.clone();
+        }
+        if !self.keeps(Protection::NewMajority) {
+            sets.own = sets.committed.clone();
+        }
+        if !self.keeps(Protection::CarriedSets) {
+            sets.committed = self.applied.metadata.voting.own.clone();
+        }
+        if !self.keeps(Protection::BootstrapCounted) {
+            bootstrap.clear();
+        }
+        let minimum = if self.keeps(Protection::MinimumCounted) { self.tuning.minimum() } else { 0 };
+        Requirement { sets, minimum, bootstrap }
+    }
+
+    /// The two voting sets that the accepted state stands for.
+    pub(super) fn accepted_sets(&self) -> VotingSets {
         let voting = &self.ledger.accepted.metadata.voting;
-        let sets = if self.ledger.is_settled() {
+        if self.ledger.is_settled() {
             VotingSets { committed: voting.own.clone(), own: voting.own.clone() }
         } else {
             voting.clone()
-        };
-        Requirement { sets, minimum: self.tuning.minimum(), bootstrap }
+        }
+    }
+
+    /// Counts a node that did not answer, where half of the votes is taken for more than half.
+    pub(super) fn count_one_more(&self, backers: &mut BTreeMap<NodeId, Arc<Node>>) {
+        let mut known = self.ledger.accepted.nodes.eligible().chain(self.search.backers.values());
+        let absent = known.find(|node| !backers.contains_key(&node.id)).cloned();
+        backers.extend(absent.map(|node| (node.id.clone(), node)));
     }
 
     /// Who must take part in the first forming, as this node was told; none once it knows of a committed state.
@@ -183,6 +209,9 @@ impl Zen {
         let mut candidates: Vec<Candidate> = seen.filter_map(|seen| Candidate::of(&seen.sight)).collect();
         if self.may_lead() {
             candidates.push(self.own_candidate());
+        }
+        if !self.keeps(Protection::SeenQuorum) {
+            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum = true);
         }
         candidates
     }
@@ -224,7 +253,7 @@ impl Zen {
                 let is_better = self.candidates().iter().any(|candidate| {
                     candidate.node.same_process(&node) && candidate.rank() < self.own_candidate().rank()
                 });
-                if is_better {
+                if is_better && self.keeps(Protection::Yielding) {
                     self.vote_for(now, node, out);
                 }
             }
@@ -252,7 +281,10 @@ impl Zen {
     /// Whether this node never had a state, being new or wiped, and saw one that knows the cluster: it cannot form
     /// another, and leads only with a state that it fetched.
     pub(super) fn is_blank_among_formed(&self) -> bool {
-        !self.is_formed() && self.ledger.accepted.id() == StateId::NONE && !self.search.formed.is_empty()
+        !self.is_formed()
+            && self.ledger.accepted.id() == StateId::NONE
+            && !self.search.formed.is_empty()
+            && self.keeps(Protection::BlankForms)
     }
 
     /// To a candidate only a master or a better candidate is news; to those who look for one, everything.

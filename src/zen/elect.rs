@@ -20,7 +20,7 @@ pub enum Choice {
 }
 
 /// An answer to a ping of one's own, and when that ping was sent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Seen {
     /// What the node said.
     pub sight: Sight,
@@ -29,7 +29,7 @@ pub struct Seen {
 }
 
 /// A master that this node followed no longer, or could not join.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lost {
     /// When.
     pub at: Time,

@@ -6,8 +6,9 @@
 
 use super::message::{Body, Message, Report, Sender};
 use super::mode::Following;
+use super::rules::Protection;
 use super::{Mode, Note, Timer, Write, Zen};
-use crate::cluster::{ClusterState, Node, StateId, Term};
+use crate::cluster::{ClusterState, Diff, Node, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ impl Zen {
         let id = body.id();
         let own = self.ledger.accepted.id();
         let is_again = id == own;
-        let is_stale = term < self.ledger.promise.term || !is_again && id.rank() <= own.rank();
+        let is_lower = term < self.ledger.promise.term && self.keeps(Protection::LowerTerms);
+        let is_stale = is_lower || !is_again && id.rank() <= own.rank() && self.keeps(Protection::RisingStates);
         if is_stale || matches!(self.mode, Mode::Leading(_)) && term == self.ledger.promise.term {
             return self.reply_report(exchange, out);
         }
@@ -35,13 +37,21 @@ impl Zen {
         if let Some(why) = self.objection(&state, from, term) {
             return self.reply(exchange, Message::Rejected(why.into()), out);
         }
-        if term > self.ledger.promise.term {
+        if term > self.ledger.promise.term && self.keeps(Protection::AcceptingVotes) {
             self.promise(term, &from.node.id, out);
+        }
+        if let Some(uuid) =
+            state.cluster_uuid.filter(|_| !self.is_formed() && !self.keeps(Protection::IdentityOnCommit))
+        {
+            self.store(Write::Identity(uuid), out);
         }
         if !is_again {
             self.store(Write::Accepted(state), out);
         }
         self.follow(now, &from.node, out);
+        if !self.keeps(Protection::CommittedApplies) {
+            self.apply(self.ledger.accepted.clone(), out);
+        }
         let report = if is_again { self.report() } else { self.report_once_stored() };
         self.reply(exchange, Message::Report(Box::new(report)), out);
     }
@@ -54,6 +64,10 @@ impl Zen {
         }
         match body {
             Body::Full(state) => Ok(state),
+            Body::Diff(diff) if !self.keeps(Protection::DiffBase) => {
+                let anyhow = Diff { from: own.id(), ..(*diff).clone() };
+                anyhow.apply(own).map(Arc::new).map_err(|_| Box::new(self.report()))
+            }
             Body::Diff(diff) => match diff.apply(own) {
                 Ok(state) => Ok(Arc::new(state)),
                 Err(_) => Err(Box::new(Report { needs_full: true, ..self.report() })),
@@ -65,7 +79,7 @@ impl Zen {
     fn objection(&self, state: &ClusterState, from: &Sender, term: Term) -> Option<String> {
         let is_foreign = matches!(
             (state.cluster_uuid, self.ledger.cluster_uuid),
-            (Some(theirs), Some(ours)) if theirs != ours
+            (Some(theirs), Some(ours)) if theirs != ours && self.keeps(Protection::UuidChecked)
         );
         if state.cluster_name != self.config.cluster_name || is_foreign {
             Some("received state from a node that is not part of the cluster".into())
@@ -134,7 +148,8 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         self.hear(now, from);
-        if id == self.ledger.accepted.id() && id != self.ledger.committed {
+        let own = self.ledger.accepted.id();
+        if (id == own || !self.keeps(Protection::ExactCommits)) && own != self.ledger.committed {
             let state = self.ledger.accepted.clone();
             self.record_commit(&state, out);
             self.show_committed(now, state, out);
@@ -178,7 +193,8 @@ impl Zen {
     ) {
         self.hear(now, from);
         let is_own = matches!(&self.mode, Mode::Following(following) if following.master.same_process(from));
-        if !is_own || term <= self.ledger.promise.term || !self.local.is_master_eligible() {
+        let may_call = is_own || !self.keeps(Protection::OwnMasterCalls);
+        if !may_call || term <= self.ledger.promise.term || !self.local.is_master_eligible() {
             return self.reply_report(exchange, out);
         }
         if candidate.same_process(&self.local) && !self.may_lead() {

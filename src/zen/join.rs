@@ -8,8 +8,9 @@ use super::elect::Lost;
 use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy, EarlyJoin, Joining};
 use super::quorum::BootstrapSet;
+use super::rules::{Protection, Rules};
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Rejection, Timer, Write, Zen};
-use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, Term};
+use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,14 +22,18 @@ impl Zen {
         let early_votes = self.early_joins.values().filter(|early| early.join.vote && early.node.is_master_eligible());
         let proposed = early_votes.map(|early| early.join.term).chain([self.highest_seen()]).max();
         let next = self.ledger.promise.term.next().max(proposed.unwrap_or(Term::ZERO));
-        let term = term.unwrap_or(next);
-        if term <= self.ledger.promise.term {
+        let stood = &self.ledger.promise;
+        let stands_again = !self.keeps(Protection::EndedCandidacies) && stood.vote.as_ref() == Some(&self.local.id);
+        let term = if stands_again { stood.term } else { term.unwrap_or(next) };
+        if term <= stood.term && !stands_again {
             return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
         }
         let early = std::mem::take(&mut self.early_joins);
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
-        self.promise(term, &self.local.id.clone(), out);
+        if !stands_again {
+            self.promise(term, &self.local.id.clone(), out);
+        }
         let bootstrap = BTreeMap::new();
         self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), bootstrap, fetching: None });
         self.heed_bootstrap(&self.local.id.clone(), self.own_bootstrap());
@@ -73,6 +78,8 @@ impl Zen {
 
     fn send_join(&mut self, now: Time, out: &mut Effects<Zen>) {
         let bootstrap = self.own_bootstrap();
+        let is_late = self.keeps(Protection::VotesTellAccepted);
+        let accepted = if is_late { self.ledger.accepted.id() } else { self.ledger.durable_id() };
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
@@ -80,7 +87,7 @@ impl Zen {
             term: joining.vote.unwrap_or(self.ledger.promise.term),
             vote: joining.vote.is_some(),
             // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
-            accepted: self.ledger.accepted.id(),
+            accepted,
             bootstrap,
         };
         let target = joining.target.clone();
@@ -98,10 +105,11 @@ impl Zen {
         let candidate = self.tuning.vote_timeout();
         let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
         let is_over = now.since(joining.since) >= patience || now.since(joining.answered) >= self.tuning.vote_timeout();
-        let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote);
+        let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote)
+            || !self.keeps(Protection::StoredBeforeRepeat);
         if is_over {
             self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
-        } else if is_stored {
+        } else if is_stored && self.keeps(Protection::RepeatedJoins) {
             self.send_join(now, out);
         } else {
             self.timers.set(Timer::Join, now + self.tuning.ping_timeout);
@@ -121,6 +129,9 @@ impl Zen {
 
     /// Remembers that a master was lost, so that only later news of it counts.
     pub(super) fn forget_master(&mut self, now: Time, master: &Node, why: String) {
+        if !self.keeps(Protection::LostMasters) {
+            return;
+        }
         if self.lost.len() >= REMEMBERED_MAX {
             let oldest = self.lost.iter().min_by_key(|(_, lost)| lost.at).map(|(id, _)| id.clone());
             oldest.and_then(|id| self.lost.remove(&id));
@@ -157,6 +168,7 @@ impl Zen {
 
     /// Told the candidate's higher term, votes again in exactly that one.
     fn vote_again(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
+        let term = if self.keeps(Protection::ExactTerm) { term } else { term.next() };
         let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
@@ -289,22 +301,23 @@ impl Zen {
         join: Join,
         out: &mut Effects<Zen>,
     ) {
+        let rules = self.rules;
         let Mode::Electing(candidacy) = &mut self.mode else {
             return;
         };
         let votes = join.vote && node.is_master_eligible();
-        if votes && join.term < candidacy.term {
+        if votes && join.term < candidacy.term && rules.keep(Protection::OneTermVotes) {
             let again = Message::Joining(JoinAnswer::VoteAgain(candidacy.term));
             return self.reply(exchange, again, out);
         }
         if votes && join.term > candidacy.term {
             // Votes of the lower term count no longer; a notice of the new one asks for them again.
             candidacy.term = join.term;
-            candidacy.joins.retain(|_, ballot| !ballot.votes);
+            candidacy.joins.retain(|_, ballot| !ballot.votes || !rules.keep(Protection::OneTermVotes));
             out.note(Note::Stands { term: join.term, reason: "a voter's term is higher" });
             self.promise(join.term, &self.local.id.clone(), out);
         }
-        if votes && !self.is_formed() {
+        if votes && !self.is_formed() && rules.keep(Protection::EveryBootstrap) {
             self.heed_bootstrap(&node.id, join.bootstrap);
         }
         self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted });
@@ -330,24 +343,30 @@ impl Zen {
     }
 
     fn take_ballot(&mut self, ballot: Ballot) {
+        let rules = self.rules;
         let Mode::Electing(candidacy) = &mut self.mode else {
             return;
         };
-        if candidacy.joins.len() < REMEMBERED_MAX || candidacy.joins.contains_key(&ballot.node.id) {
-            candidacy.joins.insert(ballot.node.id.clone(), ballot);
+        let mut id = ballot.node.id.clone();
+        if !rules.keep(Protection::OneVoteEach) && ballot.votes && candidacy.joins.contains_key(&id) {
+            let absent = |other: &&NodeId| **other != self.local.id && !candidacy.joins.contains_key(*other);
+            id = self.ledger.accepted.metadata.voting.own.iter().find(absent).unwrap_or(&id).clone();
+        }
+        if candidacy.joins.len() < REMEMBERED_MAX || candidacy.joins.contains_key(&id) {
+            candidacy.joins.insert(id, ballot);
         }
     }
 
     /// A voter with a newer accepted state is not counted until the candidate has that state.
     fn fetch_newer(&mut self, out: &mut Effects<Zen>) {
-        let own = self.ledger.accepted.rank();
+        let (own, rules) = (self.ledger.accepted.id(), self.rules);
         let Mode::Electing(candidacy) = &mut self.mode else {
             return;
         };
-        if candidacy.fetching.is_some() {
+        if candidacy.fetching.is_some() || !rules.keep(Protection::FetchNewer) {
             return;
         }
-        let newest = candidacy.joins.values().filter(|ballot| ballot.votes && ballot.accepted.rank() > own);
+        let newest = candidacy.joins.values().filter(|ballot| ballot.votes && is_newer(ballot.accepted, own, rules));
         let Some(ballot) = newest.max_by_key(|ballot| ballot.accepted.rank()) else {
             return;
         };
@@ -392,7 +411,7 @@ impl Zen {
         let Some(state) = state.filter(|state| self.is_acceptable_copy(state)) else {
             return self.on_fetch_failed(from);
         };
-        if state.term > self.ledger.promise.term {
+        if state.term > self.ledger.promise.term && self.keeps(Protection::FetchedTerm) {
             let vote = state.nodes.master.clone();
             let promise = Promise { node_id: Some(self.local.id.clone()), term: state.term, vote };
             self.store(Write::Promise(promise), out);
@@ -422,22 +441,30 @@ impl Zen {
             return;
         };
         let durable = &self.ledger.durable.promise;
-        if durable.term != candidacy.term || durable.vote.as_ref() != Some(&self.local.id) {
+        let is_stored = durable.term == candidacy.term && durable.vote.as_ref() == Some(&self.local.id);
+        if !is_stored && self.keeps(Protection::OwnVoteStored) {
             return;
         }
         if self.is_blank_among_formed() {
             return;
         }
         // A cheap bound first: with few joins there is nothing to count.
-        if (candidacy.joins.len() + 1) * 2 <= self.ledger.accepted.metadata.voting.own.len() {
+        let at_most = candidacy.joins.len() + 1 + usize::from(!self.keeps(Protection::WholeElections));
+        if at_most * 2 <= self.ledger.accepted.metadata.voting.own.len() {
             return;
         }
         let bootstrap = if self.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.keys().cloned().collect() };
-        let rank = self.ledger.accepted.rank();
-        let counted = candidacy.joins.values().filter(|ballot| ballot.votes && ballot.accepted.rank() <= rank);
+        let (own, rules) = (self.ledger.accepted.id(), self.rules);
+        let is_counted = |ballot: &Ballot| {
+            ballot.votes && !(is_newer(ballot.accepted, own, rules) && rules.keep(Protection::NewerJoins))
+        };
+        let counted = candidacy.joins.iter().filter(|(_, ballot)| is_counted(ballot));
         let mut backers: BTreeMap<NodeId, Arc<Node>> =
-            counted.map(|ballot| (ballot.node.id.clone(), ballot.node.clone())).collect();
+            counted.map(|(id, ballot)| (id.clone(), ballot.node.clone())).collect();
         backers.insert(self.local.id.clone(), self.local.clone());
+        if !rules.keep(Protection::WholeElections) {
+            self.count_one_more(&mut backers);
+        }
         let requirement = self.requirement(bootstrap);
         if requirement.is_met_by(&backers) {
             let (term, votes) = (candidacy.term, backers.into_keys().collect());
@@ -447,11 +474,18 @@ impl Zen {
     }
 
     pub(super) fn end_candidacy(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if let Mode::Electing(candidacy) = &self.mode {
+        if let Mode::Electing(candidacy) = &self.mode
+            && self.keeps(Protection::CandidacyTimeout)
+        {
             let reason = "timed out while waiting for joins".to_string();
             out.note(Note::Abandoned { term: candidacy.term, reason });
             self.warn_masterless(now, out);
             self.find(now, Duration::ZERO, "the candidacy ended", out);
         }
     }
+}
+
+/// Whether a state is newer than another one: by term first, then by version.
+fn is_newer(one: StateId, other: StateId, rules: Rules) -> bool {
+    if rules.keep(Protection::TermBeforeVersion) { one.rank() > other.rank() } else { one.version > other.version }
 }

@@ -6,6 +6,7 @@
 use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
 use super::quorum::{BootstrapSet, next_voting_set};
+use super::rules::Protection;
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
@@ -34,6 +35,10 @@ impl Zen {
         let mut lead = Leadership::new(term);
         lead.bootstrap = bootstrap;
         self.mode = Mode::Leading(Box::new(lead));
+        if !self.keeps(Protection::OwnTermCommits) && self.is_formed() {
+            let inherited = self.ledger.accepted.clone();
+            self.record_commit(&inherited, out);
+        }
         let mut state = self.next_state(term);
         for node in joiners.iter().chain([&self.local]) {
             // A join of a node is never refused.
@@ -41,11 +46,11 @@ impl Zen {
         }
         state.nodes.master = Some(self.local.id.clone());
         let own = &self.ledger.accepted.metadata.voting.own;
-        state.metadata.voting = if own.is_empty() {
+        state.metadata.voting = if own.is_empty() || !self.keeps(Protection::SettledSets) {
             let eligible = state.nodes.eligible().map(|node| node.id.clone()).collect();
             VotingSets { committed: own.clone(), own: next_voting_set(own, &eligible, &self.local.id) }
         } else {
-            self.requirement(BTreeSet::new()).sets
+            self.accepted_sets()
         };
         let reason = format!("zen-disco-elected-as-master ([{}] nodes joined)", joiners.len());
         self.start_publish(now, self.ledger.accepted.clone(), state, Vec::new(), reason, out);
@@ -72,7 +77,11 @@ impl Zen {
         join: Join,
         out: &mut Effects<Zen>,
     ) {
-        let own_term = self.ledger.promise.term;
+        let (own_term, rules) = (self.ledger.promise.term, self.rules);
+        if join.term > own_term && !rules.keep(Protection::JoinersTerm) {
+            self.rebuff(exchange, out);
+            return self.step_down(now, format!("a joiner is in term {}", join.term), out);
+        }
         let Some(lead) = self.lead() else {
             return;
         };
@@ -96,6 +105,8 @@ impl Zen {
             }
         } else if lead.joiners.len() >= REMEMBERED_MAX && !lead.joiners.contains_key(&node.id) {
             return self.rebuff(exchange, out);
+        } else if !rules.keep(Protection::RoundTrip) {
+            self.enqueue(now, Task::Join { node: node.clone() }, out);
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
             let message =
                 Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
@@ -140,13 +151,13 @@ impl Zen {
 
     /// Does what waits for the publish under way to end: a higher term first, then a succession, then tasks.
     pub(super) fn advance(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let own_term = self.ledger.promise.term;
+        let (own_term, rules) = (self.ledger.promise.term, self.rules);
         let Some(lead) = self.lead() else {
             return;
         };
         let is_busy =
             lead.publish.as_ref().is_some_and(|publish| publish.state.term == lead.term && !publish.is_committed);
-        if is_busy || lead.bump.is_some() {
+        if is_busy && rules.keep(Protection::OnePublish) || lead.bump.is_some() {
             return;
         }
         if let Some(term) = lead.wanted_term.take().filter(|term| *term > own_term) {
@@ -192,7 +203,7 @@ impl Zen {
     pub(super) fn count_bump(&mut self, now: Time, out: &mut Effects<Zen>) {
         let durable = self.ledger.durable.promise.term;
         let requirement = self.requirement(BTreeSet::new());
-        let local = self.local.clone();
+        let (local, rules) = (self.local.clone(), self.rules);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -201,7 +212,7 @@ impl Zen {
         };
         let mut backers = bump.votes.clone();
         backers.insert(local.id.clone(), local);
-        if requirement.is_met_by(&backers) {
+        if requirement.is_met_by(&backers) || !rules.keep(Protection::BumpVotes) {
             lead.term = bump.term;
             lead.bump = None;
             lead.is_settled = false;
@@ -279,7 +290,7 @@ impl Zen {
         // Who left its last ping unanswered may be as dead as the one who is replaced. Those who accept a set that cannot
         // be committed can be led only by its majority, so nothing is proposed before that is known.
         let is_doubtful = |id: &NodeId| live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.failures > 0);
-        if next.iter().any(is_doubtful) { base.clone() } else { next }
+        if next.iter().any(is_doubtful) && self.keeps(Protection::SureProposals) { base.clone() } else { next }
     }
 
     /// Judges whether the nodes that live are enough, on both voting sets and the operator's number.
@@ -288,6 +299,9 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
+        if !self.keeps(Protection::QuorumLoss) {
+            return;
+        }
         let live = lead.peers.values().filter(|peer| peer.failed.is_none()).map(|peer| &peer.node);
         let live: BTreeMap<NodeId, Arc<Node>> =
             live.chain([&self.local]).map(|node| (node.id.clone(), node.clone())).collect();
@@ -295,7 +309,7 @@ impl Zen {
             return;
         }
         let sets = &requirement.sets;
-        let is_own_proposal = lead.is_settled && sets.own != sets.committed;
+        let is_own_proposal = (lead.is_settled || !self.keeps(Protection::OwnTakeBack)) && sets.own != sets.committed;
         let without = super::quorum::Requirement {
             sets: VotingSets { committed: sets.committed.clone(), own: sets.committed.clone() },
             ..requirement.clone()
@@ -383,14 +397,19 @@ impl Zen {
 
     /// Everybody who waits for the master is told what is known: nobody is left without an answer.
     fn end_reign(&mut self, now: Time, mut lead: Leadership, out: &mut Effects<Zen>) {
+        if !self.keeps(Protection::ToldAtEnd) {
+            return;
+        }
         for queued in lead.queue.extract(|_| true) {
             self.answer(now, queued.waiter.origin, Answer::NotMaster, out);
         }
         if let Some(publish) = lead.publish.filter(|publish| !publish.is_committed) {
             let reason =
                 format!("the master stepped down before state {} was known to be committed", publish.state.id());
+            let unknown = Answer::Unknown { reason };
+            let answer = if self.keeps(Protection::UnknownStays) { unknown } else { Answer::NotMaster };
             for queued in publish.tasks {
-                self.answer(now, queued.waiter.origin, Answer::Unknown { reason: reason.clone() }, out);
+                self.answer(now, queued.waiter.origin, answer.clone(), out);
             }
         }
         for awaiting in lead.awaiting {

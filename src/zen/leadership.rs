@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A reign.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Leadership {
     /// The term it was won in, or the last one that it took since.
     pub term: Term,
@@ -65,7 +65,7 @@ impl Leadership {
 }
 
 /// Another node as its master sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Peer {
     /// The node.
     pub node: Arc<Node>,
@@ -111,7 +111,7 @@ impl Peer {
 }
 
 /// Who waits for a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Origin {
     /// A client of this node.
     Client(Ticket),
@@ -122,7 +122,7 @@ pub enum Origin {
 }
 
 /// Who waits for a task, since when and until when.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Waiter {
     /// Who.
     pub origin: Origin,
@@ -135,7 +135,7 @@ pub struct Waiter {
 }
 
 /// A state on its way to the followers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Publish {
     /// The state.
     pub state: Arc<ClusterState>,
@@ -165,7 +165,7 @@ impl Publish {
 }
 
 /// A term being taken while staying master.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Bump {
     /// The term.
     pub term: Term,
@@ -174,7 +174,7 @@ pub struct Bump {
 }
 
 /// Tasks that are committed, and the nodes that have not applied them yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Awaiting {
     /// The state that holds them.
     pub id: StateId,
@@ -187,7 +187,7 @@ pub struct Awaiting {
 }
 
 /// A read that waits for a confirmation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct PendingRead {
     /// Who waits.
     pub origin: Origin,
@@ -200,7 +200,7 @@ pub struct PendingRead {
 }
 
 /// The wish to hand over.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Succession {
     /// The wanted successor; none stands for the best one.
     pub to: Option<NodeId>,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 const FAREWELLS_MAX: usize = 16;
 
 /// A successor that was asked to stand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Successor {
     node: Arc<Node>,
     term: Term,

@@ -6,10 +6,11 @@
 use crate::cluster::{ClusterState, NodeId, StateId, Term, Uuid};
 use crate::protocol::{Disk, StoreId};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The one record of identity, term and vote: the term never moves without a vote.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Promise {
     /// The node's own id. It lives with the vote, so that a wiped node is a new node.
     pub node_id: Option<NodeId>,
@@ -20,7 +21,7 @@ pub struct Promise {
 }
 
 /// What survives a crash.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Memory {
     /// Identity, term and vote.
     pub promise: Promise,
@@ -33,7 +34,7 @@ pub struct Memory {
 }
 
 /// One change of what is on disk.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Write {
     /// Identity, term and vote.
     Promise(Promise),
@@ -116,6 +117,12 @@ impl Ledger {
                 self.durable.apply(&write);
             }
         }
+    }
+
+    /// Takes it into a hash, whatever its writes are numbered.
+    pub(super) fn fold(&self, hasher: &mut impl Hasher) {
+        (&self.promise, self.accepted.id(), self.committed, self.cluster_uuid, &self.durable).hash(hasher);
+        self.under_way.iter().for_each(|(_, write)| write.hash(hasher));
     }
 
     /// Whether the accepted state is known to be committed.

@@ -22,6 +22,7 @@ mod choose;
 pub mod elect;
 mod episode;
 pub mod explain;
+mod fold;
 mod follow;
 mod invariants;
 mod join;
@@ -126,7 +127,7 @@ impl fmt::Display for Timer {
 }
 
 /// What a request that is on its way was for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 enum Errand {
     Ping { address: Address, asked: Time },
     Join { target: EphemeralId },
@@ -142,7 +143,7 @@ enum Errand {
 }
 
 /// Why a fault detector pings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PingKind {
     /// It is time again.
     Regular,
@@ -153,6 +154,7 @@ enum PingKind {
 }
 
 /// One node.
+#[derive(Clone)]
 pub struct Zen {
     config: Config,
     rules: Rules,
@@ -197,7 +199,13 @@ impl Zen {
         if !rules.keep(Protection::DurableVote) {
             disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };
         }
+        if !rules.keep(Protection::DurableState) {
+            disk = Memory { accepted: None, committed: None, ..disk };
+        }
         let mut node = config.node.clone();
+        if !rules.keep(Protection::IdWithVote) {
+            node.id = NodeId::from(&*node.name);
+        }
         if let Some(id) = &disk.promise.node_id {
             node.id = id.clone();
         }
@@ -205,7 +213,8 @@ impl Zen {
         let ledger = Ledger::new(disk, ClusterState::initial(config.cluster_name.clone()));
         let mut initial = ClusterState::initial(config.cluster_name.clone());
         initial.nodes.insert(local.clone());
-        let applied = if ledger.is_settled() { ledger.accepted.clone() } else { Arc::new(initial) };
+        let is_shown = ledger.is_settled() || !rules.keep(Protection::SettledRestart);
+        let applied = if is_shown { ledger.accepted.clone() } else { Arc::new(initial) };
         let mut zen = Zen {
             tuning: config.tuning.clone(),
             sender: Arc::new(Sender {
@@ -336,7 +345,7 @@ impl Zen {
             return self.reply(exchange, Message::Rejected(why), out);
         }
         match message {
-            Message::Ping { from, .. } => self.on_ping(now, exchange, &from, out),
+            Message::Ping { from, sight } => self.on_ping(now, exchange, &from, *sight, out),
             Message::Notice { from, sight } => self.on_notice(now, &from, *sight, out),
             Message::Join { from, join } => self.on_join(now, exchange, &from.node, join, out),
             Message::Fetch { .. } => self.on_fetch(exchange, out),
@@ -446,13 +455,18 @@ impl Zen {
     /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
     fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
         let late = now.since(due);
-        if late > self.tuning.fd_ping_timeout / 2 && self.rules.keep(Protection::SelfDoubt) {
+        if late > self.tuning.fd_ping_timeout / 2 && self.keeps(Protection::SelfDoubt) {
             // What piled up meanwhile is handled before the deadline is; the stall is told of once.
             if late > self.tuning.fd_ping_timeout && now >= self.doubts_until {
                 out.note(Note::Stalled { by: late });
             }
             self.doubts_until = now + self.tuning.fd_ping_timeout;
         }
+    }
+
+    /// Whether this node keeps a protection, as every real one does.
+    fn keeps(&self, protection: Protection) -> bool {
+        self.rules.keep(protection)
     }
 
     fn call(&mut self, to: &Address, message: Message, errand: Errand, timeout: Duration, out: &mut Effects<Zen>) {
@@ -484,6 +498,8 @@ impl Zen {
     /// What the node has promised and knows. All of it is durable.
     fn report(&self) -> Report {
         let durable = &self.ledger.durable;
+        let stored =
+            if self.keeps(Protection::StoredReports) { self.ledger.durable_id() } else { self.ledger.accepted.id() };
         let follows = match &self.mode {
             Mode::Leading(_) => Some(self.local.id.clone()),
             Mode::Following(following) => Some(following.master.id.clone()),
@@ -494,7 +510,7 @@ impl Zen {
             term: durable.promise.term,
             vote: durable.promise.vote.clone(),
             follows,
-            accepted: self.ledger.durable_id(),
+            accepted: stored,
             committed: self.ledger.committed,
             needs_full: false,
             storing: Some(self.ledger.accepted.id()).filter(|id| *id != self.ledger.durable_id()),
@@ -578,6 +594,12 @@ impl Protocol for Zen {
         }
         self.keep_episode(now);
         self.tell_if_changed(now, out);
+        if !self.keeps(Protection::StoredVotes) {
+            out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Promise(_), .. }));
+        }
+        if !self.keeps(Protection::StoredAcks) {
+            out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Accepted(_), .. }));
+        }
         self.check();
     }
 

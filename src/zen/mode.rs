@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a node is doing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Mode {
     /// It looks for a master.
     Finding,
@@ -48,7 +48,7 @@ impl Mode {
 }
 
 /// An attempt to become master in one term.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Candidacy {
     /// The term.
     pub term: Term,
@@ -62,7 +62,7 @@ pub struct Candidacy {
 }
 
 /// A join that a candidate counts, or holds for the day it leads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Ballot {
     /// The joiner.
     pub node: Arc<Node>,
@@ -73,7 +73,7 @@ pub struct Ballot {
 }
 
 /// A join on its way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Joining {
     /// The master or candidate.
     pub target: Arc<Node>,
@@ -90,7 +90,7 @@ pub struct Joining {
 }
 
 /// A master followed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Following {
     /// The master.
     pub master: Arc<Node>,
@@ -103,7 +103,7 @@ pub struct Following {
 }
 
 /// A join that came before the node knew whether it would stand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct EarlyJoin {
     /// The joiner.
     pub node: Arc<Node>,

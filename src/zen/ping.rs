@@ -6,6 +6,7 @@
 use super::elect::{self, Seen};
 use super::message::{Message, Sender, Sight};
 use super::quorum::BootstrapSet;
+use super::rules::Protection;
 use super::search::{Mishap, Search, Target, Told};
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
@@ -17,6 +18,8 @@ use std::time::Duration;
 
 /// So many hosts are a crowd: those that cannot be master are pinged no more because they pinged.
 const CROWD: usize = 64;
+/// How many silent hosts are pinged again at once. In a crowd that is too busy to answer, more would make it busier.
+const AGAIN_MAX: usize = CROWD;
 /// How many addresses a pong mentions: enough for small clusters to meet at once, few enough for large ones.
 const MENTIONED_MAX: usize = 16;
 
@@ -93,7 +96,7 @@ impl Zen {
     pub(super) fn ping_again(&mut self, now: Time, out: &mut Effects<Zen>) {
         let unanswered =
             |(address, target): (&Address, &Target)| (*target != Target::Answered).then(|| address.clone());
-        let addresses: Vec<Address> = self.search.targets.iter().filter_map(unanswered).collect();
+        let addresses: Vec<Address> = self.search.targets.iter().filter_map(unanswered).take(AGAIN_MAX).collect();
         for address in addresses {
             self.send_ping(now, &address, out);
         }
@@ -157,7 +160,14 @@ impl Zen {
         }
     }
 
-    pub(super) fn on_ping(&mut self, now: Time, exchange: Exchange, from: &Sender, out: &mut Effects<Zen>) {
+    pub(super) fn on_ping(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        from: &Sender,
+        word: Sight,
+        out: &mut Effects<Zen>,
+    ) {
         let address = from.node.address.clone();
         let is_eligible = from.node.is_master_eligible();
         if self.search.pingers.len() < REMEMBERED_MAX || self.search.pingers.contains_key(&address) {
@@ -166,6 +176,10 @@ impl Zen {
         let mentioned = self.worth_mentioning(&address);
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);
+        if self.is_searching() && !self.keeps(Protection::OwnPings) {
+            self.see(address.clone(), Seen { sight: word, asked: now }, from);
+            self.consider(now, out);
+        }
         if self.is_searching() && (is_eligible || self.search.targets.len() < CROWD) {
             self.ping_back(now, address, &from.node, out);
         }
@@ -220,7 +234,7 @@ impl Zen {
         self.search.answered(&address);
         let is_news = self.is_news(&sight);
         self.see(address, Seen { sight, asked }, from);
-        for address in mentioned.into_iter().take(2 * MENTIONED_MAX) {
+        for address in self.search.strangers(mentioned.into_iter().take(2 * MENTIONED_MAX)) {
             if self.has_room() {
                 self.add_target(now, address, out);
             }

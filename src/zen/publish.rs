@@ -6,6 +6,7 @@
 
 use super::leadership::{Awaiting, Leadership, Origin, Peer, Publish};
 use super::message::{Message, Report};
+use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
 use crate::cluster::{ClusterState, Diff, NodeId};
 use crate::protocol::{Effects, Failure, Time};
@@ -92,6 +93,9 @@ impl Zen {
 
     /// Sends a node what it lacks, unless it was sent after the node was asked.
     pub(super) fn nudge(&mut self, now: Time, id: &NodeId, asked: Time, out: &mut Effects<Zen>) {
+        if !self.keeps(Protection::LaggardsTold) {
+            return;
+        }
         let Some(lead) = self.lead() else {
             return;
         };
@@ -112,7 +116,7 @@ impl Zen {
     /// What a node says that it has promised and knows may acknowledge, vote and confirm, whatever it was asked.
     pub(super) fn on_report(&mut self, now: Time, id: &NodeId, asked: Time, report: &Report, out: &mut Effects<Zen>) {
         let local = self.local.id.clone();
-        let accepted_rank = self.ledger.accepted.rank();
+        let (accepted_rank, rules) = (self.ledger.accepted.rank(), self.rules);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -133,12 +137,14 @@ impl Zen {
             peer.sent = None;
         }
         peer.votes_elsewhere = report.term == lead.term && !votes_for_me;
-        if votes_for_me && report.term == lead.term {
+        if votes_for_me && report.term == lead.term || !rules.keep(Protection::ReadsInTerm) {
             peer.confirmed = peer.confirmed.max(asked);
         }
+        let is_followers = is_mine && report.term == lead.term
+            || !rules.keep(Protection::CopiesAckNothing)
+            || is_mine && !rules.keep(Protection::LowerTerms);
         if let Some(publish) = &mut lead.publish
-            && is_mine
-            && report.term == lead.term
+            && is_followers
             && report.accepted == publish.state.id()
             && peer.node.is_master_eligible()
         {
@@ -180,9 +186,16 @@ impl Zen {
         let Some(publish) = lead.publish.as_ref().filter(|publish| !publish.is_committed) else {
             return;
         };
+        // A cheap bound first: in a large cluster the first half of the acknowledgements cannot suffice.
+        if (publish.acks.len() + 2) * 2 <= publish.state.metadata.voting.own.len() {
+            return self.count_bump(now, out);
+        }
         let mut backers = publish.acks.clone();
-        if self.ledger.durable_id() == publish.state.id() {
+        if self.ledger.durable_id() == publish.state.id() || !self.keeps(Protection::OwnAckStored) {
             backers.insert(self.local.id.clone(), self.local.clone());
+        }
+        if !self.keeps(Protection::WholeCommits) {
+            self.count_one_more(&mut backers);
         }
         let bootstrap = if self.is_formed() { Default::default() } else { lead.bootstrap.clone() };
         if self.requirement(bootstrap).is_met_by(&backers) {
@@ -342,6 +355,9 @@ impl Zen {
     }
 
     pub(super) fn commit_timed_out(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if !self.keeps(Protection::CommitTimeout) {
+            return;
+        }
         let timeout = self.tuning.commit_timeout;
         let Some(lead) = self.lead() else {
             return;

@@ -5,6 +5,7 @@
 //! deposed master can get no such majority. Zen had no such reads.
 
 use super::leadership::{Leadership, Origin, PendingRead};
+use super::rules::Protection;
 use super::{PingKind, Timer, Zen};
 use crate::cluster::{NodeId, VotingSet};
 use crate::protocol::{Effects, Exchange, Time};
@@ -40,7 +41,9 @@ impl Zen {
 
     /// Asks the voters, unless they are being asked for an earlier read.
     fn confirm(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(lead) = self.lead().filter(|lead| lead.is_settled && lead.confirming.is_none()) else {
+        let rules = self.rules;
+        let is_ready = |lead: &&mut Leadership| lead.is_settled || !rules.keep(Protection::ReadsOwnTerm);
+        let Some(lead) = self.lead().filter(is_ready).filter(|lead| lead.confirming.is_none()) else {
             return;
         };
         lead.confirming = Some(now);
@@ -54,15 +57,18 @@ impl Zen {
     pub(super) fn answer_reads(&mut self, now: Time, out: &mut Effects<Zen>) {
         let voting = self.applied.metadata.voting.own.clone();
         let local = self.local.id.clone();
-        let durable = self.ledger.durable.promise.term;
-        let Some(lead) = self.lead().filter(|lead| lead.is_settled && !lead.reads.is_empty()) else {
+        let (durable, rules) = (self.ledger.durable.promise.term, self.rules);
+        let is_ready = |lead: &&mut Leadership| lead.is_settled || !rules.keep(Protection::ReadsOwnTerm);
+        let Some(lead) = self.lead().filter(is_ready).filter(|lead| !lead.reads.is_empty()) else {
             return;
         };
         let is_confirmed = |lead: &Leadership, since: Time| {
-            voting.has_majority(|id| match lead.peers.get(id) {
-                Some(peer) => peer.confirmed >= since,
-                None => *id == local && durable == lead.term,
-            })
+            let since = if rules.keep(Protection::ReadsAfter) { since } else { Time::from_micros(1) };
+            !rules.keep(Protection::ReadsConfirmed)
+                || voting.has_majority(|id| match lead.peers.get(id) {
+                    Some(peer) => peer.confirmed >= since,
+                    None => *id == local && durable == lead.term,
+                })
         };
         let reads = mem::take(&mut lead.reads);
         let (done, waiting): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| is_confirmed(lead, read.since));

@@ -4,6 +4,7 @@
 //! checks of `UnicastZenPing`, `MembershipAction` and the fault detectors (6.8), which each made their own.
 
 use super::message::{Message, Sender};
+use super::rules::Protection;
 use super::{Note, Zen};
 use crate::cluster::{EphemeralId, Node, Uuid};
 use crate::protocol::{Effects, Time};
@@ -130,6 +131,7 @@ impl Zen {
     pub(super) fn is_foreign(&self, from: &Sender) -> bool {
         from.cluster_name != self.config.cluster_name
             || matches!((from.cluster_uuid, self.ledger.cluster_uuid), (Some(theirs), Some(ours)) if theirs != ours)
+                && self.keeps(Protection::UuidChecked)
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A host of the present round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Target {
     Waiting,
     Answered,
@@ -22,14 +22,14 @@ pub(super) enum Target {
 }
 
 /// Why a host is not among those that answered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) enum Mishap {
     Failed(Failure),
     Rejected(Rejection),
 }
 
 /// What a node knows of the others while it follows no master.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Search {
     pub(super) seeds: Vec<Address>,
     /// The configured hosts that have no address.
@@ -66,7 +66,7 @@ pub(super) struct Search {
 }
 
 /// The part of a pong whose change is worth telling.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Told {
     pub(super) master: Option<NodeId>,
     pub(super) masterless: bool,
@@ -78,6 +78,20 @@ impl Search {
     pub(super) fn add(&mut self, address: Address) {
         self.targets.insert(address, Target::Waiting);
         self.waiting += 1;
+    }
+
+    /// Those of some addresses that are no targets. What comes in order is found in one pass: in a large cluster most
+    /// answers mention nobody new.
+    pub(super) fn strangers(&self, addresses: impl Iterator<Item = Address>) -> Vec<Address> {
+        let mut targets = self.targets.range::<Address, _>(..);
+        let mut is_known = |address: &Address| {
+            if targets.next().is_some_and(|(target, _)| target == address) {
+                return true;
+            }
+            targets = self.targets.range::<Address, _>(address..);
+            targets.next().is_some_and(|(target, _)| target == address)
+        };
+        addresses.filter(|address| !is_known(address)).collect()
     }
 
     pub(super) fn settle(&mut self, address: &Address, outcome: Target) {
@@ -120,6 +134,11 @@ impl Search {
         let node = seen.sight.node.clone();
         if let Some(before) = self.seen.get(&address) {
             self.seeing -= usize::from(sees(&before.sight));
+            let before = before.sight.node.id.clone();
+            if before != node.id {
+                // Its disk was wiped: who answered at its address is gone.
+                self.forget_backer(&before);
+            }
         }
         if names_master {
             self.naming.insert(address.clone());

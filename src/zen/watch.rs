@@ -5,6 +5,7 @@
 //! node itself was not stalled.
 
 use super::message::{MasterPong, Message, Report};
+use super::rules::Protection;
 use super::{Errand, Mode, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
@@ -101,7 +102,7 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let local = self.local.id.clone();
-        let term = self.ledger.promise.term;
+        let (term, rules) = (self.ledger.promise.term, self.rules);
         let retries = self.tuning.fd_ping_retries;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
@@ -112,7 +113,8 @@ impl Zen {
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
-        if report.term > term && report.follows.as_ref() == Some(id) {
+        let is_master = report.follows.as_ref() == Some(id) || !rules.keep(Protection::OthersTerms);
+        if report.term > term && is_master {
             let reason = format!("another master {} leads in term {}", peer.node, report.term);
             return self.step_down(now, reason, out);
         }
@@ -224,17 +226,17 @@ impl Zen {
         pong: &MasterPong,
         out: &mut Effects<Zen>,
     ) {
-        let interval = self.tuning.fd_ping_interval;
+        let (interval, rules) = (self.tuning.fd_ping_interval, self.rules);
         let Mode::Following(following) = &mut self.mode else {
             return;
         };
         if following.master.ephemeral_id != *master {
             return;
         }
-        if !pong.leads {
+        if !pong.leads && rules.keep(Protection::FatalAnswers) {
             return self.master_gone(now, "no longer master", out);
         }
-        if !pong.is_member {
+        if !pong.is_member && rules.keep(Protection::NonMembers) {
             // It leads and answers: this node is lost to it, not the other way round, and may join at once.
             return self.leave_master(now, "do not exists on master, act as master failure", out);
         }

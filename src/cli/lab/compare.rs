@@ -152,7 +152,7 @@ impl CompareArgs {
 fn make(jobs: &[Job], threads: usize) -> Vec<Done> {
     let next = AtomicUsize::new(0);
     let mut done = Vec::new();
-    let mut progress = Progress::new(jobs.len() as u64);
+    let mut progress = Progress::of(jobs.len() as u64, "runs");
     thread::scope(|scope| {
         let (tell, hear) = mpsc::channel();
         for _ in 0..threads {

@@ -1,7 +1,7 @@
 //! Makes the runs, on several threads, and hears what came of each.
 
 use super::summary::Summary;
-use super::{Request, failure};
+use super::{FAILURES_MAX, Request, failure};
 use crate::cli::Trouble;
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
@@ -11,9 +11,6 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-
-/// After so many failures no further run is begun: they are told to be read.
-const FAILURES_MAX: u64 = 5;
 
 /// What came of one run.
 pub(super) struct Verdict {
@@ -76,7 +73,7 @@ fn listen(
     summary: &mut Summary,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
-    let mut progress = Progress::new(request.runs);
+    let mut progress = Progress::of(request.runs, "runs");
     while let Ok(verdict) = hear.recv() {
         summary.add(&verdict);
         progress.advance(summary.runs, summary.failed());

@@ -47,6 +47,9 @@ fn is_same(one: &Failure, other: &Failure) -> bool {
 /// found to be broken only when nothing happened any more.
 fn replay(request: &Request, failure: &Failure) -> String {
     let mut line = format!("zazen sim --seed {} --runs 1", failure.draw.seed);
+    if let Some(protection) = request.without {
+        line += &format!(" --without {protection}");
+    }
     if let Some(nodes) = request.options.nodes {
         line += &format!(" --nodes {nodes}");
     }

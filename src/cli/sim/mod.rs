@@ -1,10 +1,15 @@
 //! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
-//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `scale` measures large ones.
+//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `scale` measures large ones,
+//! `mutants` and `graphs` make tables for a `page`.
 
 mod batch;
+mod explore;
 mod failure;
+mod graphs;
+mod mutants;
+mod page;
 mod scale;
 mod scenario;
 mod summary;
@@ -14,7 +19,7 @@ use super::{Outcome, Trouble};
 use crate::settings;
 use crate::sim::scale::Size;
 use crate::sim::{Detail, RunOptions};
-use crate::zen::rules::Rules;
+use crate::zen::rules::{Protection, Rules};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -23,6 +28,8 @@ use std::thread;
 
 /// How many updates the clients of a run ask for, unless it is said.
 const UPDATES: u64 = 200;
+/// After so many failures no further run is begun: they are told to be read.
+const FAILURES_MAX: u64 = 5;
 /// A world of more nodes is not drawn at random.
 const NODES_MAX: i64 = 1_000;
 
@@ -65,6 +72,33 @@ pub(super) struct SimArgs {
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = scale::parse, help_heading = "Runs",
           conflicts_with_all = ["scenario", "seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace"])]
     scale: Vec<Size>,
+
+    /// Switch each protection of the protocol off alone, and search for what it then breaks.
+    ///
+    /// Each search ends at its first catch, or after --runs runs. What no random run catches is tried in the golden
+    /// traces and in all graphs of three and four nodes.
+    #[arg(long, help_heading = "Proof", conflicts_with_all = ["scenario", "scale", "graphs", "until", "trace", "lines"])]
+    mutants: bool,
+
+    /// Where the golden traces are that --mutants plays.
+    #[arg(long, value_name = "FOLDER", default_value = "tests/golden", requires = "mutants", help_heading = "Proof")]
+    golden: PathBuf,
+
+    /// Play every way in which so many nodes can reach each other, as in 3,4,5.
+    #[arg(long, value_name = "NODES", value_delimiter = ',', value_parser = graphs::parse, help_heading = "Proof",
+          conflicts_with_all = ["scenario", "scale", "seed", "runs", "until", "nodes", "updates", "settings", "trace"])]
+    graphs: Vec<usize>,
+
+    /// Switch this protection of the protocol off: something should break.
+    #[arg(long, value_name = "PROTECTION", value_parser = protection, help_heading = "Proof", conflicts_with = "scale")]
+    without: Option<Protection>,
+
+    /// Write the table of --mutants, --graphs or --scale into this page as well, between its marks.
+    #[arg(long, value_name = "FILE", help_heading = "Proof")]
+    markdown: Option<PathBuf>,
+
+    #[command(flatten)]
+    explore: explore::ExploreArgs,
 
     /// How many nodes each cluster has [default: drawn from 3 to 7].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=NODES_MAX),
@@ -113,6 +147,10 @@ struct Request {
     options: RunOptions,
     /// As they were given, for the line that replays a run.
     settings: Vec<(String, String)>,
+    /// The protection that is switched off in all runs.
+    without: Option<Protection>,
+    /// The page that a table goes to.
+    page: Option<PathBuf>,
     trace: Option<TraceArg>,
     lines: Option<usize>,
 }
@@ -120,18 +158,34 @@ struct Request {
 impl SimArgs {
     pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         if let Some(file) = &self.scenario {
-            return scenario::play(file, out);
+            return scenario::play(file, self.rules(), out);
         }
         if !self.scale.is_empty() {
-            return scale::run(&self.scale, out);
+            return scale::run(&self.scale, self.markdown.as_deref(), out);
         }
+        let (is_hunt, golden, graphs) = (self.mutants, self.golden.clone(), self.graphs.clone());
+        let exploring = self.explore;
         let request = self.checked()?;
+        if exploring.explore {
+            return exploring.run(&request, out);
+        }
+        if is_hunt {
+            return mutants::run(&request, &golden, out);
+        }
+        if !graphs.is_empty() {
+            return graphs::run(&request, &graphs, out);
+        }
         let summary = batch::make(&request, out)?;
         write!(out, "{summary}")?;
         Ok(if summary.has_failed() { Outcome::Broken } else { Outcome::Fine })
     }
 
+    fn rules(&self) -> Rules {
+        self.without.map_or_else(Rules::default, |protection| Rules::default().without(protection))
+    }
+
     fn checked(self) -> Result<Request, Trouble> {
+        let rules = self.rules();
         let tuning = settings::tuning(&self.settings).map_err(|error| Trouble::Usage(error.to_string()))?;
         if self.seed.checked_add(self.runs).is_none() {
             let what = format!("--seed {} and --runs {} make seeds above {}", self.seed, self.runs, u64::MAX);
@@ -143,7 +197,7 @@ impl SimArgs {
             nodes: self.nodes.map(usize::from),
             updates: self.updates,
             tuning,
-            rules: Rules::default(),
+            rules,
             until: self.until,
             trace: None,
         };
@@ -153,6 +207,8 @@ impl SimArgs {
             jobs: jobs.min(usize::try_from(self.runs).unwrap_or(usize::MAX)),
             options,
             settings: self.settings,
+            without: self.without,
+            page: self.markdown,
             trace: self.trace,
             lines: self.lines,
         })
@@ -170,6 +226,16 @@ impl Request {
         let trace = self.trace.filter(|_| self.runs == 1)?;
         Some((trace.detail(), self.lines.unwrap_or(usize::MAX)))
     }
+}
+
+/// A protection by its name.
+fn protection(name: &str) -> Result<Protection, String> {
+    let known = || Protection::ALL.iter().map(|known| known.name()).collect::<Vec<_>>().join(", ");
+    Protection::ALL
+        .iter()
+        .find(|known| known.name() == name)
+        .copied()
+        .ok_or_else(|| format!("no protection is called `{name}`; allowed: {}", known()))
 }
 
 impl TraceArg {

@@ -5,6 +5,7 @@
 use crate::cli::quiet::quietly;
 use crate::cli::{Outcome, Trouble};
 use crate::sim::script::{Block, Script, Stage, Trouble as Stop};
+use crate::zen::rules::Rules;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -17,13 +18,34 @@ enum Ending {
     Broken(usize, String),
 }
 
-/// Plays the script of a file.
-pub(super) fn play(file: &Path, out: &mut impl Write) -> Result<Outcome, Trouble> {
+fn read(file: &Path) -> Result<Script, Trouble> {
     let name = file.display();
     let text = fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("cannot read {name}: {error}")))?;
-    let script =
-        Script::parse(&text).map_err(|mistake| Trouble::Usage(format!("{name}:{}: {mistake}", mistake.line)))?;
-    let mut stage = Stage::new();
+    Script::parse(&text).map_err(|mistake| Trouble::Usage(format!("{name}:{}: {mistake}", mistake.line)))
+}
+
+/// The rule that nodes with these protections break in the script of a file, if they do.
+pub(super) fn broken_by(file: &Path, rules: Rules) -> Option<String> {
+    let script = read(file).ok()?;
+    let mut stage = Stage::keeping(rules);
+    for block in script.blocks() {
+        let quiet = quietly(|| stage.play(block));
+        match quiet.result {
+            Ok(Ok(_)) => {}
+            // The nodes went another way than the script, which cannot go on.
+            Ok(Err(Stop::Mistake(_))) => return None,
+            Ok(Err(Stop::Violation { violation, .. })) => return Some(violation.checker.into()),
+            Err(_) => return Some("assertion".into()),
+        }
+    }
+    None
+}
+
+/// Plays the script of a file with nodes that keep these protections.
+pub(super) fn play(file: &Path, rules: Rules, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    let name = file.display();
+    let script = read(file)?;
+    let mut stage = Stage::keeping(rules);
     let mut outputs = Vec::new();
     for block in script.blocks() {
         match play_block(&mut stage, block) {

@@ -128,7 +128,7 @@ impl Seeds {
             names: names.filter(|name| !name.is_empty()).map(|name| name.to_ascii_lowercase()).collect(),
         };
         let is_single = discovery.kind == DiscoveryKind::SingleNode;
-        let default_port = settings.transport.ports.first;
+        let default_port = settings.transport.ports.first.first;
         let counting = match (initial::named(discovery), &discovery.hosts) {
             _ if is_single => Counting::Nobody,
             (Some(names), _) => Counting::Named(initial::of_names(names, default_port, &own)),
@@ -139,7 +139,7 @@ impl Seeds {
         let hosts = match &discovery.hosts {
             _ if is_single => Vec::new(),
             Some(hosts) => hosts.iter().map(|host| host.as_str().into()).collect(),
-            None => on_loopback(settings.transport.ports),
+            None => on_loopback(settings.transport.ports.first),
         };
         let has_file = discovery.hosts_file && !is_single;
         let (patience, told) = (discovery.resolve_timeout, Mutex::default());

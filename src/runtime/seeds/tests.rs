@@ -87,10 +87,10 @@ async fn with_nothing_configured_the_first_five_ports_of_loopback_are_tried() {
     assert!(v6.is_empty() || v6.len() == 5 && v6[4] == "[::1]:9304", "{v6:?}");
     assert_eq!((found.unresolved, found.initial), (Vec::new(), Vec::new()));
     let mut narrow = settings(None);
-    narrow.transport.ports = PortRange { first: 9400, last: 9401 };
+    narrow.transport.ports = PortRange { first: 9400, last: 9401 }.into();
     let found = seeds(&narrow).resolve().await;
     assert!(peers(&found).iter().all(|at| at.ends_with("9400") || at.ends_with("9401")), "{found:?}");
-    narrow.transport.ports = PortRange { first: 0, last: 0 };
+    narrow.transport.ports = PortRange { first: 0, last: 0 }.into();
     assert_eq!(seeds(&narrow).resolve().await.peers, []);
 }
 
@@ -298,7 +298,7 @@ async fn the_file_names_hosts_until_it_names_others_and_is_missed_only_while_it_
     let folder = Folder::new("hosts");
     let mut settings = settings(None);
     settings.discovery.hosts_file = true;
-    settings.transport.ports = PortRange { first: 9300, last: 9300 };
+    settings.transport.ports = PortRange { first: 9300, last: 9300 }.into();
     settings.path_conf = folder.0.clone();
     let (published, bound) = own();
     let seeds = Seeds::new(&settings, &published, &bound);

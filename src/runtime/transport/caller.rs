@@ -3,6 +3,7 @@
 //!
 //! Refused, reset, timed out and misunderstood are kept apart, because the core draws different conclusions.
 
+use super::notices::Notices;
 use super::paths::path_of;
 use super::{Faults, Outcome};
 use crate::cluster::Address;
@@ -38,6 +39,7 @@ pub(in crate::runtime) struct Caller {
     faults: Arc<Faults>,
     outcomes: mpsc::UnboundedSender<Outcome>,
     forms: Vec<(Message, Bytes)>,
+    notices: Notices,
 }
 
 /// A client for other nodes: no proxy, no redirects, no second tries.
@@ -64,7 +66,7 @@ impl Caller {
         faults: Arc<Faults>,
         outcomes: mpsc::UnboundedSender<Outcome>,
     ) -> Self {
-        Caller { client, faults, outcomes, forms: Vec::new() }
+        Caller { client, faults, outcomes, forms: Vec::new(), notices: Notices::default() }
     }
 
     /// Sends a request; exactly one outcome follows.
@@ -90,19 +92,40 @@ impl Caller {
 
     /// Sends a message whose fate nobody waits for.
     pub(in crate::runtime) fn tell(&mut self, to: &Address, message: Message) {
-        if let Some(request) = self.request(to, message, TELL_TIMEOUT) {
-            tokio::spawn(request.send());
+        let is_notice = matches!(message, Message::Notice { .. });
+        let Some((path, mut body)) = self.parts(to, message) else {
+            return;
+        };
+        let (client, url, to) = (self.client.clone(), url(to, path), to.clone());
+        let notices = is_notice.then(|| self.notices.clone());
+        if notices.as_ref().is_some_and(|notices| !notices.begin(&to, &body)) {
+            return;
         }
+        tokio::spawn(async move {
+            loop {
+                // Nobody waits for its fate.
+                let _ = post(&client, &url, body, TELL_TIMEOUT).send().await;
+                match notices.as_ref().and_then(|notices| notices.next(&to)) {
+                    Some(next) => body = next,
+                    None => return,
+                }
+            }
+        });
     }
 
     /// A request ready to be sent, unless the link is cut.
     fn request(&mut self, to: &Address, message: Message, timeout: Duration) -> Option<reqwest::RequestBuilder> {
+        let (path, body) = self.parts(to, message)?;
+        Some(post(&self.client, &url(to, path), body, timeout))
+    }
+
+    /// Where a request goes and what it says, unless the link is cut.
+    fn parts(&mut self, to: &Address, message: Message) -> Option<(&'static str, Bytes)> {
         if self.faults.swallows_to(to) {
             return None;
         }
         let path = path_of(message.kind())?;
-        let body = self.encoded(message);
-        Some(self.client.post(url(to, path)).timeout(timeout).header("content-type", "application/json").body(body))
+        Some((path, self.encoded(message)))
     }
 
     /// A publish is encoded once, whatever the number of its receivers.
@@ -137,6 +160,10 @@ fn is_same_publish(one: &Message, other: &Message) -> bool {
         (Body::Full(_), Body::Diff(_)) | (Body::Diff(_), Body::Full(_)) => false,
     };
     is_same_body && term == other_term && Arc::ptr_eq(from, other_from)
+}
+
+fn post(client: &reqwest::Client, url: &str, body: Bytes, timeout: Duration) -> reqwest::RequestBuilder {
+    client.post(url).timeout(timeout).header("content-type", "application/json").body(body)
 }
 
 async fn reply(request: reqwest::RequestBuilder) -> Result<Message, Failure> {

@@ -11,6 +11,7 @@ mod caller;
 pub(super) mod faults;
 mod lifeline;
 mod links;
+mod notices;
 mod paths;
 mod server;
 

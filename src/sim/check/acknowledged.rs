@@ -9,7 +9,7 @@ use crate::sim::watch::Violation;
 use std::sync::Arc;
 
 /// Judges what clients were told.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Acknowledged {
     /// How many updates were acknowledged.
     pub count: usize,

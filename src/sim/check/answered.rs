@@ -8,7 +8,7 @@ use crate::zen::Zen;
 const QUEUED_MAX: usize = 20_000;
 
 /// Looks at the sizes of what grows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Answered;
 
 impl Answered {

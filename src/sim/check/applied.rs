@@ -7,7 +7,7 @@ use crate::zen::Zen;
 use std::collections::BTreeMap;
 
 /// What each process applied last.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Applied {
     last: BTreeMap<usize, StateId>,
 }

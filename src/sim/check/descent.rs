@@ -8,10 +8,11 @@ use crate::cluster::{ClusterState, StateId};
 use crate::sim::watch::Violation;
 use crate::zen::Zen;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// The family tree of states, and the line of the committed ones.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Descent {
     parents: BTreeMap<StateId, StateId>,
     line: BTreeMap<StateId, Arc<ClusterState>>,
@@ -30,6 +31,11 @@ impl Descent {
     /// A committed state, if this is one.
     pub fn committed(&self, id: &StateId) -> Option<&Arc<ClusterState>> {
         self.line.get(id)
+    }
+
+    /// The committed states behind this one, the oldest first.
+    pub fn after(&self, id: StateId) -> impl Iterator<Item = &Arc<ClusterState>> {
+        self.line.range((Bound::Excluded(id), Bound::Unbounded)).map(|(_, state)| state)
     }
 
     /// How many states are committed.

@@ -6,7 +6,9 @@
 mod acknowledged;
 mod answered;
 mod applied;
+mod backed;
 mod descent;
+mod kept;
 mod one_master;
 mod one_state;
 mod order;
@@ -15,7 +17,9 @@ mod promises;
 pub use acknowledged::Acknowledged;
 pub use answered::Answered;
 pub use applied::Applied;
+pub use backed::Backed;
 pub use descent::Descent;
+pub use kept::Kept;
 pub use one_master::OneMaster;
 pub use one_state::OneState;
 pub use order::{Finished, Order};
@@ -26,12 +30,13 @@ use crate::protocol::Time;
 use crate::zen::{Message, Zen};
 
 /// All checkers that look at nodes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Checkers {
     one_master: OneMaster,
     /// Knows the committed states, which others ask for.
     pub descent: Descent,
     one_state: OneState,
+    backed: Backed,
     applied: Applied,
     promises: Promises,
     answered: Answered,
@@ -54,6 +59,7 @@ impl Watch<Zen> for Checkers {
         self.one_master.handled(zen)?;
         self.one_state.handled(node, zen)?;
         self.descent.handled(node, zen)?;
+        self.backed.handled(node, zen, &self.descent)?;
         self.applied.handled(node, zen, &self.descent)?;
         self.answered.handled(zen)
     }

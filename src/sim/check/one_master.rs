@@ -7,7 +7,7 @@ use crate::zen::Zen;
 use std::collections::BTreeMap;
 
 /// Who was seen reigning in which term.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct OneMaster {
     masters: BTreeMap<Term, EphemeralId>,
 }

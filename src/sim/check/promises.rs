@@ -10,7 +10,7 @@ use crate::zen::message::Message;
 use std::collections::BTreeMap;
 
 /// What each node, by its id, has told others.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Promises {
     ids: BTreeMap<usize, NodeId>,
     terms: BTreeMap<NodeId, Term>,

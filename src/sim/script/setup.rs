@@ -27,7 +27,8 @@ pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
     }
     let all: Vec<Address> = stage.cast.iter().map(|spec| spec.address.clone()).collect();
     for node in before..stage.cast.len() {
-        let spec = NodeSpec::new(&stage.cast[node].name, all[node].clone(), &all);
+        let rules = stage.protections;
+        let spec = NodeSpec { rules, ..NodeSpec::new(&stage.cast[node].name, all[node].clone(), &all) };
         let mut words = options.clone();
         let spec = with_options(stage, spec, &mut words)?;
         words.end()?;

@@ -16,6 +16,7 @@ use crate::service::Question;
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::{Normal, Quality, World};
 use crate::zen::Zen;
+use crate::zen::rules::Rules as Protections;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -30,6 +31,8 @@ pub struct Stage {
     pub(super) world: Told,
     pub(super) cast: Vec<NodeSpec>,
     pub(super) rules: Rc<RefCell<Rules>>,
+    /// The protections that its nodes keep.
+    pub(super) protections: Protections,
 }
 
 impl Default for Stage {
@@ -41,6 +44,11 @@ impl Default for Stage {
 impl Stage {
     /// An empty stage.
     pub fn new() -> Self {
+        Stage::keeping(Protections::default())
+    }
+
+    /// An empty stage whose nodes keep these protections only.
+    pub fn keeping(protections: Protections) -> Self {
         let mut world = World::new(0, (Story::new(), Guards::default()));
         world.set_normal(Normal {
             quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
@@ -51,7 +59,7 @@ impl Stage {
         let rules = Rc::new(RefCell::new(Rules::default()));
         let judge = rules.clone();
         world.set_gate(Some(Box::new(move |from, to, message| judge.borrow_mut().judge(from, to, message))));
-        Stage { world, cast: Vec::new(), rules }
+        Stage { world, cast: Vec::new(), rules, protections }
     }
 
     /// Carries out the commands of a block and tells what they print.

@@ -1,0 +1,85 @@
+//! `zazen sim --graphs`: every way in which a few nodes can reach each other.
+
+use super::page::{Page, outcome};
+use crate::cli::progress::Progress;
+use super::{FAILURES_MAX, Request};
+use crate::cli::figures::{count, span};
+use crate::cli::quiet::quietly;
+use crate::cli::stopwatch::Stopwatch;
+use crate::cli::{Outcome, Trouble};
+use crate::sim::Violation;
+use crate::sim::graphs::{Case, Ending, NODES_MAX, cases};
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// Plays all graphs of each number of nodes, and prints what came of them.
+pub(super) fn run(request: &Request, sizes: &[usize], out: &mut impl Write) -> Result<Outcome, Trouble> {
+    let head =
+        ["nodes", "graphs", "cases, cold and warm", "allow a master", "one master, that stays", "failed", "time"];
+    let mut page = Page::new("zazen sim --graphs", &head);
+    let mut failed = 0;
+    for nodes in sizes {
+        let stopwatch = Stopwatch::start();
+        let cases = cases(*nodes, 1);
+        let (masters, failures) = play(request, &cases, out)?;
+        failed += failures;
+        let (all, masters, failures) = (cases.len() as u64, masters as u64, failures as u64);
+        page.row(
+            [*nodes as u64, all / 2, all, masters + failures, masters, failures]
+                .map(count)
+                .into_iter()
+                .chain([span(stopwatch.elapsed())]),
+        );
+    }
+    page.publish(request.page.as_deref(), out)?;
+    Ok(outcome(failed))
+}
+
+/// Plays all cases on several threads; tells how many ended with one master, and how many failed.
+fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usize, usize), Trouble> {
+    let next = AtomicUsize::new(0);
+    let mut progress = Progress::of(cases.len() as u64, "cases");
+    let (mut masters, mut failed) = (0, 0);
+    thread::scope(|scope| {
+        let (tell, hear) = mpsc::channel::<(Case, Result<Ending, Violation>)>();
+        for _ in 0..request.jobs {
+            let tell = tell.clone();
+            let next = &next;
+            scope.spawn(move || work(request, cases, next, tell));
+        }
+        drop(tell);
+        for (played, (case, ending)) in hear.iter().enumerate() {
+            match ending {
+                Ok(ending) => masters += usize::from(ending == Ending::OneMaster),
+                Err(violation) => {
+                    failed += 1;
+                    if failed <= FAILURES_MAX as usize {
+                        progress.aside(|| writeln!(out, "FAIL {case}\n     {violation}"))?;
+                    }
+                }
+            }
+            progress.advance(played as u64 + 1, failed as u64);
+        }
+        Ok::<(), Trouble>(())
+    })?;
+    progress.finish();
+    Ok((masters, failed))
+}
+
+fn work(request: &Request, cases: &[Case], next: &AtomicUsize, tell: mpsc::Sender<(Case, Result<Ending, Violation>)>) {
+    while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let played = quietly(|| case.play(request.options.rules)).result;
+        let ending = played.unwrap_or_else(|what| Err(Violation { checker: "simulator", what }));
+        if tell.send((*case, ending)).is_err() {
+            return;
+        }
+    }
+}
+
+/// A number of nodes whose graphs can be counted.
+pub(super) fn parse(text: &str) -> Result<usize, String> {
+    let nodes = text.parse().map_err(|_| format!("`{text}` is no number of nodes"))?;
+    if (2..=NODES_MAX).contains(&nodes) { Ok(nodes) } else { Err(format!("{nodes} is not in 2..={NODES_MAX}")) }
+}

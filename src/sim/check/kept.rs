@@ -1,0 +1,61 @@
+//! S5: what is committed keeps every key that was committed before, and no update is carried out twice.
+//!
+//! For worlds whose clients remove no key and write no value twice.
+
+use super::{Descent, broken};
+use crate::cluster::{ClusterState, StateId, Term, Version};
+use crate::sim::watch::Violation;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The last committed state, and where each value was written.
+#[derive(Debug, Default)]
+pub struct Kept {
+    last: Option<Arc<ClusterState>>,
+    written: BTreeMap<Arc<str>, (Term, Version)>,
+    /// Whether the network may deliver a request twice, which no connection does: then updates are carried out twice.
+    is_doubling: bool,
+}
+
+impl Kept {
+    /// For a network that may deliver a request twice, or does not.
+    pub fn new(is_doubling: bool) -> Self {
+        Kept { is_doubling, ..Kept::default() }
+    }
+
+    /// Looks at the states that were committed since it looked last.
+    pub fn look(&mut self, descent: &Descent) -> Result<(), Violation> {
+        let last = self.last.as_ref().map_or(StateId::NONE, |state| state.id());
+        if descent.newest() == last {
+            return Ok(());
+        }
+        for state in descent.after(last) {
+            self.keeps_keys(state)?;
+            self.is_written_once(state)?;
+            self.last = Some(state.clone());
+        }
+        Ok(())
+    }
+
+    fn keeps_keys(&self, state: &ClusterState) -> Result<(), Violation> {
+        let before = self.last.iter().flat_map(|state| state.metadata.keys.iter());
+        for (key, old) in before {
+            if state.metadata.keys.get(key).is_none_or(|new| new.changed < old.changed) {
+                let what = format!("{} is committed and does not hold {key}={}", state.id(), old.value);
+                return broken("S5 an acknowledged update is never lost", what);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_written_once(&mut self, state: &ClusterState) -> Result<(), Violation> {
+        for (key, new) in state.metadata.keys.iter().filter(|(_, new)| new.changed == state.rank()) {
+            let first = *self.written.entry(new.value.clone()).or_insert(new.changed);
+            if first != new.changed && !self.is_doubling {
+                let what = format!("{key}={} of {}/{} is written again by {}", new.value, first.0, first.1, state.id());
+                return broken("S5 an update is carried out once", what);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,235 @@
+//! What a random run demands once its cluster is healed: one master within the bound, that it stays, that it answers.
+//!
+//! How the cluster is hurt before stands in `run`, what it can bear in `stakes`.
+
+use super::clients::{Clients, MASTER_TIMEOUT, question};
+use super::draw::Healing;
+use super::run::Run;
+use super::watch::Violation;
+use super::{Fault, Mode, World};
+use crate::cluster::EphemeralId;
+use crate::protocol::Protocol;
+use crate::zen::{Tuning, Zen};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The rule that a cluster recovers.
+const ONE_MASTER: &str = "L1 one master within the bound";
+
+impl Run {
+    /// Heals what was drawn; tells who must recover, and whether that is all there is to heal.
+    pub(super) fn heal(&mut self) -> (Vec<usize>, bool) {
+        for node in self.world.watch.retire_operators() {
+            self.world.inject(Fault::Kill(node));
+        }
+        let everybody: Vec<usize> = (0..self.draw.nodes).collect();
+        let quorum = if self.draw.healing == Healing::All { None } else { self.draw_quorum() };
+        // Whoever sees fewer candidates than the operator asks for chooses none, and a spoke may see only the hub and itself.
+        let may_be_sparse = self.minimum() <= 2;
+        match (self.draw.healing, quorum) {
+            (Healing::Quorum, Some(group)) => {
+                for node in everybody.iter().filter(|node| !group.contains(node)) {
+                    self.world.inject(Fault::Isolate(*node, Mode::Hole));
+                }
+                self.world.inject(Fault::HealOnly(group.clone()));
+                (group, true)
+            }
+            (Healing::Star, Some(group)) if may_be_sparse => {
+                self.world.inject(Fault::Heal);
+                self.cut_all_but(|hub, one, two| one == hub || two == hub, group[0]);
+                (everybody, false)
+            }
+            (Healing::Graph, Some(group)) if may_be_sparse => {
+                self.world.inject(Fault::Heal);
+                let open: Vec<bool> = everybody.iter().flat_map(|_| &everybody).map(|_| self.rng.percent(60)).collect();
+                let nodes = self.draw.nodes;
+                let in_group = |node| group.contains(&node);
+                self.cut_all_but(
+                    |hub, one, two| {
+                        let is_spoke = (one == hub || two == hub) && in_group(one) && in_group(two);
+                        is_spoke || open[one * nodes + two]
+                    },
+                    group[0],
+                );
+                (everybody, false)
+            }
+            (Healing::All | Healing::Quorum | Healing::Star | Healing::Graph, _) => {
+                self.world.inject(Fault::Heal);
+                (everybody, true)
+            }
+        }
+    }
+
+    /// Swallows what is sent along each arrow that does not work.
+    fn cut_all_but(&mut self, works: impl Fn(usize, usize, usize) -> bool, hub: usize) {
+        for from in 0..self.draw.nodes {
+            for to in (0..self.draw.nodes).filter(|to| *to != from && !works(hub, from, *to)) {
+                self.world.inject(Fault::Link(from, to, Mode::Hole));
+            }
+        }
+    }
+
+    /// A random group whose eligible nodes are a quorum; one of them stands first.
+    fn draw_quorum(&mut self) -> Option<Vec<usize>> {
+        let size = self.draw.eligible / 2 + 1;
+        let mut nodes: Vec<usize> = (0..self.draw.eligible).collect();
+        self.rng.shuffle(&mut nodes);
+        let mut group: Vec<usize> = nodes.into_iter().take(size).collect();
+        group.extend((self.draw.eligible..self.draw.nodes).filter(|_| self.rng.percent(50)));
+        self.is_quorum(&group).then_some(group)
+    }
+
+    /// L1: one master, followed by all who reach it, all at its version, within the bound.
+    pub(super) fn demand_master(&mut self, group: &[usize]) -> Result<(), Violation> {
+        let healed = self.world.now();
+        let bound = self.recovery_bound();
+        let is_there = self.run_while(healed + bound, |world| !is_stable(world, group))?;
+        if is_there {
+            self.recoveries.push(self.world.now().since(healed));
+            return Ok(());
+        }
+        let standings: Vec<String> = self.world.participants().map(|(node, zen)| stands(node, zen)).collect();
+        let what = format!("no stable master within {bound:?} after healing: {}", standings.join("; "));
+        Err(Violation { checker: ONE_MASTER, what })
+    }
+
+    fn recovery_bound(&self) -> Duration {
+        self.longest(Tuning::recovery_bound)
+    }
+
+    fn detection(&self) -> Duration {
+        self.longest(Tuning::detection_bound)
+    }
+
+    /// The longest of a time on all nodes, which count it on their own clocks.
+    fn longest(&self, time: fn(&Tuning) -> Duration) -> Duration {
+        let longest = self.world.participants().map(|(_, zen)| time(zen.tuning())).max();
+        longest.unwrap_or_else(|| time(&Tuning::default())).div_f64(self.draw.plan.slowest_clock().min(1.0))
+    }
+
+    /// L2: a healthy master is never replaced by what single followers go through, nor by a standstill of all.
+    pub(super) fn demand_stability(&mut self, group: &[usize]) -> Result<(), Violation> {
+        // What operators asked for before may still take effect.
+        self.world.watch.fall_silent();
+        self.run_clients(self.world.now() + MASTER_TIMEOUT * 2)?;
+        self.demand_master(group)?;
+        for _ in 0..self.rng.between(1, 3) {
+            let Some((master, process)) = self.master(group) else {
+                return Err(Violation { checker: ONE_MASTER, what: "it was lost again".into() });
+            };
+            let others: Vec<usize> = group.iter().copied().filter(|node| *node != master).collect();
+            let Some(victim) = self.rng.pick(&others).copied() else {
+                return Ok(());
+            };
+            if !self.can_do_without(master, victim, group) {
+                continue;
+            }
+            self.disturbances += 1;
+            self.disturb(master, &process, victim, group)?;
+        }
+        Ok(())
+    }
+
+    /// What is done to a follower, or to all nodes at once, and what ends it.
+    fn draw_disturbance(&mut self, victim: usize, group: &[usize]) -> (Vec<Fault>, Vec<Fault>) {
+        let all = |fault: fn(usize) -> Fault| group.iter().map(|node| fault(*node)).collect();
+        match self.rng.below(5) {
+            0 => (vec![Fault::Kill(victim)], vec![Fault::Start(victim)]),
+            1 => (vec![Fault::Pause(victim)], vec![Fault::Resume(victim)]),
+            2 => (vec![Fault::Isolate(victim, Mode::Hole)], vec![Fault::HealOnly(group.to_vec())]),
+            3 => (vec![Fault::PowerLoss(victim)], vec![Fault::Start(victim)]),
+            _ => (all(Fault::Pause), all(Fault::Resume)),
+        }
+    }
+
+    fn disturb(
+        &mut self,
+        master: usize,
+        process: &EphemeralId,
+        victim: usize,
+        group: &[usize],
+    ) -> Result<(), Violation> {
+        let (hurt, mend) = self.draw_disturbance(victim, group);
+        let process = process.clone();
+        let is_replaced = move |world: &World<Zen, Clients>| {
+            world.participant(master).is_none_or(|zen| zen.reign().is_none() || zen.local().ephemeral_id != process)
+        };
+        let lasts = Duration::from_millis(self.rng.between(1, 3_000));
+        let what = hurt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        hurt.into_iter().for_each(|fault| self.world.inject(fault));
+        let first = self.run_while(self.world.now() + lasts, |world| !is_replaced(world))?;
+        mend.into_iter().for_each(|fault| self.world.inject(fault));
+        // What is under way may still be noticed; the next disturbance must not meet this one.
+        let settling = self.detection() * 2;
+        let second = self.run_while(self.world.now() + settling, |world| !is_replaced(world))?;
+        let bound = self.recovery_bound();
+        let third =
+            self.run_while(self.world.now() + bound, |world| !is_replaced(world) && !is_stable(world, group))?;
+        if first || second || is_replaced(&self.world) {
+            let what = format!("n{master} was replaced because of {what}");
+            return Err(Violation { checker: "L2 a healthy master is never replaced", what });
+        }
+        if third {
+            return Ok(());
+        }
+        let what = format!("not all followed again within {bound:?} after {what}");
+        Err(Violation { checker: ONE_MASTER, what })
+    }
+
+    fn master(&self, group: &[usize]) -> Option<(usize, EphemeralId)> {
+        let leads = |node: &&usize| self.world.participant(**node).is_some_and(|zen| zen.reign().is_some());
+        let master = *group.iter().find(leads)?;
+        Some((master, self.world.participant(master)?.local().ephemeral_id.clone()))
+    }
+
+    /// Whoever asks a healthy cluster is answered, and what was asked before has been answered by then.
+    pub(super) fn demand_answers(&mut self, group: &[usize]) -> Result<(), Violation> {
+        self.world.watch.fall_silent();
+        self.run_clients(self.world.now() + MASTER_TIMEOUT * 8)?;
+        let asked = self.world.now();
+        let key: Arc<str> = "last".into();
+        let before = self.world.watch.acknowledged();
+        let tickets = group.len();
+        for node in group {
+            let operation = self.world.watch.write(key.clone());
+            let ticket = self.world.ask(*node, question(&operation));
+            self.world.watch.asked(ticket, usize::MAX, *node, operation, asked);
+        }
+        self.run_clients(asked + MASTER_TIMEOUT)?;
+        let done = self.world.watch.acknowledged() - before;
+        let stuck = self.world.watch.waiting();
+        if done == tickets && stuck == 0 {
+            return Ok(());
+        }
+        let what = format!("{done} of {tickets} updates were acknowledged after healing, {stuck} questions are open");
+        Err(Violation { checker: "S7 every question is answered", what })
+    }
+}
+
+/// Whether one node of the group is master, with nothing in flight, and all who reach it and are reached by it follow it
+/// at its version.
+pub(super) fn is_stable(world: &World<Zen, Clients>, group: &[usize]) -> bool {
+    let running = |node: usize| world.participant(node).filter(|_| world.is_running(node));
+    let leads = |node: &usize| running(*node).is_some_and(|zen| zen.reign().is_some());
+    let mut masters = group.iter().copied().filter(leads);
+    let (Some(at), None) = (masters.next(), masters.next()) else {
+        return false;
+    };
+    let Some(master) = running(at) else {
+        return false;
+    };
+    let applied = master.applied().id();
+    let reaches = |node: &&usize| world.link(**node, at) == Mode::Up && world.link(at, **node) == Mode::Up;
+    !master.is_publishing()
+        && group.iter().filter(reaches).all(|node| {
+            running(*node).is_some_and(|zen| {
+                zen.open_master().is_some_and(|followed| followed.same_process(master.local()))
+                    && zen.applied().id() == applied
+            })
+        })
+}
+
+fn stands(node: usize, zen: &Zen) -> String {
+    let standing = zen.standing();
+    format!("n{node} {} term {} applied {}", standing.mode, standing.term, zen.applied().id())
+}

@@ -1,0 +1,114 @@
+//! What a random run consists of, drawn from its seed: the cluster, its clients, and how it is hurt and healed.
+//!
+//! The faults themselves are drawn by [`Plan`], the rest of the run by whoever makes it.
+
+use super::{Plan, RunOptions};
+use crate::protocol::{Rng, Time};
+use std::fmt;
+
+/// What was drawn for a run.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// The seed.
+    pub seed: u64,
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// How many of them can be master: the first ones.
+    pub eligible: usize,
+    /// How many of these every node is configured with as hosts, besides itself.
+    pub hosts: usize,
+    /// The operator's number in the configuration: the one that was asked for, as far as it can be met.
+    pub minimum: Option<u32>,
+    /// How many pings in a row must fail.
+    pub retries: u32,
+    /// How many clients ask.
+    pub clients: usize,
+    /// How many keys they share.
+    pub keys: u64,
+    /// Bounds of a client's pause.
+    pub pause_us: (u64, u64),
+    /// How many of a hundred processes that are ended lose their disks as well, if the cluster can bear it.
+    pub wipe_percent: u64,
+    /// What is healed in the end.
+    pub healing: Healing,
+    /// How many updates are asked for.
+    pub updates: u64,
+    /// The faults of each episode.
+    pub plan: Plan,
+}
+
+/// What is healed before a master is demanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Healing {
+    /// Everything.
+    All,
+    /// A random quorum; the others stay cut off.
+    Quorum,
+    /// All nodes, and of the links those of a random one only; the rest follows later.
+    Star,
+    /// All nodes, and each direction of a link by chance, but those of one node to a quorum; the rest follows later.
+    Graph,
+}
+
+impl Draw {
+    /// Draws a run.
+    pub fn new(options: &RunOptions) -> Self {
+        let mut rng = Rng::new(options.seed ^ 0x7a7a_0001);
+        let nodes = options.nodes.unwrap_or_else(|| rng.between(3, 7) as usize);
+        let eligible = if rng.percent(70) { nodes } else { rng.between(nodes.min(3) as u64, nodes as u64) as usize };
+        let minimum = rng.percent(20).then(|| rng.between(1, eligible as u64 / 2 + 1) as u32);
+        let minimum = options.tuning.minimum_master_nodes.map(|asked| asked.min(eligible as u32)).or(minimum);
+        let clients = rng.between(2, 6) as usize;
+        let pause_us = *rng.pick(&[(1_000, 20_000), (5_000, 100_000), (20_000, 300_000)]).unwrap_or(&(1_000, 20_000));
+        Draw {
+            seed: options.seed,
+            nodes,
+            eligible,
+            hosts: if rng.percent(75) { eligible } else { rng.between(1, eligible as u64) as usize },
+            minimum,
+            retries: if rng.percent(75) { options.tuning.fd_ping_retries } else { 1 },
+            clients,
+            keys: rng.between(1, 30),
+            pause_us,
+            wipe_percent: if rng.percent(30) { 25 } else { 0 },
+            healing: draw_healing(&mut rng),
+            updates: options.updates,
+            plan: Plan::draw(options.seed, nodes, Time::ZERO),
+        }
+    }
+}
+
+fn draw_healing(rng: &mut Rng) -> Healing {
+    match rng.below(100) {
+        0..50 => Healing::All,
+        50..75 => Healing::Quorum,
+        75..87 => Healing::Star,
+        _ => Healing::Graph,
+    }
+}
+
+impl fmt::Display for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: {} nodes, the first {} master-eligible", self.seed, self.nodes, self.eligible)?;
+        writeln!(f, "hosts: the first {} and oneself", self.hosts)?;
+        match self.minimum {
+            Some(minimum) => writeln!(f, "minimum_master_nodes {minimum}")?,
+            None => writeln!(f, "minimum_master_nodes unset")?,
+        }
+        writeln!(f, "ping_retries {}", self.retries)?;
+        let (low, high) = self.pause_us;
+        writeln!(f, "{} clients on {} keys, pausing {low} to {high} us", self.clients, self.keys)?;
+        writeln!(f, "wipes {} of 100 disks of processes that end", self.wipe_percent)?;
+        writeln!(
+            f,
+            "heals {}",
+            match self.healing {
+                Healing::All => "everything",
+                Healing::Quorum => "a random quorum only",
+                Healing::Star => "all nodes and a star of links, then the rest",
+                Healing::Graph => "all nodes and a random graph of links, then the rest",
+            }
+        )?;
+        write!(f, "{}", self.plan)
+    }
+}
