@@ -9,8 +9,6 @@ mod cluster;
 mod cuts;
 #[path = "process/death.rs"]
 mod death;
-#[path = "process/experiments.rs"]
-mod experiments;
 #[path = "process/garbage.rs"]
 mod garbage;
 #[path = "process/goodbye.rs"]

@@ -238,7 +238,6 @@ impl Bully {
         }
         desk.wake_in(Timer::Count, BEAT_EVERY);
     }
-
 }
 
 impl Algorithm for Bully {

@@ -193,8 +193,9 @@ where
     fn show(&mut self, desk: &Desk) {
         let standing = self.seat.standing();
         let stand = Stand { mode: standing.mode, term: standing.term, leader: standing.leader };
-        if self.face.stands(stand) {
-            desk.show(self.face.state());
+        self.face.stands(stand);
+        if let Some(news) = self.face.news() {
+            desk.show(news);
         }
     }
 }

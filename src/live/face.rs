@@ -20,6 +20,7 @@ pub(super) fn id_of(rank: Rank) -> NodeId {
 /// The state that is shown, and who waits for another one.
 pub(super) struct Face {
     state: ClusterState,
+    is_news: bool,
     waiting: Vec<(Time, oneshot::Sender<Answer>)>,
 }
 
@@ -46,7 +47,7 @@ impl Face {
             }
         }
         state.nodes.insert(local);
-        Face { state, waiting: Vec::new() }
+        Face { state, is_news: false, waiting: Vec::new() }
     }
 
     /// What is shown.
@@ -54,30 +55,32 @@ impl Face {
         Arc::new(self.state.clone())
     }
 
-    /// Another process told what it is called; true if that is news.
-    pub(super) fn named(&mut self, rank: Rank, name: &str) -> bool {
-        let known = self.state.nodes.get(&id_of(rank)).filter(|node| &*node.name != name).cloned();
-        let Some(known) = known else {
-            return false;
-        };
-        self.state.nodes.insert(Arc::new(Node { name: name.into(), ..(*known).clone() }));
-        self.changed();
-        true
+    /// The state, if it is another one than that which was told of last.
+    pub(super) fn news(&mut self) -> Option<Arc<ClusterState>> {
+        std::mem::take(&mut self.is_news).then(|| self.state())
     }
 
-    /// The process stands there; true if that is news.
-    pub(super) fn stands(&mut self, stand: Stand) -> bool {
-        let (term, master) = (Term::new(stand.term).unwrap_or(Term::MAX), stand.leader.map(id_of));
-        if self.state.term == term && self.state.nodes.master == master {
-            return false;
+    /// Another process told what it is called.
+    pub(super) fn named(&mut self, rank: Rank, name: &str) {
+        let known = self.state.nodes.get(&id_of(rank)).filter(|node| &*node.name != name).cloned();
+        if let Some(known) = known {
+            self.state.nodes.insert(Arc::new(Node { name: name.into(), ..(*known).clone() }));
+            self.changed();
         }
-        self.state.term = term;
-        self.state.nodes.master = master;
-        self.changed();
-        true
+    }
+
+    /// The process stands there.
+    pub(super) fn stands(&mut self, stand: Stand) {
+        let (term, master) = (Term::new(stand.term).unwrap_or(Term::MAX), stand.leader.map(id_of));
+        if self.state.term != term || self.state.nodes.master != master {
+            self.state.term = term;
+            self.state.nodes.master = master;
+            self.changed();
+        }
     }
 
     fn changed(&mut self) {
+        self.is_news = true;
         self.state.version = self.state.version.next();
         self.state.uuid = Uuid::from_u128(u128::from(self.state.version.get()));
         if self.state.nodes.master.is_some() {
