@@ -87,7 +87,7 @@ fn large_state() -> ClusterState {
 }
 
 fn key_value(state: &ClusterState) -> KeyValue {
-    KeyValue { value: "sixteen bytes...".into(), changed: state.rank() }
+    KeyValue::new("sixteen bytes...", state.rank())
 }
 
 fn node(index: u32) -> Arc<Node> {

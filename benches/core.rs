@@ -59,6 +59,7 @@ fn follower() -> Zen {
         node: node("b", 2),
         bootstrap: Bootstrap::Hosts(["10.0.0.1:9300".into(), "10.0.0.2:9300".into()].into()),
         tuning: Tuning::default(),
+        rule: zazen::settings::rule,
     };
     let mut zen = Zen::new(config, Memory::default(), Rng::new(1));
     let mut out = Effects::default();

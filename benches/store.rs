@@ -70,8 +70,8 @@ fn state(bytes: usize) -> ClusterState {
 }
 
 fn put(state: &mut ClusterState, key: usize, round: usize) {
-    let value = format!("{round:0>VALUE$}").into();
-    state.metadata.keys.insert(format!("key-{key:07}").into(), KeyValue { value, changed: state.rank() });
+    let value = KeyValue::new(format!("{round:0>VALUE$}"), state.rank());
+    state.metadata.keys.insert(format!("key-{key:07}").into(), value);
 }
 
 /// The state after it, with so many keys changed.

@@ -8,16 +8,18 @@
 //! | `protocol` | – |
 //! | `service` | `cluster` |
 //! | `zen` | `cluster`, `protocol`, `service` |
-//! | `settings` | `cluster`, `zen` |
+//! | `settings` | `cluster`, `service`, `zen` |
 //! | `wire` | `cluster`, `service`, `zen` |
 //! | `lab` | `protocol` |
 //! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
 //! | `runtime` | all but `sim`, `lab` |
 //! | `rest` | `cluster`, `protocol`, `service`, `settings`, `wire`, `runtime` |
 //! | `live` | `cluster`, `protocol`, `service`, `settings`, `lab`, `runtime` |
+//! | `client` | `cluster`, `protocol`, `service`, `runtime` |
+//! | `embed` | all but `sim`, `lab`, `live` |
 //! | `cli` | all |
 //!
-//! The last four are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
+//! The last six are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
 //! file.
 
 pub mod cluster;
@@ -32,8 +34,17 @@ pub mod zen;
 #[cfg(feature = "server")]
 pub mod cli;
 #[cfg(feature = "server")]
+pub mod client;
+#[cfg(feature = "server")]
+pub mod embed;
+#[cfg(feature = "server")]
 pub mod live;
 #[cfg(feature = "server")]
 pub mod rest;
 #[cfg(feature = "server")]
 pub mod runtime;
+
+#[cfg(feature = "server")]
+pub use client::Client;
+#[cfg(feature = "server")]
+pub use embed::Node;

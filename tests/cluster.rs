@@ -240,5 +240,5 @@ fn node_id(index: u32) -> NodeId {
 }
 
 fn key_value(value: &str, state: &ClusterState) -> KeyValue {
-    KeyValue { value: value.into(), changed: state.rank() }
+    KeyValue::new(value, state.rank())
 }

@@ -16,6 +16,8 @@ mod messages;
 mod mutations;
 #[path = "generate/states.rs"]
 mod states;
+#[path = "generate/tasks.rs"]
+mod tasks;
 
 use exposed::{Exposed, Liars, MODES};
 use hand::Hand;
@@ -28,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{Address, Node, NodeId, Roles, StateId};
 use zazen::protocol::{Input, Resolution, Rng, Ticket};
-use zazen::service::{Question, Task};
+use zazen::service::{Query, Question, Task, Txn};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
 use zazen::zen::message::{Body, Join, JoinAnswer, Report, Sender, Sight};
 use zazen::zen::{Bootstrap, Config, Message, Mode, Rejection, Tuning, Zen};
@@ -75,7 +77,7 @@ fn seeds() -> Range<u64> {
 fn a_node_that_cannot_be_master_is_not_made_to_stand_by_a_vote_of_its_master() {
     let mut data = Hand::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..hand::node("b") });
     data.follow("a", 1);
-    let join = Join { term: hand::term(2), vote: true, accepted: StateId::NONE, bootstrap: None };
+    let join = Join { term: hand::term(2), vote: true, accepted: StateId::NONE, bootstrap: None, awake: false };
     let replies = data.receive(Message::Join { from: hand::sender("a"), join });
     assert_eq!(replies, [Message::Joining(JoinAnswer::NotMaster)]);
 }
@@ -97,7 +99,7 @@ fn a_node_that_cannot_be_master_is_not_made_to_stand_by_what_others_say_in_its_n
 fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
     let mut master = Hand::new(hand::node("a"));
     master.lead();
-    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None };
+    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None, awake: false };
     let join = Message::Join { from: hand::sender("b"), join };
     for _ in 0..3 {
         assert_eq!(master.receive(join.clone()), [Message::Joining(JoinAnswer::Noted)]);
@@ -113,7 +115,7 @@ fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
 fn a_master_remembers_a_bounded_number_of_joiners() {
     let mut master = Hand::new(hand::node("a"));
     master.lead();
-    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None };
+    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None, awake: false };
     for number in 0..3_000 {
         let from = hand::sender(&format!("joiner-{number}"));
         let answer = if number < 2_048 { JoinAnswer::Noted } else { JoinAnswer::NotMaster };
@@ -169,7 +171,7 @@ fn a_client_may_be_as_patient_as_it_likes() {
     node.follow("a", 1);
     let id = node.zen.ledger().accepted.id();
     node.receive(Message::Commit { from: hand::sender("a"), id });
-    let task = Task::PutKey { key: "k".into(), value: None, only_if: None };
+    let task = Task::Txn(Txn::delete("k"));
     let question = Question::Submit { task, timeout: Duration::MAX, master_timeout: Duration::MAX };
     node.handle(Input::Asked { ticket: Ticket(1), question });
     assert!(matches!(node.sent.last(), Some((_, Message::Submit { .. }))), "it is forwarded: {:?}", node.sent);
@@ -214,6 +216,7 @@ fn cluster(rng: &mut Rng, liars: &Rc<RefCell<Liars>>) -> Exposure {
                 node: node(&boot, is_eligible),
                 bootstrap: bootstrap.clone(),
                 tuning: Tuning::default(),
+                rule: zazen::settings::rule,
             };
             Exposed::new(Zen::new(config, boot.disk, boot.rng), liars.clone())
         };
@@ -245,11 +248,11 @@ fn disturb(world: &mut Exposure, rng: &mut Rng) {
         3 => world.inject(Fault::Isolate(one, sim::Mode::Hole)),
         4..8 => world.inject(Fault::Heal),
         8..11 => {
-            let task = Task::PutKey { key: "k".into(), value: Some("v".into()), only_if: None };
+            let task = Task::Txn(Txn::put("k", "v"));
             world.ask(one, Question::Submit { task, timeout, master_timeout: timeout });
         }
-        11 => drop(world.ask(one, Question::Read { key: "k".into(), master_timeout: timeout })),
-        12 => drop(world.ask(one, Question::HandOver { to: None })),
+        11 => drop(world.ask(one, Question::Read { query: Query::Key { key: "k".into() }, master_timeout: timeout })),
+        12 => drop(world.ask(one, Question::HandOver { to: None, master_timeout: Duration::from_secs(1) })),
         13 => drop(world.ask(one, Question::Leave)),
         _ => {}
     }

@@ -17,17 +17,27 @@ mod goodbye;
 mod http;
 #[path = "process/identity.rs"]
 mod identity;
+#[path = "process/keys.rs"]
+mod keys;
+#[path = "process/lease.rs"]
+mod lease;
 #[path = "process/node.rs"]
 mod node;
 #[path = "process/pause.rs"]
 mod pause;
 #[path = "process/place.rs"]
 mod place;
+#[path = "process/recover.rs"]
+mod recover;
 #[path = "process/restart.rs"]
 mod restart;
 #[path = "process/roles.rs"]
 mod roles;
 #[path = "process/seeds.rs"]
 mod seeds;
+#[path = "process/tool.rs"]
+mod tool;
+#[path = "process/tuning.rs"]
+mod tuning;
 #[path = "process/view.rs"]
 mod view;

@@ -1,7 +1,13 @@
 //! The REST API, asked in process: shapes as recorded from Elasticsearch 6.8.23, words and numbers, waiting, refusing.
 
+#[path = "rest/keys.rs"]
+mod keys;
+#[path = "rest/settings.rs"]
+mod settings;
 #[path = "rest/shape.rs"]
 mod shape;
+#[path = "rest/watch.rs"]
+mod watch;
 #[path = "rest/world.rs"]
 mod world;
 
@@ -504,7 +510,7 @@ async fn a_row_tells_what_a_node_is() {
     assert_eq!(table.body, expected);
     let ids = world.get("/_cat/nodes?h=id&full_id=true").await;
     assert_eq!(ids.body, "nanananananananananana\nnbnbnbnbnbnbnbnbnbnbnb\n");
-    assert_eq!(world.get("/_cat").await.body, "=^.^=\n/_cat/master\n/_cat/nodes\n/_cat/health\n");
+    assert_eq!(world.get("/_cat").await.body, "=^.^=\n/_cat/master\n/_cat/nodes\n/_cat/health\n/_cat/pending_tasks\n");
 }
 
 #[tokio::test]

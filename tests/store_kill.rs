@@ -119,7 +119,7 @@ fn write_until_killed(dir: &Path) {
 fn next(state: &ClusterState, number: u64) -> ClusterState {
     let mut next = state.clone();
     next.version = Version::new(number).expect("it is small");
-    let value = KeyValue { value: format!("{number:0>VALUE$}").into(), changed: next.rank() };
+    let value = KeyValue::new(format!("{number:0>VALUE$}"), next.rank());
     next.metadata.keys.insert(format!("key-{}", number % KEYS).into(), value);
     next
 }
@@ -133,7 +133,8 @@ fn number_in(memory: &Memory) -> u64 {
     let (term, version) = (memory.promise.term.get(), state.version.get());
     assert!(term.abs_diff(version) <= 1, "term {term} and version {version} were written together");
     let key = format!("key-{}", version % KEYS);
-    let value = state.metadata.keys.get(key.as_str()).map(|kept| kept.value.trim_start_matches('0').to_string());
+    let text = state.metadata.keys.get(key.as_str()).and_then(|kept| kept.value.as_str());
+    let value = text.map(|text| text.trim_start_matches('0').to_string());
     assert_eq!(value, Some(version.to_string()), "{key} of version {version}");
     assert!(memory.committed.is_none_or(|id| (version - 1..=version).contains(&id.version.get())), "{memory:?}");
     term.max(version)

@@ -9,6 +9,8 @@ mod mutations;
 mod samples;
 #[path = "generate/states.rs"]
 mod states;
+#[path = "generate/tasks.rs"]
+mod tasks;
 
 use messages::random_message;
 use mutations::{Named, adopted, changed, damaged, keep_named, pointers};
@@ -96,14 +98,15 @@ fn fields_that_are_not_known_are_passed_over_in_every_record() {
 
 /// Tables hold what they are given; a choice between variants has the chosen one as its only field.
 fn is_table_or_choice(place: &str) -> bool {
-    let tables = ["persistent", "transient", "keys", "indices", "templates", "routing"];
-    let choices = ["/body/state", "/body/task", "/body/refused"];
-    let name = place.rsplit('/').next().unwrap_or_default();
+    let tables = ["persistent", "transient", "keys", "leases", "clients", "done", "indices", "templates", "routing"];
+    let choices = ["/body/state", "/body/refused"];
+    let (parent, name) = place.rsplit_once('/').unwrap_or_default();
+    let is_choice = ["task", "query", "outcome", "condition"].contains(&name) || parent.ends_with("/conditions");
     let is_value = place.contains("/indices/") || place.contains("/routing/") || place.contains("/templates/");
     let is_answer = place == "/body";
-    let is_table =
-        ["aliases", "attributes"].contains(&name) || tables.contains(&name) && !place.contains("/state/diff/");
-    is_table || choices.contains(&place) || is_value || is_answer
+    let is_named = tables.contains(&name) && !place.contains("/state/diff/") && parent != "/body";
+    let is_table = ["aliases", "attributes"].contains(&name) || is_named;
+    is_table || is_choice || choices.contains(&place) || is_value || is_answer
 }
 
 #[test]
@@ -262,8 +265,9 @@ fn a_deletion_must_be_said() {
         );
         decode(text.as_bytes()).map(|message| message.to_string()).map_err(|error| error.to_string())
     };
-    assert_eq!(submit(r#"{"put_key":{"key":"a","value":null}}"#), Ok("submit(delete-key [a])".into()));
-    assert!(submit(r#"{"put_key":{"key":"a"}}"#).is_err_and(|error| error.contains("missing field `value`")));
+    assert_eq!(submit(r#"{"txn":{"deletes":["a"]}}"#), Ok("submit(delete-key [a])".into()));
+    let put = r#"{"txn":{"puts":[{"key":"a"}]}}"#;
+    assert!(submit(put).is_err_and(|error| error.contains("missing field `value`")));
     assert!(submit(r#"{"put_index":{"name":"a"}}"#).is_err_and(|error| error.contains("missing field `metadata`")));
 }
 

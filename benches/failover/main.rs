@@ -8,6 +8,7 @@ mod endure;
 mod figures;
 mod guard;
 mod http;
+mod load;
 mod observe;
 mod peer;
 mod peers;
@@ -153,7 +154,7 @@ fn measure(peer: &'static dyn Peer, args: &BenchArgs, failures: &mut Vec<String>
     for scenario in scenarios {
         let asked = if peer.key() == "zazen" { args.trials } else { args.peer_trials };
         let trials = match (scenario, asked) {
-            (Scenario::Idle, _) | (_, None) => rows::trials(*scenario, peer),
+            (Scenario::Idle | Scenario::Load, _) | (_, None) => rows::trials(*scenario, peer),
             (_, Some(trials)) => trials as usize,
         };
         let plan = Plan { trials, idle: Duration::from_secs(args.idle_seconds), seed: args.seed };

@@ -59,6 +59,11 @@ pub(crate) trait Peer: Sync {
     /// A client that writes through a node, if it takes writes.
     fn writer(&self, place: &Place) -> Option<Box<dyn Writer>>;
 
+    /// One of many clients that each write to a key of their own, as fast as this service has it.
+    fn client(&self, _place: &Place, _number: usize) -> Option<Box<dyn Writer>> {
+        None
+    }
+
     /// Whether nodes listen before they have a master, so that the time between the two means something.
     fn listens_at_once(&self) -> bool;
 

@@ -119,7 +119,7 @@ impl Report {
             "row": row.key,
             "title": row.title,
             "unit": row.unit.name(),
-            "bar": row.bar.map(|bar| json!({ "median": bar.median, "p99": bar.p99 })),
+            "bar": row.bar.map(|bar| json!({ "median": bar.median, "p99": bar.p99, "is_least": bar.is_least })),
             "met": verdict(row.bar, ours),
             "figures": figures,
         })
@@ -134,11 +134,13 @@ impl Report {
 /// Whether Zazen's figures are within a bar, if there are both.
 fn verdict(bar: Option<Bar>, ours: Option<Summary>) -> Option<bool> {
     let (bar, ours) = (bar?, ours?);
-    Some(ours.median <= bar.median && bar.p99.is_none_or(|p99| ours.p99 <= p99))
+    let is_met = if bar.is_least { ours.median >= bar.median } else { ours.median <= bar.median };
+    Some(is_met && bar.p99.is_none_or(|p99| ours.p99 <= p99))
 }
 
 fn bar_text(bar: Bar, unit: Unit) -> String {
-    let median = format!("≤ {} {}", bar.median, unit.name());
+    let sign = if bar.is_least { '≥' } else { '≤' };
+    let median = format!("{sign} {} {}", bar.median, unit.name());
     match bar.p99 {
         Some(p99) => format!("{median}, 99th ≤ {p99}"),
         None => median,

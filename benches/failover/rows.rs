@@ -16,6 +16,8 @@ pub(crate) enum Scenario {
     Terminate,
     /// Three nodes without data are started together.
     ColdStart,
+    /// One client writes, then many do.
+    Load,
     /// Nothing happens.
     Idle,
 }
@@ -26,6 +28,7 @@ pub(crate) enum Unit {
     Milliseconds,
     Mebibytes,
     SecondsAMinute,
+    ASecond,
 }
 
 impl Unit {
@@ -34,15 +37,18 @@ impl Unit {
             Unit::Milliseconds => "ms",
             Unit::Mebibytes => "MiB",
             Unit::SecondsAMinute => "s/min",
+            Unit::ASecond => "/s",
         }
     }
 }
 
-/// What Zazen must not exceed.
+/// What Zazen must not exceed, or must reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bar {
     pub(crate) median: f64,
     pub(crate) p99: Option<f64>,
+    /// Whether more is better.
+    pub(crate) is_least: bool,
 }
 
 /// One row of the table.
@@ -59,7 +65,11 @@ const fn row(key: &'static str, title: &'static str, unit: Unit, bar: Option<Bar
 }
 
 const fn median(median: f64) -> Option<Bar> {
-    Some(Bar { median, p99: None })
+    Some(Bar { median, p99: None, is_least: false })
+}
+
+const fn at_least(median: f64) -> Option<Bar> {
+    Some(Bar { median, p99: None, is_least: true })
 }
 
 pub(crate) const KILLED: &str = "killed";
@@ -70,16 +80,20 @@ pub(crate) const TERMINATED: &str = "terminated";
 pub(crate) const RESTARTED: &str = "restarted";
 pub(crate) const LISTENING: &str = "listening";
 pub(crate) const LAUNCHED: &str = "launched";
+pub(crate) const RATE_OF_ONE: &str = "rate_of_one";
+pub(crate) const RATE_OF_MANY: &str = "rate_of_many";
+pub(crate) const LATENCY_OF_ONE: &str = "latency_of_one";
+pub(crate) const LATENCY_OF_MANY: &str = "latency_of_many";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const PROCESSOR: &str = "processor";
 
 /// All rows, in the order of the table.
-pub(crate) const ROWS: [Row; 10] = [
+pub(crate) const ROWS: [Row; 14] = [
     row(
         KILLED,
         "SIGKILL of the master → new master named by every survivor",
         Unit::Milliseconds,
-        Some(Bar { median: 10.0, p99: Some(50.0) }),
+        Some(Bar { median: 10.0, p99: Some(50.0), is_least: false }),
     ),
     row(WRITTEN, "SIGKILL of the master → first committed write", Unit::Milliseconds, median(15.0)),
     row(FROZEN, "SIGSTOP of the master → new master named by every survivor", Unit::Milliseconds, median(1_000.0)),
@@ -88,6 +102,10 @@ pub(crate) const ROWS: [Row; 10] = [
     row(RESTARTED, "killed node restarted → it follows again", Unit::Milliseconds, median(30.0)),
     row(LISTENING, "cold start of three: the last one listens → master seen by all", Unit::Milliseconds, median(100.0)),
     row(LAUNCHED, "cold start of three: launched → master seen by all", Unit::Milliseconds, None),
+    row(RATE_OF_ONE, "committed updates, 1 client", Unit::ASecond, at_least(2_000.0)),
+    row(RATE_OF_MANY, "committed updates, 64 clients", Unit::ASecond, at_least(20_000.0)),
+    row(LATENCY_OF_ONE, "an update of 1 client", Unit::Milliseconds, None),
+    row(LATENCY_OF_MANY, "an update of one of 64 clients", Unit::Milliseconds, None),
     row(MEMORY, "idle: resident memory of the largest node", Unit::Mebibytes, median(10.0)),
     row(PROCESSOR, "idle: processor time of the busiest node", Unit::SecondsAMinute, median(0.06)),
 ];
@@ -96,6 +114,7 @@ pub(crate) const ROWS: [Row; 10] = [
 pub(crate) fn trials(scenario: Scenario, peer: &dyn Peer) -> usize {
     match (scenario, peer.key()) {
         (Scenario::Idle, _) => 1,
+        (Scenario::Load, _) => 10,
         (_, "zazen") => 100,
         (Scenario::Freeze, _) => peer.trials_of_the_frozen(),
         (Scenario::ColdStart, _) => 10,

@@ -2,11 +2,13 @@
 
 use super::clock::{milliseconds, now, pause};
 use super::cluster::{Cluster, SETTLE_MAX};
+use super::load::load;
 use super::observe::{Observers, agreement};
 use super::peer::{Peer, Writer};
 use super::progress::Progress;
 use super::rows::{
-    FROZEN, KILLED, LAUNCHED, LISTENING, MEMORY, PROCESSOR, RESTARTED, Scenario, TERMINATED, THAWED, WRITTEN,
+    FROZEN, KILLED, LATENCY_OF_MANY, LATENCY_OF_ONE, LAUNCHED, LISTENING, MEMORY, PROCESSOR, RATE_OF_MANY, RATE_OF_ONE,
+    RESTARTED, Scenario, TERMINATED, THAWED, WRITTEN,
 };
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -18,6 +20,9 @@ use zazen::protocol::Rng;
 
 /// How many nodes a cluster has.
 const NODES: usize = 3;
+
+/// How many clients are many.
+const CLIENTS: usize = 64;
 
 /// How long the master is left in peace before a trial, drawn anew each time, so that no beat falls in step with it.
 const PEACE_MS: std::ops::Range<u64> = 200..700;
@@ -74,6 +79,7 @@ pub(crate) fn run(scenario: Scenario, peer: &dyn Peer, plan: &Plan) -> (Samples,
     let mut samples = Samples::default();
     let outcome = match scenario {
         Scenario::ColdStart => cold_starts(peer, plan, &mut samples),
+        Scenario::Load => loads(peer, plan, &mut samples),
         Scenario::Kill | Scenario::Write | Scenario::Freeze | Scenario::Terminate | Scenario::Idle => {
             on_one_cluster(scenario, peer, plan, &mut samples)
         }
@@ -92,7 +98,7 @@ fn on_one_cluster(scenario: Scenario, peer: &dyn Peer, plan: &Plan, samples: &mu
         Scenario::Write => "the master is killed under writes",
         Scenario::Freeze => "the master is stopped, and goes on",
         Scenario::Terminate => "the master is asked to end",
-        Scenario::ColdStart | Scenario::Idle => "nothing happens",
+        Scenario::ColdStart | Scenario::Load | Scenario::Idle => "nothing happens",
     };
     let mut progress = progress(what, peer);
     let mut victim = Victim { cluster: Cluster::start(peer, NODES)?, rng: Rng::new(plan.seed), samples };
@@ -106,7 +112,7 @@ fn on_one_cluster(scenario: Scenario, peer: &dyn Peer, plan: &Plan, samples: &mu
             Scenario::Write => victim.killed_under_writes(),
             Scenario::Freeze => victim.frozen(),
             Scenario::Terminate => victim.terminated(),
-            Scenario::ColdStart | Scenario::Idle => victim.idle(plan.idle),
+            Scenario::ColdStart | Scenario::Load | Scenario::Idle => victim.idle(plan.idle),
         };
         outcome.map_err(|why| {
             format!("{}, trial {trial}: {why}; its files are kept in [{}]", what, victim.cluster.site.keep().display())
@@ -252,6 +258,28 @@ fn write_once(mut writer: Box<dyn Writer>, start: &Barrier, is_over: &AtomicBool
         }
         pause(WRITE_AGAIN);
     }
+}
+
+/// Lets one client write to a cluster, then many.
+fn loads(peer: &dyn Peer, plan: &Plan, samples: &mut Samples) -> Result<(), String> {
+    let loads = [(1, RATE_OF_ONE, LATENCY_OF_ONE), (CLIENTS, RATE_OF_MANY, LATENCY_OF_MANY)];
+    let mut progress = progress("clients write as fast as they are answered", peer);
+    let mut cluster = Cluster::start(peer, NODES)?;
+    for (done, (clients, rate, latency)) in loads.into_iter().enumerate() {
+        let outcome = load(&mut cluster, clients, plan.trials);
+        let seen = outcome.map_err(|why| {
+            format!("{clients} clients: {why}; its files are kept in [{}]", cluster.site.keep().display())
+        })?;
+        let Some(seen) = seen else {
+            eprintln!("  its clients are not known here, so these rows are left out");
+            return Ok(());
+        };
+        samples.rows.insert(rate, seen.rates);
+        samples.rows.insert(latency, seen.latencies);
+        progress.tell(done + 1, loads.len(), "");
+    }
+    progress.end();
+    cluster.demand_running()
 }
 
 /// Starts clusters without data, each on places of its own.

@@ -3,6 +3,7 @@
 //! One question, one answer or the reason why there is none; whom to ask is decided by the commands.
 
 use super::{Trouble, failed};
+use crate::client::Client;
 use crate::protocol::Failure;
 use crate::runtime;
 use clap::Args;
@@ -26,7 +27,7 @@ pub(super) struct UrlArgs {
     ///
     /// Written as http://HOST:PORT, HOST:PORT, HOST or PORT. Without it, the ports 9200, 9201 and 9202 of this machine are
     /// tried.
-    #[arg(long = "url", value_name = "URL", value_parser = Place::read)]
+    #[arg(long = "url", value_name = "URL", value_parser = Place::read, global = true)]
     given: Vec<Place>,
 }
 
@@ -38,6 +39,11 @@ impl UrlArgs {
         } else {
             self.given.clone()
         }
+    }
+
+    /// A client that asks these.
+    pub(super) fn client(&self) -> Result<Client, Trouble> {
+        Client::new(self.places().into_iter().map(|place| place.0)).map_err(|error| Trouble::Failed(error.to_string()))
     }
 
     /// Those that were given.

@@ -12,14 +12,19 @@ mod config;
 mod dev;
 mod explain;
 mod figures;
+mod kv;
 mod lab;
 mod logging;
 mod man;
+mod member;
 mod paint;
 mod progress;
 mod quiet;
+mod recover;
+mod run;
 mod sim;
 mod start;
+mod state;
 mod status;
 mod stopwatch;
 mod table;
@@ -47,6 +52,13 @@ enum Command {
     Status(status::StatusArgs),
     Explain(explain::ExplainArgs),
     CheckConfig(check_config::CheckConfigArgs),
+    Kv(kv::KvArgs),
+    Member(member::MemberArgs),
+    Run(run::RunArgs),
+    #[command(hide = true)]
+    RunBound(run::BoundArgs),
+    State(state::StateArgs),
+    Recover(recover::RecoverArgs),
     Sim(sim::SimArgs),
     Lab(lab::LabArgs),
     Completions(completions::CompletionsArgs),
@@ -60,6 +72,8 @@ enum Outcome {
     Fine,
     /// A rule was broken, or a story was told otherwise than expected.
     Broken,
+    /// A command of the user's ended with this code.
+    Ended(u8),
 }
 
 /// Why a command was not carried out.
@@ -95,6 +109,12 @@ pub fn main() -> ExitCode {
         Command::Status(status) => status.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::CheckConfig(check_config) => check_config.run(&mut out),
+        Command::Kv(kv) => kv.run(&mut out),
+        Command::Member(member) => member.run(&mut out),
+        Command::Run(run) => run.run(),
+        Command::RunBound(bound) => bound.run(),
+        Command::State(state) => state.run(&mut out),
+        Command::Recover(recover) => recover.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
         Command::Lab(lab) => lab.run(&mut out),
         Command::Completions(completions) => completions.run(&mut out),
@@ -108,6 +128,7 @@ fn exit_code(result: &Result<Outcome, Trouble>) -> ExitCode {
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Broken) => ExitCode::from(1),
+        Ok(Outcome::Ended(code)) => ExitCode::from(*code),
         Err(Trouble::Failed(what)) => {
             eprintln!("error: {what}");
             ExitCode::from(1)

@@ -4,20 +4,16 @@
 
 use super::config::{self, ConfigArgs};
 use super::{Outcome, Trouble, failed, logging};
+use crate::embed::Users;
 use crate::live;
-use crate::rest;
-use crate::runtime::addresses::{self, is_beyond_loopback};
-use crate::runtime::listen::{Manners, Server, bind};
-use crate::runtime::log::{HTTP, NODE};
+use crate::runtime::log::NODE;
 use crate::runtime::{self, Ended, Handle};
 use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
 use clap::Args;
 use std::fs;
 use std::io::Read;
-use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -64,9 +60,9 @@ impl StartArgs {
 
     async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<Outcome, Trouble> {
         // The users' port is had before the node makes itself known to others.
-        let users = Users::listen(&settings).await?;
+        let users = Users::listen(&settings).await.map_err(refused)?;
         let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
-        let node = runtime::start(settings, users.address, log).map_err(refused)?;
+        let node = runtime::start(settings, users.address(), log).map_err(refused)?;
         let handle = node.handle().clone();
         let server = users.serve(&handle);
         tracing::info!(target: NODE, "started {}", handle.local());
@@ -95,7 +91,7 @@ impl StartArgs {
 impl StartArgs {
     /// Elects by an algorithm of the lab, and does nothing else.
     async fn elect(&self, name: &'static str, settings: NodeSettings) -> Result<Outcome, Trouble> {
-        let users = Users::listen(&settings).await?;
+        let users = Users::listen(&settings).await.map_err(refused)?;
         let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
         tracing::warn!(target: NODE, "[discovery.type: {name}] is experimental: it elects, keeps nothing and promises no safety");
         let process = live::start(name, settings).map_err(Trouble::Failed)?;
@@ -140,37 +136,6 @@ fn warn(loaded: &Loaded) {
     }
     for warning in &loaded.warnings {
         tracing::warn!(target: NODE, "{warning}");
-    }
-}
-
-/// The users' side: bound before the node starts, served afterwards.
-struct Users {
-    listeners: Vec<TcpListener>,
-    address: Option<SocketAddr>,
-}
-
-impl Users {
-    async fn listen(settings: &NodeSettings) -> Result<Self, Trouble> {
-        if !settings.rest.enabled {
-            return Ok(Users { listeners: Vec::new(), address: None });
-        }
-        let hosts = addresses::bind_addresses(&settings.http).map_err(refused)?;
-        let listeners = bind(&hosts, &settings.http.ports).await.map_err(refused)?;
-        let address = runtime::published(&settings.http, &listeners).map_err(refused)?;
-        warn_of_strangers("http", &hosts);
-        Ok(Users { listeners, address: Some(address) })
-    }
-
-    fn serve(self, handle: &Handle) -> Option<Server> {
-        let address = self.address?;
-        tracing::info!(target: HTTP, "publish_address {{{address}}}");
-        Some(Server::start(self.listeners, rest::router(handle.clone()), Manners::Lenient))
-    }
-}
-
-fn warn_of_strangers(what: &str, hosts: &[IpAddr]) {
-    if is_beyond_loopback(hosts) {
-        tracing::warn!(target: NODE, "{what} listens beyond loopback on {hosts:?}: whoever reaches it can do everything");
     }
 }
 

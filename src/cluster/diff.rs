@@ -3,8 +3,8 @@
 //! Finding out costs what the two states do not share. Mirrors `ClusterState.ClusterStateDiff` (6.8).
 
 use super::{
-    Blocks, ClusterName, ClusterState, KeyValue, Metadata, Node, NodeId, Nodes, StateId, TableChange, TableDiff, Uuid,
-    VotingSets,
+    Blocks, Client, ClusterName, ClusterState, KeyValue, Lease, Metadata, Node, NodeId, Nodes, Remembered, RequestId,
+    Requests, StateId, TableChange, TableDiff, Token, Uuid, VotingSets,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -156,6 +156,18 @@ pub struct MetadataDiff {
     /// The change of the users' keys.
     #[serde(skip_serializing_if = "TableDiff::is_empty")]
     pub keys: TableDiff<Arc<str>, KeyValue>,
+    /// How many bytes the keys have together, if that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_bytes: Option<u64>,
+    /// The change of the leases.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub leases: TableDiff<Arc<str>, Lease>,
+    /// The last fencing token, if it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_token: Option<Token>,
+    /// The change of the recent requests.
+    #[serde(skip_serializing_if = "RequestsDiff::is_empty")]
+    pub requests: RequestsDiff,
     /// The change of the indices.
     #[serde(skip_serializing_if = "TableDiff::is_empty")]
     pub indices: TableDiff<Arc<str>, Arc<Value>>,
@@ -167,9 +179,22 @@ pub struct MetadataDiff {
 impl MetadataDiff {
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
-        let MetadataDiff { persistent, transient, voting, keys, indices, templates } = self;
-        let are_settings_empty = persistent.is_empty() && transient.is_empty();
-        are_settings_empty && voting.is_none() && keys.is_empty() && indices.is_empty() && templates.is_empty()
+        let MetadataDiff {
+            persistent,
+            transient,
+            voting,
+            keys,
+            key_bytes,
+            leases,
+            last_token,
+            requests,
+            indices,
+            templates,
+        } = self;
+        let are_settings_empty = persistent.is_empty() && transient.is_empty() && voting.is_none();
+        let are_keys_empty = keys.is_empty() && key_bytes.is_none() && requests.is_empty();
+        let are_leases_empty = leases.is_empty() && last_token.is_none();
+        are_settings_empty && are_keys_empty && are_leases_empty && indices.is_empty() && templates.is_empty()
     }
 
     fn between(from: &Metadata, to: &Metadata) -> Self {
@@ -178,6 +203,10 @@ impl MetadataDiff {
             transient: TableDiff::between(&from.transient, &to.transient),
             voting: changed(&from.voting, &to.voting),
             keys: TableDiff::between(&from.keys, &to.keys),
+            key_bytes: changed(&from.key_bytes, &to.key_bytes),
+            leases: TableDiff::between(&from.leases, &to.leases),
+            last_token: changed(&from.last_token, &to.last_token),
+            requests: RequestsDiff::between(&from.requests, &to.requests),
             indices: TableDiff::between(&from.indices, &to.indices),
             templates: TableDiff::between(&from.templates, &to.templates),
         }
@@ -188,8 +217,48 @@ impl MetadataDiff {
         self.transient.apply(&mut metadata.transient);
         replace(&mut metadata.voting, &self.voting);
         self.keys.apply(&mut metadata.keys);
+        replace(&mut metadata.key_bytes, &self.key_bytes);
+        self.leases.apply(&mut metadata.leases);
+        replace(&mut metadata.last_token, &self.last_token);
+        self.requests.apply(&mut metadata.requests);
         self.indices.apply(&mut metadata.indices);
         self.templates.apply(&mut metadata.templates);
+    }
+}
+
+/// What makes the recent requests of one state of those of another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestsDiff {
+    /// The change of the clients.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub clients: TableDiff<Uuid, Client>,
+    /// The change of what became of their requests.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub done: TableDiff<RequestId, Remembered>,
+    /// How many clients were forgotten, if that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forgotten: Option<u64>,
+}
+
+impl RequestsDiff {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.clients.is_empty() && self.done.is_empty() && self.forgotten.is_none()
+    }
+
+    fn between(from: &Requests, to: &Requests) -> Self {
+        RequestsDiff {
+            clients: TableDiff::between(&from.clients, &to.clients),
+            done: TableDiff::between(&from.done, &to.done),
+            forgotten: changed(&from.forgotten, &to.forgotten),
+        }
+    }
+
+    fn apply(&self, requests: &mut Requests) {
+        self.clients.apply(&mut requests.clients);
+        self.done.apply(&mut requests.done);
+        replace(&mut requests.forgotten, &self.forgotten);
     }
 }
 

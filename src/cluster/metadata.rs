@@ -1,8 +1,8 @@
-//! What a cluster remembers: settings, voting sets, keys, indices, templates.
+//! What a cluster remembers: settings, voting sets, keys, leases, requests, indices, templates.
 //!
 //! Gives no meaning to any of it. Mirrors `MetaData` (6.8).
 
-use super::{Table, Term, Version, VotingSets};
+use super::{KeyValue, Lease, Requests, Table, Token, VotingSets};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,17 +22,16 @@ pub struct Metadata {
     pub voting: VotingSets,
     /// The users' keys.
     pub keys: Table<Arc<str>, KeyValue>,
+    /// How many bytes the keys and their values have together.
+    pub key_bytes: u64,
+    /// The leases that are held, by name.
+    pub leases: Table<Arc<str>, Lease>,
+    /// The last fencing token that was given.
+    pub last_token: Token,
+    /// The recent requests, so that none is carried out twice.
+    pub requests: Requests,
     /// Indices by name.
     pub indices: Table<Arc<str>, Arc<Value>>,
     /// Index templates by name.
     pub templates: Table<Arc<str>, Arc<Value>>,
-}
-
-/// What a user stored under a key.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct KeyValue {
-    /// What is stored.
-    pub value: Arc<str>,
-    /// The rank of the state that last changed it.
-    pub changed: (Term, Version),
 }

@@ -12,14 +12,19 @@
 //! | [`VotingSet`] | `VotingConfiguration` (7.x) |
 //! | [`Table`] | `ImmutableOpenMap` |
 
+mod blob;
 mod blocks;
 mod diff;
 mod flags;
 mod ids;
+mod key;
+mod lease;
 mod metadata;
 mod node;
 mod nodes;
 mod nodes_delta;
+mod refusal;
+mod request;
 mod state;
 mod state_id;
 mod table;
@@ -27,13 +32,19 @@ mod table_diff;
 mod uuid;
 mod voting;
 
+pub use blob::Blob;
 pub use blocks::{Block, BlockLevel, BlockLevels, Blocks};
-pub use diff::{Diff, MetadataDiff, NodesDiff, WrongBase};
+pub use diff::{Diff, MetadataDiff, NodesDiff, RequestsDiff, WrongBase};
 pub use ids::{Address, ClusterName, EphemeralId, NodeId};
-pub use metadata::{KeyValue, Metadata, Settings};
+pub use key::{BadRevision, KeyValue, Revision};
+pub(crate) use lease::millis;
+pub use lease::{Holding, Lease, Token};
+pub use metadata::{Metadata, Settings};
 pub use node::{Node, Roles};
 pub use nodes::Nodes;
 pub use nodes_delta::NodesDelta;
+pub use refusal::{Condition, Refusal};
+pub use request::{BadRequestId, Client, Outcome, Recall, Remembered, RequestId, Requests};
 pub use state::ClusterState;
 pub use state_id::{StateId, Term, Version};
 pub use table::{Table, TableIter};

@@ -88,10 +88,8 @@ impl Nodes {
         self.iter().filter(|node| node.is_data())
     }
 
-    pub(super) fn changes_since<'a>(
-        &'a self,
-        base: &'a Nodes,
-    ) -> impl Iterator<Item = TableChange<'a, NodeId, Arc<Node>>> {
+    /// What must be done to `base` to make it hold the same nodes, in the order of their ids.
+    pub fn changes_since<'a>(&'a self, base: &'a Nodes) -> impl Iterator<Item = TableChange<'a, NodeId, Arc<Node>>> {
         self.table.changes_since(&base.table)
     }
 }

@@ -5,7 +5,7 @@ use crate::cluster::{Address, ClusterName, ClusterState, EphemeralId, Node, Node
 use crate::lab::{Rank, Stand};
 use crate::protocol::Time;
 use crate::runtime::VERSION;
-use crate::service::{Answer, Question, Refusal};
+use crate::service::{Answer, Query, Question, Refusal};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -92,7 +92,7 @@ impl Face {
     }
 
     fn leader(&self) -> Answer {
-        Answer::Value { at: self.state.id(), value: None }
+        Answer::Newest { at: self.state.id() }
     }
 
     /// Answers a user: who leads, at once or when somebody does; nothing else can be asked for.
@@ -104,9 +104,9 @@ impl Face {
                 }
                 Answer::NoMaster
             }
-            Question::Read { .. } => self.leader(),
-            Question::PendingTasks => Answer::Pending(Vec::new()),
-            Question::Submit { .. } | Question::HandOver { .. } | Question::Leave => {
+            Question::Read { query: Query::Newest, .. } => self.leader(),
+            Question::PendingTasks { .. } => Answer::Pending(Vec::new()),
+            Question::Read { .. } | Question::Submit { .. } | Question::HandOver { .. } | Question::Leave => {
                 let why = "an experimental [discovery.type] elects a leader and keeps nothing";
                 Answer::Refused(Refusal::Invalid(why.into()))
             }

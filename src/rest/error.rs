@@ -11,22 +11,34 @@ use std::fmt;
 /// What kind of error it is. The names are those of Elasticsearch's classes, because clients look at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
+    /// The request asks for nothing.
+    ActionRequestValidation,
     /// The query cannot be decoded.
     BadParameter,
     /// A global block refuses the request.
     ClusterBlock,
     /// The `Content-Type` is no media type, or there are two.
     ContentTypeHeader,
+    /// A part of a body is missing.
+    ElasticsearchParse,
     /// Too much is waiting already.
     EsRejectedExecution,
+    /// Whether it was carried out is not known.
+    FailedToCommitClusterState,
     /// An argument makes no sense.
     IllegalArgument,
-    /// What was done is not known.
+    /// Something is not as it must be.
     IllegalState,
     /// There is no such index.
     IndexNotFound,
     /// No index can have this name.
     InvalidIndexName,
+    /// A body is no JSON.
+    JsonParse,
+    /// Another holds the lease.
+    LeaseHeld,
+    /// The grant of the lease has ended.
+    LeaseNotHeld,
     /// No master was found in time.
     MasterNotDiscovered,
     /// The node is about to end.
@@ -35,42 +47,65 @@ pub(super) enum Kind {
     NumberFormat,
     /// The task was queued for too long.
     ProcessClusterEventTimeout,
+    /// What became of a request is remembered no longer.
+    RequestForgotten,
+    /// There is nothing of this name.
+    ResourceNotFound,
     /// The request line or the headers are too long.
     TooLongFrame,
+    /// It was changed since.
+    VersionConflict,
 }
 
 impl Kind {
     /// The class, without `Exception`.
     fn class(self) -> &'static str {
         match self {
+            Kind::ActionRequestValidation => "ActionRequestValidation",
             Kind::BadParameter => "BadParameter",
             Kind::ClusterBlock => "ClusterBlock",
             Kind::ContentTypeHeader => "ContentTypeHeader",
+            Kind::ElasticsearchParse => "ElasticsearchParse",
             Kind::EsRejectedExecution => "EsRejectedExecution",
+            Kind::FailedToCommitClusterState => "FailedToCommitClusterState",
             Kind::IllegalArgument => "IllegalArgument",
             Kind::IllegalState => "IllegalState",
             Kind::IndexNotFound => "IndexNotFound",
             Kind::InvalidIndexName => "InvalidIndexName",
+            Kind::JsonParse => "JsonParse",
+            Kind::LeaseHeld => "LeaseHeld",
+            Kind::LeaseNotHeld => "LeaseNotHeld",
             Kind::MasterNotDiscovered => "MasterNotDiscovered",
             Kind::NodeClosed => "NodeClosed",
             Kind::NumberFormat => "NumberFormat",
             Kind::ProcessClusterEventTimeout => "ProcessClusterEventTimeout",
+            Kind::RequestForgotten => "RequestForgotten",
+            Kind::ResourceNotFound => "ResourceNotFound",
             Kind::TooLongFrame => "TooLongFrame",
+            Kind::VersionConflict => "VersionConflictEngine",
         }
     }
 
     /// The status, where the error does not bring its own.
     fn status(self) -> StatusCode {
         match self {
-            Kind::BadParameter
+            Kind::ActionRequestValidation
+            | Kind::BadParameter
             | Kind::ContentTypeHeader
+            | Kind::ElasticsearchParse
             | Kind::IllegalArgument
             | Kind::InvalidIndexName
+            | Kind::JsonParse
             | Kind::NumberFormat
             | Kind::TooLongFrame => StatusCode::BAD_REQUEST,
-            Kind::IndexNotFound => StatusCode::NOT_FOUND,
+            Kind::IndexNotFound | Kind::ResourceNotFound => StatusCode::NOT_FOUND,
+            Kind::LeaseHeld | Kind::LeaseNotHeld | Kind::RequestForgotten | Kind::VersionConflict => {
+                StatusCode::CONFLICT
+            }
             Kind::EsRejectedExecution => StatusCode::TOO_MANY_REQUESTS,
-            Kind::IllegalState | Kind::NodeClosed => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::FailedToCommitClusterState | Kind::IllegalState | Kind::NodeClosed => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
             Kind::ClusterBlock | Kind::MasterNotDiscovered | Kind::ProcessClusterEventTimeout => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -81,25 +116,35 @@ impl Kind {
     fn is_elasticsearch(self) -> bool {
         match self {
             Kind::ClusterBlock
+            | Kind::ElasticsearchParse
+            | Kind::FailedToCommitClusterState
             | Kind::IndexNotFound
             | Kind::InvalidIndexName
             | Kind::MasterNotDiscovered
             | Kind::NodeClosed
-            | Kind::ProcessClusterEventTimeout => true,
-            Kind::BadParameter
+            | Kind::ProcessClusterEventTimeout
+            | Kind::ResourceNotFound
+            | Kind::VersionConflict => true,
+            Kind::ActionRequestValidation
+            | Kind::BadParameter
             | Kind::ContentTypeHeader
             | Kind::EsRejectedExecution
             | Kind::IllegalArgument
             | Kind::IllegalState
+            | Kind::JsonParse
+            | Kind::LeaseHeld
+            | Kind::LeaseNotHeld
             | Kind::NumberFormat
+            | Kind::RequestForgotten
             | Kind::TooLongFrame => false,
         }
     }
 
-    /// The name in an answer: the class in small letters.
+    /// The name in an answer: the class in small letters, without the name of the house.
     fn name(self) -> String {
+        let class = self.class();
         let mut name = String::new();
-        for letter in self.class().chars() {
+        for letter in class.strip_prefix("Elasticsearch").unwrap_or(class).chars() {
             if letter.is_ascii_uppercase() && !name.is_empty() {
                 name.push('_');
             }
@@ -130,6 +175,11 @@ impl RestError {
     /// An argument that makes no sense.
     pub(super) fn illegal(reason: impl Into<String>) -> Self {
         RestError::new(Kind::IllegalArgument, reason)
+    }
+
+    /// Nothing of this name.
+    pub(super) fn no_resource(reason: impl Into<String>) -> Self {
+        RestError::new(Kind::ResourceNotFound, reason)
     }
 
     /// A text that is no number.
@@ -178,6 +228,26 @@ impl RestError {
     pub(super) fn wrapping(kind: Kind, reason: String) -> Self {
         let cause = RestError::illegal(reason.clone());
         RestError::new(kind, format!("java.lang.IllegalArgumentException: {reason}")).caused_by(cause)
+    }
+
+    /// A request that asks for nothing.
+    pub(super) fn asks_for_nothing(what: &str) -> Self {
+        RestError::new(Kind::ActionRequestValidation, format!("Validation Failed: 1: {what};"))
+    }
+
+    /// Whether it is that something was changed since.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.kind == Kind::VersionConflict
+    }
+
+    /// The same with another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        RestError { status, ..self }
+    }
+
+    /// The reason; empty if there is none.
+    pub(super) fn reason(&self) -> &str {
+        self.reason.as_deref().unwrap_or_default()
     }
 
     /// The status of the answer.
@@ -229,17 +299,46 @@ impl From<Answer> for RestError {
     fn from(answer: Answer) -> Self {
         match answer {
             Answer::NotMaster | Answer::NoMaster => RestError::no_master(),
-            Answer::Refused(Refusal::Invalid(why) | Refusal::Conflict(why)) => RestError::illegal(why),
-            Answer::Refused(Refusal::Overloaded(why)) => RestError::new(Kind::EsRejectedExecution, why),
+            Answer::Refused(refusal) => refusal.into(),
             Answer::TimedOut { source } => {
                 let reason = format!("failed to process cluster event ({source}) in time");
                 RestError::new(Kind::ProcessClusterEventTimeout, reason)
             }
-            Answer::Unknown { reason } => RestError::new(Kind::IllegalState, reason),
+            Answer::Unknown { reason } => RestError::new(Kind::FailedToCommitClusterState, reason),
             Answer::Left => RestError::new(Kind::NodeClosed, "node closed"),
-            Answer::Done { .. } | Answer::Value { .. } | Answer::Pending(_) | Answer::HandedOver { .. } => {
-                RestError::new(Kind::IllegalState, "the node answered another question")
+            Answer::Done { .. }
+            | Answer::Newest { .. }
+            | Answer::Value { .. }
+            | Answer::Range { .. }
+            | Answer::Lease { .. }
+            | Answer::Pending(_)
+            | Answer::HandedOver { .. } => RestError::new(Kind::IllegalState, "the node answered another question"),
+        }
+    }
+}
+
+/// Why the master did not do what was asked.
+impl From<Refusal> for RestError {
+    fn from(refusal: Refusal) -> Self {
+        let reason = refusal.to_string();
+        match refusal {
+            Refusal::Invalid(_) => RestError::illegal(reason),
+            Refusal::TooLarge(_) => RestError::illegal(reason).with_status(StatusCode::PAYLOAD_TOO_LARGE),
+            Refusal::Overloaded(_) => RestError::new(Kind::EsRejectedExecution, reason),
+            Refusal::Blocked { status, .. } => {
+                let error = RestError::new(Kind::ClusterBlock, reason);
+                let status = StatusCode::from_u16(status).unwrap_or(error.status);
+                error.with_status(status)
             }
+            Refusal::Conflict { found, .. } => {
+                let found = found.map_or_else(|| "none".to_owned(), |found| found.to_string());
+                RestError::new(Kind::VersionConflict, reason).about("current_revision", found)
+            }
+            Refusal::Held { holding, holder } => RestError::new(Kind::LeaseHeld, reason)
+                .about("holder", &*holder)
+                .about("token", holding.token.to_string()),
+            Refusal::NotHeld(_) => RestError::new(Kind::LeaseNotHeld, reason),
+            Refusal::Forgotten(_) => RestError::new(Kind::RequestForgotten, reason),
         }
     }
 }

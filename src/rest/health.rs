@@ -101,9 +101,9 @@ impl Health {
     }
 }
 
-/// The tasks that wait, as far as this node knows: only the master does.
+/// The tasks that wait, as the master has them; none while there is no master to ask.
 pub(super) async fn pending(handle: &Handle) -> Vec<PendingTask> {
-    let Answer::Pending(tasks) = handle.ask(Question::PendingTasks).await else {
+    let Answer::Pending(tasks) = handle.ask(Question::PendingTasks { master_timeout: Duration::ZERO }).await else {
         return Vec::new();
     };
     tasks

@@ -20,6 +20,15 @@ still leads, and answers when that state has arrived here.
 With `local=true` the node answers at once from what it has.
 Parameters that are not known are refused, with the names that may have been meant.
 `X-Opaque-Id` comes back with the answer.
+
+A change goes to the master, whichever node is asked, and follows a change of masters until `master_timeout`.
+What it is answered with is committed, on the disks of a majority; `acknowledged` says whether every node had applied it \
+within `timeout` as well.
+Every change understands the header `Idempotency-Key`: a client draws 128 random bits, written as 22 characters of \
+URL-safe base64, and counts its requests behind a slash, `AAAAcAAAAAAAAAAAAAAABw/7`.
+A request that got no answer is sent again with the same name and `retry=true`, and is carried out once.
+Of each client the last 128 requests are remembered, and of all clients the 256 that asked last.
+
 A request may have a body of `http.max_content_length`, a first line of 4096 bytes and headers of 8192 bytes.
 
 | what went wrong | status | `error.type` |
@@ -28,13 +37,22 @@ A request may have a body of `http.max_content_length`, a first line of 4096 byt
 | `Content-Type` is no media type, or there are two | 400 | `content_type_header_exception` |
 | the first line or the headers are too long | 400 | `too_long_frame_exception` |
 | no route has this path | 400 | `error` is a text, and there is no `status` |
+| a body is missing, or is no JSON | 400 | `parse_exception`, `json_parse_exception` |
+| a request asks for nothing | 400 | `action_request_validation_exception` |
 | no index can have this name | 400 | `invalid_index_name_exception` |
 | there is no such index | 404 | `index_not_found_exception` |
+| there is no such key, lease or node | 404 | `resource_not_found_exception` |
 | the path has other methods | 405 | `error` is a text; `Allow` names them |
 | the body has no `Content-Type` that is understood | 406 | `error` is a text |
 | what `_cluster/health` waits for did not come in time | 408 | the body tells how the cluster is |
+| a key was changed since | 409, or 412 if a header said so | `version_conflict_engine_exception`, with `current_revision` |
+| another holds the lease, or nobody under this token | 409 | `lease_held_exception`, `lease_not_held_exception` |
+| a repeated request may have been carried out, and what became of it is remembered no longer | 409 | `request_forgotten_exception` |
 | the body is too large | 413 | there is no body |
+| a key, or all keys together, would be too large | 413 | `illegal_argument_exception` |
 | too many questions wait | 429 | `es_rejected_execution_exception` |
+| whether a change was carried out is not known | 500 | `failed_to_commit_cluster_state_exception` |
+| the master had no time for a change within `master_timeout` | 503 | `process_cluster_event_timeout_exception` |
 | no master was found within `master_timeout` | 503 | `master_not_discovered_exception` |
 | a block refuses the request | that of the block | `cluster_block_exception` |
 ";

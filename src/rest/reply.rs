@@ -6,9 +6,11 @@ use super::body::{Json, cbor, compact, pretty, yaml};
 use super::error::RestError;
 use super::wish::{Format, Wish};
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
 
 const TEXT: &str = "text/plain; charset=UTF-8";
+const BYTES: &str = "application/octet-stream";
 
 /// What an answer says.
 #[derive(Debug)]
@@ -17,6 +19,10 @@ enum Content {
     Tree(Json),
     /// Text.
     Text(String),
+    /// Bytes of a user's own.
+    Bytes(Bytes),
+    /// Something of this type that is written as it comes.
+    Stream(&'static str, Body),
 }
 
 /// An answer.
@@ -28,15 +34,15 @@ pub(super) struct Reply {
     content: Content,
     /// Whether a tree is spread out unless the user says otherwise.
     is_pretty: bool,
-    /// The methods of the path, where the wrong one was used.
-    allow: Option<String>,
+    /// What stands beside it.
+    headers: Vec<(HeaderName, HeaderValue)>,
     /// Whether a user may ask for a part of it.
     is_partial: bool,
 }
 
 impl Reply {
     fn of(content: Content) -> Self {
-        Reply { status: StatusCode::OK, content, is_pretty: false, allow: None, is_partial: true }
+        Reply { status: StatusCode::OK, content, is_pretty: false, headers: Vec::new(), is_partial: true }
     }
 
     /// A tree, and all went well.
@@ -49,6 +55,16 @@ impl Reply {
         Reply::of(Content::Text(text))
     }
 
+    /// Bytes of a user's own, as they are.
+    pub(super) fn bytes(bytes: Bytes) -> Self {
+        Reply::of(Content::Bytes(bytes))
+    }
+
+    /// Something that is written as it comes.
+    pub(super) fn stream(content_type: &'static str, body: Body) -> Self {
+        Reply::of(Content::Stream(content_type, body))
+    }
+
     /// The same with another status.
     pub(super) fn with_status(self, status: StatusCode) -> Self {
         Reply { status, ..self }
@@ -59,9 +75,10 @@ impl Reply {
         Reply { is_pretty: true, ..self }
     }
 
-    /// The same, telling the methods of the path.
-    pub(super) fn with_allow(self, methods: String) -> Self {
-        Reply { allow: Some(methods), ..self }
+    /// The same with a header; a value that cannot stand in one is left out.
+    pub(super) fn with_header(mut self, name: HeaderName, value: impl AsRef<str>) -> Self {
+        self.headers.extend(HeaderValue::try_from(value.as_ref()).ok().map(|value| (name, value)));
+        self
     }
 
     /// The same, of which a user always gets the whole.
@@ -84,19 +101,18 @@ impl Reply {
     /// Writes it as the user wants it.
     pub(super) fn write(self, wish: &Wish) -> Response<Body> {
         let is_pretty = wish.is_pretty.unwrap_or(self.is_pretty);
-        let (kind, bytes) = match self.content {
+        let mut response = match self.content {
             Content::Tree(json) => {
                 let json = if self.is_partial { part(json, wish) } else { Some(json) };
                 let format = wish.format();
-                (format.content_type(), json.map_or_else(Vec::new, |json| written(&json, format, is_pretty)))
+                let bytes = json.map_or_else(Vec::new, |json| written(&json, format, is_pretty));
+                response(self.status, format.content_type(), bytes)
             }
-            Content::Text(text) => (TEXT, text.into_bytes()),
+            Content::Text(text) => response(self.status, TEXT, text.into_bytes()),
+            Content::Bytes(bytes) => response(self.status, BYTES, bytes),
+            Content::Stream(content_type, body) => streamed(self.status, content_type, body),
         };
-        let allow = self.allow.and_then(|methods| HeaderValue::try_from(methods).ok());
-        let mut response = response(self.status, kind, bytes);
-        if let Some(allow) = allow {
-            response.headers_mut().insert(header::ALLOW, allow);
-        }
+        response.headers_mut().extend(self.headers);
         response
     }
 }
@@ -117,13 +133,19 @@ fn written(json: &Json, format: Format, is_pretty: bool) -> Vec<u8> {
 }
 
 /// An answer with all that every answer has.
-fn response(status: StatusCode, content_type: &'static str, bytes: Vec<u8>) -> Response<Body> {
+fn response(status: StatusCode, content_type: &'static str, bytes: impl Into<Bytes>) -> Response<Body> {
+    let bytes: Bytes = bytes.into();
     let length = HeaderValue::from(bytes.len());
-    let mut response = Response::new(Body::from(bytes));
+    let mut response = streamed(status, content_type, Body::from(bytes));
+    response.headers_mut().insert(header::CONTENT_LENGTH, length);
+    response
+}
+
+/// An answer whose length nobody knows yet.
+fn streamed(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(header::CONTENT_LENGTH, length);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 

@@ -9,7 +9,7 @@ use super::parameters::{Parameter, Parameters};
 use super::reply::Reply;
 use super::uri;
 use crate::runtime::Handle;
-use axum::http::Method;
+use axum::http::{HeaderMap, Method};
 use bytes::Bytes;
 use std::pin::Pin;
 
@@ -24,6 +24,8 @@ pub(super) struct Call {
     pub(super) method: Method,
     /// What it was given.
     pub(super) parameters: Parameters,
+    /// What stood above the body.
+    pub(super) headers: HeaderMap,
     /// What came behind the headers.
     pub(super) body: Bytes,
     /// Whether figures are wanted in a form for people as well.
@@ -42,14 +44,26 @@ pub(super) enum Answers {
     Table(&'static [Column], fn(Call) -> Answering<Vec<Row>>),
 }
 
+/// What a body may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// A tree in a notation that `Content-Type` names.
+    Tree,
+    /// Any bytes.
+    Bytes,
+}
+
 /// One row of the table of routes.
 pub(super) struct Route {
     /// The methods that lead here.
     pub(super) methods: &'static [&'static str],
-    /// The paths that lead here; a piece in braces stands for any text, which becomes the parameter of that name.
+    /// The paths that lead here; a piece in braces stands for any text, which becomes the parameter of that name, and with a
+    /// star behind the name for all that is left, slashes included.
     pub(super) paths: &'static [&'static str],
     /// What it understands, besides what all routes and all tables understand.
     pub(super) parameters: &'static [&'static [Parameter]],
+    /// What its body may be.
+    pub(super) takes: Takes,
     /// How it answers.
     pub(super) answers: Answers,
     /// What it is for, in whole sentences, one a line.
@@ -68,9 +82,8 @@ pub(super) enum Way {
 
 /// Finds the way of a request. A capture that cannot be decoded is an error, whatever the method.
 pub(super) fn find(routes: &'static [Route], method: &str, path: &str) -> Result<Way, RestError> {
-    let pieces = uri::pieces(path);
     let fits = |route: &'static Route| {
-        route.paths.iter().filter_map(|pattern| fit(pattern, &pieces)).min().map(|captures| (captures, route))
+        route.paths.iter().filter_map(|pattern| fit(pattern, path)).min().map(|captures| (captures, route))
     };
     let fitting: Vec<(Captures, &Route)> = routes.iter().filter_map(fits).collect();
     let Some(best) = fitting.iter().map(|(captures, _)| captures).min().cloned() else {
@@ -97,21 +110,25 @@ impl Captures<'_> {
 }
 
 /// Whether a pattern fits these pieces. An empty piece is captured by nothing.
-fn fit<'a>(pattern: &'static str, pieces: &[&'a str]) -> Option<Captures<'a>> {
+fn fit<'a>(pattern: &'static str, path: &'a str) -> Option<Captures<'a>> {
     let pattern = uri::pieces(pattern);
+    let takes_rest = pattern.last().is_some_and(|last| last.ends_with("*}"));
+    let pieces = if takes_rest { uri::first_pieces(path, pattern.len()) } else { uri::pieces(path) };
     if pattern.len() != pieces.len() {
         return None;
     }
     let captures = pattern.into_iter().zip(pieces).map(|(wanted, piece)| match capture(wanted) {
-        Some(name) if !piece.is_empty() => Some(Some((name, *piece))),
-        None if wanted == *piece => Some(None),
+        Some(name) if !piece.is_empty() => Some(Some((name, piece))),
+        None if wanted == piece => Some(None),
         Some(_) | None => None,
     });
     captures.collect::<Option<_>>().map(Captures)
 }
 
-fn capture(piece: &str) -> Option<&str> {
-    piece.strip_prefix('{')?.strip_suffix('}')
+/// The name that a piece of a pattern captures under, if it captures.
+pub(super) fn capture(piece: &str) -> Option<&str> {
+    let name = piece.strip_prefix('{')?.strip_suffix('}')?;
+    Some(name.strip_suffix('*').unwrap_or(name))
 }
 
 #[cfg(test)]
@@ -120,15 +137,16 @@ mod tests {
 
     const fn route(methods: &'static [&'static str], paths: &'static [&'static str]) -> Route {
         let answers = Answers::Table(&[], |_| Box::pin(async { Ok(Vec::new()) }));
-        Route { methods, paths, parameters: &[], answers, doc: "" }
+        Route { methods, paths, parameters: &[], takes: Takes::Tree, answers, doc: "" }
     }
 
-    static ROUTES: [Route; 5] = [
+    static ROUTES: [Route; 6] = [
         route(&["GET", "HEAD"], &["/"]),
         route(&["GET"], &["/_cluster/state", "/_cluster/state/{metric}", "/_cluster/state/{metric}/{indices}"]),
         route(&["PUT"], &["/_cluster/state/{metric}"]),
         route(&["POST"], &["/{index}/{type}"]),
         route(&["DELETE"], &["/{index}/_alias"]),
+        route(&["GET"], &["/_keys/{key*}"]),
     ];
 
     fn way(method: &str, path: &str) -> String {
@@ -160,6 +178,8 @@ mod tests {
             ("GET", "//_cluster/state", "nowhere"),
             ("GET", "/_cluster//state", "nowhere"),
             ("GET", "/a/b/c/d/e", "nowhere"),
+            ("GET", "/_keys/a%2Fb/c//d/", "/_keys/{key*} key=a/b/c//d"),
+            ("GET", "/_keys/", "nowhere"),
             ("GET", "*", "/ "),
             ("GET", "/a/%zz", "IllegalArgumentException[invalid escape sequence `%zz' at index 0 of: %zz]"),
         ];

@@ -9,12 +9,11 @@ use super::cat::Display;
 use super::error::{Kind, RestError};
 use super::parameters::Parameters;
 use super::reply::{Reply, bare};
-use super::route::{Answers, Call, METHODS, Route, Way, find};
+use super::route::{Answers, Call, METHODS, Route, Takes, Way, find};
 use super::routes::{ROUTES, known};
 use super::uri;
 use super::wish::{Wish, content_type, is_body_type};
 use crate::runtime::Handle;
-use crate::settings::RestSettings;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
@@ -121,22 +120,23 @@ async fn dispatch(
         Way::Nowhere => return Ok(nowhere(parts)),
     };
     parameters.extend(captured);
-    if let Some(refusal) = refusal(parts, body, wish, &handle.settings().rest)? {
+    if wish.has_trace && !handle.settings().rest.detailed_errors {
+        let text = "error traces in responses are disabled.".to_owned();
+        return Ok(Reply::simple_error(StatusCode::BAD_REQUEST, text));
+    }
+    if let Some(refusal) = strange_body(parts, body, route.takes)? {
         return Ok(refusal);
     }
     let path = uri::decode(parts.uri.path()).unwrap_or_else(|_| parts.uri.path().to_owned());
-    let call = Call { handle, method: parts.method.clone(), parameters, body: body.clone(), is_human: wish.is_human };
+    let (method, headers) = (parts.method.clone(), parts.headers.clone());
+    let call = Call { handle, method, parameters, headers, body: body.clone(), is_human: wish.is_human };
     answer(route, &path, call, wish).await
 }
 
-/// What no route answers: traces that are kept back, and bodies in a strange notation.
-fn refusal(parts: &Parts, body: &Bytes, wish: &Wish, rest: &RestSettings) -> Result<Option<Reply>, RestError> {
-    if wish.has_trace && !rest.detailed_errors {
-        let text = "error traces in responses are disabled.".to_owned();
-        return Ok(Some(Reply::simple_error(StatusCode::BAD_REQUEST, text)));
-    }
+/// What no route that takes trees takes: bodies in a strange notation.
+fn strange_body(parts: &Parts, body: &Bytes, takes: Takes) -> Result<Option<Reply>, RestError> {
     let kind = content_type(&parts.headers)?.unwrap_or_default();
-    if body.is_empty() || is_body_type(kind) {
+    if body.is_empty() || takes == Takes::Bytes || is_body_type(kind) {
         return Ok(None);
     }
     let text = format!("Content-Type header [{kind}] is not supported");
@@ -164,11 +164,11 @@ async fn answer(route: &'static Route, path: &str, call: Call, wish: &Wish) -> R
 fn other_methods(parts: &Parts, methods: Vec<&'static str>) -> Reply {
     let allow = methods.join(",");
     if parts.method == Method::OPTIONS {
-        return Reply::text(String::new()).with_allow(allow);
+        return Reply::text(String::new()).with_header(header::ALLOW, allow);
     }
     let (target, method, allowed) = (target(parts), &parts.method, methods.join(", "));
     let text = format!("Incorrect HTTP method for uri [{target}] and method [{method}], allowed: [{allowed}]");
-    Reply::simple_error(StatusCode::METHOD_NOT_ALLOWED, text).with_allow(allow)
+    Reply::simple_error(StatusCode::METHOD_NOT_ALLOWED, text).with_header(header::ALLOW, allow)
 }
 
 /// The status stands in the first line only, as Elasticsearch has it.

@@ -10,7 +10,7 @@ use super::parameters::{Parameter, Values};
 use super::route::Call;
 use crate::cluster::{BlockLevel, ClusterState, StateId};
 use crate::runtime::Handle;
-use crate::service::{Answer, Question};
+use crate::service::{Answer, Query, Question};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -57,9 +57,9 @@ pub(super) async fn confirmed(handle: &Handle, master_timeout: Duration) -> Resu
     let has_master = handle.state().nodes.master.is_some();
     let patience = if has_master { master_timeout.max(CONFIRM_MIN) } else { master_timeout };
     let deadline = Instant::now() + patience;
-    let question = Question::Read { key: "".into(), master_timeout: patience };
+    let question = Question::Read { query: Query::Newest, master_timeout: patience };
     let answer = handle.ask(question).await;
-    let Answer::Value { at, .. } = answer else {
+    let Answer::Newest { at } = answer else {
         return Err(answer.into());
     };
     let has_come = |state: &ClusterState| state.rank() >= at.rank() && state.nodes.master.is_some();
@@ -73,12 +73,16 @@ pub(super) async fn wait(
     mut fits: impl FnMut(&ClusterState) -> bool,
 ) -> Result<Option<Arc<ClusterState>>, RestError> {
     let mut states = handle.states();
-    let closed = || RestError::new(Kind::NodeClosed, format!("node closed {}", handle.local()));
     match tokio::time::timeout_at(deadline, states.wait_for(|state| fits(state))).await {
         Ok(Ok(state)) => Ok(Some(state.clone())),
-        Ok(Err(_)) => Err(closed()),
+        Ok(Err(_)) => Err(closed(handle)),
         Err(_) => Ok(None),
     }
+}
+
+/// The node ended while it was asked.
+pub(super) fn closed(handle: &Handle) -> RestError {
+    RestError::new(Kind::NodeClosed, format!("node closed {}", handle.local()))
 }
 
 /// The state that a request wants, once nothing blocks requests of this level.

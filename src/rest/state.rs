@@ -4,7 +4,7 @@
 //! and `cluster_coordination` in the metadata, as 7.x has it. Mirrors `RestClusterStateAction` and `ClusterState.toXContent`.
 
 use super::body::Json;
-use super::error::RestError;
+use super::error::{Kind, RestError};
 use super::indices::{Options, resolve};
 use super::parameters::{Parameter, Parameters, Values};
 use super::reply::Reply;
@@ -111,6 +111,14 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     };
     let body = if version.is_some() { Json::object([("wait_for_timed_out", false.into())]) } else { Json::object([]) };
     Ok(Reply::tree(view.write(body, &state, indices.as_ref())))
+}
+
+/// Answers with all of the state, as nodes keep it.
+pub(super) async fn show_whole(call: Call) -> Result<Reply, RestError> {
+    let state = snapshot::wanted(&call, None).await?;
+    let value = serde_json::to_value(&*state);
+    let value = value.map_err(|error| RestError::new(Kind::IllegalState, error.to_string()))?;
+    Ok(Reply::tree(Json::from(&value)))
 }
 
 fn timed_out(state: &ClusterState) -> Json {

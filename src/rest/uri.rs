@@ -11,6 +11,12 @@ pub(super) fn pieces(path: &str) -> Vec<&str> {
     path.strip_prefix('/').map_or_else(Vec::new, |path| path.split('/').collect())
 }
 
+/// The same, with all that is behind the first ones in the last of so many.
+pub(super) fn first_pieces(path: &str, count: usize) -> Vec<&str> {
+    let path = path.trim_end_matches('/');
+    path.strip_prefix('/').map_or_else(Vec::new, |path| path.splitn(count, '/').collect())
+}
+
 /// The pairs of a query, between which stands `&` or `;`. A name without a value has an empty one; of equal names the
 /// last one counts.
 pub(super) fn pairs(query: &str) -> Result<BTreeMap<String, String>, String> {

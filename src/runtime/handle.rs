@@ -5,9 +5,11 @@
 use super::figures::Meter;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
+use crate::service::watch::Log;
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
 use crate::zen::Explanation;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -28,6 +30,7 @@ pub struct Handle {
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
+    pub(super) history: Arc<Mutex<Log>>,
     pub(super) faults: Arc<Faults>,
     pub(super) meter: Arc<Meter>,
 }
@@ -36,6 +39,7 @@ pub struct Handle {
 pub struct Desk {
     requests: mpsc::Receiver<Request>,
     states: watch::Sender<Arc<ClusterState>>,
+    history: Arc<Mutex<Log>>,
 }
 
 /// How many questions may wait at a desk.
@@ -55,6 +59,7 @@ impl Desk {
 
     /// Shows a state to all that hold the handle.
     pub fn show(&self, state: Arc<ClusterState>) {
+        self.history.lock().advance(&state);
         self.states.send_replace(state);
     }
 }
@@ -66,8 +71,11 @@ impl Handle {
         let (states, newest) = watch::channel(state);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.path_data.clone()));
         let faults = Arc::new(Faults::new(settings.faults));
-        let handle = Handle { settings: Arc::new(settings), local, requests: asked, states: newest, faults, meter };
-        (handle, Desk { requests, states })
+        let history = Arc::new(Mutex::new(Log::default()));
+        history.lock().advance(&newest.borrow());
+        let desk = Desk { requests, states, history: history.clone() };
+        let settings = Arc::new(settings);
+        (Handle { settings, local, requests: asked, states: newest, history, faults, meter }, desk)
     }
 
     /// What takes the figures of this node.
@@ -93,6 +101,11 @@ impl Handle {
     /// The states as they come; a slow reader misses some, never the newest.
     pub fn states(&self) -> watch::Receiver<Arc<ClusterState>> {
         self.states.clone()
+    }
+
+    /// The last changes from each applied state to the next. A change is there before its state is shown.
+    pub fn history(&self) -> &Mutex<Log> {
+        &self.history
     }
 
     /// The links of this node that are cut by request.

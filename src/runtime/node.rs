@@ -13,8 +13,10 @@ use super::store::StoreError;
 use super::transport::{Caller, Inbound, Links, Outcome, Received, ReplyTo};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket, Time};
+use crate::service::watch::Log as History;
 use crate::service::{Answer, Question};
 use crate::zen::{Message, Zen};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +67,7 @@ pub(super) struct Driver {
     pub(super) seeds: Arc<Seeds>,
     pub(super) log: Log,
     pub(super) states: watch::Sender<Arc<ClusterState>>,
+    pub(super) history: Arc<Mutex<History>>,
     pub(super) local: mpsc::UnboundedSender<Local>,
     pub(super) waiting: Waiting,
 }
@@ -254,6 +257,7 @@ impl Driver {
 
     fn apply(&mut self, state: Arc<ClusterState>) {
         self.log.heed(&state);
+        self.history.lock().advance(&state);
         // Readers need not be there.
         self.states.send_replace(state);
     }

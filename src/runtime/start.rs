@@ -15,8 +15,10 @@ use super::store::{Store, StoreError};
 use super::transport::{self, Caller, Faults, Links};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
+use crate::service::watch::Log as History;
 use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings};
 use crate::zen::{Config, Memory, Zen};
+use parking_lot::Mutex;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -177,11 +179,13 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
         DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
     };
+    let history = Arc::new(Mutex::new(History::default()));
     let handle = Handle {
         settings: settings.clone(),
         local: zen.local().clone(),
         requests: from_users,
         states: newest,
+        history: history.clone(),
         faults: faults.clone(),
         meter,
     };
@@ -193,6 +197,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),
         log,
         states,
+        history,
         local,
         waiting: Waiting::default(),
         zen,
@@ -210,6 +215,7 @@ fn core(settings: &NodeSettings, address: &Address) -> Result<(Zen, Store), Star
         node: identity(settings, &memory, address.clone()),
         bootstrap: bootstrap(settings),
         tuning: settings.tuning.clone(),
+        rule: crate::settings::rule,
     };
     Ok((Zen::new(config, memory, Rng::new(seed())), store))
 }

@@ -1,142 +1,153 @@
 //! What tasks do to a cluster state.
 //!
-//! A batch is applied to a copy, task by task; a refused task leaves no trace in it. Mirrors
-//! `NodeJoinController.JoinTaskExecutor`, `NodeRemovalClusterStateTaskExecutor` and `SettingsUpdater` (6.8).
+//! A batch is applied to a copy, task by task; a refused task leaves no trace in it. What is done to settings, keys and
+//! leases stands in files of their own. Mirrors `NodeJoinController.JoinTaskExecutor` and
+//! `NodeRemovalClusterStateTaskExecutor` (6.8).
 
-use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, Task, matches};
-use crate::cluster::{ClusterState, KeyValue, Node, Settings, Term, Version};
+use super::limits::{NAME_BYTES_MAX, VALUE_BYTES_MAX};
+use super::{Refusal, SettingRule, Task};
+use crate::cluster::{Block, BlockLevel, Blocks, ClusterState, Node, NodeId, Outcome, Recall, Remembered, RequestId};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How deep the metadata of an index may nest. Each message that carries a state wraps it in a few levels more, and a
 /// state that nobody can read would end all publishing.
 const NESTING_MAX: usize = 64;
 
-/// What became of one task of a batch.
-pub type Verdict = Result<(), Refusal>;
+/// What became of one task of a batch: what it came to, and the state that holds that; or why it need not wait for that
+/// state to be refused.
+pub type Verdict = Result<Remembered, Refusal>;
 
-/// The largest value of a key.
-const VALUE_BYTES_MAX: usize = 1 << 20;
-/// The longest name of a key, setting or index.
-const NAME_BYTES_MAX: usize = 512;
+/// A state that tasks are carried out on, one after the other.
+#[derive(Debug)]
+pub struct Batch {
+    /// The state. It bears the term, version and uuid under which it will be published.
+    pub state: ClusterState,
+    pub(super) rule: SettingRule,
+    /// The parts of changes of keys that this batch deleted.
+    pub(super) deleted: BTreeMap<Arc<str>, u32>,
+}
 
-/// Applies one task. The state already bears the term and version under which it will be published.
-pub fn execute(state: &mut ClusterState, task: &Task) -> Verdict {
-    match task {
-        Task::Join { node } => join(state, node),
-        Task::Remove { id, ephemeral_id, .. } => {
-            if state.nodes.get(id).is_some_and(|node| node.ephemeral_id == *ephemeral_id) {
-                state.nodes.remove(id);
+impl Batch {
+    /// A batch on this state; settings are judged by the rule.
+    pub fn new(state: ClusterState, rule: SettingRule) -> Self {
+        Batch { state, rule, deleted: BTreeMap::new() }
+    }
+
+    /// Carries a task out, unless the state blocks it.
+    pub fn carry_out(&mut self, task: &Task) -> Verdict {
+        self.permit(task)?;
+        if let Task::Once { request, retry, task } = task {
+            return self.once(*request, *retry, task);
+        }
+        self.attempt(task)
+    }
+
+    /// What users ask for waits until no block refuses it. What only makes room, or lifts a block, is let through.
+    fn permit(&self, task: &Task) -> Result<(), Refusal> {
+        let blocks = self.state.blocks.at(BlockLevel::MetadataWrite);
+        if blocks.is_empty() || task.is_internal() {
+            return Ok(());
+        }
+        let is_harmless = |block: &Block| {
+            let is_of_user = block.id == Block::READ_ONLY.id || block.id == Block::READ_ONLY_ALLOW_DELETE.id;
+            is_of_user && task.is_about_blocks() || block.id == Block::READ_ONLY_ALLOW_DELETE.id && task.only_deletes()
+        };
+        let blocks: Blocks = blocks.iter().filter(|block| !is_harmless(block)).cloned().collect();
+        match blocks.status() {
+            Some(status) => Err(Refusal::Blocked { why: blocks.to_string(), status, retryable: blocks.is_retryable() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Carries a task out. What the state refuses is told once that state is committed.
+    fn attempt(&mut self, task: &Task) -> Verdict {
+        let outcome = match self.apply(task) {
+            Ok(outcome) => outcome,
+            Err(refusal) if refusal.is_of_state() => Outcome::Refused(Box::new(refusal)),
+            Err(refusal) => return Err(refusal),
+        };
+        Ok(Remembered { at: self.state.id(), outcome })
+    }
+
+    fn apply(&mut self, task: &Task) -> Result<Outcome, Refusal> {
+        match task {
+            Task::Join { node } => Ok(self.join(node)),
+            Task::Remove { id, ephemeral_id, .. } => {
+                if self.state.nodes.get(id).is_some_and(|node| node.ephemeral_id == *ephemeral_id) {
+                    self.state.nodes.remove(id);
+                }
+                Ok(Outcome::Applied)
             }
-            Ok(())
-        }
-        Task::PutSettings { persistent, transient } => put_settings(state, persistent, transient),
-        Task::PutKey { key, value, only_if } => put_key(state, key, value.as_ref(), *only_if),
-        Task::PutIndex { name, metadata } => put_index(state, name, metadata.as_deref()),
-    }
-}
-
-/// The joiner answered at its address, so whoever stood there before, or under its id, is gone.
-fn join(state: &mut ClusterState, node: &Arc<Node>) -> Verdict {
-    let squatter = state.nodes.by_address(&node.address).map(|old| old.id.clone());
-    if let Some(old) = squatter.filter(|old| *old != node.id) {
-        state.nodes.remove(&old);
-    }
-    state.nodes.insert(node.clone());
-    Ok(())
-}
-
-fn put_settings(state: &mut ClusterState, persistent: &SettingsPatch, transient: &SettingsPatch) -> Verdict {
-    if persistent.is_empty() && transient.is_empty() {
-        return Err(Refusal::Invalid("no settings to update".into()));
-    }
-    let mut metadata = state.metadata.clone();
-    patch(&mut metadata.persistent, persistent)?;
-    patch(&mut metadata.transient, transient)?;
-    let asked = |patch: &SettingsPatch| patch.iter().find(|(key, _)| &**key == MINIMUM_MASTER_NODES).cloned();
-    for (_, value) in [asked(persistent), asked(transient)].into_iter().flatten() {
-        if let Some(value) = value {
-            check_minimum(state, &value)?;
-        }
-    }
-    state.metadata = metadata;
-    Ok(())
-}
-
-fn patch(settings: &mut Settings, changes: &SettingsPatch) -> Verdict {
-    for (key, value) in changes {
-        match value {
-            Some(value) => {
-                check_name("setting", key)?;
-                check_value("setting", key, value)?;
-                settings.insert(key.clone(), value.clone());
+            Task::RemoveVoter { id } => self.remove_voter(id),
+            Task::PutSettings { persistent, transient } => self.put_settings(persistent, transient),
+            Task::Txn(txn) => self.change_keys(txn),
+            Task::GrantLease { name, holder, ttl } => self.grant(name, holder, *ttl),
+            Task::ReleaseLease(holding) => self.release(holding),
+            Task::ExpireLeases { tokens } => Ok(self.expire(tokens)),
+            Task::PutIndex { name, metadata } => put_index(&mut self.state, name, metadata.as_deref()),
+            Task::Recover => {
+                self.state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
+                Ok(Outcome::Applied)
             }
-            None => remove_matching(settings, key),
+            Task::Once { request, .. } => {
+                Err(Refusal::Invalid(format!("request [{request}] stands inside of another request")))
+            }
         }
     }
-    Ok(())
-}
 
-fn remove_matching(settings: &mut Settings, pattern: &str) {
-    let gone: Vec<Arc<str>> = settings.keys().filter(|key| matches(pattern, key)).cloned().collect();
-    for key in gone {
-        settings.remove(&key);
-    }
-}
-
-/// Too low a number splits nothing here, but one that cannot be met would end the mastership that is asked to set it.
-fn check_minimum(state: &ClusterState, value: &str) -> Verdict {
-    let eligible = state.nodes.eligible().count();
-    match value.parse::<i64>() {
-        Ok(minimum) if minimum < 1 => Err(Refusal::Invalid(format!(
-            "Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}] must be >= 1"
-        ))),
-        Ok(minimum) if minimum > eligible as i64 => Err(Refusal::Invalid(format!(
-            "cannot set {MINIMUM_MASTER_NODES} to more than the current master nodes count [{eligible}]"
-        ))),
-        Ok(_) => Ok(()),
-        Err(_) => {
-            Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}]")))
+    /// Carries a task out, unless this request was carried out before.
+    fn once(&mut self, request: RequestId, retry: bool, task: &Task) -> Verdict {
+        match self.state.metadata.requests.recall(request, retry) {
+            Recall::Done(remembered) => Ok(remembered),
+            Recall::Forgotten => Err(Refusal::Forgotten(request)),
+            Recall::New => {
+                let remembered = match self.attempt(task) {
+                    Ok(remembered) => remembered,
+                    // An earlier copy of the request may be on its way: it must find the same.
+                    Err(refusal) => Remembered { at: self.state.id(), outcome: Outcome::Refused(Box::new(refusal)) },
+                };
+                self.state.metadata.requests.remember(request, remembered.clone());
+                Ok(remembered)
+            }
         }
     }
+
+    /// Nobody waits for the vote of a node that is gone for good. One that is there would be taken in again at once.
+    fn remove_voter(&mut self, id: &NodeId) -> Result<Outcome, Refusal> {
+        if self.state.nodes.contains(id) {
+            return Err(Refusal::Invalid(format!("node [{id}] is in the cluster: end it before it is removed")));
+        }
+        let voters = &mut self.state.metadata.voting.own;
+        if !voters.contains(id) {
+            return Err(Refusal::Invalid(format!("node [{id}] does not count in elections and commits")));
+        }
+        *voters = voters.iter().filter(|voter| *voter != id).cloned().collect();
+        Ok(Outcome::Applied)
+    }
+
+    /// The joiner answered at its address, so whoever stood there before, or under its id, is gone.
+    fn join(&mut self, node: &Arc<Node>) -> Outcome {
+        let nodes = &mut self.state.nodes;
+        let squatter = nodes.by_address(&node.address).map(|old| old.id.clone());
+        if let Some(old) = squatter.filter(|old| *old != node.id) {
+            nodes.remove(&old);
+        }
+        nodes.insert(node.clone());
+        Outcome::Applied
+    }
 }
 
-fn put_key(
-    state: &mut ClusterState,
-    key: &Arc<str>,
-    value: Option<&Arc<str>>,
-    only_if: Option<(Term, Version)>,
-) -> Verdict {
-    check_name("key", key)?;
-    let current = state.metadata.keys.get(&**key).map_or((Term::ZERO, Version::ZERO), |found| found.changed);
-    if let Some(wanted) = only_if.filter(|wanted| *wanted != current) {
-        return Err(Refusal::Conflict(format!(
-            "key [{key}] was last changed by state {}/{}, not by {}/{}",
-            current.0, current.1, wanted.0, wanted.1
-        )));
-    }
-    let changed = (state.term, state.version);
-    match value {
-        Some(value) => {
-            check_value("key", key, value)?;
-            state.metadata.keys.insert(key.clone(), KeyValue { value: value.clone(), changed });
-        }
-        None => {
-            state.metadata.keys.remove(&**key);
-        }
-    }
-    Ok(())
-}
-
-fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) -> Verdict {
+fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) -> Result<Outcome, Refusal> {
     check_name("index", name)?;
     let Some(text) = metadata else {
         return match state.metadata.indices.remove(&**name) {
-            Some(_) => Ok(()),
+            Some(_) => Ok(Outcome::Applied),
             None => Err(Refusal::Invalid(format!("no such index [{name}]"))),
         };
     };
-    check_value("index", name, text)?;
+    check_value("index", name, text.len())?;
     match serde_json::from_str::<Value>(text) {
         Ok(value) if nests_deeper_than(NESTING_MAX, &value) => {
             let why = format!("metadata of index [{name}] nests too deep, allowed are {NESTING_MAX} levels");
@@ -144,7 +155,7 @@ fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) 
         }
         Ok(value) => {
             state.metadata.indices.insert(name.clone(), Arc::new(value));
-            Ok(())
+            Ok(Outcome::Applied)
         }
         Err(error) => Err(Refusal::Invalid(format!("metadata of index [{name}] is no JSON: {error}"))),
     }
@@ -159,18 +170,18 @@ fn nests_deeper_than(levels: usize, value: &Value) -> bool {
     }
 }
 
-fn check_name(what: &str, name: &str) -> Verdict {
+pub(super) fn check_name(what: &str, name: &str) -> Result<(), Refusal> {
     if name.is_empty() || name.len() > NAME_BYTES_MAX {
         let why = format!("the name of a {what} has {} bytes, allowed are 1 to {NAME_BYTES_MAX}", name.len());
-        return Err(Refusal::Invalid(why));
+        return Err(Refusal::TooLarge(why));
     }
     Ok(())
 }
 
-fn check_value(what: &str, name: &str, value: &str) -> Verdict {
-    if value.len() > VALUE_BYTES_MAX {
-        let why = format!("the value of {what} [{name}] has {} bytes, allowed are {VALUE_BYTES_MAX}", value.len());
-        return Err(Refusal::Invalid(why));
+pub(super) fn check_value(what: &str, name: &str, bytes: usize) -> Result<(), Refusal> {
+    if bytes > VALUE_BYTES_MAX {
+        let why = format!("the value of {what} [{name}] has {bytes} bytes, allowed are {VALUE_BYTES_MAX}");
+        return Err(Refusal::TooLarge(why));
     }
     Ok(())
 }
@@ -178,18 +189,43 @@ fn check_value(what: &str, name: &str, value: &str) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn metadata_that_nests_too_deep_to_be_published_is_refused() {
         let put = |levels: usize| {
             let text = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-            let mut state = ClusterState::initial("one".into());
+            let mut batch = Batch::new(ClusterState::initial("one".into()), |_| Ok(()));
             let task = Task::PutIndex { name: "logs".into(), metadata: Some(text.into()) };
-            execute(&mut state, &task).map_err(|refusal| refusal.to_string())
+            batch.carry_out(&task).map(|done| done.outcome).map_err(|refusal| refusal.to_string())
         };
-        assert_eq!(put(NESTING_MAX), Ok(()));
+        assert_eq!(put(NESTING_MAX), Ok(Outcome::Applied));
         let refusal = "metadata of index [logs] nests too deep, allowed are 64 levels";
         assert_eq!(put(NESTING_MAX + 1), Err(refusal.into()));
         assert!(put(100_000).is_err(), "whatever its depth, it is refused without climbing down");
+    }
+
+    #[test]
+    fn a_request_that_is_asked_again_is_carried_out_once_and_told_the_same() {
+        let mut state = ClusterState::initial("one".into());
+        let request: RequestId = "AAAAcAAAAAAAAAAAAAAABw/1".parse().expect("it names a request");
+        let grant = Task::GrantLease { name: "l".into(), holder: "h".into(), ttl: Duration::from_secs(1) };
+        let ask = |retry| Task::Once { request, retry, task: Box::new(grant.clone()) };
+        let mut told = Vec::new();
+        for retry in [false, true, true] {
+            state.version = state.version.next();
+            let mut batch = Batch::new(state, |_| Ok(()));
+            told.push(batch.carry_out(&ask(retry)).expect("it is granted"));
+            state = batch.state;
+        }
+        assert!(told.iter().all(|again| *again == told[0]), "{told:?}");
+        assert_eq!(state.metadata.last_token.get(), 1);
+        let mut batch = Batch::new(state, |_| Ok(()));
+        let nested =
+            Task::Once { request: RequestId { sequence: 2, ..request }, retry: false, task: Box::new(ask(true)) };
+        let refusal = batch.carry_out(&nested).map(|done| done.outcome);
+        assert!(matches!(refusal, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
+        let other = batch.carry_out(&grant).map(|done| done.outcome);
+        assert!(matches!(other, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Held { .. })), "it is held");
     }
 }

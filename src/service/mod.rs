@@ -3,14 +3,24 @@
 //! Pure: it knows neither messages nor the time. Who waits for a task, and until when, is the caller's to keep; a queue
 //! carries it along without looking at it.
 
+mod change_keys;
 mod execute;
+mod grant;
+pub mod limits;
 mod pattern;
+mod put_settings;
 mod question;
 mod queue;
 mod task;
+mod txn;
+pub mod watch;
 
-pub use execute::{Verdict, execute};
+pub use execute::{Batch, Verdict};
 pub use pattern::matches;
-pub use question::{Answer, PendingTask, Question};
+pub use put_settings::{ARCHIVED, SettingRule, Update, restore_settings};
+pub use question::{Answer, PendingTask, Query, Question};
 pub use queue::{Queue, Queued};
-pub use task::{Kind, MINIMUM_MASTER_NODES, Priority, Refusal, SettingsPatch, Task};
+pub use task::{Kind, MINIMUM_MASTER_NODES, Priority, SettingsPatch, Task};
+pub use txn::{Put, Txn};
+
+pub use crate::cluster::{Condition, Refusal};

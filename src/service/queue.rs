@@ -85,10 +85,11 @@ impl<W> Queue<W> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Txn;
     use super::*;
 
     fn put(key: &str) -> Task {
-        Task::PutKey { key: key.into(), value: None, only_if: None }
+        Task::Txn(Txn::delete(key))
     }
 
     #[test]

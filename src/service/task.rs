@@ -3,10 +3,14 @@
 //! What a task does to a state is told in `execute`. Mirrors the task sources and priorities of `MasterService`,
 //! `NodeJoinController` and `NodeRemovalClusterStateTaskExecutor` (6.8).
 
-use crate::cluster::{EphemeralId, Node, NodeId, Term, Version};
+use super::Txn;
+use super::put_settings::is_about_blocks;
+use crate::cluster::{EphemeralId, Holding, Node, NodeId, RequestId, Token};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The key of the quorum that an operator adds to the automatic one.
 pub const MINIMUM_MASTER_NODES: &str = "discovery.zen.minimum_master_nodes";
@@ -53,8 +57,10 @@ pub enum Kind {
     Join,
     /// Indices and templates.
     Index,
-    /// Users' keys.
+    /// Users' keys and leases.
     Key,
+    /// The state of before a full restart.
+    Recovery,
 }
 
 /// Changes of settings by key; none removes the key, and a key may hold wildcards then.
@@ -80,6 +86,11 @@ pub enum Task {
         /// Whether it said good-bye itself.
         left: bool,
     },
+    /// Take a node that is gone for good out of the voting set.
+    RemoveVoter {
+        /// The node.
+        id: NodeId,
+    },
     /// Change cluster settings.
     PutSettings {
         /// Settings that survive a full restart.
@@ -89,17 +100,37 @@ pub enum Task {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         transient: SettingsPatch,
     },
-    /// Write or delete a user's key.
-    PutKey {
-        /// The key.
-        key: Arc<str>,
-        /// The value; none deletes the key.
-        #[serde(deserialize_with = "said")]
-        value: Option<Arc<str>>,
-        /// Only if the key was last changed by this state; the zeros mean that it does not exist.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        only_if: Option<(Term, Version)>,
+    /// Write and delete users' keys.
+    Txn(Txn),
+    /// Grant a lease that nobody holds.
+    GrantLease {
+        /// Its name.
+        name: Arc<str>,
+        /// Who shall hold it, as he calls himself. A holder that asks again is not known by his name, but by his request.
+        holder: Arc<str>,
+        /// For how long, from each sign of life on.
+        #[serde(rename = "ttl_ms", with = "crate::cluster::millis")]
+        ttl: Duration,
     },
+    /// End a grant, and delete the keys that vanish with it.
+    ReleaseLease(Holding),
+    /// End grants that have run out, and delete the keys that vanish with them.
+    ExpireLeases {
+        /// The grants.
+        tokens: BTreeSet<Token>,
+    },
+    /// Carry out another task once, however often this is asked for.
+    Once {
+        /// What tells the request from all others.
+        request: RequestId,
+        /// Whether it may have been sent before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        retry: bool,
+        /// The task, which is none of this kind.
+        task: Box<Task>,
+    },
+    /// Lift the block of a state that came back after a full restart.
+    Recover,
     /// Write or delete the metadata of an index.
     PutIndex {
         /// Its name.
@@ -119,9 +150,14 @@ impl Task {
     /// How urgent it is.
     pub fn priority(&self) -> Priority {
         match self {
-            Task::Remove { .. } | Task::PutSettings { .. } => Priority::Immediate,
+            Task::Remove { .. } | Task::RemoveVoter { .. } | Task::PutSettings { .. } => Priority::Immediate,
             Task::Join { .. } | Task::PutIndex { .. } => Priority::Urgent,
-            Task::PutKey { .. } => Priority::Normal,
+            Task::Txn(_)
+            | Task::GrantLease { .. }
+            | Task::ReleaseLease(_)
+            | Task::ExpireLeases { .. }
+            | Task::Recover => Priority::Normal,
+            Task::Once { task, .. } => task.priority(),
         }
     }
 
@@ -129,16 +165,79 @@ impl Task {
     pub fn kind(&self) -> Kind {
         match self {
             Task::Join { .. } => Kind::Join,
-            Task::Remove { .. } => Kind::Removal,
+            Task::Remove { .. } | Task::RemoveVoter { .. } => Kind::Removal,
             Task::PutSettings { .. } => Kind::Settings,
-            Task::PutKey { .. } => Kind::Key,
+            Task::Txn(_) | Task::GrantLease { .. } | Task::ReleaseLease(_) | Task::ExpireLeases { .. } => Kind::Key,
             Task::PutIndex { .. } => Kind::Index,
+            Task::Recover => Kind::Recovery,
+            Task::Once { task, .. } => task.kind(),
         }
     }
 
     /// Whether it comes from the protocol itself and never from a user.
     pub fn is_internal(&self) -> bool {
-        matches!(self, Task::Join { .. } | Task::Remove { .. })
+        match self {
+            Task::Join { .. } | Task::Remove { .. } | Task::ExpireLeases { .. } | Task::Recover => true,
+            Task::PutSettings { .. }
+            | Task::RemoveVoter { .. }
+            | Task::Txn(_)
+            | Task::GrantLease { .. }
+            | Task::ReleaseLease(_)
+            | Task::PutIndex { .. } => false,
+            Task::Once { task, .. } => task.is_internal(),
+        }
+    }
+}
+
+impl Task {
+    /// Whether it changes nothing but whether changes are blocked.
+    pub(super) fn is_about_blocks(&self) -> bool {
+        match self {
+            Task::PutSettings { persistent, transient } => is_about_blocks(persistent, transient),
+            Task::Once { task, .. } => task.is_about_blocks(),
+            Task::Join { .. }
+            | Task::Remove { .. }
+            | Task::RemoveVoter { .. }
+            | Task::Txn(_)
+            | Task::GrantLease { .. }
+            | Task::ReleaseLease(_)
+            | Task::ExpireLeases { .. }
+            | Task::PutIndex { .. }
+            | Task::Recover => false,
+        }
+    }
+
+    /// Whether it changes who counts in elections and commits.
+    pub fn changes_voters(&self) -> bool {
+        match self {
+            Task::RemoveVoter { .. } => true,
+            Task::Once { task, .. } => task.changes_voters(),
+            Task::Join { .. }
+            | Task::Remove { .. }
+            | Task::PutSettings { .. }
+            | Task::Txn(_)
+            | Task::GrantLease { .. }
+            | Task::ReleaseLease(_)
+            | Task::ExpireLeases { .. }
+            | Task::PutIndex { .. }
+            | Task::Recover => false,
+        }
+    }
+
+    /// Whether it makes room and takes none.
+    pub(super) fn only_deletes(&self) -> bool {
+        match self {
+            Task::Txn(txn) => txn.puts.is_empty(),
+            Task::PutIndex { metadata, .. } => metadata.is_none(),
+            Task::ReleaseLease(_) | Task::ExpireLeases { .. } => true,
+            Task::Once { task, .. } => task.only_deletes(),
+            Task::Join { .. }
+            | Task::Remove { .. }
+            | Task::RemoveVoter { .. }
+            | Task::PutSettings { .. }
+            | Task::GrantLease { .. }
+            | Task::Recover => false,
+        }
     }
 }
 
@@ -149,31 +248,16 @@ impl fmt::Display for Task {
             Task::Join { .. } => f.write_str("zen-disco-node-join"),
             Task::Remove { id, left: true, .. } => write!(f, "zen-disco-node-left({id}), reason(left)"),
             Task::Remove { id, reason, .. } => write!(f, "zen-disco-node-failed({id}), reason({reason})"),
+            Task::RemoveVoter { id } => write!(f, "remove-voter [{id}]"),
             Task::PutSettings { .. } => f.write_str("cluster_update_settings"),
-            Task::PutKey { key, value: Some(_), .. } => write!(f, "put-key [{key}]"),
-            Task::PutKey { key, value: None, .. } => write!(f, "delete-key [{key}]"),
+            Task::Txn(txn) => write!(f, "{txn}"),
+            Task::GrantLease { name, holder, .. } => write!(f, "grant-lease [{name}] to [{holder}]"),
+            Task::ReleaseLease(Holding { name, .. }) => write!(f, "release-lease [{name}]"),
+            Task::ExpireLeases { tokens } => write!(f, "expire-leases ({})", tokens.len()),
+            Task::Recover => f.write_str("local-gateway-elected-state"),
+            Task::Once { task, .. } => write!(f, "{task}"),
             Task::PutIndex { name, metadata: Some(_) } => write!(f, "create-index [{name}]"),
             Task::PutIndex { name, metadata: None } => write!(f, "delete-index [{name}]"),
-        }
-    }
-}
-
-/// Why a task was not carried out: a fact about the request, not a failure.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Refusal {
-    /// It cannot be carried out as it is.
-    Invalid(String),
-    /// The key was changed since.
-    Conflict(String),
-    /// Too much is queued already.
-    Overloaded(String),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Invalid(why) | Refusal::Conflict(why) | Refusal::Overloaded(why) => f.write_str(why),
         }
     }
 }

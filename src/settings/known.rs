@@ -48,6 +48,16 @@ pub(super) fn known_keys() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.key)
 }
 
+/// The defaults of those that are not families.
+pub(super) fn defaults() -> impl Iterator<Item = (String, Value)> {
+    let singles = KNOWN.iter().filter(|known| !known.key.contains('*'));
+    singles.map(|known| {
+        let text = Value::from(known.default);
+        let value = if known.form == Form::List { Value::List(text.elements()) } else { text };
+        (known.key.to_owned(), value)
+    })
+}
+
 /// Whether a key is one of a family, whose key has a `*` in it.
 pub(super) fn is_of_family(family: &str, key: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));

@@ -78,6 +78,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     }
     let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
+    settings.given = loader.spoken();
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
     warnings.extend(strange_variables.into_iter().map(strange));
@@ -218,6 +219,15 @@ impl Loader<'_> {
             .map(|value| Effective { key: setting.key.into(), value: listed(value, setting), origin })
             .into_iter()
             .collect()
+    }
+
+    /// All that was given, as it is understood.
+    fn spoken(&self) -> BTreeMap<String, Value> {
+        let is_boolean = |key: &str| match setting(key) {
+            Ok(setting) => setting.kind == Kind::Boolean,
+            Err(_) => known(key).is_some_and(|known| known.is_boolean()),
+        };
+        self.given.iter().map(|(key, given)| (key.clone(), spoken(given, is_boolean(key)))).collect()
     }
 
     fn without_meaning(&self) -> Vec<Unheeded> {

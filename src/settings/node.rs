@@ -3,6 +3,7 @@
 //! Plain data. Which texts give it is decided by the table of settings; what addresses, files and names in it mean is
 //! found out in `runtime`.
 
+use super::Value;
 use crate::cluster::{ClusterName, Roles};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
@@ -40,6 +41,8 @@ pub struct NodeSettings {
     pub log: LogSettings,
     /// Whether links can be cut by request, for tests.
     pub faults: bool,
+    /// All that was given, by key, whether it has a meaning here or not.
+    pub given: BTreeMap<String, Value>,
 }
 
 /// How other nodes are found.
@@ -196,6 +199,7 @@ impl Default for NodeSettings {
             rest: RestSettings { enabled: true, max_content_length: 100 << 20, detailed_errors: true },
             log: LogSettings::default(),
             faults: false,
+            given: BTreeMap::new(),
         }
     }
 }

@@ -1,53 +1,61 @@
 //! Clients that write and read through any node, and what they were told.
 //!
-//! Each asks one thing at a time, of a node that it picks anew. Three outcomes of a write are kept apart: carried out,
-//! certainly not, unknown; only the first is a promise. What answers mean is judged in `check`.
+//! Each asks one thing at a time, of a node that it picks anew, and asks again, under the name of the same request, what
+//! it got no answer to. Three outcomes of a write are kept apart: carried out, certainly not, unknown; only the first is
+//! a promise. Holders of leases and watchers go on beside them. What answers mean is judged in `check`.
 
 use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
+use super::history::{End, Histories, History};
+use super::holders::{Asked, Holders};
+use super::operation::{Choice, Key, Known, Operation, Update, question, revision};
 use super::watch::{Violation, Watch};
-use crate::cluster::{ClusterState, NodeId};
+use super::watchers::{Told, Watchers};
+use crate::cluster::{ClusterState, KeyValue, Outcome, RequestId, StateId, Uuid};
 use crate::protocol::{Rng, Ticket, Time};
-use crate::service::{Answer, MINIMUM_MASTER_NODES, Question, SettingsPatch, Task};
+use crate::service::{Answer, Question, Refusal};
 use crate::zen::{Message, Note, Zen};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a client wants of a node.
+/// How often a client asks again before it takes the outcome for unknown.
+const TRIES_MAX: u32 = 4;
+
+/// One thing that a client wants, however often it has to ask.
 #[derive(Clone, Debug)]
-pub enum Operation {
-    /// Write a key.
-    Write {
-        /// The key.
-        key: Arc<str>,
-        /// The value, which nobody else writes.
-        value: Arc<str>,
-    },
-    /// Read a key.
-    Read {
-        /// The key.
-        key: Arc<str>,
-    },
-    /// Change a setting, as an operator does.
-    Set {
-        /// The setting.
-        key: Arc<str>,
-        /// Its value; none removes it.
-        value: Option<Arc<str>>,
-    },
-    /// Hand the mastership over.
-    HandOver,
-    /// Leave the cluster; the process ends then.
-    Leave,
+struct Wish {
+    operation: Operation,
+    /// What names the request; without a name it must not be sent twice, by nobody.
+    request: Option<RequestId>,
+    began: Time,
+    tries: u32,
 }
 
-/// An operation that was not answered yet.
+/// Who asks.
+#[derive(Clone, Debug)]
+enum Who {
+    Client(usize),
+    /// One that asks no more than this.
+    Passer,
+    Holder(usize, Asked),
+}
+
+/// A question that was not answered yet.
 #[derive(Clone, Debug)]
 struct Open {
-    client: usize,
+    who: Who,
     node: usize,
-    operation: Operation,
+    wish: Option<Wish>,
     began: Time,
+}
+
+/// A question that wants to be asked.
+#[derive(Debug)]
+pub struct Request {
+    who: Who,
+    wish: Option<Wish>,
+    /// What is asked.
+    pub question: Question,
 }
 
 /// One of those who ask.
@@ -55,6 +63,26 @@ struct Open {
 struct Client {
     /// When it asks next; none while it waits for an answer.
     next: Option<Time>,
+    /// What it asks again.
+    again: Option<Wish>,
+    sequence: u64,
+}
+
+/// How many clients there are and how they behave.
+#[derive(Clone, Copy, Debug)]
+pub struct Habits {
+    /// How many of them there are.
+    pub clients: usize,
+    /// Bounds of a client's pause.
+    pub pause_us: (u64, u64),
+    /// How many keys they share.
+    pub keys: u64,
+    /// How many nodes they ask.
+    pub nodes: usize,
+    /// How fast the fastest clock of a node runs.
+    pub fastest_ppm: u64,
+    /// Whether the network may deliver a request twice.
+    pub is_doubling: bool,
 }
 
 /// The clients of a run, and the checkers that listen to them.
@@ -65,11 +93,14 @@ pub struct Clients {
     acknowledged: Acknowledged,
     kept: Kept,
     order: Order,
+    history: History,
     rng: Rng,
     clients: Vec<Client>,
+    holders: Holders,
+    watchers: Watchers,
     open: BTreeMap<Ticket, Open>,
-    pause_us: (u64, u64),
-    keys: u64,
+    known: Known,
+    habits: Habits,
     issued: u64,
     has_operators: bool,
     /// Nodes that said good-bye and may be ended.
@@ -78,33 +109,28 @@ pub struct Clients {
     pub told: BTreeMap<&'static str, u64>,
 }
 
-/// How long a client waits for a master and for the nodes.
-pub(super) const MASTER_TIMEOUT: Duration = Duration::from_secs(2);
-const TIMEOUT: Duration = Duration::from_millis(500);
-
 impl Clients {
-    /// So many clients, each pausing between two questions for a time within these bounds.
-    pub fn new(rng: Rng, count: usize, pause_us: (u64, u64), keys: u64) -> Self {
+    /// Clients with these habits.
+    pub fn new(mut rng: Rng, habits: Habits) -> Self {
+        let client = Client { next: Some(Time::ZERO), again: None, sequence: 0 };
         Clients {
             checkers: Checkers::default(),
             acknowledged: Acknowledged::default(),
             kept: Kept::default(),
             order: Order::default(),
-            rng,
-            clients: vec![Client { next: Some(Time::ZERO) }; count],
+            history: History::default(),
+            clients: vec![client; habits.clients],
+            holders: Holders::new(rng.fork(), habits.fastest_ppm),
+            watchers: Watchers::new(rng.fork(), habits.nodes),
             open: BTreeMap::new(),
-            pause_us,
-            keys,
+            known: Known::new(),
+            habits,
             issued: 0,
             has_operators: true,
             left: Vec::new(),
             told: BTreeMap::new(),
+            rng,
         }
-    }
-
-    /// The same in a network that may deliver a request twice, or does not.
-    pub fn on(self, is_doubling: bool) -> Self {
-        Clients { kept: Kept::new(is_doubling), ..self }
     }
 
     /// How many updates were asked for.
@@ -117,9 +143,19 @@ impl Clients {
         self.acknowledged.count
     }
 
-    /// How many questions are open.
-    pub fn waiting(&self) -> usize {
-        self.open.len()
+    /// How many leases were granted.
+    pub fn grants(&self) -> usize {
+        self.checkers.fencing.grants()
+    }
+
+    /// What watchers were told.
+    pub fn watched(&self) -> &Told {
+        &self.watchers.told
+    }
+
+    /// The nodes whose clients wait for an answer, one for each question.
+    pub fn waiting(&self) -> impl Iterator<Item = usize> {
+        self.open.values().map(|open| open.node)
     }
 
     /// When the oldest open question was asked.
@@ -127,45 +163,62 @@ impl Clients {
         self.open.values().map(|open| open.began).min()
     }
 
-    /// When the next client wants to ask.
+    /// When the next one wants to ask or to look.
     pub fn next_at(&self) -> Option<Time> {
-        self.clients.iter().filter_map(|client| client.next).min()
+        let clients = self.clients.iter().filter_map(|client| client.next);
+        clients.chain(self.holders.next_at()).chain(self.watchers.next_at()).min()
     }
 
-    /// A client whose time has come, and what it asks: mostly writes and reads, at times what operators do.
-    pub fn next(&mut self, now: Time, eligible: u64) -> Option<(usize, Operation)> {
-        let client = self.clients.iter().position(|client| client.next.is_some_and(|next| next <= now))?;
-        self.clients[client].next = None;
-        Some((client, self.draw(eligible)))
+    /// Lets the watchers look whose time has come.
+    pub fn look(&mut self, now: Time) -> Result<(), Violation> {
+        self.watchers.look(now, &self.checkers.descent)
     }
 
-    fn draw(&mut self, eligible: u64) -> Operation {
-        let key: Arc<str> = format!("k{}", self.rng.below(self.keys)).into();
-        match self.rng.below(100) {
-            0 if self.has_operators => self.draw_setting(eligible),
-            1 if self.has_operators && self.rng.percent(60) => Operation::HandOver,
-            2 if self.has_operators && self.rng.percent(40) => Operation::Leave,
-            0..25 => Operation::Read { key },
-            _ => self.write(key),
+    /// What somebody asks whose time has come.
+    pub fn next(&mut self, now: Time, eligible: u64) -> Option<Request> {
+        if let Some((holder, asked, question)) = self.holders.next(now, &mut self.checkers.fencing) {
+            return Some(Request { who: Who::Holder(holder, asked), wish: None, question });
         }
+        let at = self.clients.iter().position(|client| client.next.is_some_and(|next| next <= now))?;
+        let wish = self.clients[at].again.take();
+        let wish = wish.unwrap_or_else(|| self.draw(at, now, eligible));
+        self.clients[at].next = None;
+        Some(Self::request(Who::Client(at), wish))
     }
 
-    /// A write of a value that nobody else writes.
-    pub fn write(&mut self, key: Arc<str>) -> Operation {
-        self.issued += 1;
-        Operation::Write { key, value: format!("v{}", self.issued).into() }
+    fn request(who: Who, mut wish: Wish) -> Request {
+        let question = question(&wish.operation, wish.request, wish.tries > 0);
+        wish.tries += 1;
+        Request { who, wish: Some(wish), question }
     }
 
-    fn draw_setting(&mut self, eligible: u64) -> Operation {
-        let number = self.rng.between(1, eligible);
-        let (key, value): (&str, String) = match self.rng.below(6) {
-            0..3 => (MINIMUM_MASTER_NODES, number.to_string()),
-            3 => ("discovery.zen.commit_timeout", format!("{}ms", 500 * self.rng.between(1, 10))),
-            4 => ("discovery.zen.publish_diff.enable", self.rng.percent(50).to_string()),
-            _ => ("discovery.zen.no_master_block", if self.rng.percent(50) { "all" } else { "write" }.into()),
+    fn draw(&mut self, at: usize, now: Time, eligible: u64) -> Wish {
+        let mut choice = Choice {
+            rng: &mut self.rng,
+            known: &self.known,
+            keys: self.habits.keys,
+            issued: &mut self.issued,
+            eligible: self.has_operators.then_some(eligible),
         };
-        let value = (!self.rng.percent(40)).then(|| value.into());
-        Operation::Set { key: key.into(), value }
+        let operation = choice.draw();
+        if let Operation::Update(update) = &operation {
+            self.acknowledged.deletes(&update.deletes);
+        }
+        let client = &mut self.clients[at];
+        client.sequence += 1;
+        let request = RequestId { client: Uuid::from_u128(at as u128 + 1), sequence: client.sequence };
+        // A network that delivers a request twice has it carried out twice, unless it has a name.
+        let request = (self.habits.is_doubling || self.rng.percent(70)).then_some(request);
+        Wish { operation, request, began: now, tries: 0 }
+    }
+
+    /// An update by somebody who asks no more than this.
+    pub fn passer(&mut self, now: Time) -> Request {
+        self.issued += 1;
+        let request = Some(RequestId { client: Uuid::from_u128(1 << 64), sequence: self.issued });
+        let update = Update { puts: vec![(Key(self.habits.keys | 1), self.issued)], ..Update::default() };
+        let wish = Wish { operation: Operation::Update(update), request, began: now, tries: 0 };
+        Self::request(Who::Passer, wish)
     }
 
     /// Which node a client asks.
@@ -173,19 +226,37 @@ impl Clients {
         self.rng.below(nodes as u64) as usize
     }
 
-    /// Remembers that a client asked.
-    pub fn asked(&mut self, ticket: Ticket, client: usize, node: usize, operation: Operation, began: Time) {
-        self.open.insert(ticket, Open { client, node, operation, began });
+    /// Remembers that a question was asked.
+    pub fn asked(&mut self, ticket: Ticket, node: usize, request: Request, began: Time) {
+        self.open.insert(ticket, Open { who: request.who, node, wish: request.wish, began });
     }
 
-    /// The node was not there: the client tries elsewhere after a pause.
-    pub fn not_there(&mut self, client: usize, now: Time) {
-        self.rest(client, now);
+    /// The node was not there: whoever asked tries elsewhere after a pause.
+    pub fn not_there(&mut self, request: Request, now: Time) {
+        match (request.who, request.wish) {
+            (Who::Holder(holder, _), _) => self.holders.unanswered(holder, now),
+            (who, Some(mut wish)) => {
+                wish.tries -= 1;
+                self.try_again(&who, wish, now);
+            }
+            (Who::Client(_) | Who::Passer, None) => {}
+        }
     }
 
-    fn rest(&mut self, client: usize, now: Time) {
-        let pause = self.rng.between(self.pause_us.0, self.pause_us.1);
-        if let Some(client) = self.clients.get_mut(client) {
+    fn try_again(&mut self, who: &Who, wish: Wish, now: Time) {
+        if let Who::Client(at) = who
+            && let Some(client) = self.clients.get_mut(*at)
+        {
+            client.again = Some(wish);
+        }
+        self.rest(who, now);
+    }
+
+    fn rest(&mut self, who: &Who, now: Time) {
+        let pause = self.rng.between(self.habits.pause_us.0, self.habits.pause_us.1);
+        if let Who::Client(at) = who
+            && let Some(client) = self.clients.get_mut(*at)
+        {
             client.next = Some(now + Duration::from_micros(pause));
         }
     }
@@ -193,45 +264,135 @@ impl Clients {
     /// From now on nobody changes settings, hands over or leaves; tells which nodes were about to leave.
     pub fn retire_operators(&mut self) -> Vec<usize> {
         self.has_operators = false;
-        let leaving = self.open.values().filter(|open| matches!(open.operation, Operation::Leave));
+        let is_leaving = |open: &&Open| matches!(&open.wish, Some(Wish { operation: Operation::Leave, .. }));
+        let leaving = self.open.values().filter(is_leaving);
         leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()
     }
 
     /// Whether a change of a setting may be under way.
     pub fn is_setting(&self) -> bool {
-        self.open.values().any(|open| matches!(open.operation, Operation::Set { .. }))
+        self.open.values().any(|open| matches!(&open.wish, Some(Wish { operation: Operation::Set { .. }, .. })))
     }
 
-    /// No client asks any more by itself.
+    /// Nobody asks any more by himself.
     pub fn fall_silent(&mut self) {
-        self.clients.clear();
+        for client in std::mem::take(&mut self.clients) {
+            if let Some(wish) = client.again {
+                self.give_up(&wish, wish.began);
+            }
+        }
+        self.holders.fall_silent();
+        self.watchers.fall_silent();
+    }
+
+    /// Judges what all clients were told.
+    pub fn judge_histories(&self) -> Result<Histories, Violation> {
+        self.history.judge()
     }
 
     fn count(&mut self, what: &'static str) {
         *self.told.entry(what).or_default() += 1;
     }
 
-    fn judge(&mut self, at: Time, node: usize, open: &Open, answer: &Answer) -> Result<(), Violation> {
-        self.count(outcome(answer));
-        let descent = &self.checkers.descent;
-        let state = match (&open.operation, answer) {
-            (Operation::Write { key, value }, Answer::Done { at, .. }) => {
-                self.acknowledged.update(descent, *at, key, value)?;
-                *at
-            }
-            (Operation::Read { key }, Answer::Value { at, value }) => {
-                self.acknowledged.read(descent, *at, key, value.as_ref().map(|found| &found.value))?;
-                *at
-            }
-            (Operation::Set { .. }, Answer::Done { at, .. }) => *at,
-            (Operation::Leave, Answer::Left) => {
-                self.left.push(node);
-                return Ok(());
-            }
-            (_, _) => return Ok(()),
+    /// What became of a wish is known, or will never be.
+    fn settle(&mut self, at: Time, node: usize, wish: &Wish, answer: &Answer) -> Result<(), Violation> {
+        if let Operation::Leave = wish.operation {
+            self.left.extend(matches!(answer, Answer::Left).then_some(node));
+            return Ok(());
+        }
+        let Some((state, end)) = self.understand(wish, answer)? else {
+            self.give_up(wish, at);
+            return Ok(());
         };
-        let writes = !matches!(open.operation, Operation::Read { .. });
-        self.order.finished(&Finished { began: open.began, ended: at, at: state, writes })
+        self.history.ended(&wish.operation, wish.began, at, &end);
+        let writes = matches!(wish.operation, Operation::Update(_) | Operation::Set { .. });
+        match state {
+            Some(state) => self.order.finished(&Finished { began: wish.began, ended: at, at: state, writes }),
+            None => Ok(()),
+        }
+    }
+
+    /// The state that an answer speaks of, and how the operation ended; nothing if the answer says nothing for certain.
+    fn understand(&mut self, wish: &Wish, answer: &Answer) -> Result<Option<(Option<StateId>, End)>, Violation> {
+        Ok(match (&wish.operation, answer) {
+            (Operation::Update(update), Answer::Done { at, outcome: Outcome::Written { part, .. }, .. }) => {
+                self.acknowledged.update(&self.checkers.descent, *at, update)?;
+                self.learn(update, *at, *part);
+                Some((Some(*at), End::Done(Vec::new())))
+            }
+            (Operation::Update(_), Answer::Refused(Refusal::Conflict { .. })) => Some((None, End::Refused)),
+            (Operation::Read(key), Answer::Value { at, value }) => {
+                self.acknowledged.read(&self.checkers.descent, *at, *key, value.as_ref())?;
+                let number = self.see(*key, value.as_ref());
+                Some((Some(*at), End::Done(vec![(key.register(), number)])))
+            }
+            (Operation::List(group), Answer::Range { at, keys, .. }) => {
+                let held = |key: Key| keys.iter().find(|(name, _)| *name == key.name()).map(|(_, value)| value);
+                let pair = [Key(group * 2), Key(group * 2 + 1)];
+                let seen = pair.map(|key| (key.register(), self.see(key, held(key))));
+                Some((Some(*at), End::Done(seen.to_vec())))
+            }
+            (Operation::Set { .. }, Answer::Done { at, .. }) => Some((Some(*at), End::Done(Vec::new()))),
+            (_, _) => None,
+        })
+    }
+
+    fn see(&mut self, key: Key, value: Option<&KeyValue>) -> u64 {
+        let number = value.and_then(|held| held.value.as_str()?.parse().ok()).unwrap_or(0);
+        self.known.insert(key, (number, value.map(|held| held.changed).unwrap_or_default()));
+        number
+    }
+
+    fn learn(&mut self, update: &Update, at: StateId, part: u32) {
+        for (key, number) in &update.puts {
+            self.known.insert(*key, (*number, revision(at, part)));
+        }
+    }
+
+    /// The outcome of a wish will never be known: a copy of it may be on its way even if nobody has carried it out yet.
+    fn give_up(&mut self, wish: &Wish, at: Time) {
+        if wish.tries > 0 {
+            self.history.ended(&wish.operation, wish.began, at, &End::Unknown);
+        }
+    }
+
+    /// Whether a client asks again for what it got no answer to.
+    fn may_repeat(&self, who: &Who, wish: &Wish) -> bool {
+        let is_there = matches!(who, Who::Client(at) if *at < self.clients.len());
+        is_there && wish.request.is_some() && matches!(wish.operation, Operation::Update(_)) && wish.tries < TRIES_MAX
+    }
+
+    fn heard(&mut self, at: Time, node: usize, who: &Who, wish: Wish, answer: &Answer) -> Result<(), Violation> {
+        if self.may_repeat(who, &wish) && wants_repeat(answer) {
+            self.try_again(who, wish, at);
+            return Ok(());
+        }
+        self.rest(who, at);
+        self.settle(at, node, &wish, answer)
+    }
+}
+
+/// Whether a client that is told this asks again.
+fn wants_repeat(answer: &Answer) -> bool {
+    match answer {
+        Answer::NotMaster | Answer::NoMaster | Answer::TimedOut { .. } | Answer::Unknown { .. } => true,
+        Answer::Refused(Refusal::Overloaded(_) | Refusal::Blocked { .. }) => true,
+        Answer::Refused(
+            Refusal::Invalid(_)
+            | Refusal::Conflict { .. }
+            | Refusal::Held { .. }
+            | Refusal::NotHeld(_)
+            | Refusal::TooLarge(_)
+            | Refusal::Forgotten(_),
+        )
+        | Answer::Done { .. }
+        | Answer::Newest { .. }
+        | Answer::Value { .. }
+        | Answer::Range { .. }
+        | Answer::Lease { .. }
+        | Answer::Pending(_)
+        | Answer::Left
+        | Answer::HandedOver { .. } => false,
     }
 }
 
@@ -240,8 +401,17 @@ fn outcome(answer: &Answer) -> &'static str {
     match answer {
         Answer::Done { acknowledged: true, .. } => "done by all",
         Answer::Done { acknowledged: false, .. } => "done",
-        Answer::Value { .. } => "read",
-        Answer::Refused(_) => "refused",
+        Answer::Newest { .. } | Answer::Value { .. } | Answer::Range { .. } => "read",
+        Answer::Lease { .. } => "lease kept alive",
+        Answer::Refused(Refusal::Conflict { .. }) => "refused: a condition does not hold",
+        Answer::Refused(Refusal::Held { .. } | Refusal::NotHeld(_)) => "refused: held, or not held",
+        Answer::Refused(
+            Refusal::Invalid(_)
+            | Refusal::TooLarge(_)
+            | Refusal::Forgotten(_)
+            | Refusal::Blocked { .. }
+            | Refusal::Overloaded(_),
+        ) => "refused",
         Answer::NotMaster | Answer::NoMaster => "no master",
         Answer::TimedOut { .. } => "timed out in the queue",
         Answer::Unknown { .. } => "unknown",
@@ -251,26 +421,9 @@ fn outcome(answer: &Answer) -> &'static str {
     }
 }
 
-/// The question that an operation asks.
-pub(super) fn question(operation: &Operation) -> Question {
-    match operation {
-        Operation::Write { key, value } => {
-            let task = Task::PutKey { key: key.clone(), value: Some(value.clone()), only_if: None };
-            Question::Submit { task, timeout: TIMEOUT, master_timeout: MASTER_TIMEOUT }
-        }
-        Operation::Read { key } => Question::Read { key: key.clone(), master_timeout: MASTER_TIMEOUT },
-        Operation::Set { key, value } => {
-            let transient: SettingsPatch = vec![(key.clone(), value.clone())];
-            let task = Task::PutSettings { persistent: Vec::new(), transient };
-            Question::Submit { task, timeout: TIMEOUT, master_timeout: MASTER_TIMEOUT }
-        }
-        Operation::HandOver => Question::HandOver { to: None::<NodeId> },
-        Operation::Leave => Question::Leave,
-    }
-}
-
 impl Watch<Zen> for Clients {
     fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
+        self.watchers.booted(node);
         self.checkers.booted(at, node, zen)
     }
 
@@ -287,22 +440,41 @@ impl Watch<Zen> for Clients {
         Ok(())
     }
 
-    fn applied(&mut self, _at: Time, _node: usize, _view: &Arc<ClusterState>) -> Result<(), Violation> {
+    fn applied(&mut self, _at: Time, node: usize, view: &Arc<ClusterState>) -> Result<(), Violation> {
+        self.watchers.applied(node, view);
         Ok(())
     }
 
-    fn answered(&mut self, at: Time, node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
-        let Some(open) = self.open.remove(&ticket) else {
+    fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
+        let Some(Open { who, node, wish, .. }) = self.open.remove(&ticket) else {
             return Ok(());
         };
-        self.rest(open.client, at);
-        self.judge(at, node, &open, answer)
+        self.count(outcome(answer));
+        match (&who, wish) {
+            (Who::Holder(holder, asked), _) => {
+                self.holders.answered(*holder, at, (asked, answer), &mut self.checkers.fencing)
+            }
+            (_, Some(wish)) => self.heard(at, node, &who, wish, answer),
+            (Who::Client(_) | Who::Passer, None) => Ok(()),
+        }
     }
 
     fn lost(&mut self, at: Time, _node: usize, ticket: Ticket) -> Result<(), Violation> {
-        if let Some(open) = self.open.remove(&ticket) {
-            self.count("lost");
-            self.rest(open.client, at);
+        let Some(Open { who, wish, .. }) = self.open.remove(&ticket) else {
+            return Ok(());
+        };
+        self.count("lost");
+        match (&who, wish) {
+            (Who::Holder(holder, _), _) => self.holders.unanswered(*holder, at),
+            (_, Some(wish)) => {
+                if self.may_repeat(&who, &wish) {
+                    self.try_again(&who, wish, at);
+                } else {
+                    self.give_up(&wish, at);
+                    self.rest(&who, at);
+                }
+            }
+            (Who::Client(_) | Who::Passer, None) => {}
         }
         Ok(())
     }

@@ -76,6 +76,7 @@ impl NodeSpec {
             node: self.node(&boot),
             bootstrap: self.bootstrap.clone(),
             tuning: self.tuning.clone(),
+            rule: crate::settings::rule,
         };
         Zen::with_rules(config, boot.disk, boot.rng, self.rules)
     }

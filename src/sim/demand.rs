@@ -2,19 +2,23 @@
 //!
 //! How the cluster is hurt before stands in `run`, what it can bear in `stakes`.
 
-use super::clients::{Clients, MASTER_TIMEOUT, question};
+use super::clients::Clients;
 use super::draw::Healing;
+use super::operation::MASTER_TIMEOUT;
 use super::run::Run;
 use super::watch::Violation;
 use super::{Fault, Mode, World};
 use crate::cluster::EphemeralId;
 use crate::protocol::Protocol;
 use crate::zen::{Tuning, Zen};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The rule that a cluster recovers.
 const ONE_MASTER: &str = "L1 one master within the bound";
+/// All nodes stand still for so long at least, in milliseconds.
+const STANDSTILL_MS: u64 = 800;
+/// The rule that nobody bullies a master.
+const STAYS: &str = "L2 a healthy master is never replaced";
 
 impl Run {
     /// Heals what was drawn; tells who must recover, and whether that is all there is to heal.
@@ -130,6 +134,26 @@ impl Run {
         Ok(())
     }
 
+    /// L2: those who were cut off come back, whatever terms they are in, and the master stays.
+    pub(super) fn demand_welcome(&mut self, group: &[usize], everybody: &[usize]) -> Result<(), Violation> {
+        // Whoever led there has noticed by then that it is alone.
+        self.run_clients(self.world.now() + self.recovery_bound())?;
+        self.demand_master(group)?;
+        let Some((master, process)) = self.master(group) else {
+            return Err(Violation { checker: ONE_MASTER, what: "it was lost again".into() });
+        };
+        self.world.inject(Fault::Heal);
+        self.demand_master(everybody)?;
+        match self.master(everybody) {
+            Some((_, now)) if now == process => Ok(()),
+            Some((other, _)) => {
+                let what = format!("n{master} was replaced by n{other} because others came back");
+                Err(Violation { checker: STAYS, what })
+            }
+            None => Err(Violation { checker: ONE_MASTER, what: "it was lost again".into() }),
+        }
+    }
+
     /// What is done to a follower, or to all nodes at once, and what ends it.
     fn draw_disturbance(&mut self, victim: usize, group: &[usize]) -> (Vec<Fault>, Vec<Fault>) {
         let all = |fault: fn(usize) -> Fault| group.iter().map(|node| fault(*node)).collect();
@@ -154,7 +178,16 @@ impl Run {
         let is_replaced = move |world: &World<Zen, Clients>| {
             world.participant(master).is_none_or(|zen| zen.reign().is_none() || zen.local().ephemeral_id != process)
         };
-        let lasts = Duration::from_millis(self.rng.between(1, 3_000));
+        if hurt.len() > 1 {
+            // A standstill is told from silence only by those who wait for an answer.
+            let patience = self.world.now() + self.detection();
+            let waits = |world: &World<Zen, Clients>| world.participant(master).is_some_and(|zen| zen.open_calls() > 0);
+            self.run_while(patience, |world| !waits(world))?;
+        }
+        // Half of a ping timeout more than one shows a standstill on every clock; a shorter one is silence to those who
+        // take a single lost ping for the end.
+        let shortest = if hurt.len() > 1 { STANDSTILL_MS } else { 1 };
+        let lasts = Duration::from_millis(self.rng.between(shortest, 3_000));
         let what = hurt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         hurt.into_iter().for_each(|fault| self.world.inject(fault));
         let first = self.run_while(self.world.now() + lasts, |world| !is_replaced(world))?;
@@ -167,7 +200,7 @@ impl Run {
             self.run_while(self.world.now() + bound, |world| !is_replaced(world) && !is_stable(world, group))?;
         if first || second || is_replaced(&self.world) {
             let what = format!("n{master} was replaced because of {what}");
-            return Err(Violation { checker: "L2 a healthy master is never replaced", what });
+            return Err(Violation { checker: STAYS, what });
         }
         if third {
             return Ok(());
@@ -187,17 +220,17 @@ impl Run {
         self.world.watch.fall_silent();
         self.run_clients(self.world.now() + MASTER_TIMEOUT * 8)?;
         let asked = self.world.now();
-        let key: Arc<str> = "last".into();
         let before = self.world.watch.acknowledged();
         let tickets = group.len();
         for node in group {
-            let operation = self.world.watch.write(key.clone());
-            let ticket = self.world.ask(*node, question(&operation));
-            self.world.watch.asked(ticket, usize::MAX, *node, operation, asked);
+            let request = self.world.watch.passer(asked);
+            let ticket = self.world.ask(*node, request.question.clone());
+            self.world.watch.asked(ticket, *node, request, asked);
         }
         self.run_clients(asked + MASTER_TIMEOUT)?;
         let done = self.world.watch.acknowledged() - before;
-        let stuck = self.world.watch.waiting();
+        // A process that was not healed and stands still answers nobody.
+        let stuck = self.world.watch.waiting().filter(|node| self.world.is_running(*node)).count();
         if done == tickets && stuck == 0 {
             return Ok(());
         }

@@ -6,6 +6,9 @@ use super::{Plan, RunOptions};
 use crate::protocol::{Rng, Time};
 use std::fmt;
 
+/// More nodes have too many links to be drawn.
+const GRAPH_MAX: usize = 8;
+
 /// What was drawn for a run.
 #[derive(Clone, Debug)]
 pub struct Draw {
@@ -19,8 +22,10 @@ pub struct Draw {
     pub hosts: usize,
     /// The operator's number in the configuration: the one that was asked for, as far as it can be met.
     pub minimum: Option<u32>,
-    /// How many pings in a row must fail.
-    pub retries: u32,
+    /// How many pings in a row must fail, on each node.
+    pub retries: Vec<u32>,
+    /// Which links work while the nodes start for the first time, as in [`super::Fault::Graph`]; all, if it is not said.
+    pub first_links: Option<u64>,
     /// How many clients ask.
     pub clients: usize,
     /// How many keys they share.
@@ -66,9 +71,10 @@ impl Draw {
             eligible,
             hosts: if rng.percent(75) { eligible } else { rng.between(1, eligible as u64) as usize },
             minimum,
-            retries: if rng.percent(75) { options.tuning.fd_ping_retries } else { 1 },
+            retries: draw_retries(&mut rng, nodes, options.tuning.fd_ping_retries),
+            first_links: (nodes <= GRAPH_MAX && rng.percent(20)).then(|| rng.next_u64() | rng.next_u64()),
             clients,
-            keys: rng.between(1, 30),
+            keys: 2 * rng.between(1, 6),
             pause_us,
             wipe_percent: if rng.percent(30) { 25 } else { 0 },
             healing: draw_healing(&mut rng),
@@ -78,11 +84,20 @@ impl Draw {
     }
 }
 
+/// Mostly as configured, sometimes one on all nodes, sometimes another number on each.
+fn draw_retries(rng: &mut Rng, nodes: usize, configured: u32) -> Vec<u32> {
+    match rng.below(10) {
+        0..6 => vec![configured; nodes],
+        6..8 => vec![1; nodes],
+        _ => (0..nodes).map(|_| rng.between(1, 4) as u32).collect(),
+    }
+}
+
 fn draw_healing(rng: &mut Rng) -> Healing {
     match rng.below(100) {
-        0..50 => Healing::All,
-        50..75 => Healing::Quorum,
-        75..87 => Healing::Star,
+        0..40 => Healing::All,
+        40..70 => Healing::Quorum,
+        70..85 => Healing::Star,
         _ => Healing::Graph,
     }
 }
@@ -95,7 +110,10 @@ impl fmt::Display for Draw {
             Some(minimum) => writeln!(f, "minimum_master_nodes {minimum}")?,
             None => writeln!(f, "minimum_master_nodes unset")?,
         }
-        writeln!(f, "ping_retries {}", self.retries)?;
+        writeln!(f, "ping_retries {:?}", self.retries)?;
+        if let Some(arrows) = self.first_links {
+            writeln!(f, "starts with the links of graph {arrows}")?;
+        }
         let (low, high) = self.pause_us;
         writeln!(f, "{} clients on {} keys, pausing {low} to {high} us", self.clients, self.keys)?;
         writeln!(f, "wipes {} of 100 disks of processes that end", self.wipe_percent)?;

@@ -78,7 +78,7 @@ impl Plan {
             gap_us: (gap_max / 10, gap_max),
             lasts_us: (lasts_max / 20, lasts_max),
             down_max: rng.between(1, nodes as u64) as usize,
-            slow_disk_max_us: 1_000 << rng.below(12),
+            slow_disk_max_us: 1_000 << rng.below(13),
             down: BTreeSet::new(),
             next_at: begin,
             ends: BTreeMap::new(),
@@ -113,6 +113,11 @@ impl Plan {
     pub fn slowest_clock(&self) -> f64 {
         let slowest = self.rates_ppm.iter().min().copied().unwrap_or(REAL_TIME_PPM);
         slowest as f64 / REAL_TIME_PPM as f64
+    }
+
+    /// How fast the fastest clock runs, in millionths.
+    pub fn fastest_ppm(&self) -> u64 {
+        self.rates_ppm.iter().max().copied().unwrap_or(REAL_TIME_PPM).max(REAL_TIME_PPM)
     }
 
     /// When the next fault begins or ends.

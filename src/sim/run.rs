@@ -4,11 +4,10 @@
 //! everything or a part and demands one master within a bound computed from the settings, and phase three disturbs single
 //! followers and demands that the master stays (`demand`). Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
 
-use super::clients::{Clients, question};
 use super::demand::is_stable;
 use super::draw::Draw;
 use super::watch::Violation;
-use super::{Boot, Counters, Detail, Fault, World};
+use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Told, World};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Roles};
 use crate::protocol::{Rng, Time};
 use crate::zen::rules::Rules;
@@ -60,6 +59,12 @@ pub struct Report {
     pub struck: u64,
     /// How many disturbances the master outlived.
     pub disturbances: u64,
+    /// What was found out about the histories of the clients.
+    pub histories: Histories,
+    /// How many leases were granted.
+    pub grants: usize,
+    /// What watchers were told.
+    pub watched: Told,
     /// The virtual time at the end.
     pub lasted: Duration,
     /// Whether wiped disks left no quorum of what was decided, so that nothing could be demanded.
@@ -79,6 +84,8 @@ impl Report {
             Some("fewer than 50 acknowledged updates")
         } else if self.reigns < 2 {
             Some("no change of master")
+        } else if self.histories.is_trivial() {
+            Some("too few operations at once")
         } else if self.struck == 0 {
             Some("no fault while a publish was under way")
         } else {
@@ -133,6 +140,7 @@ pub(super) struct Run {
     interrupted: u64,
     pub(super) disturbances: u64,
     quorum_lost: bool,
+    histories: Histories,
 }
 
 /// Busy clients ask for all their updates within one episode, which may show nothing.
@@ -143,13 +151,21 @@ const HURT_MAX: Duration = Duration::from_secs(120);
 impl Run {
     fn new(options: &RunOptions, draw: Draw) -> Self {
         let mut rng = Rng::new(options.seed ^ 0x7a7a_0002);
-        let clients = Clients::new(rng.fork(), draw.clients, draw.pause_us, draw.keys).on(draw.plan.is_doubling());
+        let habits = Habits {
+            clients: draw.clients,
+            pause_us: draw.pause_us,
+            keys: draw.keys,
+            nodes: draw.nodes,
+            fastest_ppm: draw.plan.fastest_ppm(),
+            is_doubling: draw.plan.is_doubling(),
+        };
+        let clients = Clients::new(rng.fork(), habits);
         let rules = options.rules;
         let mut world = World::new(options.seed, clients);
         let addresses: Vec<Address> = (0..draw.nodes).map(address).collect();
         let hosts: BTreeSet<Arc<str>> = addresses[..draw.hosts].iter().map(|host| host.as_str().into()).collect();
         for (node, address) in addresses.iter().enumerate() {
-            let (minimum_master_nodes, fd_ping_retries) = (draw.minimum, draw.retries);
+            let (minimum_master_nodes, fd_ping_retries) = (draw.minimum, draw.retries[node]);
             let tuning = Tuning { minimum_master_nodes, fd_ping_retries, ..options.tuning.clone() };
             let config = config(node, address, node < draw.eligible, &hosts, tuning);
             world.add(address.clone(), addresses[..draw.eligible].to_vec(), move |boot| start(&config, rules, boot));
@@ -158,12 +174,27 @@ impl Run {
             world.trace(detail, kept);
         }
         let (until, recoveries) = (options.until, Vec::new());
-        Run { world, draw, rng, until, struck: 0, recoveries, interrupted: 0, disturbances: 0, quorum_lost: false }
+        Run {
+            world,
+            draw,
+            rng,
+            until,
+            struck: 0,
+            recoveries,
+            interrupted: 0,
+            disturbances: 0,
+            quorum_lost: false,
+            histories: Histories::default(),
+        }
     }
 
     fn all(&mut self) -> Result<(), Violation> {
+        if let Some(arrows) = self.draw.first_links {
+            self.world.inject(Fault::Graph(arrows, Cut::Hole));
+        }
         self.world.start_all();
         self.hurt()?;
+        self.hurt_again()?;
         let everybody: Vec<usize> = (0..self.draw.nodes).collect();
         let (mut group, is_all) = self.heal();
         self.quorum_lost = !self.bears_without_others(&everybody);
@@ -171,13 +202,19 @@ impl Run {
             return Ok(());
         }
         self.demand_master(&group)?;
+        if group.len() < everybody.len() && self.rng.percent(50) {
+            self.demand_welcome(&group, &everybody)?;
+            group = everybody.clone();
+        }
         if !is_all {
             self.world.inject(Fault::Mend);
             group = everybody;
             self.demand_master(&group)?;
         }
         self.demand_stability(&group)?;
-        self.demand_answers(&group)
+        self.demand_answers(&group)?;
+        self.histories = self.world.watch.judge_histories()?;
+        Ok(())
     }
 
     /// Several episodes of faults with calm between them, until enough updates were asked for.
@@ -191,13 +228,25 @@ impl Run {
             }
             self.draw.plan.begin_anew(self.world.now());
             let span = Duration::from_millis(self.rng.between(500, 5_000));
-            let episode_end = self.world.now() + span;
-            self.run_episode(episode_end)?;
+            self.run_episode(self.world.now() + span)?;
             self.world.inject(Fault::Heal);
             let calm = Duration::from_millis(self.rng.between(200, 4_000));
             self.calm(self.world.now() + calm)?;
         }
         Ok(())
+    }
+
+    /// Mostly there is no calm before the end: what is to recover is hurt.
+    fn hurt_again(&mut self) -> Result<(), Violation> {
+        if self.rng.percent(30) {
+            return Ok(());
+        }
+        for fault in self.draw.plan.standing_faults() {
+            self.world.inject(fault);
+        }
+        self.draw.plan.begin_anew(self.world.now());
+        let span = Duration::from_millis(self.rng.between(500, 5_000));
+        self.run_episode(self.world.now() + span)
     }
 
     /// Nothing goes wrong until `end`.
@@ -226,12 +275,30 @@ impl Run {
                 _ => false,
             };
             if let Some(fault) = self.draw.plan.take() {
+                let fault = self.aim(fault);
                 let fault = self.worsen(fault);
                 self.struck += u64::from(is_publishing(&self.world));
                 self.world.inject(fault);
             }
         }
         self.run_clients(end)
+    }
+
+    /// Some faults of single nodes hit the master; what ends them is healing.
+    fn aim(&mut self, fault: Fault) -> Fault {
+        let master = self.world.participants().find(|(_, zen)| zen.reign().is_some()).map(|(node, _)| node);
+        let Some(master) = master.filter(|_| self.rng.percent(30)) else {
+            return fault;
+        };
+        if let Fault::Isolate(_, mode) = fault
+            && mode != Cut::Up
+        {
+            Fault::Isolate(master, mode)
+        } else if let Fault::Pause(_) = fault {
+            Fault::Pause(master)
+        } else {
+            fault
+        }
     }
 
     /// Some of the processes that end take what is on their disk with them.
@@ -266,7 +333,7 @@ impl Run {
                 return Ok(true);
             }
             self.stop_if_asked()?;
-            self.attend();
+            self.attend()?;
             if self.world.now() >= end && self.world.watch.next_at().is_none_or(|next| next > end) {
                 return Ok(!goes_on(&self.world));
             }
@@ -283,20 +350,22 @@ impl Run {
     }
 
     /// Lets clients ask whose time has come, and ends the nodes that said good-bye.
-    fn attend(&mut self) {
+    fn attend(&mut self) -> Result<(), Violation> {
         let now = self.world.now();
         for node in std::mem::take(&mut self.world.watch.left) {
             self.world.inject(Fault::Kill(node));
         }
-        while let Some((client, operation)) = self.world.watch.next(now, self.draw.eligible as u64) {
+        self.world.watch.look(now)?;
+        while let Some(request) = self.world.watch.next(now, self.draw.eligible as u64) {
             let node = self.world.watch.pick_node(self.draw.nodes);
             if self.world.participant(node).is_none() {
-                self.world.watch.not_there(client, now);
+                self.world.watch.not_there(request, now);
                 continue;
             }
-            let ticket = self.world.ask(node, question(&operation));
-            self.world.watch.asked(ticket, client, node, operation, now);
+            let ticket = self.world.ask(node, request.question.clone());
+            self.world.watch.asked(ticket, node, request, now);
         }
+        Ok(())
     }
 
     fn report(&mut self) -> Report {
@@ -313,6 +382,9 @@ impl Run {
             interrupted: self.interrupted,
             struck: self.struck,
             disturbances: self.disturbances,
+            histories: self.histories.clone(),
+            grants: watch.grants(),
+            watched: watch.watched().clone(),
             lasted: self.world.now().since(Time::ZERO),
             quorum_lost: self.quorum_lost,
             hash: self.world.trace_hash(),
@@ -357,6 +429,7 @@ fn config(node: usize, address: &Address, eligible: bool, hosts: &BTreeSet<Arc<s
         },
         bootstrap: Bootstrap::Hosts(hosts.clone()),
         tuning,
+        rule: crate::settings::rule,
     }
 }
 

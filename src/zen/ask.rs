@@ -23,6 +23,25 @@ pub struct Ask {
     is_placed: bool,
 }
 
+impl Ask {
+    /// Whether the next master will do, where this one could not. A mastership that was lost meanwhile is no other's to
+    /// hand over.
+    fn is_for_any_master(&self) -> bool {
+        match self.question {
+            Question::Submit { .. } | Question::Read { .. } | Question::PendingTasks { .. } => true,
+            Question::HandOver { .. } | Question::Leave => false,
+        }
+    }
+
+    /// Whether asking twice is as good as asking once.
+    fn may_be_repeated(&self) -> bool {
+        match self.question {
+            Question::Read { .. } | Question::PendingTasks { .. } => true,
+            Question::Submit { .. } | Question::HandOver { .. } | Question::Leave => false,
+        }
+    }
+}
+
 impl Zen {
     pub(super) fn on_asked(&mut self, now: Time, ticket: Ticket, question: Question, out: &mut Effects<Zen>) {
         match &question {
@@ -30,18 +49,13 @@ impl Zen {
                 let why = format!("task [{task}] is the protocol's own and cannot be asked for");
                 out.push(Effect::Answer { ticket, answer: Answer::Refused(Refusal::Invalid(why)) });
             }
-            Question::Submit { master_timeout, .. } | Question::Read { master_timeout, .. } => {
+            Question::Submit { master_timeout, .. }
+            | Question::Read { master_timeout, .. }
+            | Question::PendingTasks { master_timeout }
+            | Question::HandOver { master_timeout, .. } => {
                 let deadline = now + *master_timeout;
                 self.keep_ask(now, ticket, Ask { question, deadline, is_placed: false }, out);
             }
-            Question::PendingTasks => {
-                let answer = match self.lead() {
-                    Some(lead) => Answer::Pending(pending(lead, now)),
-                    None => Answer::NotMaster,
-                };
-                out.push(Effect::Answer { ticket, answer });
-            }
-            Question::HandOver { to } => self.wish_succession(now, ticket, to.clone(), out),
             Question::Leave => self.begin_leave(now, ticket, out),
         }
     }
@@ -80,8 +94,10 @@ impl Zen {
         let origin = Origin::Client(ticket);
         match question {
             Question::Submit { task, timeout, .. } => self.submit(now, origin, task, timeout, deadline, out),
-            Question::Read { key, .. } => self.read(now, origin, key, deadline, out),
-            Question::PendingTasks | Question::HandOver { .. } | Question::Leave => {}
+            Question::Read { query, .. } => self.read(now, origin, query, deadline, out),
+            Question::PendingTasks { .. } => self.tell_pending(now, origin, out),
+            Question::HandOver { to, .. } => self.wish_succession(now, origin, to, out),
+            Question::Leave => {}
         }
     }
 
@@ -97,8 +113,11 @@ impl Zen {
                 Message::Submit { from, task: Box::new(task), timeout, master_timeout },
                 patience.saturating_add(timeout),
             ),
-            Question::Read { key, .. } => (Message::Read { from, key, master_timeout }, master_timeout),
-            Question::PendingTasks | Question::HandOver { .. } | Question::Leave => return,
+            Question::Read { query, .. } => (Message::Read { from, query, master_timeout }, master_timeout),
+            // It is answered at once, or by nobody.
+            Question::PendingTasks { .. } => (Message::PendingTasks { from }, self.tuning.fd_ping_timeout),
+            Question::HandOver { to, .. } => (Message::Succession { from, to }, patience),
+            Question::Leave => return,
         };
         self.call(&address, message, Errand::Forward { ticket }, patience, out);
     }
@@ -142,6 +161,12 @@ impl Zen {
         }
     }
 
+    /// Tells what is queued, if this node is master.
+    pub(super) fn tell_pending(&mut self, now: Time, origin: Origin, out: &mut Effects<Zen>) {
+        let answer = self.lead().map_or(Answer::NotMaster, |lead| Answer::Pending(pending(lead, now)));
+        self.answer(now, origin, answer, out);
+    }
+
     pub(super) fn on_answered(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
         self.answer_client(now, ticket, answer, out);
     }
@@ -149,13 +174,23 @@ impl Zen {
     /// Passes an answer on, or tries again what was not carried out for want of a master.
     pub(super) fn answer_client(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
         match (answer, self.asks.get_mut(&ticket)) {
-            (Answer::NotMaster | Answer::NoMaster, Some(ask)) if now < ask.deadline => {
-                ask.is_placed = false;
-                let again = (now + self.tuning.join_retry_delay).min(ask.deadline);
-                self.timers.set_earlier(Timer::Asks, again);
+            (Answer::NotMaster | Answer::NoMaster, Some(ask)) if now < ask.deadline && ask.is_for_any_master() => {
+                self.try_later(now, ticket)
+            }
+            // Waiting may help: as in Elasticsearch, nothing is refused before the time is over.
+            (Answer::Refused(Refusal::Blocked { retryable: true, .. }), Some(ask)) if now < ask.deadline => {
+                self.try_later(now, ticket)
             }
             (Answer::NotMaster, Some(_)) => self.close_ask(ticket, Answer::NoMaster, out),
             (answer, _) => self.close_ask(ticket, answer, out),
+        }
+    }
+
+    fn try_later(&mut self, now: Time, ticket: Ticket) {
+        if let Some(ask) = self.asks.get_mut(&ticket) {
+            ask.is_placed = false;
+            let again = (now + self.tuning.join_retry_delay).min(ask.deadline);
+            self.timers.set_earlier(Timer::Asks, again);
         }
     }
 
@@ -165,8 +200,8 @@ impl Zen {
     }
 
     pub(super) fn on_forward_failed(&mut self, now: Time, ticket: Ticket, why: Failure, out: &mut Effects<Zen>) {
-        let is_write = matches!(self.asks.get(&ticket), Some(Ask { question: Question::Submit { .. }, .. }));
-        if is_write && why != Failure::Refused && self.keeps(Protection::UnknownStays) {
+        let is_done_once = self.asks.get(&ticket).is_some_and(|ask| !ask.may_be_repeated());
+        if is_done_once && why != Failure::Refused && self.keeps(Protection::UnknownStays) {
             let reason = format!("the master was asked and did not answer ({why})");
             return self.close_ask(ticket, Answer::Unknown { reason }, out);
         }
@@ -194,6 +229,6 @@ impl Zen {
 fn pending(lead: &Leadership, now: Time) -> Vec<PendingTask> {
     let age = |waiter: &Waiter| now.since(waiter.since).as_millis() as u64;
     let executing = lead.publish.iter().flat_map(|publish| &publish.tasks);
-    let executing = executing.map(|queued| PendingTask::of(queued, true, age(&queued.waiter)));
+    let executing = executing.map(|task| PendingTask::of(&task.queued, true, age(&task.queued.waiter)));
     executing.chain(lead.queue.pending(age)).collect()
 }

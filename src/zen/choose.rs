@@ -213,6 +213,9 @@ impl Zen {
         if !self.keeps(Protection::SeenQuorum) {
             candidates.iter_mut().for_each(|candidate| candidate.sees_quorum = true);
         }
+        if !self.keeps(Protection::TermBeforeVersion) {
+            candidates.iter_mut().for_each(|candidate| candidate.accepted.0 = Term::ZERO);
+        }
         candidates
     }
 

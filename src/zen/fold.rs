@@ -14,6 +14,7 @@ impl Zen {
         (self.applied.id(), self.shown.id(), &self.shown.nodes.master).hash(hasher);
         (&self.mode, &self.search, &self.early_joins, &self.lost).hash(hasher);
         (&self.timers, &self.asks, &self.leaving, &self.successor, self.doubts_until).hash(hasher);
+        self.is_awake.hash(hasher);
         // What was asked counts, not in which order or under which number.
         self.calls.values().map(fold_errand).fold(0, u64::wrapping_add).hash(hasher);
     }

@@ -30,6 +30,7 @@ impl Zen {
         if is_stale || matches!(self.mode, Mode::Leading(_)) && term == self.ledger.promise.term {
             return self.reply_report(exchange, out);
         }
+        let base = body.base();
         let state = match self.assemble(body) {
             Ok(state) => state,
             Err(report) => return self.reply(exchange, Message::Report(report), out),
@@ -46,7 +47,7 @@ impl Zen {
             self.store(Write::Identity(uuid), out);
         }
         if !is_again {
-            self.store(Write::Accepted(state), out);
+            self.accept(state, base, out);
         }
         self.follow(now, &from.node, out);
         if !self.keeps(Protection::CommittedApplies) {
@@ -116,8 +117,7 @@ impl Zen {
         self.hear(now, master);
         // A state that was known to be committed before its master was lost is shown again at once.
         if self.ledger.is_settled() && !self.follows_openly() {
-            self.apply(self.ledger.accepted.clone(), out);
-            self.begin_following(now, out);
+            self.show_committed(now, self.ledger.accepted.clone(), out);
         }
     }
 

@@ -89,6 +89,7 @@ impl Zen {
             // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
             accepted,
             bootstrap,
+            awake: self.is_awake,
         };
         let target = joining.target.clone();
         let errand = Errand::Join { target: target.ephemeral_id.clone() };
@@ -320,7 +321,7 @@ impl Zen {
         if votes && !self.is_formed() && rules.keep(Protection::EveryBootstrap) {
             self.heed_bootstrap(&node.id, join.bootstrap);
         }
-        self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted });
+        self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted, awake: join.awake });
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         if votes {
             self.fetch_newer(out);
@@ -417,7 +418,7 @@ impl Zen {
             self.store(Write::Promise(promise), out);
         }
         let ends = state.term >= term;
-        self.store(Write::Accepted(state), out);
+        self.accept(state, StateId::NONE, out);
         self.search_again_for_quorum();
         if ends {
             out.note(Note::Abandoned { term, reason: "a state of its own term or a later one was fetched".into() });

@@ -3,14 +3,15 @@
 //! The two phases of a publish stand in `publish`, the health of the nodes in `watch`. Mirrors
 //! `NodeJoinController.JoinTaskExecutor`, `MasterService` and `ZenDiscovery.rejoin` (6.8).
 
-use super::leadership::{Bump, Leadership, Origin, Peer, PendingRead, Waiter};
+use super::leadership::{Bump, Finished, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
+use super::publish::told;
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
-use crate::service::{Answer, Priority, Queued, Task, execute};
+use crate::service::{Answer, Batch, Priority, Queued, Refusal, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
@@ -30,7 +31,9 @@ impl Zen {
             return;
         };
         let term = candidacy.term;
-        let joiners: Vec<Arc<Node>> = mem::take(&mut candidacy.joins).into_values().map(|ballot| ballot.node).collect();
+        let ballots = mem::take(&mut candidacy.joins);
+        let is_awake = self.is_awake || ballots.values().any(|ballot| ballot.awake);
+        let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
         self.leave_mode(now, out);
         let mut lead = Leadership::new(term);
         lead.bootstrap = bootstrap;
@@ -39,10 +42,14 @@ impl Zen {
             let inherited = self.ledger.accepted.clone();
             self.record_commit(&inherited, out);
         }
-        let mut state = self.next_state(term);
+        let mut batch = Batch::new(self.next_state(term), self.config.rule);
         for node in joiners.iter().chain([&self.local]) {
             // A join of a node is never refused.
-            let _ = execute(&mut state, &Task::Join { node: node.clone() });
+            let _ = batch.carry_out(&Task::Join { node: node.clone() });
+        }
+        let mut state = batch.state;
+        if !is_awake {
+            self.begin_recovery(&mut state, &joiners, out);
         }
         state.nodes.master = Some(self.local.id.clone());
         let own = &self.ledger.accepted.metadata.voting.own;
@@ -235,12 +242,12 @@ impl Zen {
         }
     }
 
-    fn publish_tasks(&mut self, now: Time, mut state: ClusterState, must: bool, out: &mut Effects<Zen>) {
+    fn publish_tasks(&mut self, now: Time, state: ClusterState, must: bool, out: &mut Effects<Zen>) {
         let Some(lead) = self.lead() else {
             return;
         };
         let batch = lead.queue.take_batch();
-        let tasks = self.carry_out(now, &mut state, batch, out);
+        let (mut state, tasks) = self.carry_out(now, state, batch, out);
         let base = self.ledger.accepted.metadata.voting.own.clone();
         let own = self.next_own_set(&state);
         state.metadata.voting = VotingSets { committed: base.clone(), own: own.clone() };
@@ -258,18 +265,37 @@ impl Zen {
     fn carry_out(
         &mut self,
         now: Time,
-        state: &mut ClusterState,
-        batch: Vec<Queued<Waiter>>,
+        state: ClusterState,
+        tasks: Vec<Queued<Waiter>>,
         out: &mut Effects<Zen>,
-    ) -> Vec<Queued<Waiter>> {
-        let mut tasks = Vec::with_capacity(batch.len());
-        for queued in batch {
-            match execute(state, &queued.task) {
-                Ok(()) => tasks.push(queued),
+    ) -> (ClusterState, Vec<Finished>) {
+        let may_propose = self.may_propose();
+        let mut batch = Batch::new(state, self.config.rule);
+        let mut finished = Vec::with_capacity(tasks.len());
+        for queued in tasks {
+            if queued.task.changes_voters() && !may_propose {
+                let why = "the voting set cannot be changed at this moment, ask again".into();
+                self.answer(now, queued.waiter.origin, Answer::Refused(Refusal::Overloaded(why)), out);
+                continue;
+            }
+            let task = match &queued.task {
+                Task::Once { task, .. } if !self.keeps(Protection::RequestsOnce) => task,
+                task => task,
+            };
+            match batch.carry_out(task) {
+                Ok(done) => finished.push(Finished { queued, done }),
                 Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
             }
         }
-        tasks
+        (batch.state, finished)
+    }
+
+    /// Whether a new voting set would be proposed if one were wanted.
+    fn may_propose(&self) -> bool {
+        let Mode::Leading(lead) = &self.mode else {
+            return false;
+        };
+        lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(|peer| peer.failures == 0)
     }
 
     /// The voting set of the next state: a new one is proposed only on a state committed in the own term.
@@ -286,7 +312,8 @@ impl Zen {
             !lead.leaving.contains_key(&node.id) && peer(node).is_none_or(|peer| peer.failed.is_none())
         };
         let live: BTreeSet<NodeId> = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
-        let next = next_voting_set(base, &live, &self.local.id);
+        // Tasks may have taken voters out of it.
+        let next = next_voting_set(&state.metadata.voting.own, &live, &self.local.id);
         // Who left its last ping unanswered may be as dead as the one who is replaced. Those who accept a set that cannot
         // be committed can be led only by its majority, so nothing is proposed before that is known.
         let is_doubtful = |id: &NodeId| live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.failures > 0);
@@ -334,8 +361,9 @@ impl Zen {
         let Some(abandoned) = lead.publish.take() else {
             return;
         };
-        let mut state = ClusterState { term: lead.term, version, uuid, ..(*abandoned.base).clone() };
-        let tasks = self.carry_out(now, &mut state, abandoned.tasks, out);
+        let state = ClusterState { term: lead.term, version, uuid, ..(*abandoned.base).clone() };
+        let tasks = abandoned.tasks.into_iter().map(|task| task.queued).collect();
+        let (mut state, tasks) = self.carry_out(now, state, tasks, out);
         let own = abandoned.base.metadata.voting.own.clone();
         out.note(Note::TakesBack { set: own.clone() });
         state.metadata.voting = VotingSets { committed: own.clone(), own };
@@ -370,7 +398,10 @@ impl Zen {
             Timer::NodePings,
             Timer::Commit,
             Timer::Queue,
+            Timer::Behind,
             Timer::Acks,
+            Timer::Leases,
+            Timer::Gateway,
         ] {
             self.timers.stop(timer);
         }
@@ -382,7 +413,7 @@ impl Zen {
             Mode::Finding | Mode::Electing(_) => {}
             Mode::Joining(joining) => {
                 unlink_unless(&joining.target.address, next, out);
-                self.forget_successor(out);
+                self.forget_successor(now, out);
             }
             Mode::Following(following) => {
                 unlink_unless(&following.master.address, next, out);
@@ -408,13 +439,13 @@ impl Zen {
                 format!("the master stepped down before state {} was known to be committed", publish.state.id());
             let unknown = Answer::Unknown { reason };
             let answer = if self.keeps(Protection::UnknownStays) { unknown } else { Answer::NotMaster };
-            for queued in publish.tasks {
-                self.answer(now, queued.waiter.origin, answer.clone(), out);
+            for task in publish.tasks {
+                self.answer(now, task.queued.waiter.origin, answer.clone(), out);
             }
         }
         for awaiting in lead.awaiting {
-            for (origin, _) in awaiting.waiters {
-                self.answer(now, origin, Answer::Done { at: awaiting.id, acknowledged: false }, out);
+            for waiting in awaiting.waiters {
+                self.answer(now, waiting.origin, told(waiting.done, false), out);
             }
         }
         for read in lead.reads {
@@ -423,8 +454,8 @@ impl Zen {
         for exchange in lead.leaving.into_values().flatten() {
             self.reply(exchange, Message::Rejected("no longer master".into()), out);
         }
-        if let Some(ticket) = lead.succession.and_then(|succession| succession.ticket) {
-            self.answer(now, Origin::Client(ticket), Answer::NotMaster, out);
+        if let Some(succession) = lead.succession {
+            self.answer(now, succession.origin, Answer::NotMaster, out);
         }
     }
 
@@ -474,12 +505,11 @@ fn is_live_twin(peer: &Peer, joiner: &Node) -> bool {
 }
 
 /// The sources of a batch, as `/_cluster/pending_tasks` and the log show them.
-fn summary(tasks: &[Queued<Waiter>]) -> String {
+fn summary(tasks: &[Finished]) -> String {
     const SHOWN: usize = 3;
-    let of_protocol =
-        |queued: &&Queued<Waiter>| queued.task.is_internal() || queued.task.priority() == Priority::Immediate;
-    let mut shown: Vec<String> =
-        tasks.iter().filter(of_protocol).take(SHOWN).map(|queued| queued.task.to_string()).collect();
+    let all = tasks.iter().map(|finished| &finished.queued.task);
+    let of_protocol = all.filter(|task| task.is_internal() || task.priority() == Priority::Immediate);
+    let mut shown: Vec<String> = of_protocol.take(SHOWN).map(ToString::to_string).collect();
     let others = tasks.len() - shown.len();
     if others > 0 {
         shown.push(format!("{others} tasks"));

@@ -1,10 +1,12 @@
 //! What a master keeps while it leads. Plain data; what is done with it stands in `lead`, `publish`, `watch` and `read`.
 
+use super::gateway::Recovery;
+use super::lease::Deadlines;
 use super::message::Body;
 use super::quorum::BootstrapSet;
-use crate::cluster::{ClusterState, Diff, Node, NodeId, StateId, Term};
+use crate::cluster::{ClusterState, Diff, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
-use crate::service::{Queue, Queued};
+use crate::service::{Query, Queue, Queued};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +34,8 @@ pub struct Leadership {
     pub wanted_term: Option<Term>,
     /// The higher term that is being taken.
     pub bump: Option<Bump>,
+    /// The committed state that all nodes are expected to have applied when the time is over.
+    pub expected: Option<StateId>,
     /// Committed changes that not every node has applied yet.
     pub awaiting: VecDeque<Awaiting>,
     /// Reads that wait for a confirmation.
@@ -40,6 +44,10 @@ pub struct Leadership {
     pub confirming: Option<Time>,
     /// The wish to hand over.
     pub succession: Option<Succession>,
+    /// When leases run out.
+    pub leases: Deadlines,
+    /// Whether the state came back after a full restart, or is being waited for.
+    pub recovery: Recovery,
 }
 
 impl Leadership {
@@ -56,10 +64,13 @@ impl Leadership {
             leaving: BTreeMap::new(),
             wanted_term: None,
             bump: None,
+            expected: None,
             awaiting: VecDeque::new(),
             reads: Vec::new(),
             confirming: None,
             succession: None,
+            leases: Deadlines::default(),
+            recovery: Recovery::default(),
         }
     }
 }
@@ -134,6 +145,26 @@ pub struct Waiter {
     pub timeout: Duration,
 }
 
+/// A task that was carried out on a state, which may yet be committed or not.
+#[derive(Clone, Debug, Hash)]
+pub struct Finished {
+    /// The task, and who waits for it.
+    pub queued: Queued<Waiter>,
+    /// What it came to.
+    pub done: Remembered,
+}
+
+/// Somebody whose task is committed, and who waits until every node has applied it.
+#[derive(Clone, Debug, Hash)]
+pub struct Waiting {
+    /// Who.
+    pub origin: Origin,
+    /// Until when.
+    pub deadline: Time,
+    /// What the task came to.
+    pub done: Remembered,
+}
+
 /// A state on its way to the followers.
 #[derive(Clone, Debug, Hash)]
 pub struct Publish {
@@ -144,9 +175,11 @@ pub struct Publish {
     /// How it differs from that.
     pub diff: Arc<Diff>,
     /// The tasks that it carries out.
-    pub tasks: Vec<Queued<Waiter>>,
+    pub tasks: Vec<Finished>,
     /// The nodes that stored it.
     pub acks: BTreeMap<NodeId, Arc<Node>>,
+    /// When it began.
+    pub since: Time,
     /// What it is for, as the log says it.
     pub reason: String,
     /// Whether enough nodes stored it. It is kept afterwards, for those that lag.
@@ -179,7 +212,7 @@ pub struct Awaiting {
     /// The state that holds them.
     pub id: StateId,
     /// Who waits.
-    pub waiters: Vec<(Origin, Time)>,
+    pub waiters: Vec<Waiting>,
     /// Who has not applied it yet.
     pub missing: BTreeSet<NodeId>,
     /// Whether a node went away without having applied it.
@@ -191,8 +224,8 @@ pub struct Awaiting {
 pub struct PendingRead {
     /// Who waits.
     pub origin: Origin,
-    /// The key.
-    pub key: Arc<str>,
+    /// What is asked.
+    pub query: Query,
     /// When it arrived.
     pub since: Time,
     /// Until when it may wait.
@@ -204,6 +237,6 @@ pub struct PendingRead {
 pub struct Succession {
     /// The wanted successor; none stands for the best one.
     pub to: Option<NodeId>,
-    /// Who asked for a hand-over.
-    pub ticket: Option<Ticket>,
+    /// Who asked for it.
+    pub origin: Origin,
 }

@@ -22,7 +22,7 @@ pub(super) struct Successor {
     node: Arc<Node>,
     term: Term,
     followers: Vec<Arc<Node>>,
-    ticket: Option<Ticket>,
+    origin: Origin,
 }
 
 impl Zen {
@@ -33,7 +33,8 @@ impl Zen {
         self.timers.set(Timer::Leave, now + self.tuning.commit_timeout);
         match &mut self.mode {
             Mode::Leading(lead) => {
-                lead.succession = Some(Succession { to: None, ticket: None });
+                // Whom somebody wants in its place is as good as the best one.
+                lead.succession.get_or_insert(Succession { to: None, origin: Origin::Nobody });
                 self.advance(now, out);
             }
             Mode::Following(_) => self.say_good_bye(out),
@@ -115,18 +116,19 @@ impl Zen {
         self.remove_dispensable(now, out);
     }
 
-    pub(super) fn wish_succession(&mut self, now: Time, ticket: Ticket, to: Option<NodeId>, out: &mut Effects<Zen>) {
-        match self.lead() {
-            Some(lead) => {
-                let wish = Succession { to, ticket: Some(ticket) };
-                let before = lead.succession.replace(wish).and_then(|succession| succession.ticket);
-                if let Some(ticket) = before {
-                    out.push(Effect::Answer { ticket, answer: Answer::NotMaster });
-                }
-                self.advance(now, out);
-            }
-            None => out.push(Effect::Answer { ticket, answer: Answer::NotMaster }),
+    pub(super) fn wish_succession(&mut self, now: Time, origin: Origin, to: Option<NodeId>, out: &mut Effects<Zen>) {
+        let local = self.local.id.clone();
+        let Some(lead) = self.lead() else {
+            return self.answer(now, origin, Answer::NotMaster, out);
+        };
+        if to.as_ref() == Some(&local) {
+            return self.answer(now, origin, Answer::HandedOver { to: local }, out);
         }
+        if let Some(before) = lead.succession.replace(Succession { to, origin }) {
+            let why = "another hand-over was asked for before this one was begun".to_string();
+            self.answer(now, before.origin, Answer::Refused(Refusal::Invalid(why)), out);
+        }
+        self.advance(now, out);
     }
 
     /// Votes for the best follower in the next term and asks it to stand. From here on this node is no longer master.
@@ -141,26 +143,25 @@ impl Zen {
         let is_fit = |id: &&NodeId| succession.to.as_ref().is_none_or(|to| to == *id) && is_fit(lead, id, newest);
         let Some(node) = lead.peers.keys().find(is_fit).and_then(|id| lead.peers.get(id)).map(|peer| peer.node.clone())
         else {
-            return self.refuse_succession(succession, out);
+            return self.refuse_succession(now, succession, out);
         };
         let followers = lead.peers.values().map(|peer| peer.node.clone()).filter(|peer| !peer.same_process(&node));
         let followers: Vec<Arc<Node>> = followers.collect();
         let term = self.ledger.promise.term.next();
         if term == self.ledger.promise.term {
-            return self.refuse_succession(succession, out);
+            return self.refuse_succession(now, succession, out);
         }
         out.note(Note::HandsOver { to: node.clone(), term });
         self.vote_in(now, term, node.clone(), out);
-        self.successor = Some(Successor { node, term, followers, ticket: succession.ticket });
+        self.successor = Some(Successor { node, term, followers, origin: succession.origin });
     }
 
-    fn refuse_succession(&mut self, succession: Succession, out: &mut Effects<Zen>) {
-        if let Some(ticket) = succession.ticket {
-            let wanted =
-                succession.to.map_or_else(|| "no follower".to_string(), |to| format!("node [{to}] is not one that"));
-            let why = format!("{wanted} is master-eligible, alive and up to date");
-            out.push(Effect::Answer { ticket, answer: Answer::Refused(Refusal::Invalid(why)) });
-        } else {
+    fn refuse_succession(&mut self, now: Time, succession: Succession, out: &mut Effects<Zen>) {
+        let wanted =
+            succession.to.map_or_else(|| "no follower".to_string(), |to| format!("node [{to}] is not one that"));
+        let why = format!("{wanted} is master-eligible, alive and up to date");
+        self.answer(now, succession.origin, Answer::Refused(Refusal::Invalid(why)), out);
+        if self.leaving.is_some() {
             self.has_left(out);
         }
     }
@@ -172,10 +173,7 @@ impl Zen {
         };
         let is_current = matches!(&self.mode, Mode::Joining(joining) if joining.target.same_process(&successor.node));
         if !is_current || self.ledger.promise.term != successor.term {
-            if let Some(ticket) = successor.ticket {
-                self.answer(now, Origin::Client(ticket), Answer::NotMaster, out);
-            }
-            return;
+            return self.answer(now, successor.origin, Answer::NotMaster, out);
         }
         for follower in &successor.followers {
             let message = Message::CallVote {
@@ -185,16 +183,14 @@ impl Zen {
             };
             out.push(Effect::Tell { to: follower.address.clone(), message });
         }
-        if let Some(ticket) = successor.ticket {
-            out.push(Effect::Answer { ticket, answer: Answer::HandedOver { to: successor.node.id.clone() } });
-        }
+        self.answer(now, successor.origin, Answer::HandedOver { to: successor.node.id.clone() }, out);
     }
 
     /// A hand-over that did not come about is answered as such.
-    pub(super) fn forget_successor(&mut self, out: &mut Effects<Zen>) {
-        if let Some(ticket) = self.successor.take().and_then(|successor| successor.ticket) {
+    pub(super) fn forget_successor(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if let Some(successor) = self.successor.take() {
             let reason = "the successor did not agree".to_string();
-            out.push(Effect::Answer { ticket, answer: Answer::Unknown { reason } });
+            self.answer(now, successor.origin, Answer::Unknown { reason }, out);
         }
     }
 }
@@ -219,6 +215,15 @@ fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &
 fn removed(task: &Task) -> Option<NodeId> {
     match task {
         Task::Remove { id, .. } => Some(id.clone()),
-        Task::Join { .. } | Task::PutSettings { .. } | Task::PutKey { .. } | Task::PutIndex { .. } => None,
+        Task::Join { .. }
+        | Task::PutSettings { .. }
+        | Task::Txn(_)
+        | Task::GrantLease { .. }
+        | Task::ReleaseLease(_)
+        | Task::ExpireLeases { .. }
+        | Task::PutIndex { .. }
+        | Task::RemoveVoter { .. }
+        | Task::Recover
+        | Task::Once { .. } => None,
     }
 }

@@ -7,7 +7,7 @@
 use super::quorum::BootstrapSet;
 use super::{Rejection, span};
 use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
-use crate::service::{Answer, Task};
+use crate::service::{Answer, Query, Task};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -61,6 +61,9 @@ pub struct Join {
     /// The joiner's bootstrap set, unless it knows of a committed state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapSet>,
+    /// Whether the joiner has applied, since it was started, a state of a cluster that had its own back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awake: bool,
 }
 
 /// What becomes of a join.
@@ -88,6 +91,14 @@ pub enum Body {
 }
 
 impl Body {
+    /// Which state it was made from; none if it does not say.
+    pub fn base(&self) -> StateId {
+        match self {
+            Body::Full(_) => StateId::NONE,
+            Body::Diff(diff) => diff.from,
+        }
+    }
+
     /// Which state it makes.
     pub fn id(&self) -> StateId {
         match self {
@@ -172,12 +183,20 @@ pub enum Message {
         #[serde(rename = "master_timeout_us", with = "span")]
         master_timeout: Duration,
     },
-    /// Read a key. Replied to with `Answered`.
+    /// Answer what only a confirmed master can. Replied to with `Answered`.
     Read {
         from: Arc<Sender>,
-        key: Arc<str>,
+        query: Query,
         #[serde(rename = "master_timeout_us", with = "span")]
         master_timeout: Duration,
+    },
+    /// Tell what is queued. Replied to with `Answered`.
+    PendingTasks { from: Arc<Sender> },
+    /// Hand the mastership over. Replied to with `Answered`.
+    Succession {
+        from: Arc<Sender>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<NodeId>,
     },
 
     /// The reply to a ping, and further addresses worth pinging.
@@ -209,7 +228,7 @@ pub enum Message {
 
 impl Message {
     /// All kinds, requests before replies.
-    pub const KINDS: [&'static str; 20] = [
+    pub const KINDS: [&'static str; 22] = [
         "ping",
         "notice",
         "join",
@@ -222,6 +241,8 @@ impl Message {
         "leave",
         "submit",
         "read",
+        "pending_tasks",
+        "succession",
         "pong",
         "joining",
         "fetched",
@@ -247,6 +268,8 @@ impl Message {
             | Message::Leave { from }
             | Message::Submit { from, .. }
             | Message::Read { from, .. }
+            | Message::PendingTasks { from }
+            | Message::Succession { from, .. }
             | Message::Pong { from, .. }
             | Message::Fetched { from, .. } => Some(from),
             Message::Joining(_)
@@ -273,6 +296,8 @@ impl Message {
             Message::Leave { .. } => "leave",
             Message::Submit { .. } => "submit",
             Message::Read { .. } => "read",
+            Message::PendingTasks { .. } => "pending_tasks",
+            Message::Succession { .. } => "succession",
             Message::Pong { .. } => "pong",
             Message::Joining(_) => "joining",
             Message::Fetched { .. } => "fetched",
@@ -336,7 +361,7 @@ impl fmt::Display for Message {
             Message::NodePing { term, .. } | Message::MasterPing { term, .. } => write!(f, "(term {term})"),
             Message::CallVote { term, candidate, .. } => write!(f, "(for {} in term {term})", candidate.id),
             Message::Submit { task, .. } => write!(f, "({task})"),
-            Message::Read { key, .. } => write!(f, "({key})"),
+            Message::Read { query, .. } => write!(f, "({query})"),
             Message::Joining(JoinAnswer::Noted) => f.write_str("(noted)"),
             Message::Joining(JoinAnswer::VoteAgain(term)) => write!(f, "(vote again in term {term})"),
             Message::Joining(JoinAnswer::NotMaster) => f.write_str("(not master)"),
@@ -350,9 +375,13 @@ impl fmt::Display for Message {
                 write!(f, "({leads}, {member}, term {})", pong.term)
             }
             Message::Answered(answer) => write!(f, "({answer:?})"),
-            Message::Fetch { .. } | Message::Leave { .. } | Message::Fetched { state: None, .. } | Message::Gone => {
-                Ok(())
-            }
+            Message::Succession { to: Some(to), .. } => write!(f, "({to})"),
+            Message::Succession { to: None, .. }
+            | Message::PendingTasks { .. }
+            | Message::Fetch { .. }
+            | Message::Leave { .. }
+            | Message::Fetched { state: None, .. }
+            | Message::Gone => Ok(()),
         }
     }
 }

@@ -9,6 +9,8 @@
 //!                        follow   accepting and applying states
 //!                        watch    the fault detectors, both ways
 //!                        read     reads that miss nothing
+//!                        lease    when leases run out
+//!                        gateway  what is waited for after a full restart
 //!                        ask      clients' questions, on any node
 //!                        leave    good-bye and hand-over            ──► Effects
 //! ```
@@ -24,10 +26,12 @@ mod episode;
 pub mod explain;
 mod fold;
 mod follow;
+pub mod gateway;
 mod invariants;
 mod join;
 mod lead;
 mod leadership;
+mod lease;
 mod leave;
 mod memory;
 pub mod message;
@@ -37,6 +41,7 @@ mod ping;
 mod publish;
 pub mod quorum;
 mod read;
+pub mod recovery;
 mod reject;
 pub mod rules;
 mod search;
@@ -56,9 +61,10 @@ pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_span, parse_time};
 
 use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, Ticket, Time, Timers};
-use crate::service::{Answer, Question};
+use crate::service::{Answer, Question, SettingRule};
 use elect::Lost;
 use episode::Episode;
+use leadership::Origin;
 use message::{Report, Sender};
 use mode::EarlyJoin;
 use reject::Strangers;
@@ -66,6 +72,7 @@ use rules::{Protection, Rules};
 use search::Search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +96,8 @@ pub struct Config {
     pub bootstrap: Bootstrap,
     /// The numbers to run by.
     pub tuning: Tuning,
+    /// Which changes of the cluster's settings are understood.
+    pub rule: SettingRule,
 }
 
 /// Why a node wakes.
@@ -112,8 +121,14 @@ pub enum Timer {
     Commit,
     /// Tasks have been queued for too long.
     Queue,
+    /// Nodes have had time enough to apply what was committed.
+    Behind,
     /// Clients have waited long enough for every node to apply a change.
     Acks,
+    /// Leases run out.
+    Leases,
+    /// More nodes were waited for long enough after a full restart.
+    Gateway,
     /// Clients' questions are tried again or given up.
     Asks,
     /// A good-bye is given up.
@@ -167,6 +182,10 @@ pub struct Zen {
     applied: Arc<ClusterState>,
     /// The same as readers see it: without its master while there is none.
     shown: Arc<ClusterState>,
+    /// Accepted states between the applied and the accepted one, each made from the one before: committed when it is.
+    between: Vec<Arc<ClusterState>>,
+    /// Whether this process has applied a state of a cluster that had its own back.
+    is_awake: bool,
     mode: Mode,
     search: Search,
     early_joins: BTreeMap<NodeId, EarlyJoin>,
@@ -187,6 +206,9 @@ pub struct Zen {
 
 /// How many early joins, lost masters and the like are remembered.
 const REMEMBERED_MAX: usize = 2_048;
+
+/// How many states are kept for those who want to know of every change, while nobody says that they are committed.
+const BETWEEN_MAX: usize = 256;
 
 impl Zen {
     /// A node with what its disk holds. The first input must be [`Input::Started`].
@@ -224,6 +246,8 @@ impl Zen {
             }),
             shown: applied.clone(),
             applied,
+            between: Vec::new(),
+            is_awake: false,
             config,
             rules,
             local,
@@ -362,7 +386,9 @@ impl Zen {
             Message::Submit { task, timeout, master_timeout, .. } => {
                 self.on_submit(now, exchange, *task, timeout, master_timeout, out)
             }
-            Message::Read { key, master_timeout, .. } => self.on_read(now, exchange, key, master_timeout, out),
+            Message::Read { query, master_timeout, .. } => self.on_read(now, exchange, query, master_timeout, out),
+            Message::PendingTasks { .. } => self.tell_pending(now, Origin::Node(exchange), out),
+            Message::Succession { to, .. } => self.wish_succession(now, Origin::Node(exchange), to, out),
             Message::Pong { .. }
             | Message::Joining(_)
             | Message::Fetched { .. }
@@ -438,7 +464,10 @@ impl Zen {
                 Timer::NodePings => self.ping_nodes(now, out),
                 Timer::Commit => self.commit_timed_out(now, out),
                 Timer::Queue => self.expire_tasks(now, out),
+                Timer::Behind => self.name_those_behind(now, out),
                 Timer::Acks => self.expire_acks(now, out),
+                Timer::Leases => self.expire_leases(now, out),
+                Timer::Gateway => self.recover(now, out),
                 Timer::Asks => self.retry_asks(now, out),
                 Timer::Leave => self.has_left(out),
             }
@@ -533,9 +562,26 @@ impl Zen {
         for what in faults {
             out.note(Note::BadSetting { what });
         }
+        for passed in mem::take(&mut self.between) {
+            out.push(Effect::Apply(passed));
+        }
+        self.is_awake |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
         self.applied = state.clone();
         self.shown = state.clone();
         out.push(Effect::Apply(state));
+    }
+
+    /// Accepts a state. If it was made from the one accepted before, that is committed when it is, and shown before it to
+    /// those who want to know of every change.
+    fn accept(&mut self, state: Arc<ClusterState>, base: StateId, out: &mut Effects<Zen>) {
+        let before = self.ledger.accepted.clone();
+        if base != before.id() || before.id() == self.applied.id() || self.between.len() >= BETWEEN_MAX {
+            self.between.clear();
+        }
+        if base == before.id() && before.id() != self.applied.id() {
+            self.between.push(before);
+        }
+        self.store(Write::Accepted(state), out);
     }
 
     /// Shows readers the last applied state without its master.

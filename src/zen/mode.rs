@@ -70,6 +70,8 @@ pub struct Ballot {
     pub votes: bool,
     /// The joiner's accepted state.
     pub accepted: StateId,
+    /// Whether the joiner has applied a state of a cluster that had its own back.
+    pub awake: bool,
 }
 
 /// A join on its way.

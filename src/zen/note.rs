@@ -40,8 +40,18 @@ pub enum Note {
     TakesTerm { from: Term, to: Term },
     /// The master asks for a hand-over.
     HandsOver { to: Arc<Node>, term: Term },
+    /// A publish took a good part of the time that it may take.
+    SlowPublish { source: String, took: Duration, threshold: Duration },
+    /// Some nodes have not applied a committed state in time.
+    Behind { state: StateId, timeout: Duration, nodes: Vec<Arc<Node>> },
     /// A publish was not committed in time.
     CommitFailed { state: StateId, timeout: Duration },
+    /// After a full restart more nodes are waited for.
+    DelaysRecovery { after: Duration, reason: String },
+    /// A persistent setting that is not understood is put aside.
+    Archives { key: Arc<str> },
+    /// The state came back after a full restart, with so many indices.
+    Recovers { indices: usize },
     /// A set proposed by this master is taken back.
     TakesBack { set: VotingSet },
     /// The node no longer leads.
@@ -83,10 +93,15 @@ impl Remark for Note {
             | Note::TakesBack { .. }
             | Note::JoinFailed { .. }
             | Note::NodeFailed { .. }
+            | Note::DelaysRecovery { .. }
+            | Note::Recovers { .. }
             | Note::MasterLeft { .. } => Level::Info,
             Note::NotEnoughMasters { .. }
             | Note::NoMaster { .. }
+            | Note::SlowPublish { .. }
+            | Note::Behind { .. }
             | Note::CommitFailed { .. }
+            | Note::Archives { .. }
             | Note::SteppedDown { .. }
             | Note::OtherCluster { .. }
             | Note::DuplicateId { .. }
@@ -131,6 +146,21 @@ impl fmt::Display for Note {
             Note::VotingSet { from, to } => write!(f, "voting set {from} becomes {to}"),
             Note::TakesTerm { from, to } => write!(f, "takes term {to} after {from} and stays master"),
             Note::HandsOver { to, term } => write!(f, "hands over to {to} in term {term}"),
+            Note::SlowPublish { source, took, threshold } => write!(
+                f,
+                "cluster state update task [{source}] took [{took:?}] above the warn threshold of {threshold:?}"
+            ),
+            Note::Behind { state, timeout, nodes } => write!(
+                f,
+                "timed out waiting for all nodes to process published state [{state}] (timeout [{timeout:?}], \
+                 pending nodes: [{}])",
+                nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            ),
+            Note::DelaysRecovery { after, reason } => {
+                write!(f, "delaying initial state recovery for [{after:?}]. {reason}")
+            }
+            Note::Archives { key } => write!(f, "ignoring unknown persistent setting: [{key}]; archiving"),
+            Note::Recovers { indices } => write!(f, "recovered [{indices}] indices into cluster_state"),
             Note::CommitFailed { state, timeout } => {
                 write!(f, "failing publish of {state}: timed out while waiting for enough masters to ack ({timeout:?})")
             }

@@ -4,19 +4,23 @@
 //! followers do with either stands in `follow`. Mirrors `PublishClusterStateAction` and `MasterService` (6.8), which
 //! counted acknowledgements of states that nobody had stored.
 
-use super::leadership::{Awaiting, Leadership, Origin, Peer, Publish};
+use super::leadership::{Awaiting, Finished, Leadership, Origin, Peer, Publish, Waiting};
 use super::message::{Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
-use crate::cluster::{ClusterState, Diff, NodeId};
+use crate::cluster::{ClusterState, Diff, Node, NodeId, Outcome, Remembered, StateId};
 use crate::protocol::{Effects, Failure, Time};
-use crate::service::{Answer, Queued};
+use crate::service::Answer;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How many clients may wait for all nodes to apply what is committed already; more are told at once.
 const AWAITING_MAX: usize = 10_000;
+
+/// Nodes that lag and were named are not named again within this time.
+const NAMED_AGAIN: Duration = Duration::from_secs(60);
 
 impl Zen {
     /// Sends a state, made from `base`, to every node of it and stores it here meanwhile.
@@ -25,7 +29,7 @@ impl Zen {
         now: Time,
         base: Arc<ClusterState>,
         state: ClusterState,
-        tasks: Vec<Queued<super::leadership::Waiter>>,
+        tasks: Vec<Finished>,
         reason: String,
         out: &mut Effects<Zen>,
     ) {
@@ -35,6 +39,7 @@ impl Zen {
             return;
         };
         let diff = Arc::new(Diff::between(&base, &state));
+        let made_from = base.id();
         let has_newcomers = meet_peers(lead, &state, &local);
         lead.publish = Some(Publish {
             state: state.clone(),
@@ -42,6 +47,7 @@ impl Zen {
             diff,
             tasks,
             acks: BTreeMap::new(),
+            since: now,
             reason,
             is_committed: false,
         });
@@ -51,7 +57,7 @@ impl Zen {
         for id in free {
             self.send_state(now, &id, out);
         }
-        self.store(Write::Accepted(state), out);
+        self.accept(state, made_from, out);
         self.timers.set(Timer::Commit, now + self.tuning.commit_timeout);
         if has_newcomers {
             self.timers.set(Timer::NodePings, now);
@@ -214,7 +220,7 @@ impl Zen {
         publish.is_committed = true;
         lead.is_settled = true;
         lead.bootstrap.clear();
-        let (state, reason) = (publish.state.clone(), mem::take(&mut publish.reason));
+        let (state, reason, took) = (publish.state.clone(), mem::take(&mut publish.reason), now.since(publish.since));
         let id = state.id();
         let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id);
         let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
@@ -223,21 +229,64 @@ impl Zen {
         for id in acked {
             self.send_commit(now, &id, out);
         }
-        let delta = state.nodes.delta(&self.applied.nodes);
-        if !delta.is_empty() {
-            out.note(Note::Published { state: state.id(), delta, local: self.local.id.clone(), reason });
-        }
+        self.expect_of_all(now, id, self.tuning.commit_timeout);
+        self.tell_of_commit(&state, reason, took, out);
         let before = self.minimum_and_eligible();
         self.apply(state.clone(), out);
         self.warn_of_minimum(before, out);
         self.record_commit(&state, out);
-        self.await_acks(now, &state, tasks, out);
+        self.keep_leases(now);
+        self.await_acks(now, tasks, out);
+        self.recover(now, out);
         if before.0 != self.tuning.minimum() {
             // A higher number may have come down from an earlier master: it is not waited for in a publish.
             self.judge_quorum(now, out);
         }
         self.farewell(now, out);
         self.advance(now, out);
+    }
+
+    fn tell_of_commit(&self, state: &ClusterState, reason: String, took: Duration, out: &mut Effects<Zen>) {
+        let threshold = self.tuning.slow_publish();
+        if took >= threshold {
+            out.note(Note::SlowPublish { source: reason.clone(), took, threshold });
+        }
+        let delta = state.nodes.delta(&self.applied.nodes);
+        if !delta.is_empty() {
+            out.note(Note::Published { state: state.id(), delta, local: self.local.id.clone(), reason });
+        }
+    }
+
+    /// From here on all nodes have so long to apply a state, unless such a time runs for an earlier one.
+    fn expect_of_all(&mut self, now: Time, id: StateId, timeout: Duration) {
+        if let Some(lead) = self.lead()
+            && lead.expected.is_none()
+        {
+            lead.expected = Some(id);
+            self.timers.set(Timer::Behind, now + timeout);
+        }
+    }
+
+    /// Tells which nodes live and have not applied what was committed long ago.
+    pub(super) fn name_those_behind(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let (timeout, newest) = (self.tuning.commit_timeout, self.applied.id());
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let Some(state) = lead.expected.take() else {
+            return;
+        };
+        let live = || lead.peers.values().filter(|peer| peer.failed.is_none());
+        let behind = live().filter(|peer| peer.applied.rank() < state.rank());
+        let nodes: Vec<Arc<Node>> = behind.map(|peer| peer.node.clone()).collect();
+        let is_late = live().any(|peer| peer.applied.rank() < newest.rank());
+        let again = if nodes.is_empty() { timeout } else { timeout.max(NAMED_AGAIN) };
+        if !nodes.is_empty() {
+            out.note(Note::Behind { state, timeout, nodes });
+        }
+        if is_late {
+            self.expect_of_all(now, newest, again);
+        }
     }
 
     /// Remembers that a state is committed, and of which cluster this node is from then on.
@@ -261,25 +310,19 @@ impl Zen {
     }
 
     /// Clients are told once every node has applied their change, or their time is over.
-    fn await_acks(
-        &mut self,
-        now: Time,
-        state: &ClusterState,
-        tasks: Vec<Queued<super::leadership::Waiter>>,
-        out: &mut Effects<Zen>,
-    ) {
-        let id = state.id();
+    fn await_acks(&mut self, now: Time, tasks: Vec<Finished>, out: &mut Effects<Zen>) {
+        let id = self.applied.id();
         let mut waiters = Vec::new();
-        for queued in tasks {
+        for Finished { queued, done } in tasks {
             let waiter = queued.waiter;
-            if waiter.timeout.is_zero() {
-                let answer = Answer::Done { at: id, acknowledged: false };
-                self.answer(now, waiter.origin, answer, out);
+            // What was refused changed nothing that others would have to apply.
+            if waiter.timeout.is_zero() || matches!(done.outcome, Outcome::Refused(_)) {
+                self.answer(now, waiter.origin, told(done, false), out);
             } else if !matches!(waiter.origin, Origin::Nobody) {
-                waiters.push((waiter.origin, now + waiter.timeout));
+                waiters.push(Waiting { origin: waiter.origin, deadline: now + waiter.timeout, done });
             }
         }
-        let Some(deadline) = waiters.iter().map(|(_, deadline)| *deadline).min() else {
+        let Some(deadline) = waiters.iter().map(|waiting| waiting.deadline).min() else {
             return;
         };
         let Some(lead) = self.lead() else {
@@ -297,8 +340,8 @@ impl Zen {
 
     fn expire_oldest(&mut self, now: Time, out: &mut Effects<Zen>) {
         if let Some(oldest) = self.lead().and_then(|lead| lead.awaiting.pop_front()) {
-            for (origin, _) in oldest.waiters {
-                self.answer(now, origin, Answer::Done { at: oldest.id, acknowledged: false }, out);
+            for waiting in oldest.waiters {
+                self.answer(now, waiting.origin, told(waiting.done, false), out);
             }
         }
     }
@@ -316,9 +359,8 @@ impl Zen {
             done.extend(lead.awaiting.pop_front());
         }
         for awaiting in done {
-            for (origin, _) in awaiting.waiters {
-                let answer = Answer::Done { at: awaiting.id, acknowledged: !awaiting.is_incomplete };
-                self.answer(now, origin, answer, out);
+            for waiting in awaiting.waiters {
+                self.answer(now, waiting.origin, told(waiting.done, !awaiting.is_incomplete), out);
             }
         }
     }
@@ -339,18 +381,18 @@ impl Zen {
         };
         let mut expired = Vec::new();
         for awaiting in &mut lead.awaiting {
-            let (late, kept) = mem::take(&mut awaiting.waiters).into_iter().partition(|(_, deadline)| *deadline <= now);
+            let (late, kept): (Vec<_>, Vec<_>) =
+                mem::take(&mut awaiting.waiters).into_iter().partition(|waiting| waiting.deadline <= now);
             awaiting.waiters = kept;
-            let late: Vec<(Origin, Time)> = late;
-            expired.extend(late.into_iter().map(|(origin, _)| (origin, awaiting.id)));
+            expired.extend(late);
         }
         lead.awaiting.retain(|awaiting| !awaiting.waiters.is_empty());
-        let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|(_, deadline)| *deadline).min();
+        let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|waiting| waiting.deadline).min();
         if let Some(next) = next {
             self.timers.set(Timer::Acks, next);
         }
-        for (origin, at) in expired {
-            self.answer(now, origin, Answer::Done { at, acknowledged: false }, out);
+        for waiting in expired {
+            self.answer(now, waiting.origin, told(waiting.done, false), out);
         }
     }
 
@@ -387,6 +429,16 @@ impl Zen {
         match why {
             Failure::Refused | Failure::Reset => self.probe_node(now, id, out),
             Failure::TimedOut | Failure::BadAnswer => {}
+        }
+    }
+}
+
+/// What a client is told whose task is committed.
+pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
+    match done.outcome {
+        Outcome::Refused(refusal) => Answer::Refused(*refusal),
+        outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => {
+            Answer::Done { at: done.at, acknowledged, outcome }
         }
     }
 }

@@ -7,11 +7,11 @@
 use super::leadership::{Leadership, Origin, PendingRead};
 use super::rules::Protection;
 use super::{PingKind, Timer, Zen};
-use crate::cluster::{NodeId, VotingSet};
+use crate::cluster::{BlockLevel, ClusterState, NodeId, VotingSet};
 use crate::protocol::{Effects, Exchange, Time};
-use crate::service::Answer;
+use crate::service::limits::{RANGE_BYTES_MAX, RANGE_MAX};
+use crate::service::{Answer, Query, Refusal};
 use std::mem;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How many reads may wait for a confirmation.
@@ -22,18 +22,18 @@ impl Zen {
         &mut self,
         now: Time,
         exchange: Exchange,
-        key: Arc<str>,
+        query: Query,
         master_timeout: Duration,
         out: &mut Effects<Zen>,
     ) {
-        self.read(now, Origin::Node(exchange), key, now + master_timeout, out);
+        self.read(now, Origin::Node(exchange), query, now + master_timeout, out);
     }
 
-    pub(super) fn read(&mut self, now: Time, origin: Origin, key: Arc<str>, deadline: Time, out: &mut Effects<Zen>) {
+    pub(super) fn read(&mut self, now: Time, origin: Origin, query: Query, deadline: Time, out: &mut Effects<Zen>) {
         let Some(lead) = self.lead().filter(|lead| lead.reads.len() < READS_MAX) else {
             return self.answer(now, origin, Answer::NotMaster, out);
         };
-        lead.reads.push(PendingRead { origin, key, since: now, deadline });
+        lead.reads.push(PendingRead { origin, query, since: now, deadline });
         self.timers.set_earlier(Timer::Queue, deadline);
         self.confirm(now, out);
         self.answer_reads(now, out);
@@ -50,6 +50,25 @@ impl Zen {
         let voters: Vec<NodeId> = lead.peers.keys().cloned().collect();
         for id in voters.into_iter().filter(|id| self.applied.metadata.voting.own.contains(id)).collect::<Vec<_>>() {
             self.ping_node(now, &id, PingKind::Confirm, out);
+        }
+    }
+
+    /// Answers a question that was confirmed, from the newest committed state.
+    fn look_up(&mut self, now: Time, query: &Query) -> Answer {
+        let state = self.applied.clone();
+        let blocks = state.blocks.at(BlockLevel::MetadataRead);
+        let is_blocked = !blocks.is_empty() && !matches!(query, Query::Newest | Query::KeepAlive(_));
+        if let Some(status) = blocks.status().filter(|_| is_blocked) {
+            let (why, retryable) = (blocks.to_string(), blocks.is_retryable());
+            return Answer::Refused(Refusal::Blocked { why, status, retryable });
+        }
+        let at = state.id();
+        match query {
+            Query::Newest => Answer::Newest { at },
+            Query::Key { key } => Answer::Value { at, value: state.metadata.keys.get(key).cloned() },
+            Query::Range { prefix, after, limit } => range(&state, prefix, after.as_deref(), *limit),
+            Query::Lease { name } => Answer::Lease { at, lease: state.metadata.leases.get(name).cloned() },
+            Query::KeepAlive(holding) => self.keep_alive(now, holding),
         }
     }
 
@@ -81,14 +100,31 @@ impl Zen {
             lead.wanted_term = lead.wanted_term.max(Some(lead.term.next()));
         }
         for read in done {
-            let value = self.applied.metadata.keys.get(&*read.key).cloned();
-            self.answer(now, read.origin, Answer::Value { at: self.applied.id(), value }, out);
+            let answer = self.look_up(now, &read.query);
+            self.answer(now, read.origin, answer, out);
         }
         if is_left {
             self.confirm(now, out);
             self.advance(now, out);
         }
     }
+}
+
+/// The keys that begin so, behind a key, as many as are asked for and fit.
+fn range(state: &ClusterState, prefix: &str, after: Option<&str>, limit: usize) -> Answer {
+    let from = after.filter(|after| *after >= prefix).unwrap_or(prefix);
+    let all = state.metadata.keys.range_from(from).skip_while(|(key, _)| Some(&***key) == after);
+    let mut fitting = all.take_while(|(key, _)| key.starts_with(prefix)).peekable();
+    let (mut keys, mut bytes) = (Vec::new(), 0);
+    while let Some((key, held)) = fitting.peek() {
+        bytes += key.len() + held.value.len();
+        if keys.len() >= limit.min(RANGE_MAX) || bytes > RANGE_BYTES_MAX && !keys.is_empty() {
+            break;
+        }
+        keys.push(((*key).clone(), (*held).clone()));
+        fitting.next();
+    }
+    Answer::Range { at: state.id(), keys, more: fitting.peek().is_some() }
 }
 
 /// Whether too many of the voters that live gave their votes of this term to others: they confirm nothing before the next.

@@ -96,6 +96,9 @@ protections! {
     ReadsAfter "reads-after" "A confirmation counts for a read only if it was asked for after the read arrived.",
     ReadsInTerm "reads-in-term" "Only a node in the master's term, with its vote for it, confirms a read.",
     ToldAtEnd "told-at-end" "Whoever waits for a master is answered when its reign ends.",
+    RequestsOnce "requests-once" "A request that is asked again is told what became of it before.",
+    LeasesAnew "leases-anew" "A new master counts the time of every lease anew.",
+    EndingLeases "ending-leases" "A lease whose end is queued is not kept alive any more.",
     UnknownStays "unknown-stays" "What may have been carried out is never carried out again.",
 }
 

@@ -3,6 +3,7 @@
 //! Knows the keys of the dynamic settings only; all keys with their bounds and documentation stand in `settings`.
 //! Mirrors the settings of `ZenDiscovery`, `FaultDetection`, `DiscoverySettings` and `ElectMasterService` (6.8).
 
+use super::gateway::Gateway;
 use crate::cluster::Metadata;
 use crate::service::MINIMUM_MASTER_NODES;
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub struct Tuning {
     pub minimum_master_nodes: Option<u32>,
     /// The same from this node's own command line, which the cluster's setting does not override.
     pub minimum_master_nodes_override: Option<u32>,
+    /// What is waited for after a full restart.
+    pub gateway: Gateway,
 }
 
 /// What a node without a master refuses.
@@ -66,6 +69,7 @@ impl Default for Tuning {
             no_master_block: NoMasterBlock::Write,
             minimum_master_nodes: None,
             minimum_master_nodes_override: None,
+            gateway: Gateway::default(),
         }
     }
 }
@@ -99,6 +103,12 @@ impl Tuning {
     /// takes between two.
     pub fn patience_with_master(&self) -> Duration {
         self.fd_ping_interval + self.fd_ping_interval / 8
+    }
+
+    /// A publish that takes longer than this is worth a warning: half of what it may take, and as in Elasticsearch no more
+    /// than 10 s.
+    pub fn slow_publish(&self) -> Duration {
+        (self.commit_timeout / 2).min(Duration::from_secs(10))
     }
 
     /// Within this time a fault detector finds out that a peer is silent.

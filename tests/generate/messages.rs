@@ -1,11 +1,11 @@
 //! Random messages of every kind, the same for the same stream of numbers.
 
 use crate::states::{change, random_id, random_name, random_node, random_state};
+use crate::tasks::{random_answer, random_query, random_task};
 use std::sync::Arc;
 use std::time::Duration;
-use zazen::cluster::{Diff, KeyValue, Node, StateId, Term, Uuid, Version};
+use zazen::cluster::{Diff, Node, StateId, Term, Uuid, Version};
 use zazen::protocol::Rng;
-use zazen::service::{Answer, PendingTask, Priority, Refusal, SettingsPatch, Task};
 use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
 use zazen::zen::{BootstrapSet, Message, Rejection};
 
@@ -43,7 +43,9 @@ pub(crate) fn random_message_of(kind: &str, rng: &mut Rng) -> Message {
             timeout: random_span(rng),
             master_timeout: random_span(rng),
         },
-        "read" => Message::Read { from, key: random_text(rng).into(), master_timeout: random_span(rng) },
+        "read" => Message::Read { from, query: random_query(rng), master_timeout: random_span(rng) },
+        "pending_tasks" => Message::PendingTasks { from },
+        "succession" => Message::Succession { from, to: maybe(rng, |rng| random_text(rng).as_str().into()) },
         "pong" => {
             let mentioned = (0..rng.below(4)).map(|_| random_node(rng).address.clone()).collect();
             Message::Pong { from, sight: random_sight(rng), mentioned }
@@ -69,7 +71,7 @@ fn random_rejection(from: Arc<Sender>, rng: &mut Rng) -> Rejection {
 }
 
 /// Something or nothing.
-fn maybe<T>(rng: &mut Rng, some: impl FnOnce(&mut Rng) -> T) -> Option<T> {
+pub(crate) fn maybe<T>(rng: &mut Rng, some: impl FnOnce(&mut Rng) -> T) -> Option<T> {
     rng.percent(60).then(|| some(rng))
 }
 
@@ -86,15 +88,15 @@ fn random_number(rng: &mut Rng) -> u64 {
     }
 }
 
-fn random_term(rng: &mut Rng) -> Term {
+pub(crate) fn random_term(rng: &mut Rng) -> Term {
     Term::new(random_number(rng)).expect("at most 2^53")
 }
 
-fn random_version(rng: &mut Rng) -> Version {
+pub(crate) fn random_version(rng: &mut Rng) -> Version {
     Version::new(random_number(rng)).expect("at most 2^53")
 }
 
-fn random_state_id(rng: &mut Rng) -> StateId {
+pub(crate) fn random_state_id(rng: &mut Rng) -> StateId {
     StateId { term: random_term(rng), version: random_version(rng), uuid: random_uuid(rng) }
 }
 
@@ -103,7 +105,7 @@ fn random_span(rng: &mut Rng) -> Duration {
 }
 
 /// Texts with all that JSON must escape.
-fn random_text(rng: &mut Rng) -> String {
+pub(crate) fn random_text(rng: &mut Rng) -> String {
     let signs = ["a", "b", "0", " ", "\"", "\\", "/", "\n", "\u{0}", "\u{7f}", "é", "漢", "😀", "{", "]", "\u{2028}"];
     (0..rng.below(8)).map(|_| *rng.pick(&signs).expect("there are signs")).collect()
 }
@@ -143,6 +145,7 @@ fn random_join(rng: &mut Rng) -> Join {
             aliases: (0..rng.below(4)).map(|_| (random_text(rng).into(), random_text(rng).into())).collect(),
             all: rng.percent(50),
         }),
+        awake: rng.percent(50),
     }
 }
 
@@ -165,68 +168,5 @@ fn random_report(rng: &mut Rng) -> Report {
         committed: random_state_id(rng),
         needs_full: rng.percent(50),
         storing: maybe(rng, random_state_id),
-    }
-}
-
-fn random_patch(rng: &mut Rng) -> SettingsPatch {
-    (0..rng.below(3)).map(|_| (random_text(rng).into(), maybe(rng, |rng| random_text(rng).into()))).collect()
-}
-
-fn random_task(rng: &mut Rng) -> Task {
-    match rng.below(5) {
-        0 => Task::Join { node: random_node(rng) },
-        1 => Task::Remove {
-            id: random_id(rng),
-            ephemeral_id: random_text(rng).into(),
-            reason: random_text(rng).into(),
-            left: rng.percent(50),
-        },
-        2 => Task::PutSettings { persistent: random_patch(rng), transient: random_patch(rng) },
-        3 => Task::PutKey {
-            key: random_text(rng).into(),
-            value: maybe(rng, |rng| random_text(rng).into()),
-            only_if: maybe(rng, |rng| (random_term(rng), random_version(rng))),
-        },
-        _ => Task::PutIndex { name: random_text(rng).into(), metadata: maybe(rng, |rng| random_text(rng).into()) },
-    }
-}
-
-fn random_answer(rng: &mut Rng) -> Answer {
-    let at = random_state_id(rng);
-    match rng.below(10) {
-        0 => Answer::Done { at, acknowledged: rng.percent(50) },
-        1 => {
-            let changed = (random_term(rng), random_version(rng));
-            Answer::Value { at, value: maybe(rng, |rng| KeyValue { value: random_text(rng).into(), changed }) }
-        }
-        2 => Answer::Refused(random_refusal(rng)),
-        3 => Answer::NotMaster,
-        4 => Answer::NoMaster,
-        5 => Answer::TimedOut { source: random_text(rng) },
-        6 => Answer::Unknown { reason: random_text(rng) },
-        7 => Answer::Pending((0..rng.below(3)).map(|_| random_pending(rng)).collect()),
-        8 => Answer::Left,
-        _ => Answer::HandedOver { to: random_id(rng) },
-    }
-}
-
-fn random_refusal(rng: &mut Rng) -> Refusal {
-    let why = random_text(rng);
-    match rng.below(3) {
-        0 => Refusal::Invalid(why),
-        1 => Refusal::Conflict(why),
-        _ => Refusal::Overloaded(why),
-    }
-}
-
-fn random_pending(rng: &mut Rng) -> PendingTask {
-    let priorities =
-        [Priority::Immediate, Priority::Urgent, Priority::High, Priority::Normal, Priority::Low, Priority::Languid];
-    PendingTask {
-        insert_order: rng.next_u64(),
-        priority: *rng.pick(&priorities).expect("there are priorities"),
-        source: random_text(rng),
-        executing: rng.percent(50),
-        time_in_queue_millis: rng.next_u64(),
     }
 }

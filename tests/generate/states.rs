@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 use zazen::cluster::{
-    Block, Blocks, ClusterState, KeyValue, Metadata, Node, NodeId, Roles, Table, Term, Uuid, Version, VotingSet,
-    VotingSets,
+    Blob, Block, Blocks, ClusterState, Holding, KeyValue, Lease, Metadata, Node, NodeId, Outcome, Remembered,
+    RequestId, Revision, Roles, StateId, Table, Term, Token, Uuid, Version, VotingSet, VotingSets,
 };
 use zazen::protocol::Rng;
 
@@ -50,16 +51,22 @@ fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
         Arc::new(json!({ "shards": rng.below(3), "boost": f64::from_bits(rng.next_u64()) }))
     };
     let text = |rng: &mut Rng| random_name(rng).as_str().into();
-    match rng.below(7) {
+    match rng.below(10) {
         0 => change_table(&mut metadata.persistent, rng, text),
         1 => change_table(&mut metadata.transient, rng, text),
         2 => metadata.voting = VotingSets { committed: random_set(rng), own: random_set(rng) },
         3 => change_table(&mut metadata.indices, rng, json),
         4 => change_table(&mut metadata.templates, rng, json),
-        _ => change_table(&mut metadata.keys, rng, |rng| KeyValue {
-            value: random_name(rng).as_str().into(),
-            changed: (Term::ZERO.next(), Version::new(rng.below(1 << 53)).expect("below 2^53")),
-        }),
+        5 => change_table(&mut metadata.leases, rng, random_lease),
+        6 => {
+            let outcome = Outcome::Written { part: rng.below(2) as u32, deleted: rng.below(2) as u32 };
+            metadata.requests.remember(random_request(rng), Remembered { at: StateId::NONE, outcome });
+        }
+        7 => {
+            metadata.last_token = Token::new(rng.below(1 << 53)).expect("below 2^53");
+            metadata.key_bytes = rng.below(1 << 53);
+        }
+        _ => change_table(&mut metadata.keys, rng, random_key_value),
     }
 }
 
@@ -78,6 +85,36 @@ pub(crate) fn random_name(rng: &mut Rng) -> String {
 
 pub(crate) fn random_id(rng: &mut Rng) -> NodeId {
     format!("n{}", rng.below(20)).into()
+}
+
+pub(crate) fn random_blob(rng: &mut Rng) -> Blob {
+    if rng.percent(50) {
+        return random_name(rng).into();
+    }
+    (0..rng.below(5)).map(|_| rng.below(256) as u8).collect::<Vec<u8>>().into()
+}
+
+pub(crate) fn random_key_value(rng: &mut Rng) -> KeyValue {
+    let version = Version::new(rng.below(1 << 53)).expect("below 2^53");
+    let changed = Revision { term: Term::ZERO.next(), version, part: rng.below(2) as u32 };
+    KeyValue { value: random_blob(rng), changed, lease: rng.percent(30).then(|| random_holding(rng)) }
+}
+
+pub(crate) fn random_holding(rng: &mut Rng) -> Holding {
+    Holding { name: random_name(rng).into(), token: Token::new(rng.below(1 << 53)).expect("below 2^53") }
+}
+
+pub(crate) fn random_lease(rng: &mut Rng) -> Lease {
+    Lease {
+        holder: random_name(rng).into(),
+        token: Token::new(rng.below(1 << 53)).expect("below 2^53"),
+        ttl: Duration::from_millis(rng.below(1 << 30)),
+        granted: (Term::ZERO.next(), Version::new(rng.below(1 << 53)).expect("below 2^53")).into(),
+    }
+}
+
+pub(crate) fn random_request(rng: &mut Rng) -> RequestId {
+    RequestId { client: Uuid::from_u128(u128::from(rng.below(5))), sequence: rng.below(1 << 53) }
 }
 
 fn random_set(rng: &mut Rng) -> VotingSet {

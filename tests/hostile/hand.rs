@@ -18,7 +18,7 @@ impl Hand {
     pub(crate) fn new(node: Node) -> Self {
         let hosts = [Arc::from(node.address.as_str())].into();
         let (bootstrap, tuning) = (Bootstrap::Hosts(hosts), Tuning::default());
-        let config = Config { cluster_name: "prod".into(), node, bootstrap, tuning };
+        let config = Config { cluster_name: "prod".into(), node, bootstrap, tuning, rule: zazen::settings::rule };
         let zen = Zen::new(config, Memory::default(), Rng::new(1));
         let mut hand = Hand { zen, sent: Vec::new(), now: Time::ZERO };
         hand.handle(Input::Started);
@@ -61,7 +61,7 @@ impl Hand {
 
     /// Has a node join it, reach it and acknowledge what it publishes.
     pub(crate) fn add(&mut self, id: &str) {
-        let join = Join { term: Term::ZERO, vote: false, accepted: StateId::NONE, bootstrap: None };
+        let join = Join { term: Term::ZERO, vote: false, accepted: StateId::NONE, bootstrap: None, awake: false };
         self.receive(Message::Join { from: sender(id), join });
         for _ in 0..4 {
             let ledger = self.zen.ledger();

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tower::ServiceExt;
-use zazen::cluster::{Block, ClusterState, Node, NodeId, Roles, Term, Uuid, Version, VotingSet, VotingSets};
+use zazen::cluster::{
+    Block, ClusterState, Node, NodeId, Outcome, Remembered, Roles, Term, Uuid, Version, VotingSet, VotingSets,
+};
 use zazen::rest::router;
 use zazen::runtime::{Desk, Handle};
-use zazen::service::{Answer, PendingTask, Question};
+use zazen::service::{Answer, Batch, PendingTask, Query, Question, Refusal, Task};
 use zazen::settings::NodeSettings;
 
 /// Nobody listens there.
@@ -103,7 +105,20 @@ impl World {
         let (states, shown) = watch::channel(Arc::new(state));
         let (handle, desk) = Handle::without_node(settings, local(), shown.borrow().clone());
         handle.meter().set_http_address("127.0.0.1:9200".into());
-        tokio::spawn(attend(desk, shown, tasks));
+        tokio::spawn(attend(desk, states.clone(), states.subscribe(), tasks));
+        World { router: router(handle), states }
+    }
+
+    /// A node that gives every change the same answer.
+    pub(crate) fn answering(answer: Answer) -> Self {
+        let (states, _) = watch::channel(Arc::new(state_of("led")));
+        let (handle, mut desk) = Handle::without_node(NodeSettings::default(), local(), states.borrow().clone());
+        tokio::spawn(async move {
+            while let Some((_, asker)) = desk.next().await {
+                // Who asked may have gone away.
+                let _ = asker.send(answer.clone());
+            }
+        });
         World { router: router(handle), states }
     }
 
@@ -134,30 +149,86 @@ impl World {
     }
 }
 
-/// Answers as a node does, after the states that it is shown.
-async fn attend(mut desk: Desk, mut states: watch::Receiver<Arc<ClusterState>>, tasks: Vec<PendingTask>) {
+/// Answers as a node does, after the states that it is shown, and carries out what it is asked for.
+async fn attend(
+    mut desk: Desk,
+    states: watch::Sender<Arc<ClusterState>>,
+    mut shown: watch::Receiver<Arc<ClusterState>>,
+    tasks: Vec<PendingTask>,
+) {
     loop {
         let asked = tokio::select! {
             biased;
-            Ok(()) = states.changed() => {
-                desk.show(states.borrow_and_update().clone());
+            Ok(()) = shown.changed() => {
+                desk.show(shown.borrow_and_update().clone());
                 continue;
             }
             asked = desk.next() => asked,
         };
         let Some((question, answer)) = asked else { return };
-        match question {
-            Question::Read { master_timeout, .. } => {
-                tokio::spawn(vouch(states.clone(), master_timeout, answer));
+        let told = match question {
+            Question::Read { query: Query::Newest, master_timeout } => {
+                tokio::spawn(vouch(states.subscribe(), master_timeout, answer));
+                continue;
             }
-            Question::PendingTasks => {
-                // Who asked may have gone away.
-                let _ = answer.send(Answer::Pending(tasks.clone()));
-            }
-            Question::Submit { .. } | Question::HandOver { .. } | Question::Leave => {
-                panic!("REST never asks {question:?} yet");
+            Question::Read { query, .. } => read(&states.borrow(), query),
+            Question::PendingTasks { .. } => Answer::Pending(tasks.clone()),
+            Question::Submit { task, .. } => carry_out(&states, &task),
+            Question::HandOver { to, .. } => Answer::HandedOver { to: to.unwrap_or_else(|| "best".into()) },
+            Question::Leave => panic!("REST never asks a node to leave"),
+        };
+        desk.show(states.borrow().clone());
+        // Who asked may have gone away.
+        let _ = answer.send(told);
+    }
+}
+
+/// What a master with this state tells.
+fn read(state: &ClusterState, query: Query) -> Answer {
+    let at = state.id();
+    if state.nodes.master.is_none() {
+        return Answer::NoMaster;
+    }
+    match query {
+        Query::Newest => Answer::Newest { at },
+        Query::Key { key } => Answer::Value { at, value: state.metadata.keys.get(&*key).cloned() },
+        Query::Range { prefix, after, limit } => {
+            let fits = state.metadata.keys.iter().filter(|(key, _)| key.starts_with(&*prefix));
+            let mut keys: Vec<_> = fits.map(|(key, held)| (key.clone(), held.clone())).collect();
+            keys.retain(|(key, _)| after.as_ref().is_none_or(|after| key > after));
+            let more = keys.len() > limit;
+            keys.truncate(limit);
+            Answer::Range { at, keys, more }
+        }
+        Query::Lease { name } => Answer::Lease { at, lease: state.metadata.leases.get(&*name).cloned() },
+        Query::KeepAlive(holding) => {
+            match state.metadata.leases.get(&*holding.name).filter(|lease| lease.token == holding.token) {
+                Some(lease) => Answer::Lease { at, lease: Some(lease.clone()) },
+                None => Answer::Refused(Refusal::NotHeld(holding)),
             }
         }
+    }
+}
+
+/// What a master does with a task, which is committed at once.
+fn carry_out(states: &watch::Sender<Arc<ClusterState>>, task: &Task) -> Answer {
+    let mut state = (**states.borrow()).clone();
+    if state.nodes.master.is_none() {
+        return Answer::NoMaster;
+    }
+    state.version = state.version.next();
+    state.uuid = Uuid::from_u128(u128::from(state.version.get()));
+    let mut batch = Batch::new(state, zazen::settings::rule);
+    match batch.carry_out(task) {
+        Ok(Remembered { outcome: Outcome::Refused(refusal), .. }) => Answer::Refused(*refusal),
+        Ok(Remembered { at, outcome }) => {
+            // What was done before is not done again.
+            if at == batch.state.id() {
+                states.send_replace(Arc::new(batch.state));
+            }
+            Answer::Done { at, acknowledged: true, outcome }
+        }
+        Err(refusal) => Answer::Refused(refusal),
     }
 }
 
@@ -168,7 +239,7 @@ async fn vouch(
 ) {
     let led = tokio::time::timeout(patience, states.wait_for(|state| state.nodes.master.is_some())).await;
     let told = match led {
-        Ok(Ok(state)) => Answer::Value { at: state.id(), value: None },
+        Ok(Ok(state)) => Answer::Newest { at: state.id() },
         Ok(Err(_)) | Err(_) => Answer::NoMaster,
     };
     // Who asked may have gone away.

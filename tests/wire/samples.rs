@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{
-    Block, ClusterState, Diff, KeyValue, Node, NodeId, Roles, StateId, Term, Uuid, Version, VotingSets,
+    Block, ClusterState, Diff, Holding, KeyValue, Lease, Node, NodeId, Outcome, Remembered, RequestId, Revision, Roles,
+    StateId, Term, Token, Uuid, Version, VotingSets,
 };
-use zazen::service::{Answer, PendingTask, Priority, Refusal, Task};
+use zazen::service::{Answer, Condition, PendingTask, Priority, Put, Query, Refusal, Task, Txn};
 use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
 use zazen::zen::{BootstrapSet, Message, Rejection};
 
@@ -17,7 +18,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Ping { from: newcomer(), sight: Box::new(bare_sight()) },
         Message::Notice { from: from.clone(), sight: Box::new(full_sight()) },
         Message::Join { from: newcomer(), join: vote() },
-        Message::Join { from: from.clone(), join: Join { vote: false, bootstrap: None, ..vote() } },
+        Message::Join { from: from.clone(), join: Join { vote: false, bootstrap: None, awake: true, ..vote() } },
         Message::Fetch { from: from.clone() },
         Message::Publish { from: from.clone(), term: term(3), body: Body::Full(Arc::new(state())) },
         Message::Publish { from: from.clone(), term: term(3), body: Body::Diff(Arc::new(diff())) },
@@ -27,14 +28,17 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::CallVote { from: from.clone(), term: term(4), candidate: Arc::new(node("b")) },
         Message::Leave { from: from.clone() },
     ];
-    samples.extend(tasks().map(|task| Message::Submit {
+    samples.extend(tasks().into_iter().map(|task| Message::Submit {
         from: from.clone(),
         task: Box::new(task),
         timeout: span,
         master_timeout: span * 2,
     }));
-    samples.push(Message::Read { from: from.clone(), key: "colour".into(), master_timeout: span });
+    samples.extend(queries().map(|query| Message::Read { from: from.clone(), query, master_timeout: span }));
     samples.extend([
+        Message::PendingTasks { from: from.clone() },
+        Message::Succession { from: from.clone(), to: Some("b".into()) },
+        Message::Succession { from: from.clone(), to: None },
         Message::Pong { from: from.clone(), sight: Box::new(full_sight()), mentioned: vec!["10.0.0.3:9300".into()] },
         Message::Pong { from: newcomer(), sight: Box::new(bare_sight()), mentioned: Vec::new() },
         Message::Joining(JoinAnswer::Noted),
@@ -54,7 +58,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::MasterPong(MasterPong { leads: true, is_member: false, term: term(3) }),
         Message::Gone,
     ]);
-    samples.extend(answers().map(|answer| Message::Answered(Box::new(answer))));
+    samples.extend(answers().into_iter().map(|answer| Message::Answered(Box::new(answer))));
     let rejections = [
         Rejection::OtherCluster(sender()),
         Rejection::DuplicateId(Arc::new(node("b"))),
@@ -142,6 +146,7 @@ fn vote() -> Join {
         vote: true,
         accepted: id(3, 17),
         bootstrap: Some(BootstrapSet { members, aliases, all: false }),
+        awake: false,
     }
 }
 
@@ -171,6 +176,14 @@ fn state() -> ClusterState {
     let own = ["a", "b", "c"].map(NodeId::from).into_iter().collect();
     state.metadata.voting = VotingSets { committed: ["a"].map(NodeId::from).into_iter().collect(), own };
     state.metadata.keys.insert("colour".into(), key_value());
+    state.metadata.keys.insert("bytes".into(), KeyValue { value: vec![0u8, 255].into(), ..leased() });
+    state.metadata.key_bytes = 17;
+    state.metadata.leases.insert("leader".into(), lease());
+    state.metadata.last_token = token(12);
+    state
+        .metadata
+        .requests
+        .remember(request(), Remembered { at: id(3, 16), outcome: Outcome::Granted { token: token(12) } });
     state.metadata.templates.insert("all".into(), Arc::new(json!({"index_patterns": ["*"]})));
     state.blocks.add(Block::NO_MASTER_WRITES);
     state.routing.insert("logs".into(), Arc::new(json!({"shards": {"0": []}})));
@@ -178,7 +191,7 @@ fn state() -> ClusterState {
 }
 
 fn key_value() -> KeyValue {
-    KeyValue { value: "blue".into(), changed: (term(2), version(9)) }
+    KeyValue::new("blue", (term(2), version(9)))
 }
 
 /// A change of every part.
@@ -193,6 +206,12 @@ fn diff() -> Diff {
     to.metadata.transient.insert("discovery.zen.commit_timeout".into(), "20s".into());
     to.metadata.voting.committed = to.metadata.voting.own.clone();
     to.metadata.keys.insert("shape".into(), key_value());
+    to.metadata.key_bytes = 26;
+    to.metadata.leases.remove("leader");
+    to.metadata.last_token = token(13);
+    let outcome = Outcome::Written { part: 1, deleted: 2 };
+    to.metadata.requests.remember(RequestId { sequence: 8, ..request() }, Remembered { at: id(3, 18), outcome });
+    to.metadata.requests.forgotten = 1;
     to.metadata.indices.remove("logs");
     to.metadata.templates.insert("some".into(), Arc::new(json!({})));
     to.blocks.remove(2);
@@ -200,22 +219,73 @@ fn diff() -> Diff {
     Diff::between(&from, &to)
 }
 
-fn tasks() -> [Task; 7] {
+fn leased() -> KeyValue {
+    let changed = Revision { term: term(2), version: version(9), part: 1 };
+    KeyValue { value: "blue".into(), changed, lease: Some(holding()) }
+}
+
+fn token(number: u64) -> Token {
+    Token::new(number).expect("it is below 2^53")
+}
+
+fn holding() -> Holding {
+    Holding { name: "leader".into(), token: token(12) }
+}
+
+fn lease() -> Lease {
+    let granted = (term(3), version(16)).into();
+    Lease { holder: "host-7".into(), token: token(12), ttl: Duration::from_secs(10), granted }
+}
+
+fn request() -> RequestId {
+    RequestId { client: uuid(9), sequence: 7 }
+}
+
+fn queries() -> [Query; 5] {
     [
+        Query::Newest,
+        Query::Key { key: "colour".into() },
+        Query::Range { prefix: "co".into(), after: Some("cold".into()), limit: 100 },
+        Query::Lease { name: "leader".into() },
+        Query::KeepAlive(holding()),
+    ]
+}
+
+fn tasks() -> Vec<Task> {
+    let changed = Condition::Changed { key: "colour".into(), by: (term(2), version(9)).into() };
+    let txn = Txn {
+        conditions: vec![
+            changed,
+            Condition::Absent { key: "shape".into() },
+            Condition::Present { key: "size".into() },
+            Condition::Held(holding()),
+        ],
+        puts: vec![Put { key: "shape".into(), value: vec![0u8].into(), lease: Some(holding()) }],
+        deletes: vec!["size".into()],
+    };
+    let grant = Task::GrantLease { name: "leader".into(), holder: "host-7".into(), ttl: Duration::from_secs(10) };
+    vec![
         Task::Join { node: Arc::new(node("c")) },
         Task::Remove { id: "c".into(), ephemeral_id: "c1".into(), reason: "failed to ping".into(), left: false },
         Task::PutSettings {
             persistent: vec![("logger.zen".into(), Some("DEBUG".into())), ("logger.*".into(), None)],
             transient: Vec::new(),
         },
-        Task::PutKey { key: "colour".into(), value: Some("blue".into()), only_if: Some((term(2), version(9))) },
-        Task::PutKey { key: "colour".into(), value: None, only_if: None },
+        Task::Txn(Txn::put("colour", "blue")),
+        Task::Txn(Txn::delete("colour")),
+        Task::Txn(txn),
+        grant.clone(),
+        Task::ReleaseLease(holding()),
+        Task::ExpireLeases { tokens: [token(12), token(14)].into() },
+        Task::Once { request: request(), retry: true, task: Box::new(grant) },
+        Task::Recover,
         Task::PutIndex { name: "logs".into(), metadata: Some("{\"settings\":{}}".into()) },
         Task::PutIndex { name: "logs".into(), metadata: None },
+        Task::RemoveVoter { id: "n3".into() },
     ]
 }
 
-fn answers() -> [Answer; 13] {
+fn answers() -> Vec<Answer> {
     let at = id(3, 17);
     let row = PendingTask {
         insert_order: 101,
@@ -224,13 +294,16 @@ fn answers() -> [Answer; 13] {
         executing: false,
         time_in_queue_millis: 86,
     };
-    [
-        Answer::Done { at, acknowledged: true },
+    let mut answers = vec![
+        Answer::Done { at, acknowledged: true, outcome: Outcome::Applied },
+        Answer::Done { at, acknowledged: true, outcome: Outcome::Written { part: 0, deleted: 1 } },
+        Answer::Done { at, acknowledged: false, outcome: Outcome::Granted { token: token(12) } },
+        Answer::Newest { at },
         Answer::Value { at, value: Some(key_value()) },
         Answer::Value { at, value: None },
-        Answer::Refused(Refusal::Invalid("no settings to update".into())),
-        Answer::Refused(Refusal::Conflict("key [colour] was changed".into())),
-        Answer::Refused(Refusal::Overloaded("10000 tasks are queued already".into())),
+        Answer::Range { at, keys: vec![("colour".into(), key_value()), ("shape".into(), leased())], more: true },
+        Answer::Lease { at, lease: Some(lease()) },
+        Answer::Lease { at, lease: None },
         Answer::NotMaster,
         Answer::NoMaster,
         Answer::TimedOut { source: "put-key [colour]".into() },
@@ -238,5 +311,25 @@ fn answers() -> [Answer; 13] {
         Answer::Pending(vec![row]),
         Answer::Left,
         Answer::HandedOver { to: "b".into() },
+    ];
+    answers.extend(refusals().map(Answer::Refused));
+    answers
+}
+
+fn refusals() -> [Refusal; 8] {
+    let by = (term(2), version(9)).into();
+    [
+        Refusal::Invalid("no settings to update".into()),
+        Refusal::Conflict { condition: Condition::Changed { key: "colour".into(), by }, found: Some(by) },
+        Refusal::Held { holding: holding(), holder: "host-7".into() },
+        Refusal::NotHeld(holding()),
+        Refusal::TooLarge("there would be 100001 keys, allowed are 100000".into()),
+        Refusal::Forgotten(request()),
+        Refusal::Blocked {
+            why: "blocked by: [FORBIDDEN/6/cluster read-only (api)];".into(),
+            status: 403,
+            retryable: false,
+        },
+        Refusal::Overloaded("10000 tasks are queued already".into()),
     ]
 }

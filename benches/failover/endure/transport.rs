@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{Node, Roles};
-use zazen::service::{Answer, Task};
+use zazen::service::{Answer, Query, Task};
 use zazen::wire;
 use zazen::zen::Message;
 use zazen::zen::message::Sender;
@@ -73,7 +73,8 @@ impl Transport {
 
     /// Reads a key there, with everything that was committed before.
     pub(super) fn read(&mut self, key: &str) -> Result<Answer, Lost> {
-        let message = Message::Read { from: self.from.clone(), key: key.into(), master_timeout: GRANTED };
+        let message =
+            Message::Read { from: self.from.clone(), query: Query::Key { key: key.into() }, master_timeout: GRANTED };
         self.ask("/_zen/read", &message)
     }
 

@@ -8,7 +8,7 @@ use crate::clock::{now, pause};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use zazen::service::{Answer, Task};
+use zazen::service::{Answer, Task, Txn};
 
 /// How long a writer waits after a node could not help it.
 const AGAIN: Duration = Duration::from_millis(1);
@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
             match self.transport.read(key) {
                 Ok(Answer::Value { value: None, .. }) => return Ok(0),
                 Ok(Answer::Value { value: Some(value), .. }) => {
-                    let number = value.value.parse();
+                    let number = value.value.as_str().unwrap_or_default().parse();
                     return number.map_err(|_| format!("[{key}] holds `{}`, which nobody wrote", value.value));
                 }
                 Ok(_) | Err(_) if now() < deadline => {
@@ -167,14 +167,17 @@ impl<'a> Writer<'a> {
 }
 
 fn write(transport: &mut Transport, key: &str, number: u64) -> Fate {
-    let task = Task::PutKey { key: key.into(), value: Some(number.to_string().into()), only_if: None };
+    let task = Task::Txn(Txn::put(key, number.to_string()));
     match transport.submit(task) {
         Ok(Answer::Done { .. }) => Fate::Acknowledged,
         Ok(Answer::NotMaster | Answer::NoMaster | Answer::TimedOut { .. }) | Err(Lost::NotSent) => Fate::NotDone,
         Ok(Answer::Unknown { .. }) | Err(Lost::Unknown(_)) => Fate::Unknown,
         Ok(
             answer @ (Answer::Refused(_)
+            | Answer::Newest { .. }
             | Answer::Value { .. }
+            | Answer::Range { .. }
+            | Answer::Lease { .. }
             | Answer::Pending(_)
             | Answer::Left
             | Answer::HandedOver { .. }),

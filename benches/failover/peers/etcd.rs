@@ -1,5 +1,6 @@
 //! etcd of Debian's package, at its defaults.
 
+use super::grpc::GrpcWriter;
 use super::packages;
 use crate::http::Http;
 use crate::peer::{Peer, View, Watch, Writer};
@@ -67,6 +68,10 @@ impl Peer for Etcd {
 
     fn writer(&self, place: &Place) -> Option<Box<dyn Writer>> {
         Some(Box::new(EtcdWriter(Http::new(place.client(), WRITE_PATIENCE))))
+    }
+
+    fn client(&self, place: &Place, number: usize) -> Option<Box<dyn Writer>> {
+        Some(Box::new(GrpcWriter::connect(place.client(), number).ok()?))
     }
 
     fn listens_at_once(&self) -> bool {

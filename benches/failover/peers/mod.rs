@@ -2,6 +2,8 @@
 
 mod elasticsearch;
 mod etcd;
+mod grpc;
+mod jute;
 mod packages;
 mod rest;
 mod zazen;

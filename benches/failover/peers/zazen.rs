@@ -1,13 +1,18 @@
 //! Zazen itself: the binary that was built with this program, on a file as its users write it, all else at its defaults.
 
 use super::rest::{self, RestWatch, RestWriter};
+use crate::http::Http;
 use crate::peer::{Peer, Watch, Writer};
 use crate::site::{Place, Site};
 use std::fs;
 use std::io;
 use std::process::Command;
+use std::time::Duration;
 
 pub(crate) struct Zazen;
+
+/// How long a write may take; the node itself waits for a master meanwhile.
+const WRITE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many nodes are named as hosts to the others; a large cluster names a few.
 const HOSTS_MAX: usize = 5;
@@ -62,7 +67,33 @@ impl Peer for Zazen {
         if writer.write(0) { Some(Box::new(writer)) } else { None }
     }
 
+    fn client(&self, place: &Place, number: usize) -> Option<Box<dyn Writer>> {
+        let mut writer = KeyWriter::new(place, number);
+        // Only a node that keeps keys can be timed by them.
+        if writer.write(0) { Some(Box::new(writer)) } else { None }
+    }
+
     fn listens_at_once(&self) -> bool {
         true
+    }
+}
+
+/// Writes a key, and waits until it is committed: whether every node has applied it is for other clients to ask.
+struct KeyWriter {
+    http: Http,
+    path: String,
+}
+
+impl KeyWriter {
+    fn new(place: &Place, number: usize) -> Self {
+        let path = format!("/_zazen/kv/bench-{number}?timeout=0ms&master_timeout=60s");
+        KeyWriter { http: Http::new(place.client(), WRITE_PATIENCE), path }
+    }
+}
+
+impl Writer for KeyWriter {
+    fn write(&mut self, number: u64) -> bool {
+        let value = format!("{number:064}");
+        self.http.ask("PUT", &self.path, value.as_bytes()).is_ok_and(|reply| reply.is_fine())
     }
 }

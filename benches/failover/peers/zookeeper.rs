@@ -3,6 +3,7 @@
 //! Its servers do not say whom they follow, only whether they lead, follow or serve nobody. A survivor that was seen
 //! without service and serves again has another leader.
 
+use super::jute::SessionClient;
 use super::packages;
 use crate::clock::now;
 use crate::peer::{Peer, View, Watch, Writer};
@@ -79,6 +80,10 @@ impl Peer for ZooKeeper {
         Some(Box::new(SessionWriter(address(place))))
     }
 
+    fn client(&self, place: &Place, number: usize) -> Option<Box<dyn Writer>> {
+        Some(Box::new(SessionClient::open(address(place), number).ok()?))
+    }
+
     fn listens_at_once(&self) -> bool {
         true
     }
@@ -88,7 +93,7 @@ fn address(place: &Place) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, place.client()))
 }
 
-fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+pub(super) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -152,7 +157,7 @@ impl Watch for ModeWatch {
 struct SessionWriter(SocketAddr);
 
 /// Protocol version, last transaction seen, timeout in milliseconds, no session, a password of 16 zeros, not read-only.
-fn connect_request() -> Vec<u8> {
+pub(super) fn connect_request() -> Vec<u8> {
     let mut body = Vec::new();
     body.extend(0_i32.to_be_bytes());
     body.extend(0_i64.to_be_bytes());

@@ -24,6 +24,10 @@ pub(super) struct ExploreArgs {
           conflicts_with_all = ["scenario", "scale", "graphs", "mutants", "seed", "runs", "until", "updates", "trace"])]
     pub(super) explore: bool,
 
+    /// Begin with a formed cluster rather than with empty disks.
+    #[arg(long, requires = "explore", help_heading = "Exploring")]
+    formed: bool,
+
     /// How many steps are taken in a row.
     #[arg(long, value_name = "N", default_value_t = 16, requires = "explore", help_heading = "Exploring")]
     depth: usize,
@@ -53,6 +57,7 @@ impl ExploreArgs {
     fn bounds(&self, request: &Request) -> Bounds {
         Bounds {
             nodes: request.options.nodes.unwrap_or(NODES),
+            is_formed: self.formed,
             depth: self.depth,
             drops: self.drops,
             crashes: self.crashes,
@@ -91,7 +96,10 @@ fn page(bounds: &Bounds, walk: &Walk, stopwatch: Stopwatch) -> Page {
     let orders = if bounds.all_orders { "everything" } else { "everything but the search for a master" };
     let Bounds { nodes, depth, drops, crashes, deadlines, updates, .. } = bounds;
     let rows = [
-        ("nodes", nodes.to_string()),
+        (
+            "begins with",
+            format!("{nodes} nodes, {}", if bounds.is_formed { "a formed cluster" } else { "just started" }),
+        ),
         ("in every order", orders.into()),
         ("at most", format!("{drops} lost, {crashes} ended, {deadlines} deadlines, {updates} updates")),
         ("steps in a row", format!("{} of {depth}", walk.deepest)),

@@ -76,7 +76,7 @@ pub(super) struct SimArgs {
     /// Switch each protection of the protocol off alone, and search for what it then breaks.
     ///
     /// Each search ends at its first catch, or after --runs runs. What no random run catches is tried in the golden
-    /// traces and in all graphs of three and four nodes.
+    /// traces and in graphs of three and four nodes.
     #[arg(long, help_heading = "Proof", conflicts_with_all = ["scenario", "scale", "graphs", "until", "trace", "lines"])]
     mutants: bool,
 

@@ -4,7 +4,7 @@ use super::Request;
 use super::batch::Verdict;
 use crate::cli::figures::{count, percent, rate, span};
 use crate::cli::table::Table;
-use crate::sim::{Failure, Report};
+use crate::sim::{Failure, Histories, Report, Told};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -35,6 +35,11 @@ pub(super) struct Summary {
     recoveries: Vec<Duration>,
     interrupted: u64,
     disturbances: u64,
+    histories: Histories,
+    trivial: u64,
+    judged: u64,
+    grants: u64,
+    watched: Told,
 }
 
 impl Summary {
@@ -73,6 +78,11 @@ impl Summary {
         self.recoveries.extend(&report.recoveries);
         self.interrupted += report.interrupted;
         self.disturbances += report.disturbances;
+        self.judged += 1;
+        self.trivial += u64::from(report.histories.is_trivial());
+        self.histories.add(&report.histories);
+        self.grants += report.grants as u64;
+        self.watched.add(&report.watched);
     }
 
     /// How many runs broke a rule.
@@ -112,6 +122,21 @@ impl Summary {
         parts(table, 1, &self.faults);
     }
 
+    fn service_part(&self, table: &mut Table) {
+        let histories = &self.histories;
+        table.row("histories judged for linearizability", count(histories.count), "");
+        table.part(1, "inconclusive", count(histories.inconclusive), percent(histories.inconclusive, histories.count));
+        table.part(1, "operations", count(histories.operations), "");
+        table.part(1, "of unknown outcome", count(histories.unknown), percent(histories.unknown, histories.operations));
+        table.part(1, "pairs whose order matters", count(histories.conflicts), "");
+        let shows = self.judged - self.trivial;
+        table.part(1, "runs with enough of them", count(shows), percent(shows, self.judged));
+        table.row("leases granted", count(self.grants), "");
+        table.row("steps told to watchers", count(self.watched.steps), "");
+        table.part(1, "changes of the node", count(self.watched.moves), "");
+        table.part(1, "states to go on from", count(self.watched.jumps), "");
+    }
+
     fn recovery_part(&self, table: &mut Table) {
         let mut sorted = self.recoveries.clone();
         sorted.sort_unstable();
@@ -146,6 +171,7 @@ impl fmt::Display for Summary {
         let mut table = Table::default();
         self.runs_part(&mut table);
         self.cluster_part(&mut table);
+        self.service_part(&mut table);
         self.recovery_part(&mut table);
         write!(f, "{table}")?;
         match self.failed() {

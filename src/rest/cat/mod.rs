@@ -9,6 +9,7 @@ mod health;
 mod master;
 mod node_columns;
 mod nodes;
+mod pending_tasks;
 
 pub(super) use column::{Column, Row};
 pub(super) use display::{DISPLAY, Display};
@@ -20,6 +21,8 @@ use super::routes::ROUTES;
 pub(super) const MASTER: Answers = Answers::Table(&master::COLUMNS, |call| Box::pin(master::rows(call)));
 pub(super) const NODES: Answers = Answers::Table(&node_columns::COLUMNS, |call| Box::pin(nodes::rows(call)));
 pub(super) const HEALTH: Answers = Answers::Table(&health::COLUMNS, |call| Box::pin(health::rows(call)));
+pub(super) const PENDING_TASKS: Answers =
+    Answers::Table(&pending_tasks::COLUMNS, |call| Box::pin(pending_tasks::rows(call)));
 
 /// Answers with the paths of all tables.
 pub(super) fn list(_: Call) -> Answering<Reply> {

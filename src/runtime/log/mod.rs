@@ -62,6 +62,7 @@ loggers! {
     MasterService = "org.elasticsearch.cluster.service.MasterService",
     ClusterApplier = "org.elasticsearch.cluster.service.ClusterApplierService",
     ClusterSettings = "org.elasticsearch.common.settings.ClusterSettings",
+    Gateway = "org.elasticsearch.gateway.GatewayService",
     ThreadPool = "org.elasticsearch.threadpool.ThreadPool",
 }
 
@@ -123,6 +124,11 @@ fn logger(note: &Note) -> Logger {
         Note::VotingSet { .. } => Logger::ZenDiscovery,
         Note::TakesTerm { .. } => Logger::ZenDiscovery,
         Note::HandsOver { .. } => Logger::ZenDiscovery,
+        Note::SlowPublish { .. } => Logger::MasterService,
+        Note::Behind { .. } => Logger::Publish,
+        Note::DelaysRecovery { .. } => Logger::Gateway,
+        Note::Archives { .. } => Logger::ClusterSettings,
+        Note::Recovers { .. } => Logger::Gateway,
         Note::CommitFailed { .. } => Logger::Publish,
         Note::TakesBack { .. } => Logger::ZenDiscovery,
         Note::SteppedDown { .. } => Logger::ZenDiscovery,
@@ -147,6 +153,7 @@ fn topic(note: &Note) -> Option<Topic> {
         Note::JoinFailed { node, .. } => ("join failed", node.id.to_string()),
         Note::MinimumTooLow { .. } => ("minimum too low", note.to_string()),
         Note::BadSetting { what } => ("bad setting", what.clone()),
+        Note::SlowPublish { .. } => ("slow publish", String::new()),
         Note::Stalled { .. } => ("stalled", String::new()),
         Note::Searching { .. }
         | Note::Stands { .. }
@@ -160,6 +167,10 @@ fn topic(note: &Note) -> Option<Topic> {
         | Note::VotingSet { .. }
         | Note::TakesTerm { .. }
         | Note::HandsOver { .. }
+        | Note::Behind { .. }
+        | Note::DelaysRecovery { .. }
+        | Note::Archives { .. }
+        | Note::Recovers { .. }
         | Note::CommitFailed { .. }
         | Note::TakesBack { .. }
         | Note::SteppedDown { .. }

@@ -1,7 +1,7 @@
 //! Which path carries which kind of message.
 
 /// The path under `/_zen/` of every kind of request, by Elasticsearch's names of the actions where there are any.
-const PATHS: [(&str, &str); 12] = [
+const PATHS: [(&str, &str); 14] = [
     ("ping", "ping"),
     ("notice", "notice"),
     ("join", "join"),
@@ -14,6 +14,8 @@ const PATHS: [(&str, &str); 12] = [
     ("leave", "leave"),
     ("task", "submit"),
     ("read", "read"),
+    ("task/pending", "pending_tasks"),
+    ("handover/wish", "succession"),
 ];
 
 /// The path of a kind of request.

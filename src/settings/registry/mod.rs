@@ -2,6 +2,7 @@
 //!
 //! Settings that Elasticsearch has and that have neither a meaning nor a page here stand in `known.txt`.
 
+mod gateway;
 mod hosts;
 mod log;
 mod network;
@@ -12,8 +13,8 @@ mod zen;
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
 
 /// The parts, in the order of the pages about them.
-const PARTS: [&[Setting]; 6] =
-    [&node::NODE, &network::NETWORK, &hosts::HOSTS, &zen::PROTOCOL, &service::SERVICE, &log::LOG];
+const PARTS: [&[Setting]; 7] =
+    [&node::NODE, &network::NETWORK, &hosts::HOSTS, &zen::PROTOCOL, &service::SERVICE, &gateway::GATEWAY, &log::LOG];
 
 const LENGTH: usize = {
     let (mut length, mut part) = (0, 0);

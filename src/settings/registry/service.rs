@@ -1,12 +1,10 @@
-//! Settings of Zen, the cluster service and the gateway that have nothing to act on here, and why.
+//! Settings of Zen and the cluster service that have nothing to act on here, and why.
 
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
 use std::time::Duration;
 
 /// Any time.
 const TIME: Kind = Kind::Time { min: Duration::ZERO };
-/// A number of nodes, or none.
-const NODES: Kind = Kind::Integer { min: 0, none: Some(-1) };
 
 /// A static setting without a meaning here.
 const fn unused(key: &'static str, topic: Topic, kind: Kind, preset: &'static str, doc: &'static str) -> Setting {
@@ -26,7 +24,7 @@ const fn unused_dynamic(
 }
 
 /// What is known and without a meaning.
-pub(super) const SERVICE: [Setting; 18] = [
+pub(super) const SERVICE: [Setting; 11] = [
     unused(
         "discovery.zen.send_leave_request",
         Topic::FaultDetection,
@@ -119,62 +117,5 @@ pub(super) const SERVICE: [Setting; 18] = [
         "Whether the cluster refuses all writes but deletions.\n\
          As in Elasticsearch it is heeded where it is set through the API, as a part of the cluster state; in a file it \
          has no effect.",
-    ),
-    unused(
-        "gateway.expected_nodes",
-        Topic::Gateway,
-        NODES,
-        "-1",
-        "At how many master-eligible and data nodes Elasticsearch recovers its state at once after a full restart.\n\
-         Here a new master has recovered the state when it is elected: a quorum had it on disk.",
-    ),
-    unused(
-        "gateway.expected_master_nodes",
-        Topic::Gateway,
-        NODES,
-        "-1",
-        "At how many master-eligible nodes Elasticsearch recovers its state at once after a full restart.\n\
-         Here a new master has recovered the state when it is elected: a quorum had it on disk.",
-    ),
-    unused(
-        "gateway.expected_data_nodes",
-        Topic::Gateway,
-        NODES,
-        "-1",
-        "At how many data nodes Elasticsearch recovers its state at once after a full restart.\n\
-         Here a new master has recovered the state when it is elected: a quorum had it on disk.",
-    ),
-    unused(
-        "gateway.recover_after_time",
-        Topic::Gateway,
-        TIME,
-        "0ms",
-        "How long Elasticsearch waits for the expected nodes before it recovers its state with fewer; five minutes, if \
-         any are expected.\n\
-         Here nothing waits for it: a new master has recovered the state when it is elected.",
-    ),
-    unused(
-        "gateway.recover_after_nodes",
-        Topic::Gateway,
-        NODES,
-        "-1",
-        "Below how many master-eligible and data nodes Elasticsearch does not recover its state.\n\
-         Here a quorum decides, and `discovery.zen.minimum_master_nodes` if more are wanted.",
-    ),
-    unused(
-        "gateway.recover_after_master_nodes",
-        Topic::Gateway,
-        Kind::Integer { min: 0, none: None },
-        "0",
-        "Below how many master-eligible nodes Elasticsearch does not recover its state.\n\
-         Here a quorum decides, and `discovery.zen.minimum_master_nodes` if more are wanted.",
-    ),
-    unused(
-        "gateway.recover_after_data_nodes",
-        Topic::Gateway,
-        NODES,
-        "-1",
-        "Below how many data nodes Elasticsearch does not recover its state.\n\
-         Here a quorum decides, and data nodes are no part of it.",
     ),
 ];

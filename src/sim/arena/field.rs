@@ -5,7 +5,7 @@ use super::record::{Lookout, Record};
 use crate::cluster::Address;
 use crate::lab::roster::{self, Part, ROSTER, Stage};
 use crate::lab::{Algorithm, Letter, Question, Rank, Seat, Word};
-use crate::service::{Answer, Question as ZenQuestion, Task};
+use crate::service::{Answer, Question as ZenQuestion, Task, Txn};
 use crate::sim::check::Checkers;
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::{Boot, Normal, Quality, Unwatched, World};
@@ -152,6 +152,6 @@ fn done_in(answer: &Answer) -> Option<u64> {
 }
 
 fn write(number: u64) -> ZenQuestion {
-    let task = Task::PutKey { key: "probe".into(), value: Some(number.to_string().into()), only_if: None };
+    let task = Task::Txn(Txn::put("probe", number.to_string().as_str()));
     ZenQuestion::Submit { task, timeout: WRITE_WITHIN, master_timeout: WRITE_WITHIN }
 }

@@ -4,31 +4,51 @@
 //! holds the update: all later ones descend from it.
 
 use super::{Descent, broken};
-use crate::cluster::StateId;
+use crate::cluster::{KeyValue, StateId};
+use crate::sim::operation::{Key, Update};
 use crate::sim::watch::Violation;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 /// Judges what clients were told.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Acknowledged {
     /// How many updates were acknowledged.
     pub count: usize,
+    /// Keys that may have been deleted right after they were written, in the same state.
+    deleted: BTreeSet<Key>,
 }
 
 impl Acknowledged {
+    /// Somebody asks for keys to be deleted.
+    pub fn deletes(&mut self, keys: &[Key]) {
+        self.deleted.extend(keys);
+    }
+
     /// A client was told that its update is in the state `at`.
-    pub fn update(&mut self, descent: &Descent, at: StateId, key: &str, value: &Arc<str>) -> Result<(), Violation> {
+    pub fn update(&mut self, descent: &Descent, at: StateId, update: &Update) -> Result<(), Violation> {
         self.count += 1;
         let rule = "S5 an acknowledged update is never lost";
         let Some(state) = descent.committed(&at) else {
-            return broken(rule, format!("{key}={value} was acknowledged at {at}, which is not committed"));
+            return broken(rule, format!("{update:?} was acknowledged at {at}, which is not committed"));
         };
-        match state.metadata.keys.get(key) {
-            Some(found) if found.value == *value => Ok(()),
-            // Another write of the same batch came behind it.
-            Some(found) if found.changed == at.rank() => Ok(()),
-            found => broken(rule, format!("{key}={value} was acknowledged at {at}, which holds {found:?}")),
+        for (key, number) in &update.puts {
+            let found = state.metadata.keys.get(&key.name());
+            let is_there = match found {
+                // Another write of the same batch may have come behind it.
+                Some(found) => number_in(Some(found)) == *number || found.changed.rank() == at.rank(),
+                None => self.deleted.contains(key),
+            };
+            if !is_there {
+                return broken(rule, format!("{key:?}={number} was acknowledged at {at}, which holds {found:?}"));
+            }
         }
+        for key in &update.deletes {
+            let found = state.metadata.keys.get(&key.name());
+            if found.is_some_and(|found| found.changed.rank() != at.rank()) {
+                return broken(rule, format!("{key:?} was deleted at {at}, which holds {found:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// A client was told what a key holds in the state `at`.
@@ -36,19 +56,23 @@ impl Acknowledged {
         &mut self,
         descent: &Descent,
         at: StateId,
-        key: &str,
-        value: Option<&Arc<str>>,
+        key: Key,
+        value: Option<&KeyValue>,
     ) -> Result<(), Violation> {
         let rule = "S5 a read shows a committed state";
         // Before anything was committed a reader may see the state before all states.
         let held = match descent.committed(&at) {
-            Some(state) => state.metadata.keys.get(key).map(|found| &found.value),
+            Some(state) => state.metadata.keys.get(&key.name()),
             None if at == StateId::NONE => None,
-            None => return broken(rule, format!("{key} was read at {at}, which is not committed")),
+            None => return broken(rule, format!("{key:?} was read at {at}, which is not committed")),
         };
         if held == value {
             return Ok(());
         }
-        broken(rule, format!("{key} was read as {value:?} at {at}, which holds {held:?}"))
+        broken(rule, format!("{key:?} was read as {value:?} at {at}, which holds {held:?}"))
     }
+}
+
+fn number_in(held: Option<&KeyValue>) -> u64 {
+    held.and_then(|held| held.value.as_str()?.parse().ok()).unwrap_or(0)
 }

@@ -48,7 +48,8 @@ impl Descent {
         self.line.is_empty()
     }
 
-    pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<(), Violation> {
+    /// Takes a node's word in, and tells whether more is committed than before.
+    pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<bool, Violation> {
         let accepted = &zen.ledger().accepted;
         if self.accepted.insert(node, accepted.id()) != Some(accepted.id()) {
             if let Some((made, from)) = zen.made() {
@@ -58,9 +59,11 @@ impl Descent {
         }
         let committed = zen.ledger().committed;
         if self.committed.insert(node, committed) == Some(committed) || committed == StateId::NONE {
-            return Ok(());
+            return Ok(false);
         }
-        self.commit(committed)
+        let before = self.newest;
+        self.commit(committed)?;
+        Ok(self.newest != before)
     }
 
     fn commit(&mut self, id: StateId) -> Result<(), Violation> {

@@ -1,9 +1,10 @@
-//! S5: what is committed keeps every key that was committed before, and no update is carried out twice.
+//! S5: what is committed keeps every key that nobody deletes, and no update is carried out twice.
 //!
-//! For worlds whose clients remove no key and write no value twice.
+//! For worlds whose clients write no value twice.
 
 use super::{Descent, broken};
-use crate::cluster::{ClusterState, StateId, Term, Version};
+use crate::cluster::{Blob, ClusterState, Revision, StateId};
+use crate::sim::operation::Key;
 use crate::sim::watch::Violation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +13,10 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Kept {
     last: Option<Arc<ClusterState>>,
-    written: BTreeMap<Arc<str>, (Term, Version)>,
-    /// Whether the network may deliver a request twice, which no connection does: then updates are carried out twice.
-    is_doubling: bool,
+    written: BTreeMap<Blob, Revision>,
 }
 
 impl Kept {
-    /// For a network that may deliver a request twice, or does not.
-    pub fn new(is_doubling: bool) -> Self {
-        Kept { is_doubling, ..Kept::default() }
-    }
-
     /// Looks at the states that were committed since it looked last.
     pub fn look(&mut self, descent: &Descent) -> Result<(), Violation> {
         let last = self.last.as_ref().map_or(StateId::NONE, |state| state.id());
@@ -40,7 +34,11 @@ impl Kept {
     fn keeps_keys(&self, state: &ClusterState) -> Result<(), Violation> {
         let before = self.last.iter().flat_map(|state| state.metadata.keys.iter());
         for (key, old) in before {
-            if state.metadata.keys.get(key).is_none_or(|new| new.changed < old.changed) {
+            let is_kept = match state.metadata.keys.get(key) {
+                Some(new) => new.changed >= old.changed,
+                None => Key::may_vanish(key),
+            };
+            if !is_kept {
                 let what = format!("{} is committed and does not hold {key}={}", state.id(), old.value);
                 return broken("S5 an acknowledged update is never lost", what);
             }
@@ -49,10 +47,10 @@ impl Kept {
     }
 
     fn is_written_once(&mut self, state: &ClusterState) -> Result<(), Violation> {
-        for (key, new) in state.metadata.keys.iter().filter(|(_, new)| new.changed == state.rank()) {
+        for (key, new) in state.metadata.keys.iter().filter(|(_, new)| new.changed.rank() == state.rank()) {
             let first = *self.written.entry(new.value.clone()).or_insert(new.changed);
-            if first != new.changed && !self.is_doubling {
-                let what = format!("{key}={} of {}/{} is written again by {}", new.value, first.0, first.1, state.id());
+            if first != new.changed {
+                let what = format!("{key}={} of {first} is written again by {}", new.value, state.id());
                 return broken("S5 an update is carried out once", what);
             }
         }

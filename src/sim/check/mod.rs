@@ -8,22 +8,27 @@ mod answered;
 mod applied;
 mod backed;
 mod descent;
+mod fencing;
 mod kept;
+pub mod linear;
 mod one_master;
 mod one_state;
 mod order;
 mod promises;
+mod watched;
 
 pub use acknowledged::Acknowledged;
 pub use answered::Answered;
 pub use applied::Applied;
 pub use backed::Backed;
 pub use descent::Descent;
+pub use fencing::Fencing;
 pub use kept::Kept;
 pub use one_master::OneMaster;
 pub use one_state::OneState;
 pub use order::{Finished, Order};
 pub use promises::Promises;
+pub use watched::Watched;
 
 use super::watch::{Violation, Watch};
 use crate::protocol::Time;
@@ -40,6 +45,8 @@ pub struct Checkers {
     applied: Applied,
     promises: Promises,
     answered: Answered,
+    /// Judges leases.
+    pub fencing: Fencing,
 }
 
 impl Checkers {
@@ -58,7 +65,11 @@ impl Watch<Zen> for Checkers {
     fn handled(&mut self, _at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
         self.one_master.handled(zen)?;
         self.one_state.handled(node, zen)?;
-        self.descent.handled(node, zen)?;
+        if self.descent.handled(node, zen)?
+            && let Some(state) = self.descent.committed(&self.descent.newest())
+        {
+            self.fencing.committed(state)?;
+        }
         self.backed.handled(node, zen, &self.descent)?;
         self.applied.handled(node, zen, &self.descent)?;
         self.answered.handled(zen)

@@ -22,6 +22,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub struct Bounds {
     /// How many nodes there are.
     pub nodes: usize,
+    /// Whether they have formed a cluster before the walk begins.
+    pub is_formed: bool,
     /// How many steps are taken in a row.
     pub depth: usize,
     /// How many messages are lost.
@@ -148,6 +150,7 @@ mod tests {
     fn bounds(rules: Rules) -> Bounds {
         Bounds {
             nodes: 3,
+            is_formed: false,
             depth: 9,
             drops: 1,
             crashes: 1,
@@ -164,6 +167,13 @@ mod tests {
         let walks = [(); 2].map(|()| explore(bounds(Rules::default()), |_| {}).expect("no rule is broken"));
         assert!(walks[0].states > 1_000 && walks[0].folded > 0, "{:?}", walks[0]);
         assert_eq!((walks[0].states, walks[0].steps), (walks[1].states, walks[1].steps));
+    }
+
+    #[test]
+    fn a_walk_from_a_formed_cluster_begins_with_a_committed_state() {
+        let bounds = Bounds { is_formed: true, depth: 3, ..bounds(Rules::default()) };
+        let walk = explore(bounds, |_| {}).expect("no rule is broken");
+        assert_eq!(walk.committed, walk.states as u64);
     }
 
     #[test]

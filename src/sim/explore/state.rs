@@ -7,7 +7,7 @@ use super::step::{Parcel, Step};
 use super::{Bounds, Checkers};
 use crate::cluster::Address;
 use crate::protocol::{Call, Exchange, Failure, Input, Rng, Ticket, Time};
-use crate::service::{Question, Task};
+use crate::service::{Question, Task, Txn};
 use crate::sim::cluster_world::{NodeSpec, address};
 use crate::sim::watch::{Violation, Watch};
 use std::collections::BTreeSet;
@@ -50,7 +50,26 @@ impl State {
             state.start(node)?;
         }
         state.look_around()?;
+        if bounds.is_formed {
+            state.settle()?;
+        }
         Ok(state)
+    }
+
+    /// Lets everything arrive and be written, in order, until nothing happens but by a deadline.
+    fn settle(&mut self) -> Result<(), Violation> {
+        loop {
+            let is_due = |node: usize| self.nodes[node].deadline() == Some(false);
+            let goes_on = |step: &Step| match step {
+                Step::Deliver { .. } | Step::Write(_) => true,
+                Step::Wake(node) => is_due(*node),
+                Step::Drop { .. } | Step::End(..) | Step::Start(_) | Step::Ask(_) => false,
+            };
+            let Some(step) = self.steps().into_iter().find(goes_on) else {
+                return Ok(());
+            };
+            self.take(&step)?;
+        }
     }
 
     pub(super) fn checkers(&self) -> &Checkers {
@@ -264,7 +283,7 @@ impl State {
     fn ask(&mut self, node: usize) -> Result<(), Violation> {
         self.asked += 1;
         let value = format!("v{}", self.asked);
-        let task = Task::PutKey { key: "k".into(), value: Some(value.as_str().into()), only_if: None };
+        let task = Task::Txn(Txn::put("k", value));
         let question = Question::Submit { task, timeout: Duration::ZERO, master_timeout: PATIENCE };
         self.handle(node, Input::Asked { ticket: Ticket(self.asked), question })
     }

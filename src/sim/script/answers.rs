@@ -3,23 +3,37 @@
 use super::mistake::{Mistake, Trouble};
 use super::stage::Stage;
 use super::words::Words;
-use crate::cluster::{Term, Version};
-use crate::service::{Answer, Question, SettingsPatch, Task};
+use crate::cluster::{BadRevision, Holding, Outcome, RequestId, Term, Token, Uuid, Version};
+use crate::service::{Answer, Condition, Put, Query, Question, SettingsPatch, Task, Txn};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a client waits for a master, and for every node to apply a change, unless it says so; as in Elasticsearch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The client that all numbered requests of a script are of.
+const CLIENT: Uuid = Uuid::from_u128(1);
+
 /// What an answer says, in a few words.
 pub(super) fn told(answer: &Answer) -> String {
     match answer {
-        Answer::Done { at, acknowledged: true } => format!("done at {at}, acknowledged"),
-        Answer::Done { at, acknowledged: false } => format!("done at {at}, not acknowledged by all"),
+        Answer::Done { at, acknowledged, outcome } => {
+            let by_all = if *acknowledged { "acknowledged" } else { "not acknowledged by all" };
+            format!("done at {at}, {by_all}{}", came_to(outcome))
+        }
+        Answer::Newest { at } => format!("the newest is {at}"),
         Answer::Value { at, value: Some(found) } => {
-            format!("{} of {}/{}, read at {at}", found.value, found.changed.0, found.changed.1)
+            format!("{} of {}, read at {at}", found.value, found.changed)
         }
         Answer::Value { at, value: None } => format!("no such key, read at {at}"),
+        Answer::Range { at, keys, more } => {
+            let keys: Vec<String> = keys.iter().map(|(key, held)| format!("{key}={}", held.value)).collect();
+            format!("[{}]{}, read at {at}", keys.join(", "), if *more { " and more" } else { "" })
+        }
+        Answer::Lease { at, lease: Some(lease) } => {
+            format!("held by {} under token {}, read at {at}", lease.holder, lease.token)
+        }
+        Answer::Lease { at, lease: None } => format!("not held, read at {at}"),
         Answer::Refused(refusal) => format!("refused: {refusal}"),
         Answer::NotMaster => "not master".into(),
         Answer::NoMaster => "no master".into(),
@@ -38,6 +52,16 @@ pub(super) fn told(answer: &Answer) -> String {
     }
 }
 
+/// What is worth telling besides that a task was carried out.
+fn came_to(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Applied | Outcome::Written { part: 0, .. } => String::new(),
+        Outcome::Written { part, .. } => format!(", part {part}"),
+        Outcome::Granted { token } => format!(", token {token}"),
+        Outcome::Refused(refusal) => format!(", refused: {refusal}"),
+    }
+}
+
 /// Asks the node that is named behind `via`, or else the master, or else the first one that runs.
 fn ask(stage: &mut Stage, words: &mut Words<'_>, what: &str, question: Question) -> Result<(), Trouble> {
     let via = words.after("via")?;
@@ -53,26 +77,97 @@ fn ask(stage: &mut Stage, words: &mut Words<'_>, what: &str, question: Question)
 fn submit(stage: &mut Stage, words: &mut Words<'_>, what: &str, task: Task) -> Result<(), Trouble> {
     let timeout = words.time("timeout")?.unwrap_or(PATIENCE);
     let master_timeout = words.time("master_timeout")?.unwrap_or(PATIENCE);
+    let retry = words.flag("retry");
+    let task = match words.parsed("once", "the number of a request")? {
+        Some(sequence) => {
+            let request = RequestId { client: CLIENT, sequence };
+            Task::Once { request, retry, task: Box::new(task) }
+        }
+        None => task,
+    };
     ask(stage, words, what, Question::Submit { task, timeout, master_timeout })
 }
 
 pub(super) fn put(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let (key, value) = (words.need("a key")?, words.need("a value")?);
-    let only_if = words.option("if").map(rank).transpose()?;
-    let task = Task::PutKey { key: key.into(), value: Some(value.into()), only_if };
-    submit(stage, words, &format!("put {key}={value}"), task)
+    let lease = words.option("lease").map(holding).transpose()?;
+    let puts = vec![Put { key: key.into(), value: value.into(), lease }];
+    let txn = Txn { puts, ..Txn::default() }.only_if(condition(key, words)?);
+    submit(stage, words, &format!("put {key}={value}"), Task::Txn(txn))
 }
 
 pub(super) fn delete(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let key = words.need("a key")?;
-    let only_if = words.option("if").map(rank).transpose()?;
-    submit(stage, words, &format!("delete {key}"), Task::PutKey { key: key.into(), value: None, only_if })
+    let txn = Txn::delete(key).only_if(condition(key, words)?);
+    submit(stage, words, &format!("delete {key}"), Task::Txn(txn))
+}
+
+/// `if=1/3` demands the last change of the key, `if=none` that it does not exist, `held=l:7` that a lease is held.
+fn condition(key: &str, words: &mut Words<'_>) -> Result<Option<Condition>, Mistake> {
+    if let Some(word) = words.option("held") {
+        return Ok(Some(Condition::Held(holding(word)?)));
+    }
+    let key = key.into();
+    match words.option("if") {
+        Some("none") => Ok(Some(Condition::Absent { key })),
+        Some(word) => {
+            let by = word.parse().map_err(|why: BadRevision| Mistake::new(format!("`{word}`"), why.to_string()))?;
+            Ok(Some(Condition::Changed { key, by }))
+        }
+        None => Ok(None),
+    }
+}
+
+/// Reads the name of a lease and a token, `l:7`.
+fn holding(word: &str) -> Result<Holding, Mistake> {
+    let parts = || {
+        let (name, token) = word.split_once(':')?;
+        Some(Holding { name: name.into(), token: Token::new(token.parse().ok()?)? })
+    };
+    parts().ok_or_else(|| Mistake::new(format!("`{word}` as a lease"), "its name and a token, as in `l:7`"))
+}
+
+pub(super) fn acquire(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let name = words.need("the name of a lease")?;
+    let holder = words.after("for")?.unwrap_or("somebody");
+    let ttl = words.time("ttl")?.unwrap_or(Duration::from_secs(10));
+    let task = Task::GrantLease { name: name.into(), holder: holder.into(), ttl };
+    submit(stage, words, &format!("acquire {name} for {holder}"), task)
+}
+
+pub(super) fn free(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let word = words.need("a lease, as in `l:7`")?;
+    submit(stage, words, &format!("free {word}"), Task::ReleaseLease(holding(word)?))
+}
+
+pub(super) fn keep_alive(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let word = words.need("a lease, as in `l:7`")?;
+    inquire(stage, words, &format!("keep-alive {word}"), Query::KeepAlive(holding(word)?))
+}
+
+pub(super) fn lease(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let name = words.need("the name of a lease")?;
+    inquire(stage, words, &format!("lease {name}"), Query::Lease { name: name.into() })
+}
+
+pub(super) fn list(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+    let prefix = words.need("how the keys begin")?;
+    let query = Query::Range {
+        prefix: prefix.into(),
+        after: words.option("after").map(Arc::from),
+        limit: words.parsed("limit", "a number")?.unwrap_or(100),
+    };
+    inquire(stage, words, &format!("list {prefix}"), query)
+}
+
+fn inquire(stage: &mut Stage, words: &mut Words<'_>, what: &str, query: Query) -> Result<(), Trouble> {
+    let master_timeout = words.time("master_timeout")?.unwrap_or(PATIENCE);
+    ask(stage, words, what, Question::Read { query, master_timeout })
 }
 
 pub(super) fn read(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let key = words.need("a key")?;
-    let master_timeout = words.time("master_timeout")?.unwrap_or(PATIENCE);
-    ask(stage, words, &format!("read {key}"), Question::Read { key: key.into(), master_timeout })
+    inquire(stage, words, &format!("read {key}"), Query::Key { key: key.into() })
 }
 
 /// A setting with an empty value is removed.
@@ -94,7 +189,7 @@ pub(super) fn hand_over(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), 
     let to = words.after("to")?.map(|name| stage.id(name)).transpose()?;
     let node = stage.node(words.need("the master")?)?;
     words.end()?;
-    stage.ask(node, "hand over", Question::HandOver { to });
+    stage.ask(node, "hand over", Question::HandOver { to, master_timeout: PATIENCE });
     Ok(())
 }
 
@@ -108,7 +203,7 @@ pub(super) fn leave(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
 pub(super) fn pending(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
-    stage.ask(node, "pending", Question::PendingTasks);
+    stage.ask(node, "pending", Question::PendingTasks { master_timeout: PATIENCE });
     Ok(())
 }
 

@@ -6,30 +6,6 @@ use super::mistake::Mistake;
 use crate::sim::Passage;
 use crate::zen::Message;
 
-/// Every kind of message.
-const KINDS: [&str; 20] = [
-    "ping",
-    "notice",
-    "join",
-    "fetch",
-    "publish",
-    "commit",
-    "node_ping",
-    "master_ping",
-    "call_vote",
-    "leave",
-    "submit",
-    "read",
-    "pong",
-    "joining",
-    "fetched",
-    "report",
-    "master_pong",
-    "gone",
-    "answered",
-    "rejected",
-];
-
 /// Some kinds of messages; none named stands for all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds(Vec<&'static str>);
@@ -41,9 +17,9 @@ impl Kinds {
             return Ok(Kinds::default());
         }
         let kind = |word: &str| {
-            let known = KINDS.iter().find(|kind| **kind == word).copied();
+            let known = Message::KINDS.iter().find(|kind| **kind == word).copied();
             known.ok_or_else(|| {
-                Mistake::new(format!("`{word}` as a kind of message"), format!("all, {}", KINDS.join(", ")))
+                Mistake::new(format!("`{word}` as a kind of message"), format!("all, {}", Message::KINDS.join(", ")))
             })
         };
         words.split(',').map(kind).collect::<Result<_, _>>().map(Kinds)

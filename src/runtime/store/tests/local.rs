@@ -103,7 +103,7 @@ fn one_changed_key_of_a_large_state_takes_a_short_record() {
     let (mut store, _) = open(&scratch.path_data());
     let mut state = super::state(3).as_ref().clone();
     for key in 0..20_000 {
-        let value = crate::cluster::KeyValue { value: "x".repeat(1_000).into(), changed: state.rank() };
+        let value = crate::cluster::KeyValue::new("x".repeat(1_000), state.rank());
         state.metadata.keys.insert(format!("large-{key}").into(), value);
     }
     store.write(&[Write::Accepted(state.clone().into())]).expect("the disk works");

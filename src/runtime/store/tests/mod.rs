@@ -39,8 +39,8 @@ fn state(version: u64) -> Arc<ClusterState> {
     for version in 1..=version {
         state.version = Version::new(version).expect("it is small");
         state.uuid = Uuid::from_u128(u128::from(version));
-        let value = "§ @".repeat(if version % 3 == 0 { 250 } else { 8 }).as_str().into();
-        state.metadata.keys.insert(format!("key-{version}").into(), KeyValue { value, changed: state.rank() });
+        let value = "§ @".repeat(if version % 3 == 0 { 250 } else { 8 });
+        state.metadata.keys.insert(format!("key-{version}").into(), KeyValue::new(value, state.rank()));
     }
     Arc::new(state)
 }

@@ -1,0 +1,222 @@
+//! `zazen kv`: the users' keys from the command line.
+
+use super::ask::UrlArgs;
+use super::{Outcome, Trouble, failed};
+use crate::client::{Change, Client, ClientError, Entry, News, Only, Watch};
+use crate::cluster::Revision;
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::io::{self, Read, Write};
+
+/// Read, write and watch keys in the state of a cluster.
+///
+/// Keys are made for configuration and coordination: every node holds all of them.
+#[derive(Debug, Args)]
+pub(super) struct KvArgs {
+    #[command(flatten)]
+    urls: UrlArgs,
+    #[command(subcommand)]
+    command: KvCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum KvCommand {
+    /// Print what a key holds, byte by byte.
+    ///
+    /// Exit codes: 0 there it is, 1 there is no such key, or it could not be read.
+    Get {
+        /// The key.
+        key: String,
+        /// Print its last change instead.
+        #[arg(long)]
+        revision: bool,
+    },
+    /// Write a key, and print the change that this was.
+    ///
+    /// Exit codes: 0 it is written, 1 the condition does not hold, or it could not be written.
+    Put {
+        /// The key.
+        key: String,
+        /// What it shall hold; without it, or with -, what comes on the standard input.
+        value: Option<String>,
+        #[command(flatten)]
+        only: OnlyArgs,
+    },
+    /// Delete a key; one that is not there is as good as deleted.
+    Delete {
+        /// The key.
+        key: String,
+        #[command(flatten)]
+        only: OnlyArgs,
+    },
+    /// List the keys that begin so, with their last changes.
+    List {
+        /// How they begin.
+        #[arg(default_value = "")]
+        prefix: String,
+        /// Print what they hold as well.
+        #[arg(long)]
+        values: bool,
+    },
+    /// Print every change of the keys that begin so, as it is committed, until Ctrl-C.
+    Watch {
+        /// How they begin.
+        #[arg(default_value = "")]
+        prefix: String,
+        /// Go on from this state, as an earlier watch printed it, instead of beginning with how things are.
+        #[arg(long, value_name = "TERM/VERSION")]
+        from: Option<Revision>,
+        /// Print JSON, one object a line.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// On what a write depends.
+#[derive(Debug, Args)]
+struct OnlyArgs {
+    /// Only if there is no such key.
+    #[arg(long, conflicts_with = "if_version")]
+    if_absent: bool,
+    /// Only if its last change is this one.
+    #[arg(long, value_name = "TERM/VERSION")]
+    if_version: Option<Revision>,
+}
+
+impl OnlyArgs {
+    fn only(&self) -> Option<Only> {
+        let absent = self.if_absent.then_some(Only::IfAbsent);
+        absent.or(self.if_version.map(Only::IfUnchanged))
+    }
+}
+
+impl KvArgs {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        runtime.block_on(async {
+            let client = self.urls.client()?;
+            match &self.command {
+                KvCommand::Get { key, revision } => get(&client, key, *revision, out).await,
+                KvCommand::Put { key, value, only } => {
+                    let value = content(value.as_deref())?;
+                    let written = match only.only() {
+                        Some(only) => client.put_only(key, value, only).await,
+                        None => client.put(key, value).await,
+                    };
+                    writeln!(out, "{}", written.map_err(refused)?)?;
+                    Ok(Outcome::Fine)
+                }
+                KvCommand::Delete { key, only } => delete(&client, key, only, out).await,
+                KvCommand::List { prefix, values } => list(&client, prefix, *values, out).await,
+                KvCommand::Watch { prefix, from, json } => {
+                    let watch = client.watch(prefix);
+                    let watch = match from {
+                        Some(from) => watch.from(from.to_string()),
+                        None => watch,
+                    };
+                    follow(watch, *json, out).await
+                }
+            }
+        })
+    }
+}
+
+/// What a client could not do, as a command says it.
+pub(super) fn refused(error: ClientError) -> Trouble {
+    Trouble::Failed(error.to_string())
+}
+
+async fn get(client: &Client, key: &str, is_revision: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    let found = client.get(key).await.map_err(refused)?;
+    let Some(Entry { value, revision, .. }) = found else {
+        return Err(Trouble::Failed(format!("no such key [{key}]")));
+    };
+    match is_revision {
+        true => writeln!(out, "{revision}")?,
+        false => out.write_all(value.as_bytes())?,
+    }
+    Ok(Outcome::Fine)
+}
+
+/// What is to be written: what was said, or what comes on the standard input.
+fn content(value: Option<&str>) -> Result<Vec<u8>, Trouble> {
+    if let Some(value) = value.filter(|value| *value != "-") {
+        return Ok(value.as_bytes().to_vec());
+    }
+    let mut value = Vec::new();
+    io::stdin().read_to_end(&mut value).map_err(|error| failed("read the standard input", error))?;
+    Ok(value)
+}
+
+async fn delete(client: &Client, key: &str, only: &OnlyArgs, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    let deleted = match only.only() {
+        Some(only) => client.delete_only(key, only).await,
+        None => client.delete(key).await,
+    };
+    let was_there = deleted.map_err(refused)?;
+    writeln!(out, "{}", if was_there { "deleted" } else { "it was not there" })?;
+    Ok(Outcome::Fine)
+}
+
+async fn list(client: &Client, prefix: &str, has_values: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    let entries = client.list(prefix).await.map_err(refused)?;
+    let width = entries.iter().map(|entry| entry.key.chars().count()).max().unwrap_or(0);
+    for Entry { key, revision, value } in &entries {
+        let value = if has_values { format!("  {value}") } else { String::new() };
+        writeln!(out, "{key:<width$}  {revision}{value}")?;
+    }
+    Ok(Outcome::Fine)
+}
+
+async fn follow(mut watch: Watch, is_json: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    loop {
+        let news = tokio::select! {
+            news = watch.next() => news.map_err(refused)?,
+            // Without a signal to wait for, the default is to end at once.
+            Ok(()) = tokio::signal::ctrl_c() => return Ok(Outcome::Fine),
+        };
+        match news {
+            News::State { at, keys, .. } => {
+                for Entry { key, value, .. } in &keys {
+                    let json = json!({ "at": at, "kind": "state", "key": key, "value": value });
+                    line(is_json, &json, format_args!("{at} state {key} = {value}"), out)?;
+                }
+            }
+            News::Changes { at, changes } => {
+                for change in &changes {
+                    show(is_json, &at, change, out)?;
+                }
+            }
+        }
+        out.flush()?;
+    }
+}
+
+fn show(is_json: bool, at: &str, change: &Change, out: &mut impl Write) -> io::Result<()> {
+    match change {
+        Change::Put { entry: Entry { key, value, .. } } => {
+            let json = json!({ "at": at, "kind": "put", "key": key, "value": value });
+            line(is_json, &json, format_args!("{at} put {key} = {value}"), out)
+        }
+        Change::Delete { key } => {
+            let json = json!({ "at": at, "kind": "delete", "key": key });
+            line(is_json, &json, format_args!("{at} delete {key}"), out)
+        }
+        Change::Master { .. }
+        | Change::Joined { .. }
+        | Change::Left { .. }
+        | Change::Setting { .. }
+        | Change::Granted { .. }
+        | Change::Ended { .. } => Ok(()),
+    }
+}
+
+fn line(
+    is_json: bool,
+    json: &serde_json::Value,
+    text: std::fmt::Arguments<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if is_json { writeln!(out, "{json}") } else { writeln!(out, "{text}") }
+}

@@ -1,0 +1,221 @@
+//! `zazen run`: a command that runs on one machine at a time, of all that are told to run it.
+//!
+//! The command runs as long as this process holds a lease, and is stopped before the lease can pass on. What a lease is not
+//! is told in `docs/leases.md`.
+
+use super::ask::UrlArgs;
+use super::kv::refused;
+use super::{Outcome, Trouble, failed};
+use crate::client::{Client, Grant};
+use crate::zen::parse_time;
+use clap::Args;
+use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command as Process, ExitStatus};
+use std::time::Duration;
+use tokio::process::{Child, Command};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
+/// How long one request for the lease waits until it is free.
+const WAIT: Duration = Duration::from_secs(20);
+/// The pause before the lease is asked for again when nobody can grant it.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// The least time before the end of the lease at which the command is killed.
+const MARGIN_MIN: Duration = Duration::from_millis(20);
+
+/// Run a command on exactly one machine of those that run this.
+///
+/// Waits for the lease, runs the command as long as it holds it, and stops it before the lease can pass on: with SIGTERM
+/// first, and SIGKILL before the time is over. Then it waits for the lease again. When the command ends by itself, the lease
+/// is given back and this ends as the command did.
+///
+/// The command finds its fencing token in ZAZEN_FENCING_TOKEN, which is greater than that of every run before, and the name
+/// of the lease in ZAZEN_LEASE. What it writes to elsewhere should be guarded by the token: a machine that stands still for
+/// longer than the lease lasts does not know that its time is over.
+///
+/// Exit codes: that of the command, 128 and the signal that ended it, or 1 if the cluster refuses the lease.
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    urls: UrlArgs,
+    /// The name of the lease.
+    #[arg(long, value_name = "NAME")]
+    lease: String,
+    /// How long after the last sign of life another machine may begin, from 1s to 1d.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = ttl)]
+    ttl: Duration,
+    /// How long the command is given between SIGTERM and SIGKILL; a third of the lease at the most.
+    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = time)]
+    grace: Duration,
+    /// What this machine calls itself.
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    parse_time(text).ok_or_else(|| "allowed: a whole number and one of ms, s, m, h".into())
+}
+
+fn ttl(text: &str) -> Result<Duration, String> {
+    let allowed = Duration::from_secs(1)..=Duration::from_secs(86_400);
+    Some(time(text)?).filter(|ttl| allowed.contains(ttl)).ok_or_else(|| "allowed: 1s to 1d".into())
+}
+
+/// What ended one run of the command.
+enum Run {
+    /// It ended by itself.
+    Ended(ExitStatus),
+    /// The lease was lost, and it was stopped.
+    Lost(String),
+    /// This process was told to end, and stopped it.
+    Told(ExitStatus),
+}
+
+impl RunArgs {
+    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        runtime.block_on(self.again_and_again())
+    }
+
+    async fn again_and_again(&self) -> Result<Outcome, Trouble> {
+        let client = self.urls.client()?;
+        let mut ends = Ends::listen().map_err(|error| failed("listen to signals", error))?;
+        loop {
+            let grant = tokio::select! {
+                grant = self.acquire(&client) => grant?,
+                () = ends.next() => return Ok(Outcome::Fine),
+            };
+            eprintln!("zazen run: holds lease [{}] under token {}", self.lease, grant.token());
+            match self.once(grant, &mut ends).await? {
+                Run::Ended(status) | Run::Told(status) => return Ok(Outcome::Ended(code(status))),
+                Run::Lost(why) => eprintln!("zazen run: lost lease [{}], the command was stopped: {why}", self.lease),
+            }
+        }
+    }
+
+    async fn acquire(&self, client: &Client) -> Result<Grant, Trouble> {
+        let holder = self.holder.clone().unwrap_or_else(|| {
+            let host = rustix::system::uname();
+            format!("{}:{}", host.nodename().to_string_lossy(), std::process::id())
+        });
+        let mut is_told = false;
+        loop {
+            match client.acquire(&self.lease, &holder, self.ttl, WAIT).await {
+                Ok(Some(grant)) => return Ok(grant),
+                Ok(None) => {}
+                Err(error) if error.kind().is_some() => return Err(refused(error)),
+                Err(error) => {
+                    if !is_told {
+                        eprintln!("zazen run: waits for the cluster: {error}");
+                    }
+                    is_told = true;
+                    tokio::time::sleep(ASK_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn once(&self, mut grant: Grant, ends: &mut Ends) -> Result<Run, Trouble> {
+        let grace = self.grace.min(grant.ttl() / 3);
+        let margin = (grant.ttl() / 20).max(MARGIN_MIN);
+        let mut child = self.spawn(&grant)?;
+        let (run, is_held) = tokio::select! {
+            status = child.wait() => (Run::Ended(status.map_err(|error| failed("wait for the command", error))?), true),
+            why = grant.keep(grace + margin) => {
+                stop(&mut child, grace.min(grant.left().saturating_sub(margin))).await?;
+                (Run::Lost(why.to_string()), false)
+            }
+            () = ends.next() => (Run::Told(stop(&mut child, grace).await?), true),
+        };
+        if is_held {
+            // It ends by itself if nobody hears of this.
+            let _ = grant.release().await;
+        }
+        Ok(run)
+    }
+
+    /// The command leads a group of its own, so that all that it starts is stopped with it; and it dies with this process.
+    fn spawn(&self, grant: &Grant) -> Result<Child, Trouble> {
+        let this = std::env::current_exe().map_err(|error| failed("find this program", error))?;
+        let mut command = Command::new(this);
+        command.arg("run-bound").arg(std::process::id().to_string()).arg("--").args(&self.command);
+        command.env("ZAZEN_FENCING_TOKEN", grant.token().to_string()).env("ZAZEN_LEASE", &self.lease);
+        command.process_group(0).kill_on_drop(true);
+        command.spawn().map_err(|error| failed("run the command", error))
+    }
+}
+
+/// Asks the group of the command to end, and kills it when it takes too long. The lease is not lost before it is gone.
+async fn stop(child: &mut Child, grace: Duration) -> Result<ExitStatus, Trouble> {
+    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let send = |signal| {
+        if let Some(group) = group {
+            // Nobody is left to hear it if all have ended.
+            let _ = kill_process_group(group, signal);
+        }
+    };
+    send(Signal::TERM);
+    let ended = tokio::time::timeout(grace, child.wait()).await;
+    // Those that the command left behind are of its group.
+    send(Signal::KILL);
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(_) => child.wait().await,
+    };
+    ended.map_err(|error| failed("wait for the command", error))
+}
+
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+/// What ends this process.
+struct Ends {
+    interrupt: Signals,
+    terminate: Signals,
+    hang_up: Signals,
+}
+
+impl Ends {
+    fn listen() -> std::io::Result<Self> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Ends { interrupt, terminate: signal(SignalKind::terminate())?, hang_up: signal(SignalKind::hangup())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}
+
+/// Become a command that dies with the process that started this.
+#[derive(Debug, Args)]
+pub(super) struct BoundArgs {
+    /// The process to die with.
+    parent: i32,
+    /// The command and its arguments.
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+impl BoundArgs {
+    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed("be bound to a process", error))?;
+        // It may have died before.
+        if getppid() != Pid::from_raw(self.parent) {
+            return Err(Trouble::Failed("the process that started this has ended".into()));
+        }
+        let (program, arguments) = self.command.split_first().expect("a command has one word at least");
+        let error = Process::new(program).args(arguments).exec();
+        Err(failed(&format!("run [{}]", program.to_string_lossy()), error))
+    }
+}

@@ -1,0 +1,347 @@
+//! A client of a cluster, for Rust programs: keys, leases and watches over HTTP.
+//!
+//! It knows several nodes and asks the master where it can; a node that does not answer is passed over. What is asked
+//! twice is carried out once: every change bears a name, and a second attempt says so. What the routes mean is told in
+//! `docs/rest.md`.
+
+mod error;
+mod grant;
+mod places;
+mod watch;
+
+pub use error::ClientError;
+pub use grant::Grant;
+pub use watch::{Change, Entry, LeaseView, News, NodeView, Watch};
+
+use crate::cluster::{Blob, RequestId, Revision, Uuid};
+use crate::runtime;
+use crate::service::{Condition, Txn};
+use error::Fate;
+use places::Places;
+use reqwest::{Method, RequestBuilder, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long a request is tried unless it is said otherwise.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The pause before the next attempt when all nodes were asked, at first and at the most.
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// Longer answers are not read.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// How many keys are asked for at a time.
+const PAGE: usize = 1_000;
+
+/// A client of one cluster. Clones share their connections and what they know of the nodes.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    places: Arc<Places>,
+    id: Uuid,
+    requests: Arc<AtomicU64>,
+    patience: Duration,
+}
+
+/// Under which condition a key is written or deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// It does not exist.
+    IfAbsent,
+    /// Its last change is this one.
+    IfUnchanged(Revision),
+}
+
+impl Only {
+    fn on(self, key: &str) -> Condition {
+        match self {
+            Only::IfAbsent => Condition::Absent { key: key.into() },
+            Only::IfUnchanged(by) => Condition::Changed { key: key.into(), by },
+        }
+    }
+}
+
+/// One request, whoever is asked.
+struct Ask {
+    method: Method,
+    path: String,
+    query: Vec<(&'static str, String)>,
+    body: Option<Vec<u8>>,
+    /// The name of a change; reads need none.
+    id: Option<RequestId>,
+    /// How long the node may take to answer, beyond what the request lasts anyway.
+    wait: Duration,
+}
+
+impl Ask {
+    fn read(path: impl Into<String>) -> Ask {
+        Ask { method: Method::GET, path: path.into(), query: Vec::new(), body: None, id: None, wait: Duration::ZERO }
+    }
+
+    fn with(mut self, name: &'static str, value: impl ToString) -> Ask {
+        self.query.push((name, value.to_string()));
+        self
+    }
+}
+
+#[derive(Deserialize)]
+struct Written {
+    revision: String,
+    #[serde(default)]
+    deleted: u64,
+}
+
+/// A node of a cluster, or one that counts without being there.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Member {
+    /// Its id.
+    pub id: String,
+    /// Its name, if it is there.
+    pub name: Option<String>,
+    /// Where other nodes find it, if it is there.
+    pub transport_address: Option<String>,
+    /// Whether it is there.
+    pub present: bool,
+    /// Whether it leads.
+    pub master: bool,
+    /// Whether it counts in elections and commits.
+    pub voting: bool,
+}
+
+#[derive(Deserialize)]
+struct Members {
+    members: Vec<Member>,
+}
+
+#[derive(Deserialize)]
+struct HandedOver {
+    to: String,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    keys: Vec<Entry>,
+    more: bool,
+}
+
+impl Client {
+    /// A client of the cluster that these nodes belong to: `HOST:PORT` of their `http.port`, of as many as are known.
+    pub fn new<I: IntoIterator<Item = S>, S: Into<String>>(nodes: I) -> Result<Client, ClientError> {
+        let places = Places::new(nodes)?;
+        let http = runtime::client().map_err(|error| ClientError::Setup(error.to_string()))?;
+        let id = Uuid::from_u128(uuid::Uuid::new_v4().as_u128());
+        Ok(Client { http, places: Arc::new(places), id, requests: Arc::default(), patience: PATIENCE })
+    }
+
+    /// The same client that tries a request for so long.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Client {
+        Client { patience, ..self }
+    }
+
+    /// What a key holds; none if there is no such key. Misses nothing that was written before.
+    pub async fn get(&self, key: &str) -> Result<Option<Entry>, ClientError> {
+        match self.json(Ask::read(kv(key)).with("format", "json")).await {
+            Ok(entry) => Ok(Some(entry)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The keys that begin so, with what they hold. Keys that change meanwhile are shown as they are when they are met.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<Entry>, ClientError> {
+        let mut all: Vec<Entry> = Vec::new();
+        loop {
+            let mut ask = Ask::read("/_zazen/kv").with("prefix", prefix).with("limit", PAGE).with("values", true);
+            if let Some(last) = all.last() {
+                ask = ask.with("after", &last.key);
+            }
+            let page: Page = self.json(ask).await?;
+            all.extend(page.keys);
+            if !page.more {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Writes a key.
+    pub async fn put(&self, key: &str, value: impl Into<Blob>) -> Result<Revision, ClientError> {
+        self.change(&Txn::put(key, value)).await
+    }
+
+    /// Writes a key if the condition holds; [`ClientError::is_conflict`] tells that it does not.
+    pub async fn put_only(&self, key: &str, value: impl Into<Blob>, only: Only) -> Result<Revision, ClientError> {
+        self.change(&Txn::put(key, value).only_if(only.on(key))).await
+    }
+
+    /// Deletes a key, and tells whether it was there.
+    pub async fn delete(&self, key: &str) -> Result<bool, ClientError> {
+        Ok(self.written(&Txn::delete(key)).await?.deleted > 0)
+    }
+
+    /// Deletes a key if the condition holds.
+    pub async fn delete_only(&self, key: &str, only: Only) -> Result<bool, ClientError> {
+        Ok(self.written(&Txn::delete(key).only_if(only.on(key))).await?.deleted > 0)
+    }
+
+    /// Makes several changes together if all conditions hold.
+    pub async fn change(&self, txn: &Txn) -> Result<Revision, ClientError> {
+        let written = self.written(txn).await?;
+        let strange = || ClientError::Strange(format!("[{}] names no change of a key", written.revision));
+        written.revision.parse().map_err(|_| strange())
+    }
+
+    async fn written(&self, txn: &Txn) -> Result<Written, ClientError> {
+        let body = serde_json::to_vec(txn).map_err(|error| ClientError::Setup(error.to_string()))?;
+        let ask = Ask { method: Method::POST, body: Some(body), ..Ask::read("/_zazen/txn") };
+        self.json(self.named(ask)).await
+    }
+
+    /// Every change of keys that begin so, from now on or from where an earlier watch stood.
+    pub fn watch(&self, prefix: &str) -> Watch {
+        Watch::new(self.clone(), vec![("prefix", prefix.to_owned())])
+    }
+
+    /// Every change of these kinds: `master`, `nodes`, `settings`, `keys`, `leases`.
+    pub fn watch_kinds(&self, kinds: &[&str]) -> Watch {
+        Watch::new(self.clone(), vec![("kinds", kinds.join(","))])
+    }
+
+    /// Waits for a lease and takes it, for this long from each sign of life on; none if another has it when the time to
+    /// wait is over.
+    pub async fn acquire(
+        &self,
+        name: &str,
+        holder: &str,
+        ttl: Duration,
+        wait: Duration,
+    ) -> Result<Option<Grant>, ClientError> {
+        Grant::acquire(self, grant::Wanted { name, holder, ttl, wait }).await
+    }
+
+    /// Who is in the cluster and counts in it.
+    pub async fn members(&self) -> Result<Vec<Member>, ClientError> {
+        let Members { members } = self.json(Ask::read("/_zazen/members")).await?;
+        Ok(members)
+    }
+
+    /// Takes a node that died for good, by its id or its name, out of the voting set.
+    pub async fn remove_member(&self, node: &str) -> Result<(), ClientError> {
+        let path = format!("/_zazen/members/{}", escaped(node));
+        let ask = Ask { method: Method::DELETE, ..Ask::read(path) };
+        self.ask(self.named(ask)).await.map(drop)
+    }
+
+    /// Moves the mastership to a node, by its id or its name, or to the best one; tells who agreed.
+    pub async fn hand_over(&self, to: Option<&str>) -> Result<String, ClientError> {
+        let mut ask = Ask { method: Method::POST, ..Ask::read("/_zazen/handover") };
+        if let Some(to) = to {
+            ask = ask.with("to", to);
+        }
+        let HandedOver { to } = self.json(ask).await?;
+        Ok(to)
+    }
+
+    /// Gives a change a name of its own.
+    fn named(&self, ask: Ask) -> Ask {
+        let sequence = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        Ask { id: Some(RequestId { client: self.id, sequence }), ..ask }
+    }
+
+    async fn json<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, ClientError> {
+        let body = self.ask(ask).await?;
+        serde_json::from_slice(&body).map_err(|error| ClientError::Strange(error.to_string()))
+    }
+
+    /// Asks one node after the other until one answers for good.
+    async fn ask(&self, ask: Ask) -> Result<Vec<u8>, ClientError> {
+        let deadline = Instant::now() + self.patience + ask.wait;
+        let (mut pause, mut attempts, mut may_be_done) = (PAUSE_MIN, 0_usize, false);
+        loop {
+            let place = self.places.best(&self.http).await;
+            let error = match self.attempt(&ask, &place, may_be_done, deadline).await {
+                Ok(body) => return Ok(body),
+                Err(error) => error,
+            };
+            match error.fate() {
+                Fate::Final => return Err(error),
+                Fate::NotDone => {}
+                Fate::Unknown => may_be_done |= ask.id.is_some(),
+            }
+            self.places.avoid(&place);
+            attempts += 1;
+            if Instant::now() >= deadline {
+                let last = Box::new(error);
+                return Err(if may_be_done { ClientError::Unknown(last) } else { ClientError::NotDone(last) });
+            }
+            if attempts.is_multiple_of(self.places.count()) {
+                tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
+                pause = (pause * 2).min(PAUSE_MAX);
+            }
+        }
+    }
+
+    async fn attempt(&self, ask: &Ask, place: &str, is_retry: bool, deadline: Instant) -> Result<Vec<u8>, ClientError> {
+        let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE_MIN);
+        let response = self.request(ask, place, is_retry).timeout(left).send().await;
+        let response = response.map_err(|error| ClientError::Silent(place.to_owned(), runtime::failure(&error)))?;
+        let status = response.status().as_u16();
+        let body = read(response, place).await?;
+        if (200..300).contains(&status) { Ok(body) } else { Err(ClientError::refused(status, &body)) }
+    }
+
+    fn request(&self, ask: &Ask, place: &str, is_retry: bool) -> RequestBuilder {
+        let retry = (is_retry && ask.id.is_some()).then_some("retry=true".to_owned());
+        let pairs = ask.query.iter().map(|(name, value)| format!("{name}={}", escaped(value))).chain(retry);
+        let query = pairs.collect::<Vec<_>>().join("&");
+        let mut request = self.http.request(ask.method.clone(), format!("http://{place}{}?{query}", ask.path));
+        if let Some(id) = ask.id {
+            request = request.header("idempotency-key", id.to_string());
+        }
+        match &ask.body {
+            Some(body) => request.header("content-type", "application/json").body(body.clone()),
+            None => request,
+        }
+    }
+}
+
+async fn read(mut response: Response, place: &str) -> Result<Vec<u8>, ClientError> {
+    let mut body = Vec::new();
+    let silent = |error: reqwest::Error| ClientError::Silent(place.to_owned(), runtime::failure(&error));
+    while let Some(chunk) = response.chunk().await.map_err(silent)? {
+        body.extend_from_slice(&chunk);
+        if body.len() > ANSWER_BYTES_MAX {
+            return Err(ClientError::Strange(format!("{place} answers with more than {ANSWER_BYTES_MAX} bytes")));
+        }
+    }
+    Ok(body)
+}
+
+fn kv(key: &str) -> String {
+    format!("/_zazen/kv/{}", escaped(key))
+}
+
+/// A text as it stands in one piece of a path or a query.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
+            byte => out += &format!("%{byte:02X}"),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stand_in_paths_whatever_is_in_them() {
+        assert_eq!(kv("app/one two?&é%"), "/_zazen/kv/app%2Fone%20two%3F%26%C3%A9%25");
+    }
+}

@@ -1,0 +1,247 @@
+//! The recent requests that a cluster remembers, so that one that was asked again is carried out once.
+//!
+//! Of each client the last requests are remembered, and of all clients those that asked last. What is remembered no
+//! longer is never taken for new: see [`Recall`].
+
+use super::{Refusal, StateId, Table, Token, Uuid};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::str::FromStr;
+
+/// Names one request of one client, however often it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId {
+    /// Drawn by the client when it starts.
+    pub client: Uuid,
+    /// Counts the client's requests, from 1.
+    pub sequence: u64,
+}
+
+/// `uuid/7`.
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.client, self.sequence)
+    }
+}
+
+/// Why a text names no request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRequestId;
+
+impl fmt::Display for BadRequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a request is named by its client, 22 characters of URL-safe base64, and a number, as in ")?;
+        f.write_str("`AAAAcAAAAAAAAAAAAAAABw/7`")
+    }
+}
+
+impl std::error::Error for BadRequestId {}
+
+impl FromStr for RequestId {
+    type Err = BadRequestId;
+
+    fn from_str(text: &str) -> Result<Self, BadRequestId> {
+        let (client, sequence) = text.split_once('/').ok_or(BadRequestId)?;
+        if !sequence.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(BadRequestId);
+        }
+        let client = client.parse().map_err(|_| BadRequestId)?;
+        Ok(RequestId { client, sequence: sequence.parse().map_err(|_| BadRequestId)? })
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|why| de::Error::custom(format_args!("[{text}]: {why}")))
+    }
+}
+
+/// What a task came to, beyond being carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// There is nothing to tell.
+    #[default]
+    Applied,
+    /// Keys were changed.
+    Written {
+        /// The part of their [`super::Revision`]; the state is the one that holds the change.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        part: u32,
+        /// How many of the keys to delete were there.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        deleted: u32,
+    },
+    /// A lease was granted.
+    Granted {
+        /// The token of the grant.
+        token: Token,
+    },
+    /// It was refused, for all time.
+    Refused(Box<Refusal>),
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// What became of a request that is remembered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The state that holds it.
+    pub at: StateId,
+    /// What it came to.
+    #[serde(default)]
+    pub outcome: Outcome,
+}
+
+/// What is known of a request that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recall {
+    /// It was carried out.
+    Done(Remembered),
+    /// It was not carried out.
+    New,
+    /// It may have been carried out, but that is remembered no longer.
+    Forgotten,
+}
+
+/// A client that is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Client {
+    /// The first of its requests since it is.
+    pub first: u64,
+    /// The last state that holds a request of it.
+    pub at: StateId,
+}
+
+/// The recent requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Requests {
+    /// The clients that are remembered.
+    pub clients: Table<Uuid, Client>,
+    /// What became of their requests.
+    pub done: Table<RequestId, Remembered>,
+    /// How many clients were forgotten.
+    pub forgotten: u64,
+}
+
+impl Requests {
+    /// Of how many clients requests are remembered.
+    pub const CLIENTS_MAX: usize = 256;
+    /// How many requests of one client are remembered; it may have so many on their way at a time.
+    pub const PER_CLIENT_MAX: usize = 128;
+
+    /// What is known of a request. One that is told to be a `retry` by a client that may have been forgotten is no new
+    /// one.
+    pub fn recall(&self, id: RequestId, retry: bool) -> Recall {
+        if let Some(remembered) = self.done.get(&id) {
+            return Recall::Done(remembered.clone());
+        }
+        let of_client = self.of_client(id.client);
+        // Whoever has as many later requests remembered may have had this one as well.
+        let is_too_old = of_client.len() >= Self::PER_CLIENT_MAX && of_client.first().is_some_and(|first| id < *first);
+        let is_before = self.clients.get(&id.client).is_none_or(|client| id.sequence < client.first);
+        let is_lost = retry && is_before && self.forgotten > 0;
+        if is_too_old || is_lost { Recall::Forgotten } else { Recall::New }
+    }
+
+    /// Remembers what became of a request, and forgets what is too much.
+    pub fn remember(&mut self, id: RequestId, remembered: Remembered) {
+        let known = self.clients.get(&id.client).copied();
+        if known.is_none() && self.clients.len() >= Self::CLIENTS_MAX {
+            self.forget_oldest();
+        }
+        let first = known.map_or(id.sequence, |client| client.first);
+        self.clients.insert(id.client, Client { first, at: remembered.at });
+        self.done.insert(id, remembered);
+        let of_client = self.of_client(id.client);
+        let surplus = of_client.len().saturating_sub(Self::PER_CLIENT_MAX);
+        for old in &of_client[..surplus] {
+            self.done.remove(old);
+        }
+    }
+
+    fn of_client(&self, client: Uuid) -> Vec<RequestId> {
+        let from = self.done.range_from(&RequestId { client, sequence: 0 });
+        from.map(|(id, _)| *id).take_while(|id| id.client == client).collect()
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.clients.iter().min_by_key(|(id, client)| (client.at.rank(), **id)).map(|(id, _)| *id);
+        let Some(oldest) = oldest else {
+            return;
+        };
+        for id in self.of_client(oldest) {
+            self.done.remove(&id);
+        }
+        self.clients.remove(&oldest);
+        self.forgotten += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Term, Version};
+
+    fn id(client: u128, sequence: u64) -> RequestId {
+        RequestId { client: Uuid::from_u128(client), sequence }
+    }
+
+    fn at(version: u64) -> Remembered {
+        let version = Version::new(version).expect("it is below 2^53");
+        Remembered { at: StateId { term: Term::ZERO, version, uuid: Uuid::ZERO }, outcome: Outcome::Applied }
+    }
+
+    #[test]
+    fn a_client_is_told_what_it_was_told_until_too_much_came_after() {
+        let mut requests = Requests::default();
+        for sequence in 1..=Requests::PER_CLIENT_MAX as u64 + 1 {
+            assert_eq!(requests.recall(id(7, sequence), false), Recall::New);
+            requests.remember(id(7, sequence), at(sequence));
+        }
+        assert_eq!(requests.recall(id(7, 2), true), Recall::Done(at(2)));
+        assert_eq!(
+            requests.recall(id(7, 1), true),
+            Recall::Forgotten,
+            "it was carried out and is remembered no longer"
+        );
+        assert_eq!(requests.done.len(), Requests::PER_CLIENT_MAX);
+    }
+
+    #[test]
+    fn the_client_that_was_silent_longest_is_forgotten_and_its_retries_are_no_new_requests() {
+        let mut requests = Requests::default();
+        assert_eq!(requests.recall(id(1, 1), true), Recall::New, "nobody was forgotten yet");
+        for client in 0..Requests::CLIENTS_MAX as u64 {
+            requests.remember(id(u128::from(client), 1), at(client + 1));
+        }
+        requests.remember(id(0, 2), at(1_000));
+        requests.remember(id(5_000, 1), at(1_001));
+        assert_eq!(requests.recall(id(1, 1), true), Recall::Forgotten);
+        assert_eq!(requests.recall(id(1, 2), false), Recall::New, "a first attempt says so");
+        assert_eq!(requests.recall(id(0, 1), true), Recall::Done(at(1)));
+        requests.remember(id(1, 2), at(1_002));
+        assert_eq!(requests.recall(id(1, 1), true), Recall::Forgotten, "it came before the client was met again");
+        assert_eq!(requests.recall(id(1, 3), true), Recall::New, "and this one after that");
+        assert_eq!((requests.clients.len(), requests.forgotten), (Requests::CLIENTS_MAX, 2));
+    }
+
+    #[test]
+    fn a_request_is_named_by_its_text() {
+        let text = id(7, 12).to_string();
+        assert_eq!(text.parse(), Ok(id(7, 12)));
+        for text in ["", "7", "x/7", "AAAAcAAAAAAAAAAAAAAABw/", "AAAAcAAAAAAAAAAAAAAABw/+7", "AAAAcAAAAAAAAAAAAAAABw"] {
+            assert_eq!(text.parse::<RequestId>(), Err(BadRequestId), "{text}");
+        }
+    }
+}

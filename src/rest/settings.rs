@@ -1,0 +1,312 @@
+//! `/_cluster/settings`: the settings of the whole cluster, to be read and to be changed.
+//!
+//! A change is checked as a whole before any of it is asked for. What only the master can tell, it tells. Mirrors
+//! `RestClusterGetSettingsAction`, `RestClusterUpdateSettingsAction` and `SettingsUpdater` (6.8).
+
+use super::body::Json;
+use super::error::{Kind, RestError};
+use super::parameters::{Parameter, Values};
+use super::reply::Reply;
+use super::route::Call;
+use super::snapshot;
+use super::state::is_flat;
+use super::submit::submit;
+use crate::cluster::{ClusterState, Metadata, Settings};
+use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, Update};
+use crate::settings::{Value, in_full, rule};
+use serde_json::Value as Tree;
+use std::collections::BTreeMap;
+
+/// Longer bodies are no settings.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// The two sets, in the order in which they are checked.
+const SETS: [&str; 2] = ["transient", "persistent"];
+
+/// How settings are written.
+pub(super) const FLAT: Parameter = Parameter {
+    name: "flat_settings",
+    values: Values::Flag,
+    default: "false",
+    doc: "Writes settings with dots in their keys instead of nesting them.",
+};
+
+/// What is shown besides what was set.
+pub(super) const DEFAULTS: Parameter = Parameter {
+    name: "include_defaults",
+    values: Values::Flag,
+    default: "false",
+    doc: "Adds `defaults`: what all other settings are on the node that answers.",
+};
+
+/// Changes by key; what is let go of has no value.
+type Changes = BTreeMap<String, Option<Value>>;
+
+/// Both sets, and what holds besides on this node if that is wanted.
+pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
+    let has_defaults = call.parameters.flag("include_defaults")?.unwrap_or(false);
+    let is_flat = is_flat(&call.parameters);
+    let state = snapshot::wanted(&call, None).await?;
+    let metadata = &state.metadata;
+    let json = Json::object([
+        ("persistent", stored(&metadata.persistent, is_flat)),
+        ("transient", stored(&metadata.transient, is_flat)),
+    ]);
+    let defaults = has_defaults.then(|| {
+        let is_set = |key: &str| metadata.persistent.contains_key(key) || metadata.transient.contains_key(key);
+        let others = in_full(&call.handle.settings().given).into_iter().filter(|(key, _)| !is_set(key));
+        written(others.map(|(key, value)| (key, leaf(&value))), is_flat)
+    });
+    Ok(Reply::tree(json.with_some("defaults", defaults)))
+}
+
+/// Changes what is asked for, all or nothing, and repeats what is set then.
+pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
+    let is_flat = is_flat(&call.parameters);
+    let [transient, persistent] = read(&call.body)?;
+    let patches = [patch(&transient), patch(&persistent)];
+    for (patch, persistent) in patches.iter().zip([false, true]) {
+        for (key, value) in patch {
+            rule(Update { persistent, key, value: value.as_deref() }).map_err(RestError::illegal)?;
+        }
+    }
+    let [transient_patch, persistent_patch] = patches;
+    let task = Task::PutSettings { persistent: persistent_patch, transient: transient_patch };
+    let before = call.handle.state();
+    let done = submit(&call, task).await.map_err(|error| explained(error, &before, &transient, &persistent))?;
+    let set = |changes: Changes| {
+        let set = changes.into_iter().filter_map(|(key, value)| Some((key, leaf(&value?))));
+        written(set, is_flat)
+    };
+    Ok(Reply::tree(Json::object([
+        ("acknowledged", done.acknowledged.into()),
+        ("persistent", set(persistent)),
+        ("transient", set(transient)),
+    ])))
+}
+
+/// Says of a number of nodes that the master refused what it was and should have been, as Elasticsearch does.
+fn explained(error: RestError, before: &ClusterState, transient: &Changes, persistent: &Changes) -> RestError {
+    let asked = |changes: &Changes| changes.get(MINIMUM_MASTER_NODES).cloned().flatten();
+    match asked(transient).or_else(|| asked(persistent)) {
+        Some(wanted) if error.reason().starts_with(&format!("cannot set {MINIMUM_MASTER_NODES} ")) => {
+            let old = in_force(&before.metadata, MINIMUM_MASTER_NODES).unwrap_or("-1");
+            let reason = format!("illegal value can't update [{MINIMUM_MASTER_NODES}] from [{old}] to [{wanted}]");
+            RestError::illegal(reason).caused_by(error)
+        }
+        Some(_) | None => error,
+    }
+}
+
+fn in_force<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
+    metadata.transient.get(key).or_else(|| metadata.persistent.get(key)).map(|value| &**value)
+}
+
+/// The changes of both sets, the transient ones first, as they are checked.
+fn read(body: &[u8]) -> Result<[Changes; 2], RestError> {
+    if body.is_empty() {
+        return Err(RestError::new(Kind::ElasticsearchParse, "request body is required"));
+    }
+    if body.len() > BODY_BYTES_MAX {
+        let (found, max) = (body.len(), BODY_BYTES_MAX);
+        return Err(RestError::illegal(format!(
+            "the body has {found} bytes, allowed are {max} for a change of settings"
+        )));
+    }
+    let tree = serde_json::from_slice(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string()))?;
+    let Tree::Object(fields) = tree else {
+        let allowed = "allowed: an object with [transient] and [persistent]";
+        return Err(RestError::new(Kind::ElasticsearchParse, format!("the body is no object; {allowed}")));
+    };
+    let mut all = [Changes::new(), Changes::new()];
+    for (set, changes) in SETS.into_iter().zip(&mut all) {
+        match fields.get(set) {
+            Some(Tree::Object(settings)) => collect("", settings, changes)?,
+            Some(Tree::Null) | None => {}
+            Some(other) => {
+                let reason = format!("[{set}] holds [{other}]; allowed: an object of settings");
+                return Err(RestError::new(Kind::ElasticsearchParse, reason));
+            }
+        }
+    }
+    if all.iter().any(|changes| !changes.is_empty()) {
+        return Ok(all);
+    }
+    let strange = fields.keys().find(|name| !SETS.contains(&name.as_str()));
+    Err(RestError::asks_for_nothing(&match strange {
+        Some(name) => format!("no settings to update, [{name}] is none of [transient, persistent]"),
+        None => "no settings to update".into(),
+    }))
+}
+
+/// Takes in what is nested, dotted or both. No deeper than JSON is read.
+fn collect(prefix: &str, settings: &serde_json::Map<String, Tree>, changes: &mut Changes) -> Result<(), RestError> {
+    for (name, tree) in settings {
+        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        if let Tree::Object(inner) = tree {
+            collect(&key, inner, changes)?;
+            continue;
+        }
+        let value = value(&key, tree)?;
+        let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "null".to_owned(), Value::joined);
+        let (key_shown, new) = (key.clone(), shown(&value));
+        if let Some(previous) = changes.insert(key, value) {
+            let previous = shown(&previous);
+            let reason = format!(
+                "duplicate settings key [{key_shown}] found, previous value [{previous}], current value [{new}]"
+            );
+            return Err(RestError::new(Kind::ElasticsearchParse, reason));
+        }
+    }
+    Ok(())
+}
+
+fn value(key: &str, tree: &Tree) -> Result<Option<Value>, RestError> {
+    let scalar = |tree: &Tree| match tree {
+        Tree::Bool(value) => Some(value.to_string()),
+        Tree::Number(number) => Some(number.to_string()),
+        Tree::String(text) => Some(text.clone()),
+        Tree::Null | Tree::Array(_) | Tree::Object(_) => None,
+    };
+    match tree {
+        Tree::Null => Ok(None),
+        Tree::Array(elements) => {
+            let elements: Option<Vec<String>> = elements.iter().map(scalar).collect();
+            let refuse = || RestError::illegal(format!("[{key}] holds a list of other things than texts and numbers"));
+            elements.map(|elements| Some(Value::List(elements))).ok_or_else(refuse)
+        }
+        Tree::Bool(_) | Tree::Number(_) | Tree::String(_) | Tree::Object(_) => Ok(scalar(tree).map(Value::Text)),
+    }
+}
+
+/// A list is kept as its elements with commas between them.
+fn patch(changes: &Changes) -> SettingsPatch {
+    let text = |value: &Value| match value {
+        Value::Text(text) => text.as_str().into(),
+        Value::List(elements) => elements.join(",").into(),
+    };
+    changes.iter().map(|(key, value)| (key.as_str().into(), value.as_ref().map(text))).collect()
+}
+
+fn stored(settings: &Settings, is_flat: bool) -> Json {
+    written(settings.iter().map(|(key, value)| (key.to_string(), Json::from(&**value))), is_flat)
+}
+
+fn leaf(value: &Value) -> Json {
+    match value {
+        Value::Text(text) => text.as_str().into(),
+        Value::List(elements) => elements.iter().map(String::as_str).collect(),
+    }
+}
+
+/// Settings that come in the order of their keys.
+fn written(settings: impl Iterator<Item = (String, Json)>, is_flat: bool) -> Json {
+    if is_flat {
+        return Json::map(settings);
+    }
+    let mut root = Branch::default();
+    for (key, json) in settings {
+        root.put(String::new(), &key, json);
+    }
+    root.json()
+}
+
+/// Settings under the part of their keys up to a dot.
+#[derive(Default)]
+struct Branch(BTreeMap<String, Twig>);
+
+enum Twig {
+    Leaf(Json),
+    Branch(Branch),
+}
+
+impl Branch {
+    /// Where a shorter key has a value already, the rest of a longer one keeps its dots.
+    fn put(&mut self, prefix: String, key: &str, json: Json) {
+        let Some((first, rest)) = key.split_once('.') else {
+            self.0.insert(prefix + key, Twig::Leaf(json));
+            return;
+        };
+        let name = prefix + first;
+        match self.0.entry(name.clone()).or_insert_with(|| Twig::Branch(Branch::default())) {
+            Twig::Branch(inner) => inner.put(String::new(), rest, json),
+            Twig::Leaf(_) => self.put(name + ".", rest, json),
+        }
+    }
+
+    fn json(self) -> Json {
+        Json::map(self.0.into_iter().map(|(name, twig)| match twig {
+            Twig::Leaf(json) => (name, json),
+            Twig::Branch(branch) => (name, branch.json()),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rest::body::compact;
+
+    fn changes(body: &str) -> Result<String, String> {
+        let read = read(body.as_bytes()).map_err(|error| error.to_string())?;
+        let shown = |changes: &Changes| {
+            let shown = changes.iter().map(|(key, value)| {
+                format!("{key}={}", value.as_ref().map_or_else(|| "null".to_owned(), ToString::to_string))
+            });
+            shown.collect::<Vec<_>>().join(" ")
+        };
+        let [transient, persistent] = read;
+        Ok(format!("{} / {}", shown(&transient), shown(&persistent)))
+    }
+
+    #[test]
+    fn a_body_is_nested_or_dotted_and_its_mistakes_are_named() {
+        let cases = [
+            (r#"{"transient":{"a":{"b.c":1,"d":true},"a.e":"x"}}"#, Ok("a.b.c=1 a.d=true a.e=x / ")),
+            (r#"{"persistent":{"a.*":null,"l":["x",2]},"transient":{},"z":1}"#, Ok(" / a.*=null l=[x, 2]")),
+            ("", Err("ElasticsearchParseException[request body is required]")),
+            ("{}", Err("ActionRequestValidationException[Validation Failed: 1: no settings to update;]")),
+            (
+                r#"{"nonsense":{}}"#,
+                Err(
+                    "ActionRequestValidationException[Validation Failed: 1: no settings to update, [nonsense] is none of \
+                     [transient, persistent];]",
+                ),
+            ),
+            (
+                "[1]",
+                Err(
+                    "ElasticsearchParseException[the body is no object; allowed: an object with [transient] and [persistent]]",
+                ),
+            ),
+            (
+                r#"{"transient":"x"}"#,
+                Err("ElasticsearchParseException[[transient] holds [\"x\"]; allowed: an object of settings]"),
+            ),
+            (
+                r#"{"transient":{"a":{"b":1},"a.b":null}}"#,
+                Err(
+                    "ElasticsearchParseException[duplicate settings key [a.b] found, previous value [1], current value [null]]",
+                ),
+            ),
+            (
+                r#"{"transient":{"a":[{}]}}"#,
+                Err("IllegalArgumentException[[a] holds a list of other things than texts and numbers]"),
+            ),
+        ];
+        for (body, expected) in cases {
+            assert_eq!(changes(body), expected.map(str::to_owned).map_err(str::to_owned), "{body}");
+        }
+        assert!(changes("{").is_err_and(|error| error.starts_with("JsonParseException[")));
+        assert!(changes(&" ".repeat(BODY_BYTES_MAX + 1)).is_err_and(|error| error.contains("allowed are 1048576")));
+    }
+
+    #[test]
+    fn settings_are_nested_as_far_as_their_keys_allow() {
+        let keys = ["a", "a.b", "a.c.d", "b.c", "b.d"];
+        let settings = || keys.iter().map(|key| ((*key).to_owned(), Json::from("x")));
+        let nested = r#"{"a":"x","a.b":"x","a.c":{"d":"x"},"b":{"c":"x","d":"x"}}"#;
+        assert_eq!(compact(&written(settings(), false)), nested);
+        assert_eq!(compact(&written(settings(), true)), r#"{"a":"x","a.b":"x","a.c.d":"x","b.c":"x","b.d":"x"}"#);
+    }
+}

@@ -1,0 +1,93 @@
+//! Changes of the cluster state: a task goes to the master by way of the node, and its fate becomes an answer.
+//!
+//! Mirrors `TransportMasterNodeAction` and `AcknowledgedRequest` (6.8).
+
+use super::error::{Kind, RestError};
+use super::parameters::{Parameter, Values};
+use super::route::Call;
+use super::snapshot::{MASTER, MASTER_TIMEOUT};
+use super::time::human_time;
+use crate::cluster::{Outcome, RequestId, StateId};
+use crate::service::{Answer, Question, Task};
+use axum::http::HeaderName;
+use std::time::Duration;
+
+/// Names a request, so that it is carried out once however often it is sent.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// How long to wait until all nodes have applied a change unless the request says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What every change understands.
+pub(super) const WRITE: &[Parameter] = &[
+    MASTER,
+    Parameter {
+        name: "timeout",
+        values: Values::Time,
+        default: "30s",
+        doc: "How long to wait, once the change is committed, until every node has applied it; then the answer says \
+              `\"acknowledged\": false`.",
+    },
+    Parameter {
+        name: "retry",
+        values: Values::Flag,
+        default: "false",
+        doc: "Says that the request of this `Idempotency-Key` may have been sent before.",
+    },
+];
+
+/// A change that is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    /// The state that holds it.
+    pub(super) at: StateId,
+    /// Whether every node had applied it in time.
+    pub(super) acknowledged: bool,
+    /// What it came to.
+    pub(super) outcome: Outcome,
+}
+
+/// Has a change carried out, once if the request has a name.
+pub(super) async fn submit(call: &Call, task: Task) -> Result<Done, RestError> {
+    let answer = attempt(call, task).await?;
+    let Answer::Done { at, acknowledged, outcome } = answer else {
+        return Err(refused(call, answer)?);
+    };
+    Ok(Done { at, acknowledged, outcome })
+}
+
+/// The same, as the node answers.
+pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError> {
+    let timeout = call.parameters.time("timeout", TIMEOUT)?;
+    let master_timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
+    let retry = call.parameters.flag("retry")?.unwrap_or(false);
+    let task = match request_id(call)? {
+        Some(request) => Task::Once { request, retry, task: Box::new(task) },
+        None => task,
+    };
+    Ok(call.handle.ask(Question::Submit { task, timeout, master_timeout }).await)
+}
+
+/// What an answer that is not the wanted one means to a user.
+pub(super) fn refused(call: &Call, answer: Answer) -> Result<RestError, RestError> {
+    let Answer::TimedOut { source } = answer else {
+        return Ok(answer.into());
+    };
+    let master_timeout = human_time(call.parameters.time("master_timeout", MASTER_TIMEOUT)?);
+    let reason = format!("failed to process cluster event ({source}) within {master_timeout}");
+    Ok(RestError::new(Kind::ProcessClusterEventTimeout, reason))
+}
+
+/// Whether the request has a name, under which it is carried out once.
+pub(super) fn has_name(call: &Call) -> bool {
+    call.headers.contains_key(IDEMPOTENCY_KEY)
+}
+
+fn request_id(call: &Call) -> Result<Option<RequestId>, RestError> {
+    let Some(value) = call.headers.get(IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
+    let text = value.to_str().unwrap_or_default();
+    let refuse = |why| RestError::illegal(format!("Idempotency-Key: [{text}]: {why}"));
+    text.parse().map(Some).map_err(refuse)
+}

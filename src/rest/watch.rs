@@ -1,0 +1,351 @@
+//! `/_zazen/watch`: every committed change, in order, as it comes.
+//!
+//! A watcher asks again and again (long poll) or is told as long as it listens (server-sent events). Either way it says from
+//! which state on, and gets every later change once; where these are remembered no longer it gets the state instead. A
+//! watcher takes what it is given at its own pace: one that takes too little is cut off, and goes on by asking anew. What
+//! is remembered is told in `service`.
+
+use super::body::{Json, compact};
+use super::error::RestError;
+use super::kv;
+use super::lease;
+use super::parameters::{Parameter, Parameters, Values};
+use super::reply::Reply;
+use super::route::Call;
+use super::snapshot;
+use crate::cluster::{ClusterState, Node, Revision, Settings, StateId, Term, Version};
+use crate::runtime::Handle;
+use crate::service::watch::{Change, Resume, Step};
+use axum::body::Body;
+use axum::http::{HeaderName, header};
+use bytes::Bytes;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// How long a long poll waits unless the request says otherwise.
+const WAIT: Duration = Duration::from_secs(30);
+/// How many steps are told at a time, and about how many bytes.
+const STEPS_MAX: usize = 256;
+const BYTES_MAX: usize = 1 << 20;
+/// How often a listener is told how far it is when nothing that it wants happens.
+const BOOKMARK: Duration = Duration::from_secs(10);
+/// A listener that takes nothing for so long is cut off.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const EVENT_STREAM: &str = "text/event-stream";
+
+const fn parameter(name: &'static str, values: Values, default: &'static str, doc: &'static str) -> Parameter {
+    Parameter { name, values, default, doc }
+}
+
+/// What a watcher may say.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    parameter(
+        "from",
+        Values::Text,
+        "`Last-Event-ID`, else none",
+        "The state that the watcher knows, as `at` of an answer names it, `3/17`: it is told every later change. Without it, \
+         it is told the state first.",
+    ),
+    parameter(
+        "wait_for",
+        Values::Time,
+        "30s",
+        "How long to wait for a change that is wanted; then the answer tells none, and where to go on from.",
+    ),
+    parameter(
+        "kinds",
+        Values::List,
+        "all; with `prefix`, `keys`",
+        "What is wanted: `master`, `nodes`, `settings`, `keys`, `leases`.",
+    ),
+    parameter("prefix", Values::Text, "all keys", "How the keys begin that are wanted."),
+];
+
+/// What may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Topic {
+    Master,
+    Nodes,
+    Settings,
+    Keys,
+    Leases,
+}
+
+impl Topic {
+    const ALL: [(&'static str, Topic); 5] = [
+        ("master", Topic::Master),
+        ("nodes", Topic::Nodes),
+        ("settings", Topic::Settings),
+        ("keys", Topic::Keys),
+        ("leases", Topic::Leases),
+    ];
+
+    fn named(name: &str) -> Result<Topic, RestError> {
+        let found = Topic::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, topic)| topic);
+        let allowed = Topic::ALL.map(|(known, _)| known).join(", ");
+        found.ok_or_else(|| RestError::illegal(format!("kinds: there are no [{name}]; allowed: [{allowed}]")))
+    }
+
+    fn of(change: &Change) -> Topic {
+        match change {
+            Change::Master { .. } => Topic::Master,
+            Change::Joined { .. } | Change::Left { .. } => Topic::Nodes,
+            Change::Setting { .. } => Topic::Settings,
+            Change::Key { .. } => Topic::Keys,
+            Change::Lease { .. } => Topic::Leases,
+        }
+    }
+}
+
+/// What a step tells a watcher.
+struct Told {
+    at: String,
+    changes: Vec<Json>,
+}
+
+impl From<Told> for Json {
+    fn from(Told { at, changes }: Told) -> Json {
+        Json::object([("at", at.into()), ("changes", Json::List(changes))])
+    }
+}
+
+/// What a watcher wants to know of.
+#[derive(Clone)]
+struct Interest {
+    topics: BTreeSet<Topic>,
+    prefix: String,
+}
+
+impl Interest {
+    fn read(parameters: &Parameters) -> Result<Interest, RestError> {
+        let prefix = parameters.text("prefix");
+        let topics = match (parameters.list("kinds"), prefix) {
+            (Some(names), _) => names.into_iter().map(Topic::named).collect::<Result<_, _>>()?,
+            (None, Some(_)) => [Topic::Keys].into(),
+            (None, None) => Topic::ALL.map(|(_, topic)| topic).into(),
+        };
+        Ok(Interest { topics, prefix: prefix.unwrap_or_default().to_owned() })
+    }
+
+    fn has(&self, topic: Topic) -> bool {
+        self.topics.contains(&topic)
+    }
+
+    fn wants(&self, change: &Change) -> bool {
+        let is_fitting = match change {
+            Change::Key { key, .. } => key.starts_with(&self.prefix),
+            Change::Master { .. }
+            | Change::Joined { .. }
+            | Change::Left { .. }
+            | Change::Setting { .. }
+            | Change::Lease { .. } => true,
+        };
+        is_fitting && self.has(Topic::of(change))
+    }
+
+    /// What a step tells a watcher, if it tells anything.
+    fn told(&self, step: &Step) -> Option<Told> {
+        let changes: Vec<Json> = step.changes.iter().filter(|change| self.wants(change)).map(change).collect();
+        let at = step.at.to_string();
+        (!changes.is_empty()).then_some(Told { at, changes })
+    }
+
+    /// The parts of a state that are wanted.
+    fn state(&self, state: &ClusterState) -> Json {
+        let metadata = &state.metadata;
+        let wanted = |topic, json: &dyn Fn() -> Json| self.has(topic).then(json);
+        let keys = || {
+            let keys = metadata.keys.range_from(self.prefix.as_str());
+            let keys = keys.take_while(|(key, _)| key.starts_with(&self.prefix));
+            keys.map(|(key, held)| kv::entry(key, held, true)).collect::<Json>()
+        };
+        Json::object([])
+            .with_some("master", wanted(Topic::Master, &|| state.nodes.master.as_ref().map(|id| id.as_str()).into()))
+            .with_some("nodes", wanted(Topic::Nodes, &|| state.nodes.iter().map(|node| self::node(node)).collect()))
+            .with_some("persistent", wanted(Topic::Settings, &|| settings(&metadata.persistent)))
+            .with_some("transient", wanted(Topic::Settings, &|| settings(&metadata.transient)))
+            .with_some("keys", wanted(Topic::Keys, &keys))
+            .with_some(
+                "leases",
+                wanted(Topic::Leases, &|| {
+                    metadata.leases.iter().map(|(name, lease)| lease::shown(name, lease)).collect()
+                }),
+            )
+    }
+}
+
+fn settings(settings: &Settings) -> Json {
+    Json::map(settings.iter().map(|(key, value)| (key.to_string(), Json::from(&**value))))
+}
+
+fn node(node: &Node) -> Json {
+    Json::object([
+        ("id", node.id.as_str().into()),
+        ("name", (&*node.name).into()),
+        ("ephemeral_id", node.ephemeral_id.as_str().into()),
+        ("transport_address", node.address.as_str().into()),
+    ])
+}
+
+fn change(change: &Change) -> Json {
+    let of = |kind: &'static str| Json::object([("kind", kind.into())]);
+    match change {
+        Change::Master { id } => of("master").with("master", id.as_ref().map(|id| id.as_str())),
+        Change::Joined { node } => of("joined").with("node", self::node(node)),
+        Change::Left { node } => of("left").with("node", self::node(node)),
+        Change::Setting { persistent, key, value } => of("setting")
+            .with("set", if *persistent { "persistent" } else { "transient" })
+            .with("key", &**key)
+            .with("value", value.as_deref()),
+        Change::Key { key, value: Some(held) } => of("put").with("entry", kv::entry(key, held, true)),
+        Change::Key { key, value: None } => of("delete").with("key", &**key),
+        Change::Lease { name, lease: Some(lease) } => of("granted").with("lease", lease::shown(name, lease)),
+        Change::Lease { name, lease: None } => of("ended").with("name", &**name),
+    }
+}
+
+type Rank = (Term, Version);
+
+fn from(call: &Call) -> Result<Option<Rank>, RestError> {
+    let last = call.headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
+    let Some(text) = call.parameters.text("from").or(last) else {
+        return Ok(None);
+    };
+    let refuse = |_| RestError::illegal(format!("from: [{text}] names no state; allowed: TERM/VERSION, as in 3/17"));
+    text.parse().map(|revision: Revision| Some(revision.rank())).map_err(refuse)
+}
+
+/// Tells a watcher what it wants to know: once, or as long as it listens.
+pub(super) async fn watch(call: Call) -> Result<Reply, RestError> {
+    let interest = Interest::read(&call.parameters)?;
+    let from = from(&call)?;
+    let accepted = call.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accepted.contains(EVENT_STREAM) {
+        let (events, body) = mpsc::channel(1);
+        tokio::spawn(listen(call.handle.clone(), interest, from, events));
+        return Ok(Reply::stream(EVENT_STREAM, streamed(body)).with_header(header::CACHE_CONTROL, "no-store"));
+    }
+    let wait = call.parameters.time("wait_for", WAIT)?;
+    poll(&call.handle, &interest, from, Instant::now() + wait).await
+}
+
+fn streamed(events: mpsc::Receiver<Bytes>) -> Body {
+    let next = |mut events: mpsc::Receiver<Bytes>| async move {
+        let event = events.recv().await?;
+        Some((Ok::<_, Infallible>(event), events))
+    };
+    Body::from_stream(futures_util::stream::unfold(events, next))
+}
+
+/// What there is to tell behind a state, as soon as there is something.
+enum News {
+    /// Changes, and how far they lead.
+    Steps(Vec<Told>, Rank),
+    /// The whole state, for what led to it is remembered no longer.
+    State(Arc<ClusterState>),
+    /// Nothing that is wanted, up to there.
+    None(Rank),
+}
+
+async fn news(
+    handle: &Handle,
+    interest: &Interest,
+    mut from: Option<Rank>,
+    deadline: Instant,
+) -> Result<News, RestError> {
+    let mut states = handle.states();
+    loop {
+        // What comes after this look is waited for below.
+        states.borrow_and_update();
+        let resume = match from {
+            Some(from) => handle.history().lock().resume(from, STEPS_MAX, BYTES_MAX),
+            None => handle.history().lock().newest().cloned().map_or(Resume::Ahead, Resume::Compacted),
+        };
+        match resume {
+            Resume::Compacted(state) => return Ok(News::State(state)),
+            Resume::Steps(steps) => {
+                let told: Vec<Told> = steps.iter().filter_map(|step| interest.told(step)).collect();
+                from = steps.last().map(|step| step.at.rank()).or(from);
+                if let Some(from) = from.filter(|_| !told.is_empty()) {
+                    return Ok(News::Steps(told, from));
+                }
+                if !steps.is_empty() {
+                    continue;
+                }
+            }
+            Resume::Ahead => {}
+        }
+        match tokio::time::timeout_at(deadline, states.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Err(snapshot::closed(handle)),
+            Err(_) => return from.map(News::None).ok_or_else(RestError::no_master),
+        }
+    }
+}
+
+async fn poll(handle: &Handle, interest: &Interest, from: Option<Rank>, deadline: Instant) -> Result<Reply, RestError> {
+    let none = || Json::List(Vec::new());
+    let (at, compacted, steps, state) = match news(handle, interest, from, deadline).await? {
+        News::Steps(steps, at) => (at, false, steps.into_iter().collect(), None),
+        News::State(state) => (state.rank(), true, none(), Some(interest.state(&state))),
+        News::None(at) => (at, false, none(), None),
+    };
+    let json = Json::object([("at", text(at).into()), ("compacted", compacted.into()), ("steps", steps)]);
+    Ok(Reply::tree(json.with_some("state", state)))
+}
+
+fn text((term, version): Rank) -> String {
+    StateId { term, version, ..StateId::NONE }.to_string()
+}
+
+/// Tells a listener everything until it hears no more, or cannot keep up.
+async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, events: mpsc::Sender<Bytes>) {
+    let mut has_begun = false;
+    loop {
+        let news = tokio::select! {
+            news = news(&handle, &interest, from, Instant::now() + BOOKMARK) => news,
+            () = events.closed() => return,
+        };
+        let (told, at) = match news {
+            Ok(News::Steps(steps, at)) => (steps.into_iter().map(change_event).collect(), Some(at)),
+            // The rest is told to whoever comes back: what it missed meanwhile was more than a node remembers.
+            Ok(News::State(_)) if has_begun => (event("cut_off", None, &Json::object([])), None),
+            Ok(News::State(state)) => {
+                let at = text(state.rank());
+                let json = Json::object([("at", at.as_str().into()), ("state", interest.state(&state))]);
+                (event("state", Some(&at), &json), Some(state.rank()))
+            }
+            Ok(News::None(at)) => {
+                let at_text = text(at);
+                let json = Json::object([("at", at_text.as_str().into())]);
+                (event("bookmark", Some(&at_text), &json), Some(at))
+            }
+            // Without a state there is nothing to begin with; a comment keeps the connection.
+            Err(_) if handle.states().has_changed().is_ok() => (": waiting\n\n".to_owned(), None),
+            Err(_) => return,
+        };
+        let is_cut_off = has_begun && at.is_none();
+        has_begun |= at.is_some();
+        from = at.or(from);
+        let sent = tokio::time::timeout(PATIENCE, events.send(Bytes::from(told))).await;
+        if is_cut_off || !matches!(sent, Ok(Ok(()))) {
+            return;
+        }
+    }
+}
+
+fn change_event(told: Told) -> String {
+    let at = told.at.clone();
+    event("change", Some(&at), &told.into())
+}
+
+fn event(name: &str, id: Option<&str>, data: &Json) -> String {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("{id}event: {name}\ndata: {}\n\n", compact(data))
+}

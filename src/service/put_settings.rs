@@ -1,0 +1,203 @@
+//! What happens to the settings of the cluster: a change is judged as a whole before any of it is made.
+//!
+//! Which settings there are, and what they may be, is told by a rule that is handed in, so that what takes requests and
+//! the master refuse the same. Mirrors `SettingsUpdater` and `AbstractScopedSettings.updateSettings` (6.8).
+
+use super::execute::{Batch, check_name, check_value};
+use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, matches};
+use crate::cluster::{Block, ClusterState, Metadata, Outcome, Settings};
+use std::sync::Arc;
+
+/// How the names of settings begin that are kept though nobody understands them.
+pub const ARCHIVED: &str = "archived.";
+
+const READ_ONLY: &str = "cluster.blocks.read_only";
+const READ_ONLY_ALLOW_DELETE: &str = "cluster.blocks.read_only_allow_delete";
+
+/// One setting that somebody wants changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Update<'a> {
+    /// Whether it shall survive a full restart.
+    pub persistent: bool,
+    /// The setting, with wildcards perhaps if it shall be removed.
+    pub key: &'a str,
+    /// Its new value; none removes it.
+    pub value: Option<&'a str>,
+}
+
+/// Says why a setting cannot be changed so, if it cannot.
+pub type SettingRule = fn(Update<'_>) -> Result<(), String>;
+
+impl Batch {
+    pub(super) fn put_settings(
+        &mut self,
+        persistent: &SettingsPatch,
+        transient: &SettingsPatch,
+    ) -> Result<Outcome, Refusal> {
+        if persistent.is_empty() && transient.is_empty() {
+            return Err(Refusal::Invalid("no settings to update".into()));
+        }
+        self.judge(transient, false)?;
+        self.judge(persistent, true)?;
+        for (_, value) in transient.iter().chain(persistent).filter(|(key, _)| &**key == MINIMUM_MASTER_NODES) {
+            if let Some(value) = value {
+                check_minimum(&self.state, value)?;
+            }
+        }
+        let rule = self.rule;
+        patch(&mut self.state.metadata.persistent, persistent, |key| may_remove(rule, key, true));
+        patch(&mut self.state.metadata.transient, transient, |key| may_remove(rule, key, false));
+        block_as_set(&mut self.state);
+        Ok(Outcome::Applied)
+    }
+
+    fn judge(&self, changes: &SettingsPatch, persistent: bool) -> Result<(), Refusal> {
+        for (key, value) in changes {
+            check_name("setting", key)?;
+            check_value("setting", key, value.as_ref().map_or(0, |value| value.len()))?;
+            let is_archived = value.is_none() && key.starts_with(ARCHIVED);
+            if !is_archived {
+                (self.rule)(Update { persistent, key, value: value.as_deref() }).map_err(Refusal::Invalid)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a wildcard removes: only settings that could be removed by their names.
+fn may_remove(rule: SettingRule, key: &str, persistent: bool) -> bool {
+    key.starts_with(ARCHIVED) || rule(Update { persistent, key, value: None }).is_ok()
+}
+
+/// Removes first and sets then, whatever the order.
+fn patch(settings: &mut Settings, changes: &SettingsPatch, may_remove: impl Fn(&str) -> bool) {
+    for (pattern, _) in changes.iter().filter(|(_, value)| value.is_none()) {
+        let gone = settings.keys().filter(|key| matches(pattern, key) && may_remove(key));
+        let gone: Vec<Arc<str>> = gone.cloned().collect();
+        for key in gone {
+            settings.remove(&key);
+        }
+    }
+    for (key, value) in changes {
+        if let Some(value) = value {
+            settings.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+/// Too low a number splits nothing here, but one that cannot be met would end the mastership that is asked to set it.
+fn check_minimum(state: &ClusterState, value: &str) -> Result<(), Refusal> {
+    let eligible = state.nodes.eligible().count();
+    match value.parse::<i64>() {
+        Ok(minimum) if minimum < 1 => Err(Refusal::Invalid(format!(
+            "Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}] must be >= 1"
+        ))),
+        Ok(minimum) if minimum > eligible as i64 => Err(Refusal::Invalid(format!(
+            "cannot set {MINIMUM_MASTER_NODES} to more than the current master nodes count [{eligible}]"
+        ))),
+        Ok(_) => Ok(()),
+        Err(_) => {
+            Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}]")))
+        }
+    }
+}
+
+/// The blocks that users ask for by settings.
+fn block_as_set(state: &mut ClusterState) {
+    for (key, block) in [(READ_ONLY, Block::READ_ONLY), (READ_ONLY_ALLOW_DELETE, Block::READ_ONLY_ALLOW_DELETE)] {
+        if effective(&state.metadata, key) == Some("true") {
+            state.blocks.add(block);
+        } else {
+            state.blocks.remove(block.id);
+        }
+    }
+}
+
+fn effective<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
+    metadata.transient.get(key).or_else(|| metadata.persistent.get(key)).map(|value| &**value)
+}
+
+/// Whether a change concerns nothing but whether changes are blocked, and so must not be blocked itself.
+pub(super) fn is_about_blocks(persistent: &SettingsPatch, transient: &SettingsPatch) -> bool {
+    persistent.iter().chain(transient).all(|(key, _)| [READ_ONLY, READ_ONLY_ALLOW_DELETE].contains(&&**key))
+}
+
+/// Leaves of the settings what survives a full restart: no transient ones, and those that the rule does not understand
+/// under names that nobody heeds. Tells which these are.
+pub fn restore_settings(state: &mut ClusterState, rule: SettingRule) -> Vec<Arc<str>> {
+    state.metadata.transient = Settings::new();
+    let strange = archive(&mut state.metadata, rule);
+    block_as_set(state);
+    strange
+}
+
+fn archive(metadata: &mut Metadata, rule: SettingRule) -> Vec<Arc<str>> {
+    let strange = metadata.persistent.iter().filter(|(key, value)| {
+        let update = Update { persistent: true, key, value: Some(value) };
+        !key.starts_with(ARCHIVED) && rule(update).is_err()
+    });
+    let strange: Vec<Arc<str>> = strange.map(|(key, _)| key.clone()).collect();
+    for key in &strange {
+        if let Some(value) = metadata.persistent.remove(key) {
+            metadata.persistent.insert(format!("{ARCHIVED}{key}").into(), value);
+        }
+    }
+    strange
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Task;
+    use super::*;
+
+    fn rule(update: Update<'_>) -> Result<(), String> {
+        match (update.key, update.value) {
+            (key, _) if key.starts_with("a.") || key.starts_with("cluster.blocks.") => Ok(()),
+            (key, None) if key.ends_with('*') => Ok(()),
+            (key, _) => Err(format!("[{key}], not recognized")),
+        }
+    }
+
+    fn set(batch: &mut Batch, changes: &[(&str, Option<&str>)]) -> Result<(), String> {
+        let changes = changes.iter().map(|(key, value)| (Arc::from(*key), value.map(Arc::from))).collect();
+        let task = Task::PutSettings { persistent: changes, transient: Vec::new() };
+        batch.carry_out(&task).map(|_| ()).map_err(|refusal| refusal.to_string())
+    }
+
+    fn held(batch: &Batch) -> Vec<&str> {
+        batch.state.metadata.persistent.keys().map(|key| &**key).collect()
+    }
+
+    #[test]
+    fn a_change_is_made_as_a_whole_or_not_at_all_and_removes_before_it_sets() {
+        let mut batch = Batch::new(ClusterState::initial("one".into()), rule);
+        assert_eq!(set(&mut batch, &[("a.x", Some("1")), ("b", Some("1"))]), Err("[b], not recognized".into()));
+        assert_eq!(held(&batch), Vec::<&str>::new());
+        assert_eq!(set(&mut batch, &[("a.x", Some("1")), ("a.y", Some("1"))]), Ok(()));
+        assert_eq!(set(&mut batch, &[("a.x", Some("2")), ("a.*", None)]), Ok(()));
+        assert_eq!(held(&batch), ["a.x"]);
+        assert_eq!(set(&mut batch, &[("nothing.there.*", None)]), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_put_aside_and_can_be_removed_from_there_only() {
+        let mut batch = Batch::new(ClusterState::initial("one".into()), rule);
+        batch.state.metadata.persistent.insert("old.thing".into(), "1".into());
+        batch.state.metadata.persistent.insert("a.x".into(), "1".into());
+        assert_eq!(archive(&mut batch.state.metadata, rule), ["old.thing".into()]);
+        assert_eq!(archive(&mut batch.state.metadata, rule), [], "it is put aside once");
+        assert_eq!(held(&batch), ["a.x", "archived.old.thing"]);
+        assert!(set(&mut batch, &[("archived.old.thing", Some("2"))]).is_err());
+        assert_eq!(set(&mut batch, &[("archived.*", None)]), Ok(()));
+        assert_eq!(held(&batch), ["a.x"]);
+    }
+
+    #[test]
+    fn a_user_can_block_changes_and_unblock_them_again() {
+        let mut batch = Batch::new(ClusterState::initial("one".into()), rule);
+        assert_eq!(set(&mut batch, &[(READ_ONLY, Some("true"))]), Ok(()));
+        assert!(batch.state.blocks.contains(Block::READ_ONLY.id));
+        assert_eq!(set(&mut batch, &[(READ_ONLY, None)]), Ok(()));
+        assert!(batch.state.blocks.is_empty());
+    }
+}

@@ -1,0 +1,305 @@
+//! What changed from each committed state to the next, for those who want to know of every change.
+//!
+//! A [`Log`] is fed with the states that a node applies, and keeps the last steps. A step is the difference of a committed
+//! state and the one that it was made from, so it is the same on every node, and whoever has seen a state can go on from
+//! it anywhere. What several tasks of one publish do to a key is one change: no committed state shows the others. Where
+//! a node did not get to know a state in between, its log begins anew, and watchers are told to read the state. What a
+//! node shows while it has no master is no state of the cluster and is passed over.
+
+use crate::cluster::{
+    ClusterState, KeyValue, Lease, Node, NodeId, Settings, StateId, Table, TableChange, Term, Version,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// One thing that a committed state changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Another node is master.
+    Master {
+        /// The node.
+        id: Option<NodeId>,
+    },
+    /// A node joined, or came back as another process.
+    Joined {
+        /// The node.
+        node: Arc<Node>,
+    },
+    /// A node is a member no longer.
+    Left {
+        /// The node.
+        node: Arc<Node>,
+    },
+    /// A setting was set or removed.
+    Setting {
+        /// Whether it survives a full restart.
+        persistent: bool,
+        /// The setting.
+        key: Arc<str>,
+        /// Its value; none if it was removed.
+        value: Option<Arc<str>>,
+    },
+    /// A key was written or deleted.
+    Key {
+        /// The key.
+        key: Arc<str>,
+        /// What it holds; none if it was deleted.
+        value: Option<KeyValue>,
+    },
+    /// A lease was granted or ended.
+    Lease {
+        /// Its name.
+        name: Arc<str>,
+        /// Who holds it; none if nobody does.
+        lease: Option<Lease>,
+    },
+}
+
+impl Change {
+    /// About how many bytes it takes.
+    fn size(&self) -> usize {
+        const OVERHEAD: usize = 256;
+        OVERHEAD
+            + match self {
+                Change::Master { .. } | Change::Joined { .. } | Change::Left { .. } => 0,
+                Change::Setting { key, value, .. } => key.len() + value.as_ref().map_or(0, |value| value.len()),
+                Change::Key { key, value } => key.len() + value.as_ref().map_or(0, |held| held.value.len()),
+                Change::Lease { name, .. } => name.len(),
+            }
+    }
+}
+
+/// What one committed state changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The state that it made.
+    pub at: StateId,
+    /// The changes: master, nodes, settings, keys, leases, each in the order of their names. There may be none that
+    /// is told.
+    pub changes: Vec<Change>,
+}
+
+/// How a watcher goes on.
+#[derive(Clone, Debug)]
+pub enum Resume {
+    /// By these steps, which may be none yet.
+    Steps(Vec<Arc<Step>>),
+    /// By this state: what led to it is remembered no longer.
+    Compacted(Arc<ClusterState>),
+    /// Not yet: this node has not come so far, or has applied no state of a master since it was started.
+    Ahead,
+}
+
+/// The last steps of the states that one node applied.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    newest: Option<Arc<ClusterState>>,
+    /// The state before the first step.
+    oldest: (Term, Version),
+    steps: VecDeque<Arc<Step>>,
+    changes: usize,
+    bytes: usize,
+}
+
+impl Log {
+    /// How many changes are kept.
+    pub const CHANGES_MAX: usize = 8_192;
+    /// How many bytes of keys and values are kept, about.
+    pub const BYTES_MAX: usize = 16 << 20;
+    /// How many steps are kept: some change nothing that is told.
+    pub const STEPS_MAX: usize = 8_192;
+
+    /// Takes the next applied state in, and returns the step that led to it, if that is known.
+    pub fn advance(&mut self, state: &Arc<ClusterState>) -> Option<Arc<Step>> {
+        state.nodes.master.as_ref()?;
+        let Some(newest) = &self.newest else {
+            self.begin(state);
+            return None;
+        };
+        if state.rank() <= newest.rank() {
+            return None;
+        }
+        // States descend from each other, and each has a greater version than the one that it was made from.
+        if state.version != newest.version.next() {
+            self.begin(state);
+            return None;
+        }
+        let step = Arc::new(Step { at: state.id(), changes: changes(newest, state) });
+        self.newest = Some(state.clone());
+        self.push(step.clone());
+        Some(step)
+    }
+
+    /// The newest state that was taken in.
+    pub fn newest(&self) -> Option<&Arc<ClusterState>> {
+        self.newest.as_ref()
+    }
+
+    /// The earliest state that a watcher may go on from.
+    pub fn oldest(&self) -> (Term, Version) {
+        self.oldest
+    }
+
+    /// How a watcher goes on that knows everything up to this state; with so many steps at the most, and no more bytes
+    /// of changes than that, but for the first step.
+    pub fn resume(&self, from: (Term, Version), steps_max: usize, bytes_max: usize) -> Resume {
+        let Some(newest) = &self.newest else {
+            return Resume::Ahead;
+        };
+        if from > newest.rank() {
+            return Resume::Ahead;
+        }
+        let at = self.steps.partition_point(|step| step.at.rank() <= from);
+        let before =
+            if at == 0 { self.oldest } else { self.steps.get(at - 1).map_or(self.oldest, |step| step.at.rank()) };
+        if before != from {
+            return Resume::Compacted(newest.clone());
+        }
+        let mut bytes = 0;
+        let fits = |step: &&Arc<Step>| {
+            let is_first = bytes == 0;
+            bytes += size(step).max(1);
+            is_first || bytes <= bytes_max
+        };
+        Resume::Steps(self.steps.range(at..).take(steps_max).take_while(fits).cloned().collect())
+    }
+
+    fn begin(&mut self, state: &Arc<ClusterState>) {
+        *self = Log { newest: Some(state.clone()), oldest: state.rank(), ..Log::default() };
+    }
+
+    fn push(&mut self, step: Arc<Step>) {
+        self.changes += step.changes.len();
+        self.bytes += size(&step);
+        self.steps.push_back(step);
+        while self.changes > Self::CHANGES_MAX || self.bytes > Self::BYTES_MAX || self.steps.len() > Self::STEPS_MAX {
+            let Some(gone) = self.steps.pop_front() else {
+                return;
+            };
+            self.changes -= gone.changes.len();
+            self.bytes -= size(&gone);
+            self.oldest = gone.at.rank();
+        }
+    }
+}
+
+fn size(step: &Step) -> usize {
+    step.changes.iter().map(Change::size).sum()
+}
+
+/// What makes the one state of the other, as users see it.
+pub fn changes(from: &ClusterState, to: &ClusterState) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if from.nodes.master != to.nodes.master {
+        changes.push(Change::Master { id: to.nodes.master.clone() });
+    }
+    changes.extend(to.nodes.changes_since(&from.nodes).map(|change| match change {
+        TableChange::Removed(_, node) => Change::Left { node: node.clone() },
+        TableChange::Put(_, node) => Change::Joined { node: node.clone() },
+    }));
+    let (old, new) = (&from.metadata, &to.metadata);
+    settings(&mut changes, true, &old.persistent, &new.persistent);
+    settings(&mut changes, false, &old.transient, &new.transient);
+    each(&mut changes, &old.keys, &new.keys, |key, value| Change::Key { key: key.clone(), value: value.cloned() });
+    each(&mut changes, &old.leases, &new.leases, |name, lease| Change::Lease {
+        name: name.clone(),
+        lease: lease.cloned(),
+    });
+    changes
+}
+
+fn settings(changes: &mut Vec<Change>, persistent: bool, old: &Settings, new: &Settings) {
+    each(changes, old, new, |key, value| Change::Setting { persistent, key: key.clone(), value: value.cloned() });
+}
+
+fn each<V: PartialEq>(
+    changes: &mut Vec<Change>,
+    old: &Table<Arc<str>, V>,
+    new: &Table<Arc<str>, V>,
+    change: impl Fn(&Arc<str>, Option<&V>) -> Change,
+) {
+    changes.extend(new.changes_since(old).map(|entry| match entry {
+        TableChange::Removed(key, _) => change(key, None),
+        TableChange::Put(key, value) => change(key, Some(value)),
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(version: u64, keys: &[(&str, &str)]) -> Arc<ClusterState> {
+        let mut state = ClusterState::initial("one".into());
+        state.term = Term::ZERO.next();
+        state.version = Version::new(version).expect("it is below 2^53");
+        state.nodes.master = Some("a".into());
+        for (key, value) in keys {
+            state.metadata.keys.insert((*key).into(), KeyValue::new(*value, (Term::ZERO.next(), Version::ZERO)));
+        }
+        Arc::new(state)
+    }
+
+    fn rank(version: u64) -> (Term, Version) {
+        (Term::ZERO.next(), Version::new(version).expect("it is below 2^53"))
+    }
+
+    fn versions(resume: Resume) -> Vec<u64> {
+        match resume {
+            Resume::Steps(steps) => steps.iter().map(|step| step.at.version.get()).collect(),
+            Resume::Compacted(state) => vec![0, state.version.get()],
+            Resume::Ahead => vec![0],
+        }
+    }
+
+    #[test]
+    fn a_watcher_goes_on_from_any_state_that_the_log_knows() {
+        let mut log = Log::default();
+        assert_eq!(versions(log.resume(rank(3), 9, 1_000)), [0], "nothing is known yet");
+        for version in 3..=6 {
+            log.advance(&state(version, &[]));
+        }
+        assert_eq!(versions(log.resume(rank(3), 9, 1_000)), [4, 5, 6]);
+        assert_eq!(versions(log.resume(rank(3), 2, 1_000)), [4, 5], "no more than it asks for");
+        assert_eq!(versions(log.resume(rank(6), 9, 1_000)), [] as [u64; 0], "it knows everything");
+        assert_eq!(versions(log.resume(rank(7), 9, 1_000)), [0], "it knows more than this node");
+        assert_eq!(versions(log.resume(rank(2), 9, 1_000)), [0, 6], "that is too long ago");
+        log.advance(&state(8, &[]));
+        assert_eq!(versions(log.resume(rank(6), 9, 1_000)), [0, 8], "the node skipped a state");
+        assert_eq!(versions(log.resume(rank(8), 9, 1_000)), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn a_step_tells_each_change_once() {
+        let mut log = Log::default();
+        log.advance(&state(1, &[("a", "1"), ("b", "1")]));
+        let next = state(2, &[("b", "2"), ("c", "1")]);
+        let step = log.advance(&next).expect("it follows");
+        let held = |key: &str| next.metadata.keys.get(key).cloned();
+        let key = |key: &str| Change::Key { key: key.into(), value: held(key) };
+        assert_eq!(step.changes, [key("a"), key("b"), key("c")]);
+        assert_eq!(log.advance(&next), None, "the same state again changes nothing");
+        let mut masterless = (*next).clone();
+        masterless.nodes.master = None;
+        assert_eq!(log.advance(&Arc::new(masterless)), None, "no master is no change of the cluster");
+    }
+
+    #[test]
+    fn what_is_too_much_is_forgotten_from_the_beginning() {
+        let mut log = Log::default();
+        let large = "x".repeat(Log::BYTES_MAX / 4);
+        log.advance(&state(1, &[]));
+        for version in 2..=9u64 {
+            log.advance(&state(version, &[("k", &format!("{version}{large}"))]));
+        }
+        assert_eq!(log.oldest(), rank(6));
+        assert_eq!(versions(log.resume(rank(5), 9, 1_000)), [0, 9]);
+        assert_eq!(versions(log.resume(rank(6), 9, 1_000)), [7], "a large step goes alone");
+        let mut log = Log::default();
+        for version in 1..=Log::STEPS_MAX as u64 + 2 {
+            log.advance(&state(version, &[]));
+        }
+        assert_eq!(log.oldest(), rank(2), "steps without a change are bounded as well");
+    }
+}

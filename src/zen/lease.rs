@@ -1,0 +1,117 @@
+//! When leases run out, as long as this node leads.
+//!
+//! The cluster state holds no time. A master counts each lease from the moment at which it learned of it, or was last
+//! asked to keep it alive; a new master counts all of them anew from its own first commit, so that none ends earlier than
+//! its holder was told. A keep-alive is answered like a read: after a majority has confirmed this master since it was
+//! asked. Whoever is elected instead is elected later than that, and counts from later still. A lease that has run out
+//! ends with a task, and from the moment at which that is queued on it is not kept alive any more. Zen had no leases.
+
+use super::rules::Protection;
+use super::{Timer, Zen};
+use crate::cluster::{Holding, Lease, Table, Token};
+use crate::protocol::{Effects, Time};
+use crate::service::{Answer, Refusal, Task};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// When the leases run out that are held.
+#[derive(Clone, Debug, Default)]
+pub struct Deadlines {
+    /// When each runs out, unless it is kept alive.
+    due: BTreeMap<Token, Time>,
+    /// Those that have run out; a task ends them.
+    ending: BTreeSet<Token>,
+    /// The leases that this is in step with.
+    known: Table<Arc<str>, Lease>,
+}
+
+/// The committed leases themselves are hashed as a part of their state.
+impl Hash for Deadlines {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.due, &self.ending).hash(hasher);
+    }
+}
+
+impl Deadlines {
+    /// Takes the committed leases over: what is new runs from now on, unless it is known to be older.
+    fn follow(&mut self, now: Time, leases: &Table<Arc<str>, Lease>, is_anew: bool) {
+        if self.known.ptr_eq(leases) {
+            return;
+        }
+        let due = |lease: &Lease| if is_anew { now + lease.ttl } else { now };
+        let held: BTreeMap<Token, Time> = leases.values().map(|lease| (lease.token, due(lease))).collect();
+        self.due.retain(|token, _| held.contains_key(token));
+        self.ending.retain(|token| held.contains_key(token));
+        for (token, due) in held {
+            self.due.entry(token).or_insert(due);
+        }
+        self.known = leases.clone();
+    }
+
+    /// When the next one runs out.
+    fn next(&self) -> Option<Time> {
+        self.due.iter().filter(|(token, _)| !self.ending.contains(token)).map(|(_, due)| *due).min()
+    }
+}
+
+impl Zen {
+    /// After a commit: counts the time of new leases, and no longer that of ended ones.
+    pub(super) fn keep_leases(&mut self, now: Time) {
+        let leases = self.applied.metadata.leases.clone();
+        let keeps = self.keeps(Protection::LeasesAnew);
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let is_anew = keeps || !lead.leases.known.is_empty();
+        lead.leases.follow(now, &leases, is_anew);
+        if let Some(next) = lead.leases.next() {
+            self.timers.set(Timer::Leases, next);
+        }
+    }
+
+    /// Ends the leases that have run out.
+    pub(super) fn expire_leases(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let doubts_until = self.doubts_until;
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        // What a stalled node did not hear is no silence.
+        if now < doubts_until {
+            return self.timers.set(Timer::Leases, doubts_until);
+        }
+        let leases = &mut lead.leases;
+        let over = leases.due.iter().filter(|(token, due)| **due <= now && !leases.ending.contains(token));
+        let tokens: BTreeSet<Token> = over.map(|(token, _)| *token).collect();
+        leases.ending.extend(&tokens);
+        if let Some(next) = leases.next() {
+            self.timers.set(Timer::Leases, next);
+        }
+        if !tokens.is_empty() {
+            self.enqueue(now, Task::ExpireLeases { tokens }, out);
+        }
+    }
+
+    /// Lets a lease run anew. The mastership was confirmed after this was asked.
+    pub(super) fn keep_alive(&mut self, now: Time, holding: &Holding) -> Answer {
+        let at = self.applied.id();
+        let held = |leases: &Table<Arc<str>, Lease>| {
+            leases.get(&holding.name).filter(|lease| lease.token == holding.token).cloned()
+        };
+        let committed = held(&self.applied.metadata.leases);
+        // It may be ended by the publish under way.
+        let newest = held(&self.ledger.accepted.metadata.leases);
+        let keeps = self.keeps(Protection::EndingLeases);
+        let Some(lead) = self.lead() else {
+            return Answer::NotMaster;
+        };
+        let is_ending = |lease: &Lease| newest.is_none() || lead.leases.ending.contains(&lease.token);
+        match committed.filter(|lease| !keeps || !is_ending(lease)) {
+            Some(lease) => {
+                lead.leases.due.insert(lease.token, now + lease.ttl);
+                Answer::Lease { at, lease: Some(lease) }
+            }
+            None => Answer::Refused(Refusal::NotHeld(holding.clone())),
+        }
+    }
+}

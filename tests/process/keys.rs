@@ -1,0 +1,98 @@
+//! Keys on real nodes: written anywhere, read anywhere, watched, and there after everything was killed.
+
+use super::cluster::Cluster;
+use super::tool::{Running, output, url, zazen};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+#[test]
+fn a_key_that_was_written_is_read_everywhere_and_survives_the_death_of_all() {
+    let mut cluster = Cluster::start(3);
+    for at in [0, 1, 2] {
+        let key = format!("config/n{at}");
+        output(0, &["kv", &url(&cluster.nodes[at]), "put", &key, "x", "--if-absent"]);
+        let told = output(1, &["kv", &url(&cluster.nodes[at]), "put", &key, "y", "--if-absent"]);
+        assert!(told.contains("version_conflict_engine_exception"), "{told}");
+        for reader in [0, 1, 2] {
+            assert_eq!(output(0, &["kv", &url(&cluster.nodes[reader]), "get", &key]), "x");
+        }
+    }
+    let listed = output(0, &["kv", &url(&cluster.nodes[0]), "list", "config/", "--values"]);
+    assert_eq!(listed.lines().filter(|line| line.ends_with("  x")).count(), 3, "{listed}");
+    for at in [0, 1, 2] {
+        cluster.kill(at);
+    }
+    for at in [0, 1, 2] {
+        cluster.restart(at);
+    }
+    cluster.wait_master(&[0, 1, 2]);
+    assert_eq!(output(0, &["kv", &url(&cluster.nodes[1]), "get", "config/n2"]), "x");
+    assert_eq!(output(0, &["kv", &url(&cluster.nodes[1]), "delete", "config/n2"]), "deleted\n");
+    output(1, &["kv", &url(&cluster.nodes[2]), "get", "config/n2"]);
+}
+
+#[test]
+fn a_watcher_misses_nothing_when_the_master_dies() {
+    let mut cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let others = cluster.others(&[master]);
+    let mut command = zazen(&["kv", &url(&cluster.nodes[master])]);
+    command.args(others.iter().map(|at| url(&cluster.nodes[*at]))).args(["watch", "w/"]).stdout(Stdio::piped());
+    let mut watcher = Running(command.spawn().expect("the command can be run"));
+    let lines = BufReader::new(watcher.0.stdout.take().expect("it is piped")).lines();
+    let mut put = 0;
+    let mut seen = lines.map(|line| line.expect("a line of text"));
+    let mut write = |cluster: &Cluster, at: usize| {
+        put += 1;
+        output(0, &["kv", &url(&cluster.nodes[at]), "put", "w/key", &put.to_string()]);
+        put
+    };
+    for at in [others[0], others[1], master] {
+        let value = write(&cluster, at);
+        let line = seen.next().expect("the watcher goes on");
+        assert!(line.ends_with(&format!("w/key = {value}")), "{line}, not {value}");
+    }
+    cluster.kill(master);
+    cluster.wait_master(&others);
+    for at in others {
+        let value = write(&cluster, at);
+        let line = seen.next().expect("the watcher goes on");
+        assert!(line.ends_with(&format!(" put w/key = {value}")), "{line}, not {value}");
+    }
+}
+
+#[test]
+fn the_mastership_is_moved_by_request() {
+    let cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let [asked, wanted] = cluster.others(&[master])[..] else { panic!("three nodes have two followers") };
+    let name = cluster.nodes[wanted].name.clone();
+    output(0, &["member", &url(&cluster.nodes[asked]), "handover", &name]);
+    cluster.wait("the wanted node leads", || (cluster.wait_master(&[0, 1, 2]) == wanted).then_some(()));
+    let listed = output(0, &["member", &url(&cluster.nodes[asked]), "list"]);
+    let line = listed.lines().find(|line| line.starts_with(&name)).expect("it is a member");
+    assert!(line.ends_with("master, counts"), "{listed}");
+}
+
+#[test]
+fn a_member_that_died_for_good_is_removed_and_counts_no_more() {
+    let mut cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let [dead, other] = cluster.others(&[master])[..] else { panic!("three nodes have two followers") };
+    let id = cluster.nodes[dead].id().expect("it is in its own state");
+    let at = url(&cluster.nodes[master]);
+    let refused = output(1, &["member", &at, "remove", &id]);
+    assert!(refused.contains("is in the cluster: end it before it is removed"), "{refused}");
+    cluster.kill(dead);
+    cluster.wait_master(&[master.min(other), master.max(other)]);
+    let listed = output(0, &["member", &at, "list"]);
+    let line = listed.lines().find(|line| line.contains(&id)).expect("it counts");
+    assert!(line.ends_with("counts, but is gone"), "{listed}");
+    output(0, &["member", &url(&cluster.nodes[other]), "remove", &id]);
+    let listed = output(0, &["member", &at, "list"]);
+    assert!(!listed.contains(&id), "{listed}");
+    // With the dead one in the set, the master could not go on without the other one.
+    cluster.kill(other);
+    cluster.wait_master(&[master]);
+    output(0, &["kv", &at, "put", "alone", "x"]);
+}

@@ -1,0 +1,80 @@
+//! `zazen run`: a command on one machine at a time, whatever happens to the machines and to the cluster.
+
+use super::cluster::Cluster;
+use super::node::wait_for;
+use super::tool::{Running, output, url, zazen};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// A runner whose command writes its token and its pid into a file, and then waits.
+fn runner(cluster: &Cluster, name: &str, ttl: &str) -> (Running, PathBuf) {
+    let file = cluster.scratch.path().join(name);
+    let script = "echo $ZAZEN_FENCING_TOKEN $$ > \"$0.new\"; mv \"$0.new\" \"$0\"; exec sleep 1000";
+    let mut command = zazen(&["run", "--lease=job", "--ttl", ttl, "--grace=100ms"]);
+    command.args(cluster.nodes.iter().map(url)).args(["--", "sh", "-c", script]).arg(&file);
+    let child = command.stdout(Stdio::null()).spawn().expect("the command can be run");
+    (Running(child), file)
+}
+
+/// The token and the pid of the command, once it runs.
+fn told(file: &Path) -> Option<(u64, u32)> {
+    let text = fs::read_to_string(file).ok()?;
+    let (token, pid) = text.trim().split_once(' ')?;
+    Some((token.parse().ok()?, pid.parse().ok()?))
+}
+
+fn runs(pid: u32) -> bool {
+    // One that has ended and was not waited for runs no more.
+    let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+}
+
+#[test]
+fn a_command_runs_on_one_machine_and_passes_on_with_a_higher_token() {
+    let cluster = Cluster::start(3);
+    let (mut first, first_file) = runner(&cluster, "first", "1s");
+    let (token, pid) = cluster.wait("the first runs", || told(&first_file));
+    let (mut second, second_file) = runner(&cluster, "second", "1s");
+    let held = cluster.nodes[0].get("/_zazen/lease/job").expect("a node answers");
+    assert_eq!(held.json()["token"], token, "{held:?}");
+    first.0.kill().expect("it runs");
+    cluster.wait("the command dies with its runner", || (!runs(pid)).then_some(()));
+    assert_eq!(told(&second_file), None, "the lease has not run out yet, and one runs at a time");
+    let (next, pid) = cluster.wait("the second runs", || told(&second_file));
+    assert!(next > token, "{next} after {token}");
+
+    let id = rustix::process::Pid::from_child(&second.0);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("it runs");
+    let status = wait_for(|| second.0.try_wait().expect("it is a child")).expect("it ends as it is told");
+    assert_eq!(status.code(), Some(128 + 15), "its command was ended by SIGTERM");
+    assert!(!runs(pid), "its command ended before it");
+    let free = cluster.nodes[0].get("/_zazen/lease/job").expect("a node answers");
+    assert_eq!(free.status, 404, "the lease was given back: {free:?}");
+}
+
+#[test]
+fn a_command_is_stopped_when_the_cluster_does_not_answer() {
+    let cluster = Cluster::start(3);
+    let (_first, file) = runner(&cluster, "first", "1s");
+    let (token, pid) = cluster.wait("it runs", || told(&file));
+    // The cluster is there and silent, which is worse than gone.
+    cluster.nodes.iter().for_each(|node| node.pause());
+    let stopped = wait_for(|| (!runs(pid)).then_some(()));
+    cluster.nodes.iter().for_each(|node| node.resume());
+    assert_eq!(stopped, Some(()), "the command was stopped without a word from the cluster");
+    fs::remove_file(&file).expect("it was written");
+    let (next, _) = cluster.wait("it runs again", || told(&file));
+    assert!(next > token, "{next} after {token}");
+}
+
+#[test]
+fn a_runner_ends_as_its_command_does() {
+    let cluster = Cluster::start(1);
+    let at = url(&cluster.nodes[0]);
+    let told = output(7, &["run", "--lease=short", &at, "--", "sh", "-c", "exit 7"]);
+    assert!(told.contains("holds lease [short] under token 1"), "{told}");
+    let told = output(0, &["run", "--lease=short", &at, "--", "true"]);
+    assert!(told.contains("under token 2"), "{told}");
+    output(2, &["run", "--lease=short", "--ttl=10ms", &at, "--", "true"]);
+}
