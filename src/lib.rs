@@ -14,11 +14,12 @@
 //! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
 //! | `runtime` | all but `sim`, `lab` |
 //! | `rest` | `cluster`, `protocol`, `service`, `settings`, `wire`, `runtime` |
+//! | `live` | `cluster`, `protocol`, `service`, `settings`, `lab`, `runtime` |
 //! | `client` | `cluster`, `protocol`, `service`, `runtime` |
-//! | `embed` | all but `sim`, `lab` |
+//! | `embed` | all but `sim`, `lab`, `live` |
 //! | `cli` | all |
 //!
-//! The last five are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
+//! The last six are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
 //! file.
 
 pub mod cluster;
@@ -36,6 +37,8 @@ pub mod cli;
 pub mod client;
 #[cfg(feature = "server")]
 pub mod embed;
+#[cfg(feature = "server")]
+pub mod live;
 #[cfg(feature = "server")]
 pub mod rest;
 #[cfg(feature = "server")]

@@ -13,10 +13,12 @@ mod dev;
 mod explain;
 mod figures;
 mod kv;
+mod lab;
 mod logging;
 mod man;
 mod member;
 mod paint;
+mod progress;
 mod quiet;
 mod recover;
 mod run;
@@ -58,6 +60,7 @@ enum Command {
     State(state::StateArgs),
     Recover(recover::RecoverArgs),
     Sim(sim::SimArgs),
+    Lab(lab::LabArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -113,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::State(state) => state.run(&mut out),
         Command::Recover(recover) => recover.run(&mut out),
         Command::Sim(sim) => sim.run(&mut out),
+        Command::Lab(lab) => lab.run(&mut out),
         Command::Completions(completions) => completions.run(&mut out),
         Command::Man(man) => man.run(&mut out),
     };

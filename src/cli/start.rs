@@ -5,9 +5,10 @@
 use super::config::{self, ConfigArgs};
 use super::{Outcome, Trouble, failed, logging};
 use crate::embed::Users;
+use crate::live;
 use crate::runtime::log::NODE;
 use crate::runtime::{self, Ended, Handle};
-use crate::settings::{Loaded, NodeSettings};
+use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
 use clap::Args;
 use std::fs;
 use std::io::Read;
@@ -49,7 +50,10 @@ impl StartArgs {
             .build()
             .map_err(|error| failed("make a runtime", error))?;
         let _pidfile = self.pidfile.as_deref().map(Pidfile::write).transpose()?;
-        let outcome = users.block_on(self.serve(loaded.settings, log));
+        let outcome = match loaded.settings.discovery.kind {
+            DiscoveryKind::Zen | DiscoveryKind::SingleNode => users.block_on(self.serve(loaded.settings, log)),
+            DiscoveryKind::Lab(name) => users.block_on(self.elect(name, loaded.settings)),
+        };
         users.shutdown_background();
         outcome
     }
@@ -81,6 +85,27 @@ impl StartArgs {
             server.stop(DRAIN).await;
         }
         outcome(ended)
+    }
+}
+
+impl StartArgs {
+    /// Elects by an algorithm of the lab, and does nothing else.
+    async fn elect(&self, name: &'static str, settings: NodeSettings) -> Result<Outcome, Trouble> {
+        let users = Users::listen(&settings).await.map_err(refused)?;
+        let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
+        tracing::warn!(target: NODE, "[discovery.type: {name}] is experimental: it elects, keeps nothing and promises no safety");
+        let process = live::start(name, settings).map_err(Trouble::Failed)?;
+        let handle = process.handle().clone();
+        let server = users.serve(&handle);
+        tracing::info!(target: NODE, "started {}", handle.local());
+        tokio::select! {
+            () = ends.next() => process.stop(),
+            () = handle.ended() => return Err(Trouble::Failed("the process ended by a mistake, see above".into())),
+        }
+        if let Some(server) = server {
+            server.stop(DRAIN).await;
+        }
+        Ok(Outcome::Fine)
     }
 }
 

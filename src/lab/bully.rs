@@ -8,326 +8,309 @@
 //! 4. *Election* from a lower id: it answers and holds an election of its own.
 //! 5. *Victory*: its sender leads, whoever that is.
 //!
-//! An answer is the reply to an election, so "in time" is the timeout of that call, and a process that is known to be
-//! gone answers no at once. Followers beat at the leader to notice its end.
-//!
 //! Known faults, kept on purpose: each side of a partition elects, and an unstable process with the highest id takes
-//! over again and again. Zen's answers to them are a quorum, and no election while the leader lives.
+//! over again and again. Its two [`Repairs`] are switches. With either of them who is better is no longer known from the
+//! id, so *Election* goes to all, and the lesser ones answer that they take part:
+//!
+//! - `newest_first`: the newest transaction wins, then the id, and more than half must take part; a leader that hears
+//!   fewer resigns (MongoDB's old elections).
+//! - `steady_first`: who is alive only since a moment ago loses to those who were there all the time, and whoever has a
+//!   leader holds no election for another's sake but names the leader, unless that is the one that the other lost.
+//!
+//! A quorum without terms is not safety: where two sides share a bridge, those on it take part in both elections.
 
-use super::{Diskless, Rank};
-use crate::protocol::{
-    Call, Effect, Effects, Exchange, Failure, Input, Level, Protocol, Remark, Standing, Ticket, Time, Timers,
-};
-use std::collections::BTreeMap;
+use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, SILENCE_MAX, Stand, Word, majority};
+use crate::protocol::Time;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// How often a follower beats at its leader.
-pub const BEAT_EVERY: Duration = Duration::from_millis(200);
-/// How long an answer or the echo of a beat may take.
-pub const ANSWER_WITHIN: Duration = Duration::from_millis(100);
-/// How long a victory of somebody higher may take.
+/// How long a victory of somebody better may take.
 pub const VICTORY_WITHIN: Duration = Duration::from_millis(400);
+/// Who was alive for so long is steady.
+pub const STEADY_AFTER: Duration = Duration::from_secs(3);
+/// Who did nothing for so long was not alive meanwhile.
+const STALL: Duration = Duration::from_secs(1);
+
+/// What is done about the known faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// The newest transaction wins, and more than half must take part.
+    pub newest_first: bool,
+    /// Those who were alive all the time win.
+    pub steady_first: bool,
+}
+
+/// What decides between two processes; the greater one wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Claim {
+    steady: bool,
+    transaction: u64,
+    rank: Rank,
+}
 
 /// What processes say to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// The sender holds an election among those above it.
+    /// The sender holds an election.
     Election {
-        /// Who holds it.
-        from: Rank,
+        /// What it puts forward.
+        claim: Claim,
+        /// The leader that it lost.
+        lost: Option<Rank>,
     },
-    /// Replies to an election of somebody lower: the receiver has lost it.
+    /// Replies to an election of somebody lesser: the receiver has lost it.
     Answer,
+    /// Replies to an election of somebody better: the sender takes part in it.
+    TakesPart,
+    /// Replies to an election of somebody lesser: this one leads.
+    Led(Rank),
     /// The sender leads.
-    Victory {
-        /// Who leads.
-        from: Rank,
-    },
-    /// Asks whether the receiver still leads.
-    Beat,
-    /// Replies to a beat.
-    Echo {
-        /// Whether the sender leads.
-        leads: bool,
-    },
+    Victory,
 }
+
+impl Word for Message {}
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Message::Election { from } => write!(f, "election of {from}"),
+            Message::Election { claim: Claim { rank, transaction: 0, .. }, .. } => write!(f, "election of {rank}"),
+            Message::Election { claim: Claim { rank, transaction, .. }, .. } => {
+                write!(f, "election of {rank} at {transaction}")
+            }
             Message::Answer => f.write_str("answer"),
-            Message::Victory { from } => write!(f, "victory of {from}"),
-            Message::Beat => f.write_str("beat"),
-            Message::Echo { leads } => write!(f, "echo, {}", if *leads { "leads" } else { "does not lead" }),
+            Message::TakesPart => f.write_str("takes part"),
+            Message::Led(leader) => write!(f, "led by {leader}"),
+            Message::Victory => f.write_str("victory"),
         }
-    }
-}
-
-/// What a client may ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// Hold an election, as if the leader had been noticed to be gone.
-    HoldElection,
-    /// Name the leader.
-    Leader,
-}
-
-/// What the operator is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// It holds an election.
-    Electing,
-    /// Somebody higher answered its election.
-    Eliminated {
-        /// Who answered.
-        by: Rank,
-    },
-    /// It leads.
-    Leads,
-    /// It follows somebody.
-    Follows(Rank),
-    /// The leader did not echo, or no longer leads.
-    LeaderGone(Rank),
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Note::Electing => f.write_str("holds an election"),
-            Note::Eliminated { by } => write!(f, "eliminated by {by}"),
-            Note::Leads => f.write_str("leads"),
-            Note::Follows(leader) => write!(f, "follows {leader}"),
-            Note::LeaderGone(leader) => write!(f, "leader {leader} is gone"),
-        }
-    }
-}
-
-impl Remark for Note {
-    fn level(&self) -> Level {
-        Level::Info
     }
 }
 
 /// Why a process wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
-    /// To beat at the leader.
-    Beat,
-    /// To give up waiting for the victory of somebody higher.
+    /// To give up waiting for the victory of somebody better.
     NoVictory,
+    /// To count those who follow.
+    Count,
 }
 
 impl fmt::Display for Timer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Timer::Beat => "the next beat",
             Timer::NoVictory => "want of a victory",
+            Timer::Count => "a count of its followers",
         })
     }
 }
 
 /// ```text
-///            nobody higher answers
+///            nobody better answers
 ///   Electing ─────────────────────▶ Leading
 ///    │  ▲ ▲                            │ victory of another
 ///    │  │ └─ leader gone ─ Following ◀─┤
 ///    ▼  │ no victory           ▲       │
 ///   Waiting ── victory ────────┘       ▼
-///    (any of them holds an election when a lower one does, unless it is at it)
+///    (any of them holds an election when a lesser one does, unless it is at it)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Waits for answers.
-    Electing,
-    /// Somebody higher answered.
+    /// Waits for answers; so many take part, itself included.
+    Electing(usize),
+    /// Somebody better answered, or too few took part.
     Waiting,
-    Leading,
-    Following {
-        leader: Rank,
-        beat: Option<Call>,
+    Leading {
+        since: Time,
     },
+    Following(Rank),
 }
 
 /// One process.
 #[derive(Clone, Debug)]
 pub struct Bully {
     me: Rank,
-    others: Vec<Rank>,
+    repairs: Repairs,
+    transaction: u64,
     mode: Mode,
-    /// The calls of its election that have yet to end, and whom they asked.
-    asked: BTreeMap<Call, Rank>,
-    timers: Timers<Timer>,
-    calls: u64,
+    /// The leader that it lost.
+    lost: Option<Rank>,
+    /// Since when it is alive, and when it did something last.
+    alive: Time,
+    busy: Time,
 }
 
 impl Bully {
-    /// The process `me` of `all`.
-    pub fn new(me: Rank, all: &[Rank]) -> Self {
-        let others = all.iter().copied().filter(|&rank| rank != me).collect();
-        Bully { me, others, mode: Mode::Waiting, asked: BTreeMap::new(), timers: Timers::default(), calls: 0 }
+    /// The process `me`, whose newest transaction is this one.
+    pub fn new(me: Rank, repairs: Repairs, transaction: u64) -> Self {
+        Bully { me, repairs, transaction, mode: Mode::Waiting, lost: None, alive: Time::ZERO, busy: Time::ZERO }
     }
 
-    /// Whom it takes for the leader.
-    pub fn leader(&self) -> Option<Rank> {
-        match self.mode {
-            Mode::Leading => Some(self.me),
-            Mode::Following { leader, .. } => Some(leader),
-            Mode::Electing | Mode::Waiting => None,
-        }
+    fn is_classic(&self) -> bool {
+        self.repairs == Repairs::default()
+    }
+
+    /// What it puts forward; what no repair looks at is the same for all.
+    fn claim(&self, now: Time) -> Claim {
+        let steady = !self.repairs.steady_first || now.since(self.alive) >= STEADY_AFTER;
+        let transaction = if self.repairs.newest_first { self.transaction } else { 0 };
+        Claim { steady, transaction, rank: self.me }
     }
 
     /// Rules 1 and 2.
-    fn hold_election(&mut self, out: &mut Effects<Self>) {
-        out.note(Note::Electing);
-        self.timers = Timers::default();
-        self.mode = Mode::Electing;
-        self.asked.clear();
-        let higher: Vec<Rank> = self.others.iter().copied().filter(|&rank| rank > self.me).collect();
-        for to in higher {
-            let call = self.send(to, Message::Election { from: self.me }, out);
-            self.asked.insert(call, to);
+    fn hold_election(&mut self, desk: &mut Desk<'_, Self>) {
+        desk.note(Note::Electing);
+        desk.forget();
+        desk.watch_nobody();
+        desk.stop(Timer::NoVictory);
+        if let Mode::Following(leader) = self.mode {
+            self.lost = Some(leader);
         }
-        self.win_if_alone(out);
+        self.mode = Mode::Electing(1);
+        let claim = self.claim(desk.now);
+        for &to in desk.others().iter().filter(|&&rank| rank > self.me || !self.is_classic()) {
+            desk.ask(to, Message::Election { claim, lost: self.lost }, ());
+        }
+        self.count_up(desk);
     }
 
-    fn win_if_alone(&mut self, out: &mut Effects<Self>) {
-        if self.mode == Mode::Electing && self.asked.is_empty() {
-            self.mode = Mode::Leading;
-            out.note(Note::Leads);
-            for &to in &self.others {
-                let message = Message::Victory { from: self.me };
-                out.push(Effect::Tell { to, message });
-            }
+    /// Every answer is there, or will not come.
+    fn count_up(&mut self, desk: &mut Desk<'_, Self>) {
+        let Mode::Electing(taking_part) = self.mode else {
+            return;
+        };
+        if desk.open(|()| true) > 0 {
+            return;
         }
-    }
-
-    /// Rule 3. Answers that come later are noted too: several may eliminate one.
-    fn on_answer(&mut self, now: Time, by: Rank, out: &mut Effects<Self>) {
-        out.note(Note::Eliminated { by });
-        if self.mode == Mode::Electing {
+        if self.repairs.newest_first && taking_part < majority(desk.size()) {
+            desk.step(format!("only {taking_part} of {} take part", desk.size()));
             self.mode = Mode::Waiting;
-            self.timers.set(Timer::NoVictory, now + VICTORY_WITHIN);
+            return desk.wake_in(Timer::NoVictory, VICTORY_WITHIN);
+        }
+        self.mode = Mode::Leading { since: desk.now };
+        desk.note(Note::Leads);
+        desk.tell_all(&Message::Victory);
+        if self.repairs.newest_first {
+            desk.wake_in(Timer::Count, BEAT_EVERY);
         }
     }
 
     /// Rule 4. An election that is under way need not be begun again.
-    fn on_election(&mut self, exchange: Exchange, from: Rank, out: &mut Effects<Self>) {
-        if from < self.me {
-            let message = Message::Answer;
-            out.push(Effect::Reply { exchange, message });
-            if matches!(self.mode, Mode::Leading | Mode::Following { .. }) {
-                self.hold_election(out);
+    fn on_election(&mut self, heard: &Heard<Message>, claim: Claim, lost: Option<Rank>, desk: &mut Desk<'_, Self>) {
+        if claim > self.claim(desk.now) {
+            return desk.reply(heard.exchange, Message::TakesPart);
+        }
+        match self.mode {
+            Mode::Leading { .. } if self.repairs.steady_first => desk.reply(heard.exchange, Message::Led(self.me)),
+            Mode::Following(leader) if self.repairs.steady_first && lost != Some(leader) => {
+                desk.reply(heard.exchange, Message::Led(leader));
             }
+            Mode::Leading { .. } | Mode::Following(_) => {
+                desk.reply(heard.exchange, Message::Answer);
+                self.hold_election(desk);
+            }
+            Mode::Electing(_) | Mode::Waiting => desk.reply(heard.exchange, Message::Answer),
         }
     }
 
     /// Rule 5.
-    fn on_victory(&mut self, now: Time, leader: Rank, out: &mut Effects<Self>) {
-        if self.leader() != Some(leader) {
-            out.note(Note::Follows(leader));
+    fn on_victory(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
+        if self.mode != Mode::Following(leader) {
+            desk.note(Note::Follows(leader));
         }
-        self.mode = Mode::Following { leader, beat: None };
-        self.asked.clear();
-        self.timers.stop(Timer::NoVictory);
-        self.timers.set(Timer::Beat, now + BEAT_EVERY);
+        self.mode = Mode::Following(leader);
+        self.lost = None;
+        desk.forget();
+        desk.stop(Timer::NoVictory);
+        desk.stop(Timer::Count);
+        desk.watch(leader);
     }
 
-    fn on_message(&mut self, now: Time, exchange: Exchange, message: Message, out: &mut Effects<Self>) {
-        match message {
-            Message::Election { from } => self.on_election(exchange, from, out),
-            Message::Victory { from } => self.on_victory(now, from, out),
-            Message::Beat => {
-                let message = Message::Echo { leads: self.mode == Mode::Leading };
-                out.push(Effect::Reply { exchange, message });
-            }
-            Message::Answer | Message::Echo { .. } => {}
+    /// With a quorum a leader needs it as long as it leads.
+    fn count_followers(&mut self, desk: &mut Desk<'_, Self>) {
+        let Mode::Leading { since } = self.mode else {
+            return;
+        };
+        let there = desk.heard_within(SILENCE_MAX).count() + 1;
+        if desk.now.since(since) > SILENCE_MAX && there < majority(desk.size()) {
+            desk.note(Note::Resigns);
+            return self.hold_election(desk);
         }
-    }
-
-    /// A call ended: with a reply, or with none. It counts only for what the process is still at.
-    fn on_outcome(&mut self, now: Time, call: Call, reply: Result<Message, Failure>, out: &mut Effects<Self>) {
-        if let Some(higher) = self.asked.remove(&call) {
-            match reply {
-                Ok(_) => self.on_answer(now, higher, out),
-                Err(_) => self.win_if_alone(out),
-            }
-        } else if let Mode::Following { leader, beat } = self.mode
-            && beat == Some(call)
-        {
-            self.mode = Mode::Following { leader, beat: None };
-            if reply != Ok(Message::Echo { leads: true }) {
-                out.note(Note::LeaderGone(leader));
-                self.hold_election(out);
-            }
-        }
-    }
-
-    fn on_timer(&mut self, now: Time, timer: Timer, out: &mut Effects<Self>) {
-        match (timer, self.mode) {
-            (Timer::NoVictory, _) => self.hold_election(out),
-            (Timer::Beat, Mode::Following { leader, .. }) => {
-                let beat = Some(self.send(leader, Message::Beat, out));
-                self.mode = Mode::Following { leader, beat };
-                self.timers.set(Timer::Beat, now + BEAT_EVERY);
-            }
-            (Timer::Beat, Mode::Electing | Mode::Waiting | Mode::Leading) => {}
-        }
-    }
-
-    fn on_question(&mut self, ticket: Ticket, question: Question, out: &mut Effects<Self>) {
-        if question == Question::HoldElection {
-            self.hold_election(out);
-        }
-        out.push(Effect::Answer { ticket, answer: self.leader() });
-    }
-
-    fn send(&mut self, to: Rank, message: Message, out: &mut Effects<Self>) -> Call {
-        self.calls += 1;
-        let call = Call(self.calls);
-        out.push(Effect::Send { to, call, message, timeout: ANSWER_WITHIN });
-        call
+        desk.wake_in(Timer::Count, BEAT_EVERY);
     }
 }
 
-impl Protocol for Bully {
-    type Peer = Rank;
-    type Message = Message;
-    type Disk = Diskless;
-    type View = ();
-    type Question = Question;
-    type Answer = Option<Rank>;
-    type Note = Note;
+impl Algorithm for Bully {
+    type Word = Message;
+    type Kept = ();
+    type Errand = ();
     type Timer = Timer;
 
-    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Effects<Self>) {
-        match input {
-            Input::Started => self.hold_election(out),
-            Input::Received { exchange, message } => self.on_message(now, exchange, message, out),
-            Input::Replied { call, message } => self.on_outcome(now, call, Ok(message), out),
-            Input::Failed { call, why } => self.on_outcome(now, call, Err(why), out),
-            Input::Woke => {
-                while let Some(timer) = self.timers.pop_due(now) {
-                    self.on_timer(now, timer, out);
-                }
-            }
-            Input::Asked { ticket, question } => self.on_question(ticket, question, out),
-            Input::LinkClosed { .. } | Input::Stored(_) | Input::Resolved(_) => {}
+    /// Who did nothing for a while was not alive.
+    fn happens(&mut self, now: Time) {
+        if now.since(self.busy) > STALL {
+            self.alive = now;
+        }
+        self.busy = now;
+    }
+
+    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+        (self.alive, self.busy) = (desk.now, desk.now);
+        self.hold_election(desk);
+    }
+
+    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+        self.hold_election(desk);
+    }
+
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+        match heard.word {
+            Message::Election { claim, lost } => self.on_election(&heard, claim, lost, desk),
+            Message::Victory => self.on_victory(heard.from, desk),
+            Message::Answer | Message::TakesPart | Message::Led(_) => {}
         }
     }
 
-    fn next_deadline(&self) -> Option<(Time, Timer)> {
-        self.timers.next()
+    /// Rule 3. Answers that come later are noted too: several may eliminate one.
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+        match (outcome.reply, self.mode) {
+            (Ok(Message::Answer), mode) => {
+                desk.note(Note::Eliminated { by: outcome.of });
+                if let Mode::Electing(_) = mode {
+                    self.mode = Mode::Waiting;
+                    desk.wake_in(Timer::NoVictory, VICTORY_WITHIN);
+                }
+            }
+            (Ok(Message::Led(leader)), Mode::Electing(_) | Mode::Waiting) if leader != self.me => {
+                self.on_victory(leader, desk);
+            }
+            (Ok(_), Mode::Electing(taking_part)) => {
+                self.mode = Mode::Electing(taking_part + 1);
+                self.count_up(desk);
+            }
+            (Err(_), _) => self.count_up(desk),
+            (Ok(_), Mode::Waiting | Mode::Leading { .. } | Mode::Following(_)) => {}
+        }
     }
 
-    fn standing(&self) -> Standing<Rank> {
-        let mode = match self.mode {
-            Mode::Electing => 'E',
-            Mode::Waiting => 'W',
-            Mode::Leading => 'L',
-            Mode::Following { .. } => 'f',
+    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+        match timer {
+            Timer::NoVictory => self.hold_election(desk),
+            Timer::Count => self.count_followers(desk),
+        }
+    }
+
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+        self.hold_election(desk);
+    }
+
+    fn stand(&self) -> Stand {
+        let (mode, leader) = match self.mode {
+            Mode::Electing(_) => ('E', None),
+            Mode::Waiting => ('W', None),
+            Mode::Leading { .. } => ('L', Some(self.me)),
+            Mode::Following(leader) => ('f', Some(leader)),
         };
-        Standing { mode, term: 0, version: 0, leader: self.leader() }
+        Stand { mode, term: 0, leader }
     }
 }

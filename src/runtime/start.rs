@@ -176,8 +176,8 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
     let router = match settings.discovery.kind {
         DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter.clone()),
-        // A cluster by itself lets nobody in.
-        DiscoveryKind::SingleNode => axum::Router::new(),
+        // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
+        DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
     };
     let history = Arc::new(Mutex::new(History::default()));
     let handle = Handle {

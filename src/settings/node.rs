@@ -71,7 +71,30 @@ pub enum DiscoveryKind {
     Zen,
     /// The node is a cluster by itself and lets nobody in.
     SingleNode,
+    /// An experiment: nodes elect by an algorithm of the lab, and do nothing else.
+    Lab(&'static str),
 }
+
+/// The algorithms of the lab that nodes can elect by.
+pub const EXPERIMENTS: &[&str] = &[
+    "bully",
+    "bully-majority",
+    "bully-steady",
+    "bully-failover",
+    "candidates",
+    "invitation",
+    "ring",
+    "ring-highest",
+    "paxos-lease",
+    "fast-leader-election",
+    "auth-fast-leader-election",
+    "leader-election",
+    "redis-sentinel",
+    "redis-cluster",
+    "emergent-leader",
+    "emergent-leader-ring",
+    "emergent-leader-minimum",
+];
 
 /// Where something listens, and how others are told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,14 @@ impl Cluster {
 
     /// The same, after the test has changed what it wants of the nodes.
     pub(crate) fn start_with(count: usize, change: impl Fn(usize, &mut Node)) -> Self {
+        let cluster = Self::start_apart(count, change);
+        let all: Vec<usize> = (0..count).collect();
+        cluster.wait_master(&all);
+        cluster
+    }
+
+    /// The same without waiting for a cluster: the nodes run.
+    pub(crate) fn start_apart(count: usize, change: impl Fn(usize, &mut Node)) -> Self {
         let turn = Turn::wait();
         let scratch = Scratch::new();
         for _ in 0..STARTS {
@@ -31,10 +39,7 @@ impl Cluster {
             if nodes.iter().any(|node| node.log().contains("cannot listen on")) {
                 continue;
             }
-            let cluster = Cluster { nodes, scratch, _turn: turn };
-            let all: Vec<usize> = (0..count).collect();
-            cluster.wait_master(&all);
-            return cluster;
+            return Cluster { nodes, scratch, _turn: turn };
         }
         panic!("ports are taken faster than nodes can listen; run fewer other things beside this test");
     }

@@ -1,9 +1,9 @@
 //! Makes the runs, on several threads, and hears what came of each.
 
-use super::progress::Progress;
 use super::summary::Summary;
 use super::{FAILURES_MAX, Request, failure};
 use crate::cli::Trouble;
+use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
 use crate::sim::{Draw, Failure, Report, RunOptions, run};

@@ -1,9 +1,9 @@
 //! `zazen sim --graphs`: every way in which a few nodes can reach each other.
 
 use super::page::{Page, outcome};
-use super::progress::Progress;
 use super::{FAILURES_MAX, Request};
 use crate::cli::figures::{count, span};
+use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Outcome, Trouble};

@@ -11,7 +11,6 @@ mod flaws;
 mod graphs;
 mod mutants;
 mod page;
-mod progress;
 mod scale;
 mod scenario;
 mod summary;

@@ -4,9 +4,9 @@
 //! whose rare orders are written down, and in graphs of three and four nodes.
 
 use super::page::{Page, outcome};
-use super::progress::Progress;
 use super::{Request, batch, scenario};
 use crate::cli::figures::{count, span};
+use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Outcome, Trouble};

@@ -4,8 +4,8 @@
 //! down takes longer than handling it.
 
 use super::page::{Page, outcome};
-use super::progress::Progress;
 use crate::cli::figures::{count, span};
+use crate::cli::progress::Progress;
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Outcome, Trouble};
 use crate::runtime;

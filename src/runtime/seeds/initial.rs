@@ -22,7 +22,7 @@ pub fn bootstrap(settings: &NodeSettings) -> Bootstrap {
     let discovery = &settings.discovery;
     let texts = |texts: &[String]| Bootstrap::Hosts(texts.iter().map(|text| text.as_str().into()).collect());
     match (discovery.kind, named(discovery), &discovery.hosts) {
-        (DiscoveryKind::SingleNode, _, _) => texts(&[]),
+        (DiscoveryKind::SingleNode | DiscoveryKind::Lab(_), _, _) => texts(&[]),
         (DiscoveryKind::Zen, Some(names), _) => texts(names),
         (DiscoveryKind::Zen, None, None) if !discovery.hosts_file => Bootstrap::Found,
         (DiscoveryKind::Zen, None, hosts) => {

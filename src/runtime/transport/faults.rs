@@ -60,11 +60,13 @@ impl Faults {
         self.cuts.read().clone()
     }
 
-    pub(super) fn swallows_to(&self, peer: &Address) -> bool {
+    /// Whether what goes to a peer is swallowed.
+    pub fn swallows_to(&self, peer: &Address) -> bool {
         self.is_allowed && self.cuts.read().get(peer).is_some_and(|cut| cut.to)
     }
 
-    pub(super) fn swallows_from(&self, peer: &Address) -> bool {
+    /// Whether what comes from a peer is swallowed.
+    pub fn swallows_from(&self, peer: &Address) -> bool {
         self.is_allowed && self.cuts.read().get(peer).is_some_and(|cut| cut.from)
     }
 }

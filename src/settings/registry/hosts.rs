@@ -1,16 +1,28 @@
 //! Where a node looks for the others.
 
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
-use crate::settings::DiscoveryKind;
+use crate::settings::{DiscoveryKind, EXPERIMENTS};
 use crate::zen::{parse_count, parse_time};
 use std::time::Duration;
+
+/// The words of `discovery.type`.
+const KINDS: [&str; 2 + EXPERIMENTS.len()] = {
+    let mut words = ["zen"; 2 + EXPERIMENTS.len()];
+    words[1] = "single-node";
+    let mut at = 0;
+    while at < EXPERIMENTS.len() {
+        words[2 + at] = EXPERIMENTS[at];
+        at += 1;
+    }
+    words
+};
 
 /// Of seed hosts and the first master.
 pub(super) const HOSTS: [Setting; 7] = [
     Setting {
         key: "discovery.type",
         topic: Topic::Hosts,
-        kind: Kind::Enum { what: "discovery type", words: &["zen", "single-node"] },
+        kind: Kind::Enum { what: "discovery type", words: &KINDS },
         preset: Preset::Fixed("zen"),
         original: None,
         changes: Changes::Static,
@@ -18,14 +30,16 @@ pub(super) const HOSTS: [Setting; 7] = [
             node.discovery.kind = match text {
                 "zen" => DiscoveryKind::Zen,
                 "single-node" => DiscoveryKind::SingleNode,
-                _ => return None,
+                name => DiscoveryKind::Lab(EXPERIMENTS.iter().find(|known| **known == name)?),
             };
             Some(())
         }),
         doc: "Whether nodes look for each other.\n\
               With `single-node` the node is a cluster by itself: it looks for nobody, lets nobody in and leads at once, \
               which suits tests; seed hosts and `discovery.zen.minimum_master_nodes` have no effect then, and \
-              `node.master` must be `true`.",
+              `node.master` must be `true`.\n\
+              All others are experiments of the lab: the seed hosts and the node itself elect by that algorithm, show at \
+              `/_cluster/state` and `/_cat/master` whom, and do nothing else; no safety is promised.",
     },
     Setting {
         key: "discovery.zen.ping.unicast.hosts",

@@ -1,0 +1,487 @@
+//! What every algorithm of the lab sits on: numbered requests, timers, a record on disk, and the watch over a leader.
+//!
+//! An [`Algorithm`] holds rules only; a [`Seat`] makes a [`Protocol`] of it. Letters carry their sender. A follower beats
+//! at its leader every [`BEAT_EVERY`]: a leader that refuses or does not lead is gone at once, one that is silent after
+//! [`MISSES_MAX`] beats. Algorithms that keep a watch of their own do not use it.
+
+use super::{Note, Question, Rank};
+use crate::protocol::{
+    Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, StoreId, Time, Timers,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug, Display};
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a follower beats at its leader.
+pub const BEAT_EVERY: Duration = Duration::from_millis(200);
+/// How long a reply may take.
+pub const ANSWER_WITHIN: Duration = Duration::from_millis(100);
+/// After so many beats in a row that nobody answered a leader is gone.
+pub const MISSES_MAX: u32 = 3;
+/// How long it takes to notice that somebody fell silent, at most.
+pub const SILENCE_MAX: Duration = Duration::from_millis(700);
+
+/// What the processes of an algorithm say to each other.
+pub trait Word: Clone + Debug + Display + Hash + PartialEq + Send + Serialize + DeserializeOwned + 'static {
+    /// Whether it only keeps watch over those who live, and is no part of an election.
+    fn is_watch(&self) -> bool {
+        false
+    }
+}
+
+/// The rules of one algorithm, for one process.
+pub trait Algorithm: Sized {
+    /// What it says to others.
+    type Word: Word;
+    /// What it keeps on disk; `()` if it keeps nothing.
+    type Kept: Clone + Debug + Default + Serialize + DeserializeOwned;
+    /// Why it asked somebody something.
+    type Errand: Clone + Debug;
+    /// Why it wakes.
+    type Timer: Copy + Ord + Display;
+
+    /// Something happened to the process, whatever it is; it is told before all else.
+    fn happens(&mut self, _now: Time) {}
+    /// The process began.
+    fn start(&mut self, desk: &mut Desk<'_, Self>);
+    /// It is to hold an election, as if it had noticed that the leader is gone.
+    fn elect(&mut self, desk: &mut Desk<'_, Self>);
+    /// A letter arrived.
+    fn hear(&mut self, heard: Heard<Self::Word>, desk: &mut Desk<'_, Self>);
+    /// A request was replied to, or failed.
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>);
+    /// A timer ran out.
+    fn wake(&mut self, timer: Self::Timer, desk: &mut Desk<'_, Self>);
+    /// The leader that it watches is gone.
+    fn leader_gone(&mut self, leader: Rank, desk: &mut Desk<'_, Self>);
+    /// Where it stands.
+    fn stand(&self) -> Stand;
+}
+
+/// A letter that arrived.
+#[derive(Clone, Debug)]
+pub struct Heard<W> {
+    /// Who sent it.
+    pub from: Rank,
+    /// Under what to reply, if a reply is wanted.
+    pub exchange: Exchange,
+    /// What it says.
+    pub word: W,
+}
+
+/// What became of a request.
+pub struct Outcome<A: Algorithm> {
+    /// Whom it asked.
+    pub of: Rank,
+    /// Why it asked.
+    pub errand: A::Errand,
+    /// The reply.
+    pub reply: Result<A::Word, Failure>,
+}
+
+/// Where a process stands in its algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stand {
+    /// One character for traces; `L` leads, `f` follows.
+    pub mode: char,
+    /// Its term, epoch or round, where there is one.
+    pub term: u64,
+    /// Whom it takes for the leader; itself if it would act as leader.
+    pub leader: Option<Rank>,
+}
+
+/// What processes send: something about leading, or of their algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Letter<W> {
+    /// Who sends it.
+    pub from: Rank,
+    /// What it says.
+    pub body: Body<W>,
+}
+
+/// What a letter says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body<W> {
+    /// Asks whether the receiver still leads.
+    Beat,
+    /// Replies to a beat.
+    Echo {
+        /// Whether the sender leads.
+        leads: bool,
+    },
+    /// Something of the algorithm.
+    Word(W),
+}
+
+impl<W: Word> Letter<W> {
+    /// Whether it only keeps watch, and is no part of an election.
+    pub fn is_watch(&self) -> bool {
+        match &self.body {
+            Body::Beat | Body::Echo { .. } => true,
+            Body::Word(word) => word.is_watch(),
+        }
+    }
+}
+
+impl<W: Display> Display for Letter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.body {
+            Body::Beat => f.write_str("beat"),
+            Body::Echo { leads } => write!(f, "echo, {}", if *leads { "leads" } else { "does not lead" }),
+            Body::Word(word) => Display::fmt(word, f),
+        }
+    }
+}
+
+/// The disk of a process: the record that was written last.
+#[derive(Clone, Debug, Default)]
+pub struct Kept<K>(pub K);
+
+impl<K: Clone + Debug + Default> Disk for Kept<K> {
+    type Write = K;
+
+    fn apply(&mut self, write: &K) {
+        self.0 = write.clone();
+    }
+
+    fn is_lazy(_write: &K) -> bool {
+        false
+    }
+}
+
+/// Why a process wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timed<T> {
+    /// To beat at the leader.
+    Beat,
+    /// For its algorithm.
+    Own(T),
+}
+
+impl<T: Display> Display for Timed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Timed::Beat => f.write_str("the next beat"),
+            Timed::Own(timer) => Display::fmt(timer, f),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Errand<E> {
+    Beat,
+    Own(E),
+}
+
+/// The watch over a leader.
+#[derive(Clone, Copy, Debug)]
+struct Vigil {
+    leader: Rank,
+    beat: Option<Call>,
+    missed: u32,
+}
+
+/// What a seat keeps besides the algorithm.
+struct Chair<A: Algorithm> {
+    me: Rank,
+    others: Arc<[Rank]>,
+    rng: Rng,
+    timers: Timers<Timed<A::Timer>>,
+    errands: BTreeMap<Call, (Rank, Errand<A::Errand>)>,
+    numbers: u64,
+    vigil: Option<Vigil>,
+    /// When each of the others beat here last.
+    heard: BTreeMap<Rank, Time>,
+}
+
+/// One process: an algorithm, and what it sits on.
+pub struct Seat<A: Algorithm> {
+    algorithm: A,
+    chair: Chair<A>,
+}
+
+/// What an algorithm may do.
+pub struct Desk<'a, A: Algorithm> {
+    /// The time.
+    pub now: Time,
+    chair: &'a mut Chair<A>,
+    out: &'a mut Effects<Seat<A>>,
+}
+
+impl<A: Algorithm> Desk<'_, A> {
+    /// Its own id.
+    pub fn me(&self) -> Rank {
+        self.chair.me
+    }
+
+    /// All others, from the lowest to the highest.
+    pub fn others(&self) -> Arc<[Rank]> {
+        self.chair.others.clone()
+    }
+
+    /// How many processes there are, itself included.
+    pub fn size(&self) -> usize {
+        self.chair.others.len() + 1
+    }
+
+    /// Sends a request; its outcome is learnt, within [`ANSWER_WITHIN`].
+    pub fn ask(&mut self, to: Rank, word: A::Word, errand: A::Errand) {
+        self.ask_within(to, word, errand, ANSWER_WITHIN);
+    }
+
+    /// Sends a request whose outcome is learnt within this span.
+    pub fn ask_within(&mut self, to: Rank, word: A::Word, errand: A::Errand, timeout: Duration) {
+        let call = self.call(to, Errand::Own(errand));
+        let message = Letter { from: self.chair.me, body: Body::Word(word) };
+        self.out.push(Effect::Send { to, call, message, timeout });
+    }
+
+    /// Sends a message that needs no reply.
+    pub fn tell(&mut self, to: Rank, word: A::Word) {
+        let message = Letter { from: self.chair.me, body: Body::Word(word) };
+        self.out.push(Effect::Tell { to, message });
+    }
+
+    /// Tells all others.
+    pub fn tell_all(&mut self, word: &A::Word) {
+        for &to in self.others().iter() {
+            self.tell(to, word.clone());
+        }
+    }
+
+    /// Replies to a request.
+    pub fn reply(&mut self, exchange: Exchange, word: A::Word) {
+        let message = Letter { from: self.chair.me, body: Body::Word(word) };
+        self.out.push(Effect::Reply { exchange, message });
+    }
+
+    /// Tells the operator.
+    pub fn note(&mut self, note: Note) {
+        self.out.note(note);
+    }
+
+    /// Tells the operator of a step that only this algorithm knows.
+    pub fn step(&mut self, text: impl Into<String>) {
+        self.out.note(Note::Step(text.into()));
+    }
+
+    /// Writes the record; what follows in the same turn waits for it.
+    pub fn keep(&mut self, kept: &A::Kept) {
+        self.chair.numbers += 1;
+        self.out.push(Effect::Store { id: StoreId(self.chair.numbers), write: kept.clone() });
+    }
+
+    /// Wakes for a reason after a while; a reason has one time.
+    pub fn wake_in(&mut self, timer: A::Timer, span: Duration) {
+        self.chair.timers.set(Timed::Own(timer), self.now + span);
+    }
+
+    /// Does not wake for a reason.
+    pub fn stop(&mut self, timer: A::Timer) {
+        self.chair.timers.stop(Timed::Own(timer));
+    }
+
+    /// Whether it will wake for a reason.
+    pub fn is_set(&self, timer: A::Timer) -> bool {
+        self.chair.timers.is_set(Timed::Own(timer))
+    }
+
+    /// Does not care for the outcomes of its requests.
+    pub fn forget(&mut self) {
+        self.chair.errands.retain(|_, (_, errand)| matches!(errand, Errand::Beat));
+    }
+
+    /// How many requests of this kind have no outcome yet.
+    pub fn open(&self, is_meant: impl Fn(&A::Errand) -> bool) -> usize {
+        let is_open = |errand: &Errand<A::Errand>| matches!(errand, Errand::Own(own) if is_meant(own));
+        self.chair.errands.values().filter(|(_, errand)| is_open(errand)).count()
+    }
+
+    /// Beats at this leader from its next turn on, and at no other.
+    pub fn watch(&mut self, leader: Rank) {
+        if self.chair.vigil.is_none_or(|vigil| vigil.leader != leader) {
+            self.chair.vigil = Some(Vigil { leader, beat: None, missed: 0 });
+            self.chair.timers.set(Timed::Beat, self.now + BEAT_EVERY);
+        }
+    }
+
+    /// Beats at nobody.
+    pub fn watch_nobody(&mut self) {
+        self.chair.vigil = None;
+        self.chair.timers.stop(Timed::Beat);
+    }
+
+    /// The others that beat here within this span.
+    pub fn heard_within(&self, span: Duration) -> impl Iterator<Item = Rank> + '_ {
+        self.chair.heard.iter().filter(move |&(_, &at)| self.now.since(at) <= span).map(|(&rank, _)| rank)
+    }
+
+    /// A number from `low` to `high`.
+    pub fn draw(&mut self, low: u64, high: u64) -> u64 {
+        self.chair.rng.between(low, high)
+    }
+
+    /// A random span below this one.
+    pub fn span_below(&mut self, span: Duration) -> Duration {
+        Duration::from_micros(self.chair.rng.below(span.as_micros() as u64))
+    }
+
+    fn call(&mut self, to: Rank, errand: Errand<A::Errand>) -> Call {
+        self.chair.numbers += 1;
+        let call = Call(self.chair.numbers);
+        self.chair.errands.insert(call, (to, errand));
+        call
+    }
+
+    fn beat(&mut self) {
+        let Some(Vigil { leader, missed, .. }) = self.chair.vigil else {
+            return;
+        };
+        let call = self.call(leader, Errand::Beat);
+        self.chair.vigil = Some(Vigil { leader, beat: Some(call), missed });
+        let message = Letter { from: self.chair.me, body: Body::Beat };
+        self.out.push(Effect::Send { to: leader, call, message, timeout: ANSWER_WITHIN });
+        self.chair.timers.set(Timed::Beat, self.now + BEAT_EVERY);
+    }
+
+    /// The leader that is gone, if that is what the outcome of a beat says.
+    fn judge_beat(&mut self, call: Call, reply: &Result<Body<A::Word>, Failure>) -> Option<Rank> {
+        let vigil = self.chair.vigil.as_mut().filter(|vigil| vigil.beat == Some(call))?;
+        vigil.beat = None;
+        match reply {
+            Ok(Body::Echo { leads: true }) => vigil.missed = 0,
+            Ok(_) => vigil.missed = MISSES_MAX,
+            Err(Failure::TimedOut) => vigil.missed += 1,
+            Err(Failure::Refused | Failure::Reset | Failure::BadAnswer) => vigil.missed = MISSES_MAX,
+        }
+        let leader = vigil.leader;
+        (vigil.missed >= MISSES_MAX).then(|| {
+            self.watch_nobody();
+            self.note(Note::LeaderGone(leader));
+            leader
+        })
+    }
+}
+
+impl<A: Algorithm> Seat<A> {
+    /// The process `me` of `all`, with these rules.
+    pub fn new(me: Rank, all: &[Rank], rng: Rng, algorithm: A) -> Self {
+        let mut others: Vec<Rank> = all.iter().copied().filter(|&rank| rank != me).collect();
+        others.sort_unstable();
+        let chair = Chair {
+            me,
+            others: others.into(),
+            rng,
+            timers: Timers::default(),
+            errands: BTreeMap::new(),
+            numbers: 0,
+            vigil: None,
+            heard: BTreeMap::new(),
+        };
+        Seat { algorithm, chair }
+    }
+
+    /// Its rules.
+    pub fn algorithm(&self) -> &A {
+        &self.algorithm
+    }
+
+    /// Whom it takes for the leader.
+    pub fn leader(&self) -> Option<Rank> {
+        self.algorithm.stand().leader
+    }
+
+    fn received(&mut self, now: Time, exchange: Exchange, letter: Letter<A::Word>, out: &mut Effects<Self>) {
+        let Letter { from, body } = letter;
+        if !self.chair.others.contains(&from) {
+            return;
+        }
+        let leads = self.leader() == Some(self.chair.me);
+        let me = self.chair.me;
+        let mut desk = Desk { now, chair: &mut self.chair, out };
+        match body {
+            Body::Beat => {
+                desk.chair.heard.insert(from, now);
+                let message = Letter { from: me, body: Body::Echo { leads } };
+                desk.out.push(Effect::Reply { exchange, message });
+            }
+            Body::Echo { .. } => {}
+            Body::Word(word) => self.algorithm.hear(Heard { from, exchange, word }, &mut desk),
+        }
+    }
+
+    fn ended(&mut self, now: Time, call: Call, reply: Result<Letter<A::Word>, Failure>, out: &mut Effects<Self>) {
+        let Some((of, errand)) = self.chair.errands.remove(&call) else {
+            return;
+        };
+        let mut desk = Desk { now, chair: &mut self.chair, out };
+        match errand {
+            Errand::Beat => {
+                let gone = desk.judge_beat(call, &reply.map(|letter| letter.body));
+                if let Some(leader) = gone {
+                    self.algorithm.leader_gone(leader, &mut desk);
+                }
+            }
+            Errand::Own(errand) => {
+                let reply = reply.and_then(|letter| match letter.body {
+                    Body::Word(word) => Ok(word),
+                    Body::Beat | Body::Echo { .. } => Err(Failure::BadAnswer),
+                });
+                self.algorithm.learn(Outcome { of, errand, reply }, &mut desk);
+            }
+        }
+    }
+
+    fn woke(&mut self, now: Time, out: &mut Effects<Self>) {
+        while let Some(timer) = self.chair.timers.pop_due(now) {
+            let mut desk = Desk { now, chair: &mut self.chair, out };
+            match timer {
+                Timed::Beat => desk.beat(),
+                Timed::Own(timer) => self.algorithm.wake(timer, &mut desk),
+            }
+        }
+    }
+}
+
+impl<A: Algorithm> Protocol for Seat<A> {
+    type Peer = Rank;
+    type Message = Letter<A::Word>;
+    type Disk = Kept<A::Kept>;
+    type View = ();
+    type Question = Question;
+    type Answer = Option<Rank>;
+    type Note = Note;
+    type Timer = Timed<A::Timer>;
+
+    fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Effects<Self>) {
+        self.algorithm.happens(now);
+        match input {
+            Input::Started => self.algorithm.start(&mut Desk { now, chair: &mut self.chair, out }),
+            Input::Received { exchange, message } => self.received(now, exchange, message, out),
+            Input::Replied { call, message } => self.ended(now, call, Ok(message), out),
+            Input::Failed { call, why } => self.ended(now, call, Err(why), out),
+            Input::Woke => self.woke(now, out),
+            Input::Asked { ticket, question } => {
+                if question == Question::HoldElection {
+                    self.algorithm.elect(&mut Desk { now, chair: &mut self.chair, out });
+                }
+                out.push(Effect::Answer { ticket, answer: self.leader() });
+            }
+            Input::LinkClosed { .. } | Input::Stored(_) | Input::Resolved(_) => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<(Time, Self::Timer)> {
+        self.chair.timers.next()
+    }
+
+    fn standing(&self) -> Standing<Rank> {
+        let Stand { mode, term, leader } = self.algorithm.stand();
+        Standing { mode, term, version: 0, leader }
+    }
+}

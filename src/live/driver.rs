@@ -1,0 +1,210 @@
+//! The task that owns a process of the lab: brings it what happens, and carries out what it wants.
+
+use super::face::Face;
+use super::post::{self, Inbound, Outcome, Post};
+use crate::lab::{Algorithm, Kept, Letter, Rank, Seat, Stand};
+use crate::protocol::{Effect, Effects, Exchange, Input, Protocol, Rng, Time};
+use crate::runtime::log::NODE;
+use crate::runtime::{Desk, Handle};
+use axum::Router;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+
+/// How many letters may wait.
+const INBOX: usize = 1_024;
+/// Sleeps are no longer than this.
+const SLEEP_MAX: Duration = Duration::from_secs(60);
+
+/// Where the processes are: the first in the order of addresses has rank 1.
+pub(super) struct Places {
+    all: Vec<SocketAddr>,
+    pub(super) me: Rank,
+}
+
+impl Places {
+    /// The addresses in order, and which is the own one.
+    pub(super) fn new(all: Vec<SocketAddr>, own: SocketAddr) -> Self {
+        let place = all.iter().position(|&address| address == own).unwrap_or(0);
+        Places { me: Rank(place as u32 + 1), all }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (Rank, SocketAddr)> + '_ {
+        self.all.iter().zip(1..).map(|(&address, rank)| (Rank(rank), address))
+    }
+
+    fn address(&self, rank: Rank) -> Option<SocketAddr> {
+        self.all.get(rank.0.checked_sub(1)? as usize).copied()
+    }
+}
+
+/// The ways in.
+pub(super) struct Inbox<W> {
+    letters: mpsc::Receiver<Inbound<W>>,
+    outcomes: mpsc::UnboundedReceiver<Outcome<W>>,
+}
+
+/// A process with all that it needs.
+pub(super) struct Driver<A: Algorithm> {
+    seat: Seat<A>,
+    began: Instant,
+    places: Places,
+    post: Post<A::Word>,
+    disk: PathBuf,
+    face: Face,
+    replies: BTreeMap<Exchange, oneshot::Sender<Letter<A::Word>>>,
+    exchanges: u64,
+}
+
+impl<A: Algorithm + 'static> Driver<A>
+where
+    A::Word: Send,
+{
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the core takes the time as an argument; this is where it comes from"
+    )]
+    pub(super) fn new(
+        places: Places,
+        client: reqwest::Client,
+        disk: PathBuf,
+        face: Face,
+        handle: Handle,
+        make: impl Fn(Rank, A::Kept) -> A,
+    ) -> (Self, Inbox<A::Word>, Router) {
+        let all: Vec<Rank> = places.all().map(|(rank, _)| rank).collect();
+        let kept = fs::read(&disk).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let seed = uuid::Uuid::new_v4().as_u64_pair().0;
+        let seat = Seat::new(places.me, &all, Rng::new(seed), make(places.me, kept));
+        let (to_letters, letters) = mpsc::channel(INBOX);
+        let (to_outcomes, outcomes) = mpsc::unbounded_channel();
+        let faults = handle.faults().clone();
+        let router = post::router(to_letters, faults.clone());
+        let own = handle.local().address.to_string();
+        let post = Post { client, faults, outcomes: to_outcomes, own, name: handle.local().name.to_string() };
+        let began = Instant::now();
+        let driver = Driver { seat, began, places, post, disk, face, replies: BTreeMap::new(), exchanges: 0 };
+        (driver, Inbox { letters, outcomes }, router)
+    }
+
+    /// Runs the process for as long as it is polled, or until its disk fails.
+    pub(super) async fn run(mut self, mut inbox: Inbox<A::Word>, mut desk: Desk) {
+        let mut done = self.handle(Input::Started);
+        while done.is_ok() {
+            self.show(&desk);
+            let deadline = self.deadline();
+            done = tokio::select! {
+                biased;
+                Some((call, reply)) = inbox.outcomes.recv() => self.handle(match reply {
+                    Ok(message) => Input::Replied { call, message },
+                    Err(why) => Input::Failed { call, why },
+                }),
+                Some((question, answer)) = desk.next() => {
+                    self.face.answer(self.now(), &question, answer);
+                    Ok(())
+                }
+                Some(inbound) = inbox.letters.recv() => self.receive(inbound),
+                () = tokio::time::sleep_until(deadline) => Ok(()),
+            };
+            let now = self.now();
+            self.face.give_up(now);
+            if done.is_ok() && self.seat.next_deadline().is_some_and(|(at, _)| at <= now) {
+                done = self.handle(Input::Woke);
+            }
+        }
+        if let Err(error) = done {
+            tracing::error!(target: NODE, "the process takes part no more, because its disk failed: {error}");
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::from_micros(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX))
+    }
+
+    fn deadline(&self) -> tokio::time::Instant {
+        let core = self.seat.next_deadline().map(|(at, _)| at);
+        let next = core.into_iter().chain(self.face.next_due()).min();
+        let wait = next.map_or(SLEEP_MAX, |next| next.since(self.now()).min(SLEEP_MAX));
+        (self.began + self.began.elapsed() + wait).into()
+    }
+
+    fn receive(&mut self, inbound: Inbound<A::Word>) -> io::Result<()> {
+        let Inbound { letter, name, reply } = inbound;
+        if let Some(name) = name {
+            self.face.named(letter.from, &name);
+        }
+        self.exchanges += 1;
+        let exchange = Exchange(self.exchanges);
+        self.replies.extend(reply.map(|reply| (exchange, reply)));
+        let done = self.handle(Input::Received { exchange, message: letter });
+        // Whoever does not wait any more is forgotten.
+        self.replies.retain(|_, reply| !reply.is_closed());
+        done
+    }
+
+    fn handle(&mut self, input: Input<Seat<A>>) -> io::Result<()> {
+        let mut out = Effects::default();
+        let now = self.now();
+        self.seat.handle(now, input, &mut out);
+        let effects: Vec<Effect<Seat<A>>> = out.drain().collect();
+        for effect in effects {
+            self.carry_out(effect)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, effect: Effect<Seat<A>>) -> io::Result<()> {
+        match effect {
+            Effect::Send { to, call, message, timeout } => {
+                if let Some(address) = self.places.address(to) {
+                    self.post.send(address, call, &message, timeout);
+                }
+            }
+            Effect::Tell { to, message } => {
+                if let Some(address) = self.places.address(to) {
+                    self.post.tell(address, &message);
+                }
+            }
+            Effect::Reply { exchange, message } => {
+                if let Some(reply) = self.replies.remove(&exchange) {
+                    // Whoever does not wait any more is not answered.
+                    let _ = reply.send(message);
+                }
+            }
+            Effect::Store { write, .. } => store(&self.disk, &Kept(write))?,
+            Effect::Note(note) => tracing::info!(target: NODE, "{note}"),
+            Effect::Link { .. }
+            | Effect::Unlink { .. }
+            | Effect::Resolve
+            | Effect::Apply(())
+            | Effect::Answer { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, desk: &Desk) {
+        let standing = self.seat.standing();
+        let stand = Stand { mode: standing.mode, term: standing.term, leader: standing.leader };
+        self.face.stands(stand);
+        if let Some(news) = self.face.news() {
+            desk.show(news);
+        }
+    }
+}
+
+/// Writes a record beside the old one, syncs it, and puts it in its place.
+fn store<K: serde::Serialize>(path: &Path, Kept(kept): &Kept<K>) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let mut file = File::create(&beside)?;
+    file.write_all(&serde_json::to_vec(kept)?)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
+}

@@ -1,0 +1,171 @@
+//! The lab's algorithms on real sockets: `discovery.type: bully`, and each other name of the roster.
+//!
+//! An experiment, and none to keep anything in: the nodes elect and show whom, and no more. There is no cluster state
+//! behind it, no quorum where the algorithm has none, and no promise of safety. The processes are the seed hosts of the
+//! configuration, the node itself among them; their ranks are the order of their addresses.
+//!
+//! `driver` owns the algorithm, `post` carries letters over HTTP, `face` shows users who leads.
+
+mod driver;
+mod face;
+mod post;
+
+use crate::cluster::{Address, EphemeralId, Node};
+use crate::lab::roster;
+use crate::lab::{Algorithm, Rank};
+use crate::runtime::listen::{Manners, Server, bind};
+use crate::runtime::{self, Desk, Handle, VERSION, addresses};
+use crate::settings::NodeSettings;
+use driver::{Driver, Places};
+use face::Face;
+use std::fmt::Display;
+use std::future::Future;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::mpsc as std_mpsc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Fewer processes elect nobody, more are no experiment.
+const PROCESSES: std::ops::RangeInclusive<usize> = 2..=100;
+
+/// How long connections that are busy at the end may go on.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// A process that elects.
+pub struct Running {
+    handle: Handle,
+    stop: oneshot::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Running {
+    /// The way to it.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Ends it, without a word to the others, and waits for its thread.
+    pub fn stop(self) {
+        // It ended by itself if it does not listen.
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+    }
+}
+
+/// Starts a process that elects by the algorithm of this name, and returns when it listens.
+pub fn start(name: &'static str, settings: NodeSettings) -> Result<Running, String> {
+    let (ready, is_ready) = std_mpsc::channel();
+    let (stop, stopped) = oneshot::channel();
+    let work = move || run(name, settings, &ready, stopped);
+    let thread =
+        thread::Builder::new().name("lab".into()).spawn(work).map_err(|error| said("start a thread", error))?;
+    let handle = is_ready.recv().unwrap_or_else(|_| Err("the thread of the process ended at once".into()))?;
+    Ok(Running { handle, stop, thread })
+}
+
+fn said(what: &str, error: impl Display) -> String {
+    format!("cannot {what}: {error}")
+}
+
+fn run(
+    name: &'static str,
+    settings: NodeSettings,
+    ready: &std_mpsc::Sender<Result<Handle, String>>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return drop(ready.send(Err(said("make a runtime", error)))),
+    };
+    runtime.block_on(async {
+        let (set, handle) = match assemble(settings).await {
+            Ok(assembled) => assembled,
+            Err(why) => return drop(ready.send(Err(why))),
+        };
+        let processes = set.places.len();
+        // Whoever waits for it is there.
+        let _ = ready.send(Ok(handle));
+        if let Some(playing) = roster::play(name, processes, set) {
+            tokio::select! {
+                () = playing => {}
+                _ = stopped => {}
+            }
+        }
+    });
+}
+
+/// All that a process needs but its rules.
+struct Set {
+    places: Places,
+    listeners: Vec<tokio::net::TcpListener>,
+    client: reqwest::Client,
+    disk: PathBuf,
+    face: Face,
+    desk: Desk,
+    handle: Handle,
+}
+
+async fn assemble(settings: NodeSettings) -> Result<(Set, Handle), String> {
+    let hosts = addresses::bind_addresses(&settings.transport).map_err(|error| error.to_string())?;
+    let listeners = bind(&hosts, &settings.transport.ports).await.map_err(|error| error.to_string())?;
+    let own = runtime::published(&settings.transport, &listeners).map_err(|error| error.to_string())?;
+    let places = places(&settings, own)?;
+    let node_name = settings.node_name.clone().unwrap_or_else(|| places.me.to_string().into());
+    let local = Arc::new(Node {
+        id: face::id_of(places.me),
+        ephemeral_id: EphemeralId::from(format!("{}-{own}", places.me)),
+        name: node_name,
+        address: Address::from(own.to_string()),
+        roles: settings.roles,
+        attributes: Arc::new(settings.attributes.clone()),
+        version: VERSION.into(),
+    });
+    let face = Face::new(settings.cluster_name.clone(), local.clone(), &places);
+    let disk = settings.path_data.join("lab.json");
+    std::fs::create_dir_all(&settings.path_data)
+        .map_err(|error| said(&format!("make the directory [{}]", settings.path_data.display()), error))?;
+    let (handle, desk) = Handle::without_node(settings, local, face.state());
+    let client = runtime::client().map_err(|error| said("make a client for other nodes", error))?;
+    Ok((Set { places, listeners, client, disk, face, desk, handle: handle.clone() }, handle))
+}
+
+/// Who takes part: the seed hosts and the process itself, in the order of their addresses.
+fn places(settings: &NodeSettings, own: SocketAddr) -> Result<Places, String> {
+    let hosts = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let mut all = vec![own];
+    for host in hosts {
+        let found = host.to_socket_addrs().ok().and_then(|mut found| found.next());
+        let allowed = "allowed here: host:port of each process";
+        all.push(
+            found.ok_or_else(|| format!("[{host}] of discovery.zen.ping.unicast.hosts is no address; {allowed}"))?,
+        );
+    }
+    all.sort_unstable();
+    all.dedup();
+    if !PROCESSES.contains(&all.len()) {
+        let (count, least, most) = (all.len(), PROCESSES.start(), PROCESSES.end());
+        return Err(format!(
+            "discovery.zen.ping.unicast.hosts and this node are [{count}] processes; allowed: {least} to {most}, the same \
+             list on each"
+        ));
+    }
+    Ok(Places::new(all, own))
+}
+
+impl roster::Stage for Set {
+    type Run = Pin<Box<dyn Future<Output = ()>>>;
+
+    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Self::Run {
+        let Set { places, listeners, client, disk, face, desk, handle } = self;
+        Box::pin(async move {
+            let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, make);
+            let server = Server::start(listeners, router, Manners::Strict);
+            driver.run(inbox, desk).await;
+            server.stop(DRAIN).await;
+        })
+    }
+}
