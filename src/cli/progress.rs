@@ -1,4 +1,5 @@
-//! How far the runs, or whatever else takes its time, are: a bar on a terminal, a line now and then anywhere else. Always on the standard error.
+//! How far the runs, or whatever else takes its time, are: a bar on a terminal, a line now and then anywhere else. Always
+//! on the standard error.
 
 use crate::cli::figures::count;
 use crate::cli::stopwatch::Stopwatch;

@@ -2,7 +2,7 @@
 //!
 //! What they are and how they are judged stands in [`crate::sim::flaws`].
 
-use super::progress::Progress;
+use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::{Outcome, Trouble};
 use crate::sim::flaws::{self, FLAWS, Flaw, Kind, Oracle};
