@@ -1,6 +1,6 @@
 //! Every order in which a few nodes can hear of things, up to a bound, on the real core.
 //!
-//! A [`Tree`] is walked depth first. From each state every step is tried that is possible in it (`step`); a state that
+//! A tree is walked depth first. From each state every step is tried that is possible in it (`step`); a state that
 //! was reached before, with as much of the bound left, is not walked again. What must always hold is checked in each.
 //! Time passes only when a node's next deadline is let pass, so the clocks of nodes differ at will.
 
