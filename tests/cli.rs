@@ -2,6 +2,8 @@
 
 #[path = "cli/alone.rs"]
 mod alone;
+#[path = "cli/lab.rs"]
+mod lab;
 
 use alone::Alone;
 use std::fs;
@@ -13,7 +15,7 @@ use std::process::{Command, Output};
 const WIDTH: usize = 79;
 
 /// All that the command can do.
-const SUBCOMMANDS: [&str; 13] = [
+const SUBCOMMANDS: [&str; 14] = [
     "start",
     "dev",
     "status",
@@ -25,6 +27,7 @@ const SUBCOMMANDS: [&str; 13] = [
     "state",
     "recover",
     "sim",
+    "lab",
     "completions",
     "man",
 ];

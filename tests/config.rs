@@ -149,6 +149,7 @@ fn the_file_of_all_settings_says_what_holds_anyway() {
     expected.node_name = Some("n0".into());
     expected.attributes.insert("rack".into(), "r1".into());
     expected.discovery.hosts = Some(["host1", "host2:9301", "[::1]:9300"].map(String::from).into());
+    expected.discovery.zookeeper = vec!["127.0.0.1:2181".into()];
     expected.discovery.initial_master_nodes = Some(["n0", "n1", "n2"].map(String::from).into());
     expected.log.levels.insert("discovery".into(), "debug".into());
     expected.tuning.gateway.recover_after_time = Some(Duration::from_secs(300));

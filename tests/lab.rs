@@ -178,7 +178,106 @@ fn one_broker_creates_the_controller_and_all_others_find_that_it_exists() {
     assert_eq!((sent(bout.as_ref(), "created"), sent(bout.as_ref(), "/controller deleted")), (1, 4));
 }
 
+/// A bout without chance in which nobody runs yet, and everything is kept.
+fn fresh(name: &str, nodes: usize) -> Box<dyn Bout> {
+    let mut bout = arena::entry(name).expect("it is in the field").enter_plainly(nodes);
+    bout.keep(true);
+    bout
+}
+
+#[test]
+fn groups_merge_by_one_invitation_less_than_there_are_processes() {
+    for nodes in [4, 8] {
+        let mut bout = fresh("invitation", nodes);
+        (0..nodes).for_each(|node| bout.inject(Fault::Start(node)));
+        bout.run_for(Duration::from_secs(6));
+        let merges = sent(bout.as_ref(), "joins with") + sent(bout.as_ref(), "takes the inviter's group in");
+        assert_eq!(merges, nodes - 1, "among {nodes}");
+    }
+}
+
+#[test]
+fn servers_that_poll_ask_each_other_in_every_round() {
+    for nodes in [3, 5, 9] {
+        let mut bout = fresh("leader-election", nodes);
+        (0..nodes).for_each(|node| bout.inject(Fault::Start(node)));
+        bout.run_for(Duration::from_millis(20));
+        let counts = ["poll", "votes"].map(|word| sent(bout.as_ref(), word));
+        assert_eq!(counts, [nodes * (nodes - 1); 2], "one round among {nodes}");
+    }
+}
+
+#[test]
+fn a_server_that_comes_to_a_leader_takes_one_notification_and_one_answer_for_each_other() {
+    for nodes in [3, 5, 9] {
+        let mut bout = settled("fast-leader-election", nodes);
+        // The highest opens the connections to all; it finds that the next one took its place.
+        let newcomer = nodes - 1;
+        bout.inject(Fault::Kill(newcomer));
+        bout.run_for(Duration::from_secs(2));
+        assert_eq!(leader(bout.as_ref()), nodes - 2, "the highest of those with the same data");
+        let before = bout.record().arrows.len();
+        bout.inject(Fault::Start(newcomer));
+        bout.run_for(Duration::from_millis(50));
+        let arrows = &bout.record().arrows[before..];
+        let count = |is_meant: &dyn Fn(&str, usize) -> bool| {
+            arrows.iter().filter(|arrow| is_meant(&arrow.text, arrow.from)).count()
+        };
+        let asked = count(&|text, from| text.starts_with("Looking") && from == newcomer);
+        let told = count(&|text, _| text.starts_with("Following") || text.starts_with("Leading"));
+        assert_eq!((asked, told), (nodes - 1, nodes - 1), "among {nodes}");
+        assert_eq!(count(&|text, _| text.starts_with("joins")), 1);
+    }
+}
+
+#[test]
+fn a_replica_asks_each_master_that_lives_and_tells_everybody() {
+    let mut bout = settled("redis-cluster", 5);
+    bout.inject(Fault::Kill(0));
+    bout.run_for(Duration::from_millis(1_500));
+    let words = ["failover auth request", "failover auth ack"].map(|word| sent(bout.as_ref(), word));
+    assert_eq!(words, [2, 2], "two masters are left");
+    let told = bout.record().arrows.iter().filter(|arrow| arrow.text.contains("owns the slots")).count();
+    assert_eq!(told, 4);
+}
+
+#[test]
+fn a_member_joins_with_two_messages_for_each_other_and_none_for_an_election() {
+    for nodes in [3, 5, 9] {
+        let mut bout = fresh("emergent-leader", nodes);
+        (0..nodes - 1).for_each(|node| bout.inject(Fault::Start(node)));
+        bout.run_for(Duration::from_secs(3));
+        let before = bout.record().arrows.len();
+        bout.inject(Fault::Start(nodes - 1));
+        bout.run_for(Duration::from_millis(50));
+        let arrows = bout.record().arrows[before..].iter().filter(|arrow| !arrow.is_watch);
+        // One to join and one that answers, an update and its acknowledgement for each member but the coordinator.
+        assert_eq!(arrows.count(), 2 + 2 * (nodes - 2), "among {nodes}");
+    }
+}
+
+#[test]
+fn heartbeats_along_a_ring_grow_with_the_members_and_those_to_all_with_their_square() {
+    let beats = |name: &str, nodes: usize| {
+        let mut bout = settled(name, nodes);
+        bout.run_for(Duration::from_secs(2));
+        sent(bout.as_ref(), "heartbeat")
+    };
+    for nodes in [4, 8] {
+        let (all, ring) = (beats("emergent-leader", nodes), beats("emergent-leader-ring", nodes));
+        assert_eq!((all % (nodes * (nodes - 1)), ring % (2 * nodes)), (0, 0), "among {nodes}: {all}, {ring}");
+        assert_eq!(all / (nodes - 1), ring / 2, "to {nodes} less one, or to two neighbours");
+    }
+}
+
 /// One run of a scenario.
+fn seeded(name: &str, scenario: &str, seed: u64) -> Figures {
+    let entry = arena::entry(name).expect("it is in the field");
+    let scenario = arena::scenario(scenario).expect("there is such a scenario");
+    arena::run(entry, scenario, scenario.nodes, seed, None).figures
+}
+
+/// The same with seed 1 and so many nodes.
 fn figures(name: &str, scenario: &str, nodes: usize) -> Figures {
     let entry = arena::entry(name).expect("it is in the field");
     let scenario = arena::scenario(scenario).expect("there is such a scenario");
@@ -196,7 +295,7 @@ fn all_elect_a_leader_when_nothing_is_wrong() {
 }
 
 #[test]
-fn each_algorithm_has_two_that_would_act_as_leader_in_some_scenario() {
+fn each_algorithm_but_zen_with_a_typed_quorum_has_two_that_would_act_as_leader_in_some_scenario() {
     let scenarios = SCENARIOS.iter().filter(|scenario| scenario.name != "growth");
     let scenarios: Vec<_> = scenarios.collect();
     let mut safe = Vec::new();
@@ -206,7 +305,16 @@ fn each_algorithm_has_two_that_would_act_as_leader_in_some_scenario() {
             safe.push(entry.name);
         }
     }
-    assert_eq!(safe, Vec::<&str>::new(), "these never had two that would act as leader");
+    // A new master of these leads when its first publish ended, which waits for those that are cut off; the old one has
+    // given up by then. What they get wrong, the scripts of tests/flaws show.
+    assert_eq!(safe, ["zen14", "zen68"], "these never had two that would act as leader");
+}
+
+#[test]
+fn zen_with_its_default_quorum_loses_what_both_sides_of_a_split_acknowledged_and_with_a_typed_one_does_not() {
+    let lost = |name| (1..=3).map(|seed| seeded(name, "split-2-3", seed)).map(|run| run.lost_writes).sum::<u64>();
+    assert!(lost("zen68-default") > 0, "both sides took writes, and one side has to give in");
+    assert_eq!(lost("zen68"), 0);
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod cluster;
 mod cuts;
 #[path = "process/death.rs"]
 mod death;
+#[path = "process/experiments.rs"]
+mod experiments;
 #[path = "process/garbage.rs"]
 mod garbage;
 #[path = "process/goodbye.rs"]

@@ -1,5 +1,7 @@
 //! Random runs: the same seed gives the same run, event by event, and no run breaks a rule.
 
+use std::time::Duration;
+use zazen::sim::scale::{self, Size};
 use zazen::sim::{Report, RunOptions, run};
 use zazen::zen::Tuning;
 use zazen::zen::rules::Rules;
@@ -107,4 +109,23 @@ fn seeds_that_failed_once_break_no_rule() {
         let result = run(&RunOptions { updates: 200, ..options(seed) });
         assert!(result.is_ok(), "seed {seed}, which found that {found}: {:?}", result.map_err(|it| it.violation));
     }
+}
+
+/// A cold start of so many nodes: how long it took, and how many messages there were for each ordered pair of nodes.
+fn cold_start(nodes: usize) -> (Duration, f64) {
+    let mut start = None;
+    scale::measure(Size { nodes, eligible: nodes }, 0, None, |phase| start = Some(phase.clone()))
+        .unwrap_or_else(|violation| panic!("{nodes} nodes: {violation}"));
+    let start = start.expect("it was told");
+    (start.took, start.messages as f64 / (nodes * (nodes - 1)) as f64)
+}
+
+#[test]
+fn a_crowd_is_told_only_what_nobody_else_tells_it_and_has_its_master_as_soon() {
+    let ((soon, few), (as_soon, many)) = (cold_start(60), cold_start(80));
+    // A ping, its answer, and a word for each of three changes: a quorum is seen, a state is held, a master is followed.
+    assert!((4.9..5.2).contains(&few), "{few} messages for each pair of 60");
+    // That a state is held is not told at all, and that a master is followed only to those who are not in its state yet.
+    assert!((3.2..3.6).contains(&many), "{many} messages for each pair of 80");
+    assert!(as_soon <= soon + Duration::from_millis(1), "{soon:?} for 60 nodes, {as_soon:?} for 80");
 }

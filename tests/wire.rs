@@ -17,10 +17,14 @@ use mutations::{Named, adopted, changed, damaged, keep_named, pointers};
 use samples::samples;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::{env, fs};
+use zazen::cluster::{ClusterState, Diff, KeyValue, Node, Outcome, Remembered, RequestId, Roles, Uuid};
 use zazen::protocol::Rng;
+use zazen::service::{Batch, Task, Txn};
 use zazen::wire::{DEPTH_MAX, SIZE_MAX, WireError, decode, decode_as, encode, size};
 use zazen::zen::Message;
+use zazen::zen::message::{Body, Sender};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wire/messages.json");
 
@@ -273,4 +277,40 @@ fn a_deletion_must_be_said() {
 
 fn text_of(message: &Message) -> String {
     String::from_utf8(encode(message)).expect("JSON is UTF-8")
+}
+
+/// How many bytes a master sends to each follower for one request that changes one key, in a state of so many.
+fn bytes_of_a_change(nodes: u32, keys: u32) -> usize {
+    let mut state = ClusterState::initial("large".into());
+    let node = |number: u32| Node {
+        id: format!("node-{number:04}").into(),
+        ephemeral_id: format!("start-{number:04}").into(),
+        name: format!("name-{number:04}").into(),
+        address: format!("10.0.0.1:{}", 9300 + number).into(),
+        roles: Roles::ALL,
+        attributes: Arc::default(),
+        version: "6.8.23".into(),
+    };
+    state.nodes = (0..nodes).map(|number| Arc::new(node(number))).collect();
+    for number in 0..keys {
+        state.metadata.keys.insert(format!("key-{number:05}").into(), KeyValue::new("before", state.rank()));
+        let request = RequestId { client: Uuid::from_u128(u128::from(number % 200)), sequence: u64::from(number) + 1 };
+        let remembered = Remembered { at: state.id(), outcome: Outcome::Applied };
+        state.metadata.requests.remember(request, remembered);
+    }
+    let request = RequestId { client: Uuid::from_u128(7), sequence: 99_999 };
+    let task = Box::new(Task::Txn(Txn::put("key-00000", "after")));
+    let mut batch = Batch::new(ClusterState { version: state.version.next(), ..state.clone() }, |_| Ok(()));
+    batch.carry_out(&Task::Once { request, retry: false, task }).expect("nothing speaks against it");
+    let from = Sender { cluster_name: "large".into(), cluster_uuid: None, node: Arc::new(node(0)) };
+    let body = Body::Diff(Arc::new(Diff::between(&state, &batch.state)));
+    size(&Message::Publish { from: Arc::new(from), term: batch.state.term, body })
+}
+
+#[test]
+fn the_publish_of_one_changed_key_does_not_grow_with_the_state() {
+    let small = bytes_of_a_change(3, 1);
+    let large = bytes_of_a_change(1_000, 10_000);
+    assert!(small < 2_000, "{small} bytes for one key");
+    assert!(large <= small, "{large} bytes in a large state, {small} in a small one");
 }

@@ -33,10 +33,18 @@ impl<'a> Cluster<'a> {
 
     /// A cluster whose nodes all name one master.
     pub(crate) fn start(peer: &'a dyn Peer, size: usize) -> Result<Self, String> {
-        let mut cluster = Cluster::prepare(peer, size)?;
-        (0..size).try_for_each(|index| cluster.launch(index).map(drop))?;
-        cluster.settle()?;
-        Ok(cluster)
+        Cluster::prepare(peer, size)?.begin()
+    }
+
+    /// The same, each node on a network of its own.
+    pub(crate) fn start_wired(peer: &'a dyn Peer, size: usize) -> Result<Self, String> {
+        Cluster { peer, nodes: (0..size).map(|_| None).collect(), site: Site::wired(size)? }.begin()
+    }
+
+    fn begin(mut self) -> Result<Self, String> {
+        (0..self.nodes.len()).try_for_each(|index| self.launch(index).map(drop))?;
+        self.settle()?;
+        Ok(self)
     }
 
     /// Starts a node, and tells when: the moment just before.
@@ -63,6 +71,11 @@ impl<'a> Cluster<'a> {
             Some(mut node) => node.wait(END_MAX),
             None => Ok(()),
         }
+    }
+
+    /// Whether a node runs, stopped or not.
+    pub(crate) fn is_running(&self, index: usize) -> bool {
+        self.nodes[index].is_some()
     }
 
     /// The places of the nodes that run.

@@ -1,4 +1,4 @@
-//! What must not outlive this program: the processes that it started and the directories that it made.
+//! What must not outlive this program: the processes that it started, the directories and networks that it made.
 //!
 //! Ends them on Ctrl-C and the other signals that ask a program to end; on every other way out their owners do.
 
@@ -9,18 +9,21 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a shell reports of a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
-static HELD: Mutex<Held> = Mutex::new(Held { groups: BTreeSet::new(), directories: BTreeSet::new() });
+static HELD: Mutex<Held> =
+    Mutex::new(Held { groups: BTreeSet::new(), directories: BTreeSet::new(), networks: BTreeSet::new() });
 
 struct Held {
     groups: BTreeSet<i32>,
     directories: BTreeSet<PathBuf>,
+    /// Bridges and namespaces, which have names in common with nothing else.
+    networks: BTreeSet<String>,
 }
 
 /// Ends everything and this program when a signal asks for it.
@@ -48,6 +51,7 @@ pub(crate) fn end_all_on_signals() -> io::Result<()> {
             let _ = waitpid(Pid::from_raw(*group), WaitOptions::empty());
         }
         held.directories.iter().for_each(|directory| remove(directory));
+        held.networks.iter().for_each(|network| cut_off(network));
         std::process::exit(INTERRUPTED);
     });
     Ok(())
@@ -96,6 +100,25 @@ impl Drop for Directory {
         if HELD.lock().directories.remove(&self.0) {
             remove(&self.0);
         }
+    }
+}
+
+/// A bridge or a namespace was made.
+pub(crate) fn hold_network(name: &str) {
+    HELD.lock().networks.insert(name.into());
+}
+
+/// Removes a bridge or a namespace.
+pub(crate) fn release_network(name: &str) {
+    if HELD.lock().networks.remove(name) {
+        cut_off(name);
+    }
+}
+
+fn cut_off(network: &str) {
+    // It is the one or the other.
+    for arguments in [["netns", "delete", network], ["link", "delete", network]] {
+        let _ = Command::new("ip").args(arguments).stderr(Stdio::null()).status();
     }
 }
 

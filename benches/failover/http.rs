@@ -31,7 +31,7 @@ impl Reply {
     }
 }
 
-/// A client of one server on this machine.
+/// A client of one server.
 pub(crate) struct Http {
     address: SocketAddr,
     patience: Duration,
@@ -40,9 +40,14 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// A client that waits for any single read no longer than `patience`.
+    /// A client of a port on loopback that waits for any single read no longer than `patience`.
     pub(crate) fn new(port: u16, patience: Duration) -> Self {
-        Http { address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), patience, stream: None, reached: None }
+        Http::at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), patience)
+    }
+
+    /// The same of a server that is not on loopback.
+    pub(crate) fn at(address: SocketAddr, patience: Duration) -> Self {
+        Http { address, patience, stream: None, reached: None }
     }
 
     /// When the server took a connection for the first time.

@@ -1,6 +1,6 @@
 //! Zazen over real processes: how fast it fails over, beside its peers, and what it endures.
 //!
-//! `scripts/bench`, `scripts/false-alarm`, `scripts/swarm` and `scripts/kill-storm` run this.
+//! `scripts/bench`, `scripts/false-alarm`, `scripts/swarm`, `scripts/kill-storm` and `scripts/soak --processes` run this.
 
 mod clock;
 mod cluster;
@@ -18,9 +18,10 @@ mod report;
 mod rows;
 mod site;
 mod trial;
+mod wires;
 
 use clap::{Args, Parser, Subcommand};
-use endure::{AlarmArgs, StormArgs, SwarmArgs};
+use endure::{AlarmArgs, LargeArgs, SoakArgs, StormArgs, SwarmArgs};
 use peer::Peer;
 use report::{Column, Report};
 use rows::Scenario;
@@ -51,6 +52,10 @@ enum Command {
     Swarm(SwarmArgs),
     #[command(override_usage = "scripts/kill-storm [OPTIONS] [KILLS]")]
     KillStorm(StormArgs),
+    #[command(override_usage = "scripts/soak --processes [OPTIONS] [MINUTES]")]
+    Soak(SoakArgs),
+    #[command(override_usage = "cargo bench --bench failover -- large-state [OPTIONS]")]
+    LargeState(LargeArgs),
 }
 
 #[derive(Args)]
@@ -91,6 +96,8 @@ fn main() -> ExitCode {
             Command::FalseAlarm(args) => args.run(),
             Command::Swarm(args) => args.run(),
             Command::KillStorm(args) => args.run(),
+            Command::Soak(args) => args.run(),
+            Command::LargeState(args) => args.run(),
         }),
         // This is no part of a plain `cargo bench`: it takes long, and other programs.
         None => {

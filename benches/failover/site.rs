@@ -1,9 +1,11 @@
-//! Where the nodes of a cluster live: a directory on the disk of this repository, and ports on loopback.
+//! Where the nodes of a cluster live: a directory on the disk of this repository, and ports on loopback or on networks of
+//! their own.
 
 use super::guard::Directory;
+use super::wires::Wires;
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -25,10 +27,22 @@ pub(crate) struct Place {
     pub(crate) name: String,
     /// For its data, configuration and log.
     pub(crate) directory: PathBuf,
+    /// Where it listens.
+    pub(crate) host: Ipv4Addr,
     ports: [u16; PORTS_OF_A_NODE],
 }
 
 impl Place {
+    /// Where clients are served, from wherever they are.
+    pub(crate) fn door(&self) -> SocketAddr {
+        (self.host, self.client()).into()
+    }
+
+    /// Where other nodes find it.
+    pub(crate) fn peer(&self) -> SocketAddr {
+        (self.host, self.transport()).into()
+    }
+
     /// Where clients are served.
     pub(crate) fn client(&self) -> u16 {
         self.ports[0]
@@ -54,6 +68,8 @@ impl Place {
 pub(crate) struct Site {
     directory: Directory,
     pub(crate) places: Vec<Place>,
+    /// The networks of the nodes, if they are not on loopback.
+    pub(crate) wires: Option<Wires>,
 }
 
 impl Site {
@@ -62,7 +78,16 @@ impl Site {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("run-{}-{number}", std::process::id()));
         let directory = Directory::make(directory)?;
         let places = (0..nodes).map(|index| place(directory.path(), index)).collect::<io::Result<_>>()?;
-        Ok(Site { directory, places })
+        Ok(Site { directory, places, wires: None })
+    }
+
+    /// The same with a network for each node.
+    pub(crate) fn wired(nodes: usize) -> Result<Self, String> {
+        let mut site = Site::new(nodes).map_err(|error| error.to_string())?;
+        let wires = Wires::lay(nodes)?;
+        site.places.iter_mut().for_each(|place| place.host = wires.address(place.index));
+        site.wires = Some(wires);
+        Ok(site)
     }
 
     /// Keeps everything for whoever wants to know what happened, and tells where.
@@ -80,7 +105,7 @@ fn place(parent: &Path, index: usize) -> io::Result<Place> {
     for port in &mut ports {
         *port = free_port()?;
     }
-    Ok(Place { index, name, directory, ports })
+    Ok(Place { index, name, directory, host: Ipv4Addr::LOCALHOST, ports })
 }
 
 fn free_port() -> io::Result<u16> {

@@ -162,7 +162,7 @@ async fn delete(client: &Client, key: &str, only: &OnlyArgs, out: &mut impl Writ
 async fn list(client: &Client, prefix: &str, has_values: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
     let entries = client.list(prefix).await.map_err(refused)?;
     let width = entries.iter().map(|entry| entry.key.chars().count()).max().unwrap_or(0);
-    for Entry { key, revision, value } in &entries {
+    for Entry { key, revision, value, .. } in &entries {
         let value = if has_values { format!("  {value}") } else { String::new() };
         writeln!(out, "{key:<width$}  {revision}{value}")?;
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// How many threads serve users; the node has one of its own.
+/// How many threads serve users at the most; the node has one of its own.
 const REST_THREADS: usize = 2;
 
 /// How long requests of users may go on once the node has left.
@@ -44,7 +44,7 @@ impl StartArgs {
         let (log, _flusher) = logging::install(&loaded.settings)?;
         warn(&loaded);
         let users = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(REST_THREADS)
+            .worker_threads(rest_threads())
             .thread_name("rest")
             .enable_all()
             .build()
@@ -107,6 +107,12 @@ impl StartArgs {
         }
         Ok(Outcome::Fine)
     }
+}
+
+/// One thread is enough where it shares two processors with the node's: a second one would be woken for nothing.
+fn rest_threads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors / 2).clamp(1, REST_THREADS)
 }
 
 fn refused(error: impl std::fmt::Display) -> Trouble {

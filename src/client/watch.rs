@@ -1,7 +1,7 @@
 //! Every committed change from a client's side: one long poll after the other, with the place where to go on.
 
 use super::{Ask, Client, ClientError};
-use crate::cluster::Blob;
+use crate::cluster::{Blob, Holding};
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -20,6 +20,9 @@ pub struct Entry {
     /// What it holds.
     #[serde(default)]
     pub value: Blob,
+    /// The lease that it vanishes with, if it does.
+    #[serde(default)]
+    pub lease: Option<Holding>,
 }
 
 fn revision<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<crate::cluster::Revision, D::Error> {

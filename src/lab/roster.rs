@@ -44,14 +44,14 @@ pub const ROSTER: &[Part] = &[
     part("ring-highest", "src/lab/ring.rs", "the highest id goes around a ring"),
     part("paxos-lease", "src/lab/paxos_lease.rs", "a lease from a majority, diskless"),
     part("fast-leader-election", "src/lab/zookeeper.rs", "ZooKeeper: votes for the newest data"),
-    part("auth-fast-leader-election", "src/lab/zookeeper.rs", "the same with challenges"),
+    part("auth-fast-leader-election", "src/lab/zookeeper.rs", "ZooKeeper: the same votes, senders are challenged"),
     part("leader-election", "src/lab/zookeeper_old.rs", "ZooKeeper's first: servers poll each other"),
     part("redis-sentinel", "src/lab/sentinel.rs", "watchers agree, elect one, it promotes a replica"),
     part("redis-cluster", "src/lab/redis_cluster.rs", "masters vote for a replica"),
     part("kafka-controller", "src/lab/kafka.rs", "first to create an ephemeral node, the last process is the service"),
     part("emergent-leader", "src/lab/emergent.rs", "the oldest member leads"),
-    part("emergent-leader-ring", "src/lab/emergent.rs", "the same, heartbeats along a ring"),
-    part("emergent-leader-minimum", "src/lab/emergent.rs", "the same, no leader of less than more than half"),
+    part("emergent-leader-ring", "src/lab/emergent.rs", "the oldest member leads, heartbeats along a ring"),
+    part("emergent-leader-minimum", "src/lab/emergent.rs", "the oldest member leads, if more than half are there"),
 ];
 
 /// Runs an algorithm whatever its types are.

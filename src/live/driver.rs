@@ -1,9 +1,9 @@
 //! The task that owns a process of the lab: brings it what happens, and carries out what it wants.
 
 use super::face::Face;
-use super::post::{self, Inbound, Outcome, Post};
+use super::post::{self, Inbound, Outcome, Post, Reply, Signature};
 use crate::lab::{Algorithm, Kept, Letter, Rank, Seat, Stand};
-use crate::protocol::{Effect, Effects, Exchange, Input, Protocol, Rng, Time};
+use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Time};
 use crate::runtime::log::NODE;
 use crate::runtime::{Desk, Handle};
 use axum::Router;
@@ -52,12 +52,33 @@ pub(super) struct Inbox<W> {
     outcomes: mpsc::UnboundedReceiver<Outcome<W>>,
 }
 
+/// The other ends of the ways in.
+pub(super) struct Gates<W> {
+    pub(super) letters: mpsc::Sender<Inbound<W>>,
+    pub(super) outcomes: mpsc::UnboundedSender<Outcome<W>>,
+}
+
+/// A rank that is no process: whoever takes the jobs answers in its place.
+pub(super) struct Aside<W> {
+    pub(super) rank: Rank,
+    pub(super) jobs: mpsc::Sender<Job<W>>,
+}
+
+/// A request to such a rank; exactly one outcome follows.
+pub(super) struct Job<W> {
+    pub(super) call: Call,
+    pub(super) letter: Letter<W>,
+    pub(super) timeout: Duration,
+}
+
 /// A process with all that it needs.
 pub(super) struct Driver<A: Algorithm> {
     seat: Seat<A>,
     began: Instant,
     places: Places,
     post: Post<A::Word>,
+    letters: mpsc::Sender<Inbound<A::Word>>,
+    aside: Option<Aside<A::Word>>,
     disk: PathBuf,
     face: Face,
     replies: BTreeMap<Exchange, oneshot::Sender<Letter<A::Word>>>,
@@ -78,21 +99,30 @@ where
         disk: PathBuf,
         face: Face,
         handle: Handle,
+        aside: Option<Aside<A::Word>>,
         make: impl Fn(Rank, A::Kept) -> A,
     ) -> (Self, Inbox<A::Word>, Router) {
-        let all: Vec<Rank> = places.all().map(|(rank, _)| rank).collect();
+        let beside = aside.as_ref().map(|aside| aside.rank);
+        let all: Vec<Rank> = places.all().map(|(rank, _)| rank).chain(beside).collect();
         let kept = fs::read(&disk).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let seat = Seat::new(places.me, &all, Rng::new(seed), make(places.me, kept));
         let (to_letters, letters) = mpsc::channel(INBOX);
         let (to_outcomes, outcomes) = mpsc::unbounded_channel();
         let faults = handle.faults().clone();
-        let router = post::router(to_letters, faults.clone());
-        let own = handle.local().address.to_string();
-        let post = Post { client, faults, outcomes: to_outcomes, own, name: handle.local().name.to_string() };
+        let (own, name) = (handle.local().address.to_string(), Signature::of(&handle.local().name));
+        let router = post::router(to_letters.clone(), faults.clone(), name.clone());
+        let post = Post { client, faults, outcomes: to_outcomes, own, name };
         let began = Instant::now();
-        let driver = Driver { seat, began, places, post, disk, face, replies: BTreeMap::new(), exchanges: 0 };
+        let (letters_in, replies) = (to_letters, BTreeMap::new());
+        let driver =
+            Driver { seat, began, places, post, letters: letters_in, aside, disk, face, replies, exchanges: 0 };
         (driver, Inbox { letters, outcomes }, router)
+    }
+
+    /// For whoever brings letters and outcomes besides the post.
+    pub(super) fn gates(&self) -> Gates<A::Word> {
+        Gates { letters: self.letters.clone(), outcomes: self.post.outcomes.clone() }
     }
 
     /// Runs the process for as long as it is polled, or until its disk fails.
@@ -103,10 +133,7 @@ where
             let deadline = self.deadline();
             done = tokio::select! {
                 biased;
-                Some((call, reply)) = inbox.outcomes.recv() => self.handle(match reply {
-                    Ok(message) => Input::Replied { call, message },
-                    Err(why) => Input::Failed { call, why },
-                }),
+                Some((call, reply)) = inbox.outcomes.recv() => self.conclude(call, reply),
                 Some((question, answer)) = desk.next() => {
                     self.face.answer(self.now(), &question, answer);
                     Ok(())
@@ -134,6 +161,17 @@ where
         let next = core.into_iter().chain(self.face.next_due()).min();
         let wait = next.map_or(SLEEP_MAX, |next| next.since(self.now()).min(SLEEP_MAX));
         (self.began + self.began.elapsed() + wait).into()
+    }
+
+    fn conclude(&mut self, call: Call, reply: Result<Reply<A::Word>, Failure>) -> io::Result<()> {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(why) => return self.handle(Input::Failed { call, why }),
+        };
+        if let Some(name) = reply.name {
+            self.face.named(reply.letter.from, &name);
+        }
+        self.handle(Input::Replied { call, message: reply.letter })
     }
 
     fn receive(&mut self, inbound: Inbound<A::Word>) -> io::Result<()> {
@@ -164,7 +202,12 @@ where
     fn carry_out(&mut self, effect: Effect<Seat<A>>) -> io::Result<()> {
         match effect {
             Effect::Send { to, call, message, timeout } => {
-                if let Some(address) = self.places.address(to) {
+                if let Some(aside) = self.aside.as_ref().filter(|aside| aside.rank == to) {
+                    if aside.jobs.try_send(Job { call, letter: message, timeout }).is_err() {
+                        // As if it had been lost; the outcome is looked at before the next letter.
+                        let _ = self.post.outcomes.send((call, Err(Failure::TimedOut)));
+                    }
+                } else if let Some(address) = self.places.address(to) {
                     self.post.send(address, call, &message, timeout);
                 }
             }

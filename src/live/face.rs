@@ -6,6 +6,7 @@ use crate::lab::{Rank, Stand};
 use crate::protocol::Time;
 use crate::runtime::VERSION;
 use crate::service::{Answer, Query, Question, Refusal};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -16,6 +17,9 @@ const WAITING_MAX: usize = 1_024;
 pub(super) fn id_of(rank: Rank) -> NodeId {
     NodeId::from(format!("lab-{:03}", rank.0))
 }
+
+/// The attribute by which users see that a node is no real one; its value is the algorithm.
+pub(super) const MARK: &str = "experimental";
 
 /// The state that is shown, and who waits for another one.
 pub(super) struct Face {
@@ -29,6 +33,10 @@ impl Face {
         let mut state = ClusterState::initial(cluster_name);
         state.version = Version::ZERO.next();
         state.uuid = Uuid::from_u128(1);
+        let is_mark = |(key, _): &(&String, &String)| *key == MARK;
+        let mark: BTreeMap<String, String> =
+            local.attributes.iter().filter(is_mark).map(|(key, value)| (key.clone(), value.clone())).collect();
+        let mark = Arc::new(mark);
         for (rank, address) in places.all() {
             if rank != places.me {
                 let address = Address::from(address.to_string());
@@ -40,7 +48,7 @@ impl Face {
                     name,
                     address,
                     roles: Roles::ALL,
-                    attributes: Arc::default(),
+                    attributes: mark.clone(),
                     version: VERSION.into(),
                 };
                 state.nodes.insert(Arc::new(node));

@@ -4,19 +4,23 @@
 //! behind it, no quorum where the algorithm has none, and no promise of safety. The processes are the seed hosts of the
 //! configuration, the node itself among them; their ranks are the order of their addresses.
 //!
-//! `driver` owns the algorithm, `post` carries letters over HTTP, `face` shows users who leads.
+//! `driver` owns the algorithm, `post` carries letters over HTTP, `face` shows users who leads. `kafka` elects through a
+//! real ZooKeeper, which `zookeeper` speaks to.
 
 mod driver;
 mod face;
+mod kafka;
 mod post;
+mod zookeeper;
 
 use crate::cluster::{Address, EphemeralId, Node};
 use crate::lab::roster;
 use crate::lab::{Algorithm, Rank};
 use crate::runtime::listen::{Manners, Server, bind};
 use crate::runtime::{self, Desk, Handle, VERSION, addresses};
-use crate::settings::NodeSettings;
-use driver::{Driver, Places};
+use crate::settings::{KAFKA, NodeSettings};
+use axum::Router;
+use driver::{Driver, Inbox, Places};
 use face::Face;
 use std::fmt::Display;
 use std::future::Future;
@@ -31,6 +35,8 @@ use tokio::sync::oneshot;
 
 /// Fewer processes elect nobody, more are no experiment.
 const PROCESSES: std::ops::RangeInclusive<usize> = 2..=100;
+
+type Playing = Pin<Box<dyn Future<Output = ()>>>;
 
 /// How long connections that are busy at the end may go on.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -82,14 +88,16 @@ fn run(
         Err(error) => return drop(ready.send(Err(said("make a runtime", error)))),
     };
     runtime.block_on(async {
-        let (set, handle) = match assemble(settings).await {
+        let (set, handle) = match assemble(name, settings).await {
             Ok(assembled) => assembled,
             Err(why) => return drop(ready.send(Err(why))),
         };
         let processes = set.places.len();
         // Whoever waits for it is there.
         let _ = ready.send(Ok(handle));
-        if let Some(playing) = roster::play(name, processes, set) {
+        let playing: Option<Playing> =
+            if name == KAFKA { Some(Box::pin(kafka::play(set))) } else { roster::play(name, processes, set) };
+        if let Some(playing) = playing {
             tokio::select! {
                 () = playing => {}
                 _ = stopped => {}
@@ -109,11 +117,13 @@ struct Set {
     handle: Handle,
 }
 
-async fn assemble(settings: NodeSettings) -> Result<(Set, Handle), String> {
+async fn assemble(name: &str, settings: NodeSettings) -> Result<(Set, Handle), String> {
     let hosts = addresses::bind_addresses(&settings.transport).map_err(|error| error.to_string())?;
     let listeners = bind(&hosts, &settings.transport.ports).await.map_err(|error| error.to_string())?;
     let own = runtime::published(&settings.transport, &listeners).map_err(|error| error.to_string())?;
     let places = places(&settings, own)?;
+    let mut attributes = settings.attributes.clone();
+    attributes.insert(face::MARK.into(), name.into());
     let node_name = settings.node_name.clone().unwrap_or_else(|| places.me.to_string().into());
     let local = Arc::new(Node {
         id: face::id_of(places.me),
@@ -121,7 +131,7 @@ async fn assemble(settings: NodeSettings) -> Result<(Set, Handle), String> {
         name: node_name,
         address: Address::from(own.to_string()),
         roles: settings.roles,
-        attributes: Arc::new(settings.attributes.clone()),
+        attributes: Arc::new(attributes),
         version: VERSION.into(),
     });
     let face = Face::new(settings.cluster_name.clone(), local.clone(), &places);
@@ -157,15 +167,26 @@ fn places(settings: &NodeSettings, own: SocketAddr) -> Result<Places, String> {
 }
 
 impl roster::Stage for Set {
-    type Run = Pin<Box<dyn Future<Output = ()>>>;
+    type Run = Playing;
 
     fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Self::Run {
         let Set { places, listeners, client, disk, face, desk, handle } = self;
         Box::pin(async move {
-            let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, make);
-            let server = Server::start(listeners, router, Manners::Strict);
-            driver.run(inbox, desk).await;
-            server.stop(DRAIN).await;
+            let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, None, make);
+            perform(driver, inbox, router, listeners, desk).await;
         })
     }
+}
+
+/// Listens to the other processes, and runs this one.
+async fn perform<A: Algorithm + 'static>(
+    driver: Driver<A>,
+    inbox: Inbox<A::Word>,
+    router: Router,
+    listeners: Vec<tokio::net::TcpListener>,
+    desk: Desk,
+) {
+    let server = Server::start(listeners, router, Manners::Strict);
+    driver.run(inbox, desk).await;
+    server.stop(DRAIN).await;
 }

@@ -7,7 +7,7 @@ use crate::runtime::{Faults, failure};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use std::net::SocketAddr;
@@ -35,28 +35,55 @@ pub(super) struct Inbound<W> {
     pub(super) reply: Option<oneshot::Sender<Letter<W>>>,
 }
 
+/// A letter that answers one, and what its sender is called.
+pub(super) struct Reply<W> {
+    pub(super) letter: Letter<W>,
+    pub(super) name: Option<String>,
+}
+
 /// What became of a request.
-pub(super) type Outcome<W> = (Call, Result<Letter<W>, Failure>);
+pub(super) type Outcome<W> = (Call, Result<Reply<W>, Failure>);
+
+/// What a process is called, as others are told.
+#[derive(Clone)]
+pub(super) struct Signature(HeaderValue);
+
+impl Signature {
+    pub(super) fn of(name: &str) -> Self {
+        // A name with control characters cannot be sent, and its process goes by its rank.
+        Signature(HeaderValue::from_bytes(name.as_bytes()).unwrap_or_else(|_| HeaderValue::from_static("")))
+    }
+
+    fn read(headers: &HeaderMap) -> Option<String> {
+        let name = headers.get(NAME).filter(|name| !name.is_empty())?;
+        Some(String::from_utf8_lossy(name.as_bytes()).chars().take(NAME_MAX).collect())
+    }
+}
 
 struct Port<W> {
     inbox: mpsc::Sender<Inbound<W>>,
     faults: Arc<Faults>,
+    name: Signature,
 }
 
 impl<W> Clone for Port<W> {
     fn clone(&self) -> Self {
-        Port { inbox: self.inbox.clone(), faults: self.faults.clone() }
+        Port { inbox: self.inbox.clone(), faults: self.faults.clone(), name: self.name.clone() }
     }
 }
 
 /// What other processes find at this one.
-pub(super) fn router<W: Word + Send + 'static>(inbox: mpsc::Sender<Inbound<W>>, faults: Arc<Faults>) -> Router {
-    Router::new().route(PATH, post(take::<W>)).with_state(Port { inbox, faults })
+pub(super) fn router<W: Word + Send + 'static>(
+    inbox: mpsc::Sender<Inbound<W>>,
+    faults: Arc<Faults>,
+    name: Signature,
+) -> Router {
+    Router::new().route(PATH, post(take::<W>)).with_state(Port { inbox, faults, name })
 }
 
 async fn take<W: Word + Send + 'static>(State(port): State<Port<W>>, headers: HeaderMap, body: Body) -> Response {
-    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let from = Address::from(said(ADDRESS).unwrap_or_default());
+    let from = headers.get(ADDRESS).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let from = Address::from(from);
     let Ok(bytes) = to_bytes(body, LETTER_MAX).await else {
         return (StatusCode::PAYLOAD_TOO_LARGE, format!("a letter takes at most [{LETTER_MAX}] bytes\n"))
             .into_response();
@@ -70,8 +97,7 @@ async fn take<W: Word + Send + 'static>(State(port): State<Port<W>>, headers: He
     }
     let (reply, replied) = oneshot::channel();
     let reply = headers.contains_key(WANTED).then_some(reply);
-    let name = said(NAME).map(|name| name.chars().take(NAME_MAX).collect());
-    if port.inbox.send(Inbound { letter, name, reply }).await.is_err() {
+    if port.inbox.send(Inbound { letter, name: Signature::read(&headers), reply }).await.is_err() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     let Ok(letter) = replied.await else {
@@ -81,7 +107,11 @@ async fn take<W: Word + Send + 'static>(State(port): State<Port<W>>, headers: He
     if port.faults.swallows_to(&from) {
         return std::future::pending().await;
     }
-    ([(header::CONTENT_TYPE, "application/json")], serde_json::to_vec(&letter).unwrap_or_default()).into_response()
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (HeaderName::from_static(NAME), port.name.0.clone()),
+    ];
+    (headers, serde_json::to_vec(&letter).unwrap_or_default()).into_response()
 }
 
 /// Sends letters.
@@ -90,7 +120,7 @@ pub(super) struct Post<W> {
     pub(super) faults: Arc<Faults>,
     pub(super) outcomes: mpsc::UnboundedSender<Outcome<W>>,
     pub(super) own: String,
-    pub(super) name: String,
+    pub(super) name: Signature,
 }
 
 impl<W: Word + Send + 'static> Post<W> {
@@ -125,11 +155,11 @@ impl<W: Word + Send + 'static> Post<W> {
         }
         let body = serde_json::to_vec(letter).ok()?;
         let request = self.client.post(format!("http://{to}{PATH}")).timeout(timeout);
-        Some(request.header(ADDRESS, &self.own).header(NAME, &self.name).body(body))
+        Some(request.header(ADDRESS, &self.own).header(NAME, &self.name.0).body(body))
     }
 }
 
-async fn reply<W: Word>(request: reqwest::RequestBuilder) -> Result<Letter<W>, Failure> {
+async fn reply<W: Word>(request: reqwest::RequestBuilder) -> Result<Reply<W>, Failure> {
     let mut response = request.send().await.map_err(|error| failure(&error))?;
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
@@ -138,5 +168,7 @@ async fn reply<W: Word>(request: reqwest::RequestBuilder) -> Result<Letter<W>, F
         }
         body.extend_from_slice(&chunk);
     }
-    serde_json::from_slice(&body).map_err(|_| Failure::BadAnswer)
+    let name = Signature::read(response.headers());
+    let letter = serde_json::from_slice(&body).map_err(|_| Failure::BadAnswer)?;
+    Ok(Reply { letter, name })
 }

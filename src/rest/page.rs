@@ -37,7 +37,7 @@ A request may have a body of `http.max_content_length`, a first line of 4096 byt
 | `Content-Type` is no media type, or there are two | 400 | `content_type_header_exception` |
 | the first line or the headers are too long | 400 | `too_long_frame_exception` |
 | no route has this path | 400 | `error` is a text, and there is no `status` |
-| a body is missing, or is no JSON | 400 | `parse_exception`, `json_parse_exception` |
+| a body is missing, or is no JSON or YAML | 400 | `parse_exception`, `json_parse_exception` |
 | a request asks for nothing | 400 | `action_request_validation_exception` |
 | no index can have this name | 400 | `invalid_index_name_exception` |
 | there is no such index | 404 | `index_not_found_exception` |

@@ -111,6 +111,11 @@ impl Captures<'_> {
 
 /// Whether a pattern fits these pieces. An empty piece is captured by nothing.
 fn fit<'a>(pattern: &'static str, path: &'a str) -> Option<Captures<'a>> {
+    // What stands before the first capture tells most patterns from the path at once.
+    let literal = pattern.split('{').next().unwrap_or(pattern);
+    if literal != "/" && !path.starts_with(literal) {
+        return None;
+    }
     let pattern = uri::pieces(pattern);
     let takes_rest = pattern.last().is_some_and(|last| last.ends_with("*}"));
     let pieces = if takes_rest { uri::first_pieces(path, pattern.len()) } else { uri::pieces(path) };

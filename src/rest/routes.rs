@@ -70,7 +70,8 @@ pub(super) static ROUTES: &[Route] = &[
         answers: Answers::Reply(|call| Box::pin(settings::change(call))),
         doc: "Changes settings of the cluster, all that is asked for or nothing.\nThe body is \
               `{\"persistent\": {…}, \"transient\": {…}}`, nested, with dots, or both; `null` takes a setting away, and a key \
-              with `*` in it, which takes nothing but `null`, all that fit it.\nThe answer repeats what was set.\nWhat takes \
+              with `*` in it, which takes nothing but `null`, all that fit it; with \
+              `Content-Type: application/yaml` it is YAML.\nThe answer repeats what was set.\nWhat takes \
               effect while a node runs is marked as dynamic in [the settings](settings.md); all else is refused, and so is \
               what is no setting, except below `cluster.metadata.`, where users keep what they like.\nA number of \
               `discovery.zen.minimum_master_nodes` below 1 or above that of the master-eligible nodes is refused.",

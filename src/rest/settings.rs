@@ -3,7 +3,7 @@
 //! A change is checked as a whole before any of it is asked for. What only the master can tell, it tells. Mirrors
 //! `RestClusterGetSettingsAction`, `RestClusterUpdateSettingsAction` and `SettingsUpdater` (6.8).
 
-use super::body::Json;
+use super::body::{Json, from_yaml};
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
@@ -11,6 +11,7 @@ use super::route::Call;
 use super::snapshot;
 use super::state::is_flat;
 use super::submit::submit;
+use super::wish::{Format, content_type};
 use crate::cluster::{ClusterState, Metadata, Settings};
 use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, Update};
 use crate::settings::{Value, in_full, rule};
@@ -63,7 +64,8 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 /// Changes what is asked for, all or nothing, and repeats what is set then.
 pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
     let is_flat = is_flat(&call.parameters);
-    let [transient, persistent] = read(&call.body)?;
+    let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
+    let [transient, persistent] = read(&call.body, notation)?;
     let patches = [patch(&transient), patch(&persistent)];
     for (patch, persistent) in patches.iter().zip([false, true]) {
         for (key, value) in patch {
@@ -103,7 +105,7 @@ fn in_force<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
 }
 
 /// The changes of both sets, the transient ones first, as they are checked.
-fn read(body: &[u8]) -> Result<[Changes; 2], RestError> {
+fn read(body: &[u8], notation: Format) -> Result<[Changes; 2], RestError> {
     if body.is_empty() {
         return Err(RestError::new(Kind::ElasticsearchParse, "request body is required"));
     }
@@ -113,8 +115,7 @@ fn read(body: &[u8]) -> Result<[Changes; 2], RestError> {
             "the body has {found} bytes, allowed are {max} for a change of settings"
         )));
     }
-    let tree = serde_json::from_slice(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string()))?;
-    let Tree::Object(fields) = tree else {
+    let Tree::Object(fields) = tree(body, notation)? else {
         let allowed = "allowed: an object with [transient] and [persistent]";
         return Err(RestError::new(Kind::ElasticsearchParse, format!("the body is no object; {allowed}")));
     };
@@ -137,6 +138,19 @@ fn read(body: &[u8]) -> Result<[Changes; 2], RestError> {
         Some(name) => format!("no settings to update, [{name}] is none of [transient, persistent]"),
         None => "no settings to update".into(),
     }))
+}
+
+fn tree(body: &[u8], notation: Format) -> Result<Tree, RestError> {
+    match notation {
+        Format::Yaml => {
+            let refuse = |why: String| RestError::new(Kind::ElasticsearchParse, format!("the body is no YAML: {why}"));
+            let text = str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
+            from_yaml(text).map_err(refuse)
+        }
+        Format::Json | Format::Cbor => {
+            serde_json::from_slice(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string()))
+        }
+    }
 }
 
 /// Takes in what is nested, dotted or both. No deeper than JSON is read.
@@ -248,7 +262,7 @@ mod tests {
     use crate::rest::body::compact;
 
     fn changes(body: &str) -> Result<String, String> {
-        let read = read(body.as_bytes()).map_err(|error| error.to_string())?;
+        let read = read(body.as_bytes(), Format::Json).map_err(|error| error.to_string())?;
         let shown = |changes: &Changes| {
             let shown = changes.iter().map(|(key, value)| {
                 format!("{key}={}", value.as_ref().map_or_else(|| "null".to_owned(), ToString::to_string))

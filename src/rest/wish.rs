@@ -82,7 +82,7 @@ impl Format {
     }
 
     /// The notation that a name or a media type means, if it means one.
-    fn named(text: &str) -> Option<Format> {
+    pub(super) fn named(text: &str) -> Option<Format> {
         let text = text.to_ascii_lowercase();
         let is_meant = |format: &Format| {
             let parameters = text.strip_prefix(format.media_type());

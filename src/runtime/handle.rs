@@ -138,8 +138,7 @@ impl Handle {
 
     /// Waits until the node takes part no more, whatever the reason.
     pub async fn ended(&self) {
-        let mut states = self.states();
-        while states.changed().await.is_ok() {}
+        self.requests.closed().await;
     }
 
     /// Ends the node, and returns when it takes part no more.

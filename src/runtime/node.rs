@@ -10,12 +10,12 @@ use super::journal::{Journal, Written};
 use super::log::Log;
 use super::seeds::Seeds;
 use super::store::StoreError;
-use super::transport::{Caller, Inbound, Links, Outcome, Received, ReplyTo};
+use super::transport::{Caller, Forms, Inbound, Links, Manner, Outcome, Received, ReplyTo};
 use crate::cluster::{Address, ClusterState};
-use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket, Time};
+use crate::protocol::{Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket};
 use crate::service::watch::Log as History;
 use crate::service::{Answer, Question};
-use crate::zen::{Message, Zen};
+use crate::zen::{Memory, Message, Zen};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,6 +62,7 @@ pub(super) struct Driver {
     pub(super) zen: Zen,
     pub(super) clock: Clock,
     pub(super) caller: Caller,
+    pub(super) forms: Forms,
     pub(super) links: Links,
     pub(super) journal: Journal,
     pub(super) seeds: Arc<Seeds>,
@@ -117,7 +118,7 @@ impl Driver {
 
     fn deadline(&self) -> tokio::time::Instant {
         let core = self.zen.next_deadline().map(|(at, _)| at);
-        let next = core.into_iter().chain(self.links.next_due()).min();
+        let next = core.into_iter().chain(self.links.next_due()).chain(self.journal.next_due()).min();
         let latest = self.clock.now() + SLEEP_MAX;
         self.clock.at(next.map_or(latest, |next| next.min(latest)))
     }
@@ -141,6 +142,7 @@ impl Driver {
 
     fn wake_if_due(&mut self) {
         let now = self.clock.now();
+        self.journal.flush_if_due(now);
         for call in self.links.expired(now) {
             self.handle(Input::Failed { call, why: Failure::TimedOut });
         }
@@ -198,17 +200,18 @@ impl Driver {
     fn on_inbound(&mut self, inbound: Inbound) {
         match inbound {
             Inbound::Message { message, reply } => self.receive(message, reply),
-            Inbound::LinkOpened { id, peer, side, frames } => self.links.opened(id, peer, side, frames),
+            Inbound::LinkOpened { id, peer, side, lines } => self.links.opened(id, peer, side, lines),
             Inbound::LinkFrame { id, peer, frame } => match self.links.received(id, &peer, frame) {
                 Some(Received::Request(message, reply)) => self.receive(message, reply),
                 Some(Received::Reply(call, message)) => self.handle(Input::Replied { call, message }),
                 None => {}
             },
             Inbound::LinkClosed { id, peer } => {
-                if self.links.closed(id, &peer) {
-                    for call in self.links.lost(&peer) {
-                        self.handle(Input::Failed { call, why: Failure::Reset });
-                    }
+                let is_current = self.links.closed(id, &peer);
+                for call in self.links.lost(id) {
+                    self.handle(Input::Failed { call, why: Failure::Reset });
+                }
+                if is_current {
                     self.handle(Input::LinkClosed { peer });
                 }
             }
@@ -222,17 +225,18 @@ impl Driver {
         self.handle(Input::Received { exchange, message });
     }
 
-    /// Lets the core handle an input and carries out what it wants.
+    /// Lets the core handle an input and carries out what it wants. Nothing waits for a lazy write.
     fn handle(&mut self, input: Input<Zen>) {
         let mut effects = Effects::default();
-        self.zen.handle(self.clock.now(), input, &mut effects);
+        let now = self.clock.now();
+        self.zen.handle(now, input, &mut effects);
         let mut after = None;
         for effect in effects.drain() {
             match (effect, after) {
                 (Effect::Store { id, write }, _) => {
                     self.waiting.held.insert(id, Vec::new());
-                    self.journal.write(id, write);
-                    after = Some(id);
+                    after = if Memory::is_lazy(&write) { after } else { Some(id) };
+                    self.journal.write(now, id, write);
                 }
                 (effect, Some(id)) => self.waiting.held.entry(id).or_default().push(effect),
                 (effect, None) => self.carry_out(effect),
@@ -243,9 +247,9 @@ impl Driver {
     fn carry_out(&mut self, effect: Effect<Zen>) {
         match effect {
             Effect::Send { to, call, message, timeout } => self.send(&to, call, message, timeout),
-            Effect::Tell { to, message } => self.caller.tell(&to, message),
+            Effect::Tell { to, message } => self.caller.tell(&to, &message),
             Effect::Reply { exchange, message } => self.reply(exchange, message),
-            Effect::Store { id, write } => self.journal.write(id, write),
+            Effect::Store { id, write } => self.journal.write(self.clock.now(), id, write),
             Effect::Link { to } => self.links.hold(to),
             Effect::Unlink { to } => self.links.let_go(&to),
             Effect::Resolve => self.resolve(),
@@ -262,12 +266,12 @@ impl Driver {
         self.states.send_replace(state);
     }
 
-    /// Beats go over the link to the peer, if there is one; everything else is a request of its own.
+    /// What is said often goes over the link to the peer, if there is one; everything else is a request of its own.
     fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
-        let is_beat = matches!(message, Message::NodePing { .. } | Message::MasterPing { .. });
-        let due: Time = self.clock.now() + timeout;
-        if !(is_beat && self.links.ask(to, call, &message, due)) {
-            self.caller.send(to, call, message, timeout);
+        let (kind, manner) = (message.kind(), Manner::of(&message));
+        let body = self.forms.encoded(message);
+        if !self.links.ask(to, call, (manner, &body), self.clock.now() + timeout) {
+            self.caller.send(to, call, (kind, body), timeout);
         }
     }
 
@@ -275,7 +279,7 @@ impl Driver {
         match self.waiting.replies.remove(&exchange) {
             // A caller that went away is told nothing.
             Some(ReplyTo::Caller(caller)) => drop(caller.send(message)),
-            Some(ReplyTo::Link { frames, peer, number }) => self.links.reply(&frames, &peer, number, message),
+            Some(ReplyTo::Link { lines, peer, number }) => self.links.reply(&lines, &peer, number, &message),
             Some(ReplyTo::Nobody) | None => {}
         }
     }
@@ -294,7 +298,7 @@ impl Waiting {
         if self.replies.len() >= REPLIES_SWEEP && self.replies.len().is_multiple_of(REPLIES_SWEEP) {
             self.replies.retain(|_, reply| match reply {
                 ReplyTo::Caller(caller) => !caller.is_closed(),
-                ReplyTo::Link { frames, .. } => !frames.is_closed(),
+                ReplyTo::Link { lines, .. } => !lines.is_closed(),
                 ReplyTo::Nobody => false,
             });
         }

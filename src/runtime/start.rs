@@ -12,7 +12,7 @@ use super::log::{Log, node_span};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::seeds::{Seeds, bootstrap};
 use super::store::{Store, StoreError};
-use super::transport::{self, Caller, Faults, Links};
+use super::transport::{self, Caller, Faults, Forms, Links};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
 use crate::service::watch::Log as History;
@@ -192,6 +192,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let driver = Driver {
         clock: Clock::start(),
         caller: Caller::new(client.clone(), faults.clone(), to_outcomes),
+        forms: Forms::default(),
         links: Links::new(client, address.clone(), faults, from_nodes),
         journal,
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),

@@ -4,12 +4,13 @@
 
 use super::fault::Fault;
 use super::load::Loader;
-use super::{DiscoveryKind, ListenSettings, MINIMUM_MASTER_NODES, NodeSettings};
+use super::{DiscoveryKind, KAFKA, ListenSettings, MINIMUM_MASTER_NODES, NodeSettings};
 
 const TYPE: &str = "discovery.type";
 const HOSTS: &str = "discovery.zen.ping.unicast.hosts";
 const PROVIDER: &str = "discovery.zen.hosts_provider";
 const INITIAL: &str = "cluster.initial_master_nodes";
+const ZOOKEEPER: &str = "zazen.lab.zookeeper";
 const STORAGE: &str = "node.local_storage";
 
 /// Looks at the settings together: gives the warnings, or what is refused. Settings that have no effect because of others
@@ -19,6 +20,11 @@ pub(super) fn combine(node: &mut NodeSettings, loader: &Loader<'_>) -> Result<Ve
     let mut warnings = Vec::new();
     if node.discovery.kind == DiscoveryKind::SingleNode {
         single_node(node, loader, &mut faults, &mut warnings);
+    }
+    if node.discovery.kind == DiscoveryKind::Lab(KAFKA) && node.discovery.zookeeper.is_empty() {
+        let message =
+            format!("[{TYPE}] is [{KAFKA}], which elects through a ZooKeeper: [{ZOOKEEPER}] must name its servers");
+        faults.push(loader.fault(TYPE, message));
     }
     storage(node, loader, &mut faults);
     ports(node, loader, &mut faults);

@@ -40,7 +40,7 @@ pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::slips;
 pub use node::{
-    DiscoveryKind, DiscoverySettings, EXPERIMENTS, ListenSettings, LogSettings, NodeSettings, PortRange, Ports,
+    DiscoveryKind, DiscoverySettings, EXPERIMENTS, KAFKA, ListenSettings, LogSettings, NodeSettings, PortRange, Ports,
     RestSettings,
 };
 pub use page::page;

@@ -60,6 +60,8 @@ pub struct DiscoverySettings {
     pub concurrent_connects: usize,
     /// `discovery.initial_state_timeout`: after which time without a first master there is a warning; zero gives none.
     pub initial_state_timeout: Duration,
+    /// `zazen.lab.zookeeper`: the servers of the ZooKeeper that brokers elect through.
+    pub zookeeper: Vec<String>,
     /// `cluster.initial_master_nodes`, if it is given.
     pub initial_master_nodes: Option<Vec<String>>,
 }
@@ -74,6 +76,9 @@ pub enum DiscoveryKind {
     /// An experiment: nodes elect by an algorithm of the lab, and do nothing else.
     Lab(&'static str),
 }
+
+/// The algorithm of the lab that elects through a ZooKeeper, not among its nodes.
+pub const KAFKA: &str = "kafka-controller";
 
 /// The algorithms of the lab that nodes can elect by.
 pub const EXPERIMENTS: &[&str] = &[
@@ -91,6 +96,7 @@ pub const EXPERIMENTS: &[&str] = &[
     "leader-election",
     "redis-sentinel",
     "redis-cluster",
+    KAFKA,
     "emergent-leader",
     "emergent-leader-ring",
     "emergent-leader-minimum",
@@ -213,6 +219,7 @@ impl Default for DiscoverySettings {
             resolve_timeout: Duration::from_secs(5),
             concurrent_connects: 10,
             initial_state_timeout: Duration::from_secs(30),
+            zookeeper: Vec::new(),
             initial_master_nodes: None,
         }
     }

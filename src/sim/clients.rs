@@ -6,6 +6,7 @@
 
 use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
 use super::flaws::Witness;
+use super::gone::Gone;
 use super::history::{End, Histories, History};
 use super::holders::{Asked, Holders};
 use super::operation::{Choice, Key, Known, Operation, Update, question, revision};
@@ -104,6 +105,7 @@ pub struct Clients {
     habits: Habits,
     issued: u64,
     has_operators: bool,
+    gone: Gone,
     /// Nodes that said good-bye and may be ended.
     pub left: Vec<usize>,
     /// What clients were told, by kind.
@@ -130,6 +132,7 @@ impl Clients {
             habits,
             issued: 0,
             has_operators: true,
+            gone: Gone::default(),
             left: Vec::new(),
             told: BTreeMap::new(),
             witness: None,
@@ -180,7 +183,9 @@ impl Clients {
 
     /// Lets the watchers look whose time has come.
     pub fn look(&mut self, now: Time) -> Result<(), Violation> {
-        self.watchers.look(now, &self.checkers.descent)
+        let verdict = self.watchers.look(now, &self.checkers.descent);
+        // A witness stops nothing, and the checkers know of no state then.
+        if self.witness.is_some() { Ok(()) } else { verdict }
     }
 
     /// What somebody asks whose time has come.
@@ -202,12 +207,14 @@ impl Clients {
     }
 
     fn draw(&mut self, at: usize, now: Time, eligible: u64) -> Wish {
+        let gone = self.gone.voters(&self.checkers.descent);
         let mut choice = Choice {
             rng: &mut self.rng,
             known: &self.known,
             keys: self.habits.keys,
             issued: &mut self.issued,
             eligible: self.has_operators.then_some(eligible),
+            gone: &gone,
         };
         let operation = choice.draw();
         if let Operation::Update(update) = &operation {
@@ -281,6 +288,11 @@ impl Clients {
         leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()
     }
 
+    /// The disk of a node is wiped.
+    pub fn wiped(&mut self, node: usize) {
+        self.gone.wiped(node);
+    }
+
     /// Whether a change of a setting may be under way.
     pub fn is_setting(&self) -> bool {
         self.open.values().any(|open| matches!(&open.wish, Some(Wish { operation: Operation::Set { .. }, .. })))
@@ -297,8 +309,12 @@ impl Clients {
         self.watchers.fall_silent();
     }
 
-    /// Judges what all clients were told.
-    pub fn judge_histories(&self) -> Result<Histories, Violation> {
+    /// Judges what all clients were told. What is open by then, at a node that stands still, may have been carried out.
+    pub fn judge_histories(&mut self, now: Time) -> Result<Histories, Violation> {
+        let open: Vec<Wish> = self.open.values().filter_map(|open| open.wish.clone()).collect();
+        for wish in open {
+            self.give_up(&wish, now);
+        }
         self.history.judge()
     }
 
@@ -320,7 +336,7 @@ impl Clients {
             return Ok(());
         };
         self.history.ended(&wish.operation, wish.began, at, &end);
-        let writes = matches!(wish.operation, Operation::Update(_) | Operation::Set { .. });
+        let writes = matches!(wish.operation, Operation::Update(_) | Operation::Set { .. } | Operation::Drop(_));
         match state {
             Some(state) => self.order.finished(&Finished { began: wish.began, ended: at, at: state, writes }),
             None => Ok(()),
@@ -347,7 +363,9 @@ impl Clients {
                 let seen = pair.map(|key| (key.register(), self.see(key, held(key))));
                 Some((Some(*at), End::Done(seen.to_vec())))
             }
-            (Operation::Set { .. }, Answer::Done { at, .. }) => Some((Some(*at), End::Done(Vec::new()))),
+            (Operation::Set { .. } | Operation::Drop(_), Answer::Done { at, .. }) => {
+                Some((Some(*at), End::Done(Vec::new())))
+            }
             (_, _) => None,
         })
     }
@@ -439,6 +457,7 @@ fn outcome(answer: &Answer) -> &'static str {
 impl Watch<Zen> for Clients {
     fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
         self.watchers.booted(node);
+        self.gone.booted(node, &zen.local().id);
         match &mut self.witness {
             Some(witness) => witness.booted(at, node, zen),
             None => self.checkers.booted(at, node, zen),
@@ -484,7 +503,8 @@ impl Watch<Zen> for Clients {
         if let Some(witness) = &mut self.witness {
             witness.answered(at, node, ticket, answer)?;
         }
-        self.count(outcome(answer));
+        let is_drop = matches!(&wish, Some(Wish { operation: Operation::Drop(_), .. }));
+        self.count(if is_drop && matches!(answer, Answer::Done { .. }) { "voter dropped" } else { outcome(answer) });
         match (&who, wish) {
             (Who::Holder(holder, _), _) if self.witness.is_some() => {
                 self.holders.unanswered(*holder, at);

@@ -67,7 +67,7 @@ impl History {
             Operation::Update(update) => (group(update), guards(update), writes(update)),
             Operation::Read(key) => (Some(key.group()), Vec::new(), Vec::new()),
             Operation::List(group) => (Some(*group), Vec::new(), Vec::new()),
-            Operation::Set { .. } | Operation::HandOver | Operation::Leave => return,
+            Operation::Set { .. } | Operation::Drop(_) | Operation::HandOver | Operation::Leave => return,
         };
         let (fate, seen) = match end {
             End::Done(seen) => (Fate::Done, seen.clone()),
@@ -101,14 +101,26 @@ impl History {
 }
 
 fn broken(group: u64, history: &[Entry]) -> Violation {
-    // The shortest beginning that is broken ends with what gave it away.
-    let mut ends: Vec<Entry> = history.to_vec();
+    // The first moment at which no order is left is the end of what gave it away.
+    let mut ends: Vec<&Entry> = history.iter().filter(|entry| entry.fate != Fate::Unknown).collect();
     ends.sort_by_key(|entry| entry.ended);
-    let is_broken = |count: &usize| check(&ends[..*count], BUDGET) == Finding::Broken;
-    let count = (1..=ends.len()).find(is_broken).unwrap_or(ends.len());
-    let last = ends.get(count.saturating_sub(1)).map(|entry| format!("{entry:?}")).unwrap_or_default();
+    let gives_away = |last: &&&Entry| check(&until(history, last.ended), BUDGET) == Finding::Broken;
+    let last = ends.iter().find(gives_away).map(|entry| format!("{entry:?}")).unwrap_or_default();
     let what = format!("the history of {} fits into no order, given away by {last}", Key::prefix(group));
     Violation { checker: "linearizable: what clients were told fits into one order", what }
+}
+
+/// What was known of a history at some moment: what had not ended may have been carried out by then.
+fn until(history: &[Entry], moment: Time) -> Vec<Entry> {
+    let begun = history.iter().filter(|entry| entry.began <= moment);
+    let known = begun.filter_map(|entry| match entry.fate {
+        Fate::Done | Fate::Unknown if entry.ended > moment => {
+            (!entry.writes.is_empty()).then(|| Entry { fate: Fate::Unknown, ..entry.clone() })
+        }
+        Fate::Refused if entry.ended > moment => None,
+        Fate::Done | Fate::Unknown | Fate::Refused => Some(entry.clone()),
+    });
+    known.collect()
 }
 
 fn group(update: &Update) -> Option<u64> {
@@ -125,3 +137,35 @@ fn writes(update: &Update) -> Vec<(usize, u64)> {
 }
 
 const _: () = assert!(WIDTH == 2, "a group is a pair of keys");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(began: u64, ended: u64, fate: Fate) -> Entry {
+        let (began, ended) = (Time::from_micros(began), Time::from_micros(ended));
+        Entry { began, ended, guards: Vec::new(), writes: Vec::new(), seen: Vec::new(), fate }
+    }
+
+    #[test]
+    fn what_gives_a_history_away_is_the_first_end_that_no_order_has_room_for() {
+        let write = |began, ended, value| Entry { writes: vec![(0, value)], ..entry(began, ended, Fate::Done) };
+        let read = |began, ended, value| Entry { seen: vec![(0, value)], ..entry(began, ended, Fate::Done) };
+        // What the second write did is seen long before its end is told.
+        let history = [write(0, 1, 1), write(0, 100, 2), read(10, 11, 2), read(20, 21, 1), read(200, 201, 2)];
+        let what = broken(0, &history).what;
+        assert!(what.contains(&format!("{:?}", history[3])), "{what}");
+    }
+
+    #[test]
+    fn an_update_without_an_answer_may_have_been_carried_out() {
+        let mut history = History::default();
+        let put = |number| Operation::Update(Update { puts: vec![(Key(0), number)], ..Update::default() });
+        let time = Time::from_micros;
+        history.ended(&put(1), time(0), time(5), &End::Unknown);
+        history.ended(&Operation::Read(Key(0)), time(8), time(9), &End::Done(vec![(0, 1)]));
+        assert_eq!(history.judge().map(|found| found.unknown), Ok(1));
+        history.ended(&Operation::Read(Key(0)), time(8), time(9), &End::Done(vec![(0, 2)]));
+        assert!(history.judge().is_err(), "nobody ever wrote it");
+    }
+}

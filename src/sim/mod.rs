@@ -29,6 +29,7 @@ pub mod explore;
 mod fault;
 pub mod flaws;
 mod gate;
+mod gone;
 pub mod graphs;
 mod history;
 mod holders;

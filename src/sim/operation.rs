@@ -74,6 +74,8 @@ pub(super) enum Operation {
         /// Its value; none removes it.
         value: Option<Arc<str>>,
     },
+    /// Take a node that is gone for good out of the voting set, as an operator does.
+    Drop(NodeId),
     /// Hand the mastership over.
     HandOver,
     /// Leave the cluster; the process ends then.
@@ -93,6 +95,8 @@ pub(super) struct Choice<'a> {
     pub(super) issued: &'a mut u64,
     /// How many nodes can be master, if operators are about.
     pub(super) eligible: Option<u64>,
+    /// The voters that are gone for good.
+    pub(super) gone: &'a [NodeId],
 }
 
 impl Choice<'_> {
@@ -103,6 +107,9 @@ impl Choice<'_> {
             (0, Some(eligible)) => self.draw_setting(eligible),
             (1, Some(_)) if self.rng.percent(60) => Operation::HandOver,
             (2, Some(_)) if self.rng.percent(40) => Operation::Leave,
+            (3..10, Some(_)) if !self.gone.is_empty() => {
+                self.rng.pick(self.gone).map_or(Operation::HandOver, |id| Operation::Drop(id.clone()))
+            }
             (0..32, _) => Operation::Read(key),
             (32..38, _) => Operation::List(key.group()),
             (38..52, _) => self.swap(key),
@@ -171,6 +178,7 @@ pub(super) fn question(operation: &Operation, request: Option<RequestId>, retry:
             let transient: SettingsPatch = vec![(key.clone(), value.clone())];
             submit(Task::PutSettings { persistent: Vec::new(), transient })
         }
+        Operation::Drop(id) => submit(Task::RemoveVoter { id: id.clone() }),
         Operation::HandOver => Question::HandOver { to: None::<NodeId>, master_timeout: MASTER_TIMEOUT },
         Operation::Leave => Question::Leave,
     }

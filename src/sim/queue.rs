@@ -1,58 +1,55 @@
 //! What is to happen, by time; what was queued first comes first where times are equal.
 //!
-//! The heap orders small keys, the events themselves stay where they were put: messages are moved in and out once.
+//! In a large world very much happens at few times: each time has a plain queue, which costs the same however much is in
+//! it. Queues that were emptied are used again.
 
 use crate::protocol::Time;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    at: Time,
-    serial: u64,
-    slot: u32,
-}
+use std::collections::{BTreeMap, VecDeque};
 
 /// Events in the order of their times.
 pub(super) struct Queue<E> {
-    due: BinaryHeap<Reverse<Due>>,
-    slots: Vec<Option<E>>,
-    free: Vec<u32>,
-    serial: u64,
+    /// Where the events of a time stand.
+    times: BTreeMap<Time, usize>,
+    queues: Vec<VecDeque<E>>,
+    free: Vec<usize>,
+    count: usize,
 }
 
 impl<E> Queue<E> {
     pub(super) fn new() -> Self {
-        Queue { due: BinaryHeap::new(), slots: Vec::new(), free: Vec::new(), serial: 0 }
+        Queue { times: BTreeMap::new(), queues: Vec::new(), free: Vec::new(), count: 0 }
     }
 
     pub(super) fn push(&mut self, at: Time, event: E) {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(event);
-                slot
-            }
-            None => {
-                self.slots.push(Some(event));
-                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 events wait")
-            }
-        };
-        self.serial += 1;
-        self.due.push(Reverse(Due { at, serial: self.serial, slot }));
+        let Queue { times, queues, free, .. } = self;
+        let place = *times.entry(at).or_insert_with(|| {
+            free.pop().unwrap_or_else(|| {
+                queues.push(VecDeque::new());
+                queues.len() - 1
+            })
+        });
+        queues[place].push_back(event);
+        self.count += 1;
     }
 
     pub(super) fn next_at(&self) -> Option<Time> {
-        self.due.peek().map(|due| due.0.at)
+        self.times.first_key_value().map(|(at, _)| *at)
     }
 
     pub(super) fn pop(&mut self) -> Option<(Time, E)> {
-        let due = self.due.pop()?.0;
-        self.free.push(due.slot);
-        let event = self.slots[due.slot as usize].take();
-        Some((due.at, event.expect("a queued slot is filled")))
+        let first = self.times.first_entry()?;
+        let (at, place) = (*first.key(), *first.get());
+        let queue = &mut self.queues[place];
+        let event = queue.pop_front().expect("a time without events is taken out");
+        if queue.is_empty() {
+            first.remove();
+            self.free.push(place);
+        }
+        self.count -= 1;
+        Some((at, event))
     }
 
     pub(super) fn len(&self) -> usize {
-        self.due.len()
+        self.count
     }
 }

@@ -213,7 +213,7 @@ impl Run {
         }
         self.demand_stability(&group)?;
         self.demand_answers(&group)?;
-        self.histories = self.world.watch.judge_histories()?;
+        self.histories = self.world.watch.judge_histories(self.world.now())?;
         Ok(())
     }
 
@@ -307,6 +307,7 @@ impl Run {
             && self.rng.percent(self.draw.wipe_percent)
             && self.may_wipe(node)
         {
+            self.world.watch.wiped(node);
             return Fault::Wipe(node);
         }
         fault
@@ -361,7 +362,7 @@ impl Run {
         }
         self.world.watch.look(now)?;
         while let Some(request) = self.world.watch.next(now, self.draw.eligible as u64) {
-            let node = self.world.watch.pick_node(self.draw.nodes);
+            let node = self.pick_node();
             if self.world.participant(node).is_none() {
                 self.world.watch.not_there(request, now);
                 continue;
@@ -370,6 +371,14 @@ impl Run {
             self.world.watch.asked(ticket, node, request, now);
         }
         Ok(())
+    }
+
+    /// Some clients keep to whoever takes itself for the master, also when others know better.
+    fn pick_node(&mut self) -> usize {
+        let any = self.world.watch.pick_node(self.draw.nodes);
+        let leads = |node: &usize| self.world.participant(*node).is_some_and(|zen| zen.reign().is_some());
+        let masters: Vec<usize> = (0..self.draw.nodes).filter(leads).collect();
+        if self.rng.percent(30) { self.rng.pick(&masters).copied().unwrap_or(any) } else { any }
     }
 
     fn report(&mut self) -> Report {

@@ -494,9 +494,7 @@ impl Zen {
     }
 
     pub(super) fn end_candidacy(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if let Mode::Electing(candidacy) = &self.mode
-            && self.keeps(Protection::CandidacyTimeout)
-        {
+        if let Mode::Electing(candidacy) = &self.mode {
             let reason = "timed out while waiting for joins".to_string();
             out.note(Note::Abandoned { term: candidacy.term, reason });
             self.warn_masterless(now, out);

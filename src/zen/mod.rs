@@ -1,7 +1,7 @@
 //! How one node behaves: Zen discovery with ballots, as a state machine.
 //!
 //! ```text
-//!   Input ──► handle ──► ping     ping rounds: who is there
+//!   Input ─► dispatch ─► ping     ping rounds: who is there
 //!                        choose   whom to follow
 //!                        join     votes, candidacies, joins
 //!                        lead     winning, terms, stepping down, the task queue
@@ -17,12 +17,13 @@
 //!
 //! `zen68` holds what Zen did in the place of some of that; only the simulator asks for it ([`rules`]).
 //!
-//! The pure decisions stand in `elect` and `quorum`; what a node keeps and shows in `memory`, `mode`, `search` and
-//! `leadership`.
+//! The pure decisions stand in `elect` and `quorum`; what a node keeps in `memory`, `mode`, `search` and `leadership`, what
+//! may be looked at in `view`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
 mod ask;
 mod choose;
+mod dispatch;
 pub mod elect;
 mod episode;
 pub mod explain;
@@ -49,6 +50,7 @@ pub mod rules;
 mod search;
 mod span;
 mod tuning;
+mod view;
 mod watch;
 mod zen68;
 
@@ -63,11 +65,10 @@ pub use reject::Rejection;
 pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_span, parse_time};
 
 use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
-use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, Ticket, Time, Timers};
-use crate::service::{Answer, Question, SettingRule};
+use crate::protocol::{Call, Effect, Effects, Exchange, Rng, Ticket, Time, Timers};
+use crate::service::SettingRule;
 use elect::Lost;
 use episode::Episode;
-use leadership::Origin;
 use message::{Report, Sender};
 use mode::EarlyJoin;
 use reject::Strangers;
@@ -284,239 +285,6 @@ impl Zen {
         zen
     }
 
-    /// The node itself.
-    pub fn local(&self) -> &Arc<Node> {
-        &self.local
-    }
-
-    /// What the node has decided, and what of it is durable.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
-    }
-
-    /// What the node is doing.
-    pub fn mode(&self) -> &Mode {
-        &self.mode
-    }
-
-    /// The term that the node reigns in, if it is master.
-    pub fn reign(&self) -> Option<Term> {
-        match &self.mode {
-            Mode::Leading(lead) => Some(lead.term),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
-        }
-    }
-
-    /// The newest state that this master made, and the one that it was made from.
-    pub fn made(&self) -> Option<(StateId, StateId)> {
-        match &self.mode {
-            Mode::Leading(lead) => lead.publish.as_ref().map(|publish| (publish.state.id(), publish.base.id())),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
-        }
-    }
-
-    /// Whether a state of this master is on its way and not committed yet.
-    pub fn is_publishing(&self) -> bool {
-        match &self.mode {
-            Mode::Leading(lead) => lead.publish.as_ref().is_some_and(|publish| !publish.is_committed),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => false,
-        }
-    }
-
-    /// The master that readers see, itself included.
-    pub fn open_master(&self) -> Option<&Arc<Node>> {
-        match &self.mode {
-            Mode::Leading(lead) if lead.is_settled => Some(&self.local),
-            Mode::Following(following) if self.follows_openly() => Some(&following.master),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
-        }
-    }
-
-    /// What an election or a commit on the accepted state must be backed by, once the cluster is formed.
-    pub fn quorum(&self) -> quorum::Requirement {
-        self.requirement(BTreeSet::new())
-    }
-
-    /// The newest state that it could give back if all others were gone.
-    pub fn newest_held(&self) -> StateId {
-        self.newest_pending().max(self.ledger.accepted.id()).max(self.ledger.durable_id())
-    }
-
-    /// The newest committed state that was applied.
-    pub fn applied(&self) -> &Arc<ClusterState> {
-        &self.applied
-    }
-
-    /// What readers see.
-    pub fn shown(&self) -> &Arc<ClusterState> {
-        &self.shown
-    }
-
-    /// The numbers it runs by at present.
-    pub fn tuning(&self) -> &Tuning {
-        &self.tuning
-    }
-
-    /// The rules that it keeps.
-    pub fn rules(&self) -> Rules {
-        self.rules
-    }
-
-    /// The deadlines that are set.
-    pub fn timers(&self) -> &Timers<Timer> {
-        &self.timers
-    }
-
-    /// How many requests of this node are on their way.
-    pub fn open_calls(&self) -> usize {
-        self.calls.len()
-    }
-
-    /// How many clients' questions are open.
-    pub fn open_questions(&self) -> usize {
-        self.asks.len()
-    }
-
-    fn started(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.ledger.promise.node_id.is_none() {
-            let promise = Promise { node_id: Some(self.local.id.clone()), ..self.ledger.promise.clone() };
-            self.store(Write::Promise(promise), out);
-        }
-        self.episode = Episode::begin(now);
-        self.show_masterless(out);
-        self.find(now, Duration::ZERO, "started", out);
-    }
-
-    fn received(&mut self, now: Time, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
-        if let Some(why) = self.refuses(now, &message, out) {
-            return self.reply(exchange, Message::Rejected(why), out);
-        }
-        match message {
-            Message::Ping { from, sight } => self.on_ping(now, exchange, &from, *sight, out),
-            Message::Notice { from, sight } => self.on_notice(now, &from, *sight, out),
-            Message::Join { from, join } => self.on_join(now, exchange, &from.node, join, out),
-            Message::Fetch { .. } => self.on_fetch(exchange, out),
-            Message::Publish { from, term, body } => self.on_publish(now, exchange, &from, term, body, out),
-            Message::Commit { from, id } => self.on_commit(now, exchange, &from.node, id, out),
-            Message::NodePing { from, target, term } => {
-                self.on_node_ping(now, exchange, &from.node, &target, term, out)
-            }
-            Message::MasterPing { from, master, .. } => self.on_master_ping(exchange, &from.node, &master, out),
-            Message::CallVote { from, term, candidate } => {
-                self.on_call_vote(now, exchange, &from.node, term, candidate, out)
-            }
-            Message::Leave { from } => self.on_leave(now, exchange, &from.node, out),
-            Message::Submit { task, timeout, master_timeout, .. } => {
-                self.on_submit(now, exchange, *task, timeout, master_timeout, out)
-            }
-            Message::Read { query, master_timeout, .. } => self.on_read(now, exchange, query, master_timeout, out),
-            Message::PendingTasks { .. } => self.tell_pending(now, Origin::Node(exchange), out),
-            Message::Succession { to, .. } => self.wish_succession(now, Origin::Node(exchange), to, out),
-            Message::Pong { .. }
-            | Message::Joining(_)
-            | Message::Fetched { .. }
-            | Message::Report(_)
-            | Message::MasterPong(_)
-            | Message::Gone
-            | Message::Answered(_)
-            | Message::Rejected(_) => self.reply(exchange, Message::Rejected("not a request".into()), out),
-        }
-    }
-
-    fn replied(&mut self, now: Time, call: Call, message: Message, out: &mut Effects<Zen>) {
-        let Some(errand) = self.calls.remove(&call) else {
-            return;
-        };
-        match (errand, message) {
-            (Errand::Ping { address, asked }, Message::Pong { from, sight, mentioned }) => {
-                self.on_pong(now, address, asked, &from, *sight, mentioned, out)
-            }
-            (Errand::Ping { address, .. }, Message::Rejected(why)) => self.on_ping_rejected(now, &address, why, out),
-            (Errand::Join { target }, Message::Rejected(why)) => self.on_join_rejected(now, &target, &why, out),
-            (Errand::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
-            (Errand::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
-            (
-                Errand::Publish { node, asked } | Errand::Commit { node, asked } | Errand::CallVote { node, asked },
-                Message::Report(report),
-            ) => self.on_report(now, &node, asked, &report, out),
-            (Errand::NodePing { node, asked, kind }, Message::Report(report)) => {
-                self.on_node_pong(now, &node, asked, kind, &report, out)
-            }
-            (Errand::RoundTrip { joiner }, Message::Report(report)) => self.on_round_trip(now, joiner, &report, out),
-            (Errand::MasterPing { master, kind, .. }, Message::MasterPong(pong)) => {
-                self.on_master_pong(now, &master, kind, &pong, out)
-            }
-            (Errand::Leave, Message::Gone) => self.has_left(out),
-            (Errand::Forward { ticket }, Message::Answered(answer)) => self.on_answered(now, ticket, *answer, out),
-            // What was rejected or makes no sense is told as if nobody had understood the request.
-            (errand, _) => self.failed(now, errand, Failure::BadAnswer, out),
-        }
-    }
-
-    fn failed(&mut self, now: Time, errand: Errand, why: Failure, out: &mut Effects<Zen>) {
-        match errand {
-            Errand::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
-            Errand::Join { target } => self.on_join_failed(now, &target, why, out),
-            Errand::Fetch { .. } if self.is_old() => self.on_disk_told(now, None, out),
-            Errand::Fetch { from } => self.on_fetch_failed(&from),
-            Errand::Publish { node, .. } => self.on_publish_failed(now, &node, why, out),
-            Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
-            Errand::NodePing { node, asked, kind } => {
-                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
-                self.on_node_silent(now, &node, kind, why, out)
-            }
-            Errand::RoundTrip { joiner } => self.on_round_trip_failed(&joiner),
-            Errand::MasterPing { master, asked, kind } => {
-                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
-                self.on_master_silent(now, &master, kind, why, out)
-            }
-            // The next master is told; without one the time for the good-bye runs out.
-            Errand::Leave => {}
-            Errand::Forward { ticket } => self.on_forward_failed(now, ticket, why, out),
-        }
-    }
-
-    fn woke(&mut self, now: Time, out: &mut Effects<Zen>) {
-        while let Some(timer) = self.timers.pop_due(now) {
-            match timer {
-                Timer::Round => self.end_round(now, out),
-                Timer::PingAgain => self.ping_again(now, out),
-                Timer::Grace => self.consider(now, out),
-                Timer::Candidacy => self.end_candidacy(now, out),
-                Timer::Join => self.join_again(now, out),
-                Timer::MasterPing => self.ping_master(now, PingKind::Regular, out),
-                Timer::NodePings => self.ping_nodes(now, out),
-                Timer::Commit => self.commit_timed_out(now, out),
-                Timer::Queue => self.expire_tasks(now, out),
-                Timer::Behind => self.name_those_behind(now, out),
-                Timer::Acks => self.expire_acks(now, out),
-                Timer::Leases => self.expire_leases(now, out),
-                Timer::Gateway => self.recover(now, out),
-                Timer::Asks => self.retry_asks(now, out),
-                Timer::Leave => self.has_left(out),
-            }
-        }
-    }
-
-    /// The stall of the own loop shows in a deadline that was kept late.
-    fn notice_stall(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if let Some((due, _)) = self.timers.next() {
-            self.doubt_if_late(now, due, out);
-        }
-    }
-
-    /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
-    fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
-        let late = now.since(due);
-        if late > self.tuning.fd_ping_timeout / 2 && self.keeps(Protection::SelfDoubt) {
-            // What piled up meanwhile is handled before the deadline is; the stall is told of once.
-            if late > self.tuning.fd_ping_timeout && now >= self.doubts_until {
-                out.note(Note::Stalled { by: late });
-            }
-            self.doubts_until = now + self.tuning.fd_ping_timeout;
-        }
-    }
-
     /// Whether this node keeps a protection, as every real one does.
     fn keeps(&self, protection: Protection) -> bool {
         self.rules.keep(protection)
@@ -621,72 +389,5 @@ impl Zen {
         }
         self.shown = Arc::new(state);
         out.push(Effect::Apply(self.shown.clone()));
-    }
-
-    fn stored(&mut self, now: Time, out: &mut Effects<Zen>) {
-        match self.mode {
-            Mode::Electing(_) => self.count_votes(now, out),
-            Mode::Leading(_) => self.count_acks(now, out),
-            Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
-        }
-    }
-}
-
-impl Protocol for Zen {
-    type Peer = Address;
-    type Message = Message;
-    type Disk = Memory;
-    type View = Arc<ClusterState>;
-    type Question = Question;
-    type Answer = Answer;
-    type Note = Note;
-    type Timer = Timer;
-
-    fn handle(&mut self, now: Time, input: Input<Zen>, out: &mut Effects<Zen>) {
-        self.notice_stall(now, out);
-        match input {
-            Input::Started => self.started(now, out),
-            Input::Received { exchange, message } => self.received(now, exchange, message, out),
-            Input::Replied { call, message } => self.replied(now, call, message, out),
-            Input::Failed { call, why } => {
-                if let Some(errand) = self.calls.remove(&call) {
-                    self.failed(now, errand, why, out);
-                }
-            }
-            Input::LinkClosed { peer } => self.on_link_closed(now, &peer, out),
-            Input::Woke => self.woke(now, out),
-            Input::Stored(id) => {
-                self.ledger.stored(id);
-                self.stored(now, out);
-            }
-            Input::Resolved(found) => self.on_resolved(now, found, out),
-            Input::Asked { ticket, question } => self.on_asked(now, ticket, question, out),
-        }
-        self.keep_episode(now);
-        self.tell_if_changed(now, out);
-        if !self.keeps(Protection::StoredVotes) {
-            out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Promise(_), .. }));
-        }
-        if !self.keeps(Protection::StoredAcks) {
-            out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Accepted(_), .. }));
-        }
-        self.check();
-    }
-
-    fn next_deadline(&self) -> Option<(Time, Timer)> {
-        self.timers.next()
-    }
-
-    fn standing(&self) -> Standing<Address> {
-        let (mode, leader) = match &self.mode {
-            Mode::Finding => ('F', None),
-            Mode::Electing(_) => ('E', None),
-            Mode::Joining(_) => ('J', None),
-            Mode::Leading(lead) if lead.is_settled => ('L', Some(self.local.address.clone())),
-            Mode::Leading(_) => ('l', None),
-            Mode::Following(following) if self.follows_openly() => ('f', Some(following.master.address.clone())),
-            Mode::Following(_) => ('a', None),
-        };
-        Standing { mode, term: self.ledger.promise.term.get(), version: self.applied.version.get(), leader }
     }
 }

@@ -7,7 +7,7 @@ use super::elect::{self, Seen};
 use super::message::{Message, Sender, Sight};
 use super::quorum::BootstrapSet;
 use super::rules::Protection;
-use super::search::{Mishap, Search, Target, Told};
+use super::search::{Mishap, Pinger, Search, Target, Told};
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
@@ -55,7 +55,8 @@ impl Zen {
     pub(super) fn start_round(&mut self, now: Time, out: &mut Effects<Zen>) {
         let mut addresses: BTreeSet<Address> = self.search.seeds.iter().cloned().collect();
         addresses.extend(self.ledger.accepted.nodes.eligible().map(|node| node.address.clone()));
-        addresses.extend(self.search.pingers.iter().filter(|(_, (_, eligible))| *eligible).map(|(at, _)| at.clone()));
+        let pingers = self.search.pingers.iter().filter(|(_, pinger)| pinger.node.is_master_eligible());
+        addresses.extend(pingers.map(|(at, _)| at.clone()));
         addresses.extend(self.search.seen.keys().cloned());
         addresses.remove(&self.local.address);
         self.search.targets.clear();
@@ -172,7 +173,8 @@ impl Zen {
         let address = from.node.address.clone();
         let is_eligible = from.node.is_master_eligible();
         if self.search.pingers.len() < REMEMBERED_MAX || self.search.pingers.contains_key(&address) {
-            self.search.pingers.insert(address.clone(), (now, is_eligible));
+            let pinger = Pinger { node: from.node.clone(), at: now };
+            self.search.pingers.insert(address.clone(), pinger);
         }
         let mentioned = self.worth_mentioning(&address);
         let sight = Box::new(self.sight(now));
@@ -209,7 +211,8 @@ impl Zen {
         let master = self.shown.nodes.master_node().map(|master| &master.address);
         let behind = self.search.pingers.range::<Address, _>((Bound::Excluded(asker), Bound::Unbounded));
         let before = self.search.pingers.range::<Address, _>((Bound::Unbounded, Bound::Excluded(asker)));
-        let eligible = behind.chain(before).filter(|(_, (_, eligible))| *eligible).map(|(address, _)| address);
+        let eligible =
+            behind.chain(before).filter(|(_, pinger)| pinger.node.is_master_eligible()).map(|(address, _)| address);
         master.into_iter().chain(eligible.take(MENTIONED_MAX)).cloned().collect()
     }
 
@@ -301,7 +304,9 @@ impl Zen {
         }
     }
 
-    /// Tells those who pinged of late when what they were told is no longer so.
+    /// Tells those who pinged of late when what they were told is no longer so. In a crowd that is spared where somebody
+    /// else says it: whoever is in the state that is shown hears of its master from that one, and what may come of a
+    /// state that is not committed is told when it is.
     pub(super) fn tell_if_changed(&mut self, now: Time, out: &mut Effects<Zen>) {
         let told = Told {
             master: self.open_master().map(|master| master.id.clone()),
@@ -312,12 +317,22 @@ impl Zen {
         if self.search.told.as_ref() == Some(&told) || self.is_old() {
             return;
         }
+        let is_between = !told.masterless && told.master.is_none();
+        let recent = now - self.tuning.ping_timeout * 2;
         self.search.told = Some(told);
         self.search.changes += 1;
+        self.search.pingers.retain(|_, pinger| pinger.at >= recent);
+        let is_crowd = self.search.pingers.len() > CROWD;
+        if is_crowd && is_between {
+            return;
+        }
         let sight = self.sight(now);
-        let recent = now - self.tuning.ping_timeout * 2;
-        self.search.pingers.retain(|_, (pinged, _)| *pinged >= recent);
-        for to in self.search.pingers.keys() {
+        let state = sight.master.as_ref().filter(|_| is_crowd).map(|_| &self.shown);
+        for (to, pinger) in &self.search.pingers {
+            let member = state.and_then(|state| state.nodes.get(&pinger.node.id));
+            if member.is_some_and(|member| member.same_process(&pinger.node)) {
+                continue;
+            }
             let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
             out.push(Effect::Tell { to: to.clone(), message });
         }

@@ -1,13 +1,21 @@
 //! A new incarnation of a cluster, made by hand of what is left of one that lost its quorum for good.
 //!
 //! The new one has a uuid of its own, so the nodes that are not part of it can never take part in it with what they hold;
-//! and a higher term, so none of its states has the rank of an old one. Whether all this is wanted is not decided here.
+//! and a higher term, so none of its states has the rank of an old one. Its fencing tokens begin far above the old ones,
+//! since what is left may be behind. Whether all this is wanted is not decided here.
 //! Mirrors `UnsafeBootstrapMasterCommand` and `DetachClusterCommand` (7.x).
 
 use super::{Memory, Promise, Write};
-use crate::cluster::{ClusterState, NodeId, Term, Uuid, VotingSet, VotingSets};
+use crate::cluster::{
+    ClusterState, Holding, KeyValue, Lease, Metadata, NodeId, Term, Token, Uuid, VotingSet, VotingSets,
+};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+/// How far above the last token that is known a new incarnation begins. More were not given meanwhile: a thousand grants a
+/// second take 34 years for it.
+const TOKENS_SKIPPED: u64 = 1 << 40;
 
 /// Why no new incarnation can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +24,8 @@ pub enum NoIncarnation {
     NobodyEligible,
     /// There is no term above those that were promised.
     TermsUsedUp,
+    /// There are too few fencing tokens above those that were given.
+    TokensUsedUp,
 }
 
 impl fmt::Display for NoIncarnation {
@@ -25,6 +35,9 @@ impl fmt::Display for NoIncarnation {
                 f.write_str("none of these nodes may become master, and a cluster needs one that may")
             }
             NoIncarnation::TermsUsedUp => write!(f, "there is no term above {}", Term::MAX),
+            NoIncarnation::TokensUsedUp => {
+                write!(f, "fewer than {TOKENS_SKIPPED} fencing tokens are left below {}", Token::MAX)
+            }
         }
     }
 }
@@ -64,6 +77,7 @@ pub fn incarnate(
     state.cluster_uuid = Some(cluster_uuid);
     state.nodes = base.nodes.iter().filter(|node| ids.contains(&&node.id)).cloned().collect();
     state.metadata.voting = VotingSets { committed: voters.clone(), own: voters };
+    renew_tokens(&mut state.metadata).ok_or(NoIncarnation::TokensUsedUp)?;
     let state = Arc::new(state);
     let writes = |memory: &Memory| {
         let promise = Promise { term, vote: None, ..memory.promise.clone() };
@@ -77,11 +91,32 @@ pub fn incarnate(
     Ok(survivors.iter().map(writes).collect())
 }
 
+/// Puts every token above all that may have been given, though this state knows nothing of it. A lease that is held goes on
+/// under a token that nobody has: so it runs out, and no earlier than its holder was told, but nobody keeps it alive
+/// who may have lost it to another.
+fn renew_tokens(metadata: &mut Metadata) -> Option<()> {
+    let mut last = Token::new(metadata.last_token.get().checked_add(TOKENS_SKIPPED)?)?;
+    let mut renewed = BTreeMap::new();
+    for (name, lease) in &metadata.leases.clone() {
+        last = last.next()?;
+        renewed.insert(lease.token, last);
+        metadata.leases.insert(name.clone(), Lease { token: last, ..lease.clone() });
+    }
+    for (key, held) in &metadata.keys.clone() {
+        let Some(Holding { name, token }) = &held.lease else { continue };
+        let lease = renewed.get(token).map(|token| Holding { name: name.clone(), token: *token });
+        metadata.keys.insert(key.clone(), KeyValue { lease, ..held.clone() });
+    }
+    metadata.last_token = last;
+    last.next().map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::Version;
+    use crate::cluster::{Revision, Version};
     use crate::protocol::Disk;
+    use std::time::Duration;
 
     fn memory(id: &str, term: u64, version: u64) -> Memory {
         let mut state = ClusterState::initial("lost".into());
@@ -110,6 +145,32 @@ mod tests {
             assert_eq!((memory.promise.term, &memory.promise.vote, &memory.promise.node_id), (state.term, &None, &id));
             assert_eq!((memory.cluster_uuid, memory.committed), (Some(uuids[0]), Some(state.id())));
         }
+    }
+
+    #[test]
+    fn tokens_go_on_above_all_that_may_have_been_given_and_nobody_keeps_an_old_lease_alive() {
+        let mut survivor = memory("a", 1, 1);
+        let token = |number| Token::new(number).expect("it is below 2^53");
+        let mut base = (**survivor.accepted.as_ref().expect("it holds one")).clone();
+        let lease =
+            Lease { holder: "h".into(), token: token(7), ttl: Duration::from_secs(9), granted: Revision::default() };
+        base.metadata.leases.insert("l".into(), lease.clone());
+        let tied = Holding { name: "l".into(), token: token(7) };
+        let held = KeyValue { lease: Some(tied), ..KeyValue::new("v", Revision::default()) };
+        base.metadata.keys.insert("k".into(), held);
+        base.metadata.last_token = token(9);
+        let uuids = [Uuid::from_u128(7), Uuid::from_u128(8)];
+        let writes = incarnate(&base, std::slice::from_ref(&survivor), uuids).expect("it may become master");
+        writes[0].iter().for_each(|write| survivor.apply(write));
+        let metadata = &survivor.accepted.as_ref().expect("it was just put there").metadata;
+        let renewed = token(9 + TOKENS_SKIPPED + 1);
+        assert_eq!(metadata.last_token, renewed);
+        assert_eq!(metadata.leases.get("l"), Some(&Lease { token: renewed, ..lease }));
+        let tied = metadata.keys.get("k").and_then(|held| held.lease.as_ref()).map(|lease| lease.token);
+        assert_eq!(tied, Some(renewed), "the key vanishes with the lease");
+        base.metadata.last_token = token((1 << 53) - TOKENS_SKIPPED);
+        let refused = incarnate(&base, &[survivor], uuids).map(drop).err();
+        assert_eq!(refused, Some(NoIncarnation::TokensUsedUp));
     }
 
     #[test]

@@ -90,7 +90,6 @@ protections! {
     LaggardsTold "laggards-told" "A node that lags is sent the state or the commit again.",
     QuorumLoss "quorum-loss" "A master without a quorum of live nodes steps down.",
     CommitTimeout "commit-timeout" "A publish that is not committed in time ends the mastership.",
-    CandidacyTimeout "candidacy-timeout" "A candidacy that is not won in time ends.",
     RepeatedJoins "repeated-joins" "A join that is not answered is sent again.",
     ReadsOwnTerm "reads-own-term" "A read waits until the master has committed in its own term.",
     ReadsConfirmed "reads-confirmed" "A read waits until a majority has confirmed the master.",
@@ -119,14 +118,17 @@ pub enum Dialect {
     Zen68,
     /// The same with two faults of 5.x: nodes are pinged with the version -1, and an apply that failed counts as done.
     Fd56,
-    /// The same with what only versions before 1.4 did: a lost master is replaced from the last known list of nodes,
+    /// As 6.8, but pings tell no version, only whether a node had joined a cluster since it began (1.4 to 2.x): those
+    /// that had are preferred.
+    Zen14,
+    /// As 6.8 with what only versions before 1.4 did: a lost master is replaced from the last known list of nodes,
     /// without joins, and what a master publishes is applied at once, whoever it is.
     Zen13,
 }
 
 impl Dialect {
     /// The old ones.
-    pub const OLD: [Dialect; 3] = [Dialect::Zen68, Dialect::Fd56, Dialect::Zen13];
+    pub const OLD: [Dialect; 4] = [Dialect::Zen68, Dialect::Fd56, Dialect::Zen14, Dialect::Zen13];
 
     /// What it is called on the command line and in scripts.
     pub fn name(self) -> &'static str {
@@ -134,6 +136,7 @@ impl Dialect {
             Dialect::Zazen => "zazen",
             Dialect::Zen68 => "zen68",
             Dialect::Fd56 => "fd56",
+            Dialect::Zen14 => "zen14",
             Dialect::Zen13 => "zen13",
         }
     }

@@ -56,13 +56,19 @@ pub(super) struct Search {
     /// A failed attempt is not repeated before this.
     pub(super) not_before: Time,
     pub(super) sees_quorum: bool,
-    /// Who pinged, when, and whether it can be master.
-    pub(super) pingers: BTreeMap<Address, (Time, bool)>,
+    pub(super) pingers: BTreeMap<Address, Pinger>,
     /// What the pingers were last told, and how often that has changed.
     pub(super) told: Option<Told>,
     pub(super) changes: u64,
     /// A master that was lost by silence: its further silence holds nothing up.
     pub(super) dead: Option<Address>,
+}
+
+/// Who pinged, and when.
+#[derive(Clone, Debug, Hash)]
+pub(super) struct Pinger {
+    pub(super) node: Arc<Node>,
+    pub(super) at: Time,
 }
 
 /// The part of a pong whose change is worth telling.

@@ -55,6 +55,38 @@ fn a_survivor_starts_a_new_incarnation_that_the_dead_take_no_part_in() {
     assert_eq!(get(&cluster, dead, "after"), "yes");
 }
 
+/// The fencing token under which a lease is granted.
+fn grant(cluster: &Cluster, at: usize, lease: &str) -> u64 {
+    let path = format!("/_zazen/lease/{lease}?ttl=1d&holder=h&timeout=0ms");
+    let told = super::http::ask(cluster.nodes[at].http, "POST", &path, "").expect("a node answers");
+    assert_eq!(told.status, 200, "{told:?}");
+    told.json()["token"].as_u64().expect("a grant has a token")
+}
+
+#[test]
+fn fencing_tokens_rise_though_the_survivor_does_not_know_of_the_last_ones() {
+    let mut cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let [survivor, dead] = cluster.others(&[master])[..] else { panic!("three nodes have two followers") };
+    let known = grant(&cluster, master, "known");
+    cluster.wait("the survivor knows of the grant", || {
+        cluster.nodes[survivor].get("/_zazen/lease/known?local=true").ok().filter(|told| told.status == 200)
+    });
+    cluster.kill(survivor);
+    let unknown = grant(&cluster, master, "unknown");
+    assert!(unknown > known);
+    cluster.kill(master);
+    cluster.kill(dead);
+    output(0, &["recover", &data(&cluster, survivor), "--yes"]);
+    cluster.restart(survivor);
+    cluster.wait_master(&[survivor]);
+    let after = grant(&cluster, survivor, "after");
+    assert!(after > unknown, "{after} after {unknown}");
+    let path = format!("/_zazen/lease/known?token={known}");
+    let told = super::http::ask(cluster.nodes[survivor].http, "PUT", &path, "").expect("a node answers");
+    assert!(told.status == 409 && told.body.contains("lease_not_held_exception"), "{told:?}");
+}
+
 #[test]
 fn a_stored_setting_that_keeps_a_cluster_from_forming_is_mended() {
     let mut cluster = Cluster::start(3);

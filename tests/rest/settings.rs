@@ -23,6 +23,22 @@ fn reason(told: &Told) -> (u16, String, String) {
 }
 
 #[tokio::test]
+async fn settings_that_are_sent_as_yaml_are_answered_as_yaml() {
+    let world = World::new(state_of("led"));
+    let yaml = [("content-type", "application/yaml; charset=UTF-8")];
+    let body = "---\ntransient:\n  cluster.metadata:\n    x: 3\n    w: yes\n    z: \"a\"\npersistent: {}\n";
+    let told = world.ask("PUT", "/_cluster/settings", &yaml, body).await;
+    // As the original writes it, but for the order of its keys.
+    let expected = "---\nacknowledged: true\npersistent: {}\ntransient:\n  cluster:\n    metadata:\n      w: \"true\"\n      \
+                    x: \"3\"\n      z: \"a\"\n";
+    assert_eq!((told.status, told.body.as_str()), (StatusCode::OK, expected));
+    let told = world.ask("PUT", "/_cluster/settings", &yaml, "transient: [").await;
+    assert!(told.status == StatusCode::BAD_REQUEST && told.body.contains("the body is no YAML"), "{}", told.body);
+    let told = world.ask("PUT", "/_cluster/settings", &yaml, "just text").await;
+    assert_eq!(told.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
 async fn settings_are_set_shown_and_removed() {
     let world = World::new(state_of("led"));
     let set = r#"{"transient":{"discovery":{"zen":{"fd.ping_interval":"300ms","minimum_master_nodes":1}}},

@@ -37,7 +37,7 @@ impl AlarmArgs {
         let what =
             format!("{LOOPS_A_CORE} busy loops on each of {cores} cores, each node stopped for {STOPPED:?} in turn");
         let mut progress = Progress::start(what, "minutes");
-        let mut cluster = Cluster::start(&Zazen, NODES)?;
+        let mut cluster = Cluster::start(&Zazen::PLAIN, NODES)?;
         // What the formation of the cluster leaves to do is done before the watch begins.
         pause(RUNNING);
         let mut watch = Watch::begin(&cluster)?;

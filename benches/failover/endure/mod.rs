@@ -1,6 +1,8 @@
 //! What Zazen endures: long trials of its own, without peers.
 
 mod alarm;
+mod large;
+mod soak;
 mod storm;
 mod swarm;
 mod sweep;
@@ -8,5 +10,7 @@ mod transport;
 mod writer;
 
 pub(crate) use alarm::AlarmArgs;
+pub(crate) use large::LargeArgs;
+pub(crate) use soak::SoakArgs;
 pub(crate) use storm::StormArgs;
 pub(crate) use swarm::SwarmArgs;

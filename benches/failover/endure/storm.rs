@@ -40,7 +40,7 @@ impl StormArgs {
         let what = format!("nodes are killed under the writes of {} clients", self.writers);
         let progress = Progress::start(what, "kills");
         let began = now();
-        let cluster = Cluster::start(&Zazen, NODES)?;
+        let cluster = Cluster::start(&Zazen::PLAIN, NODES)?;
         let tally = Tally::default();
         let transports = (0..self.writers).map(|number| {
             let name = format!("writer-{number}");

@@ -33,7 +33,7 @@ pub(crate) struct SwarmArgs {
 impl SwarmArgs {
     pub(crate) fn run(&self) -> Result<(), String> {
         let size = self.nodes as usize;
-        let cluster = Cluster::prepare(&Zazen, size)?;
+        let cluster = Cluster::prepare(&Zazen::PLAIN, size)?;
         let sweep = Sweep::new(&cluster.site.places);
         let mut swarm = Swarm { cluster, sweep };
         let outcome = swarm.live(size, self.losses);

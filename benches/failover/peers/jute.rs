@@ -4,6 +4,10 @@ use super::zookeeper::{connect, connect_request};
 use crate::peer::Writer;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// How long a server that is busy with its disk is waited for.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
 const CREATE: i32 = 1;
 const SET_DATA: i32 = 5;
@@ -20,6 +24,7 @@ pub(super) struct SessionClient {
 impl SessionClient {
     pub(super) fn open(address: SocketAddr, client: usize) -> io::Result<Self> {
         let mut stream = connect(address)?;
+        stream.set_read_timeout(Some(WRITE_PATIENCE))?;
         stream.write_all(&connect_request())?;
         read_frame(&mut stream)?;
         let mut client = SessionClient { stream, path: format!("/bench-{client}"), next: 1 };

@@ -19,7 +19,7 @@ pub(super) struct RestWatch(Http);
 
 impl RestWatch {
     pub(super) fn new(place: &Place) -> Self {
-        RestWatch(Http::new(place.client(), PATIENCE))
+        RestWatch(Http::at(place.door(), PATIENCE))
     }
 }
 
@@ -56,14 +56,14 @@ fn named_by(place: &Place) -> Option<usize> {
 
 /// A node's own view of the nodes and their master.
 pub(super) fn state(place: &Place) -> Option<Value> {
-    Http::new(place.client(), PATIENCE).get("/_cluster/state/master_node,nodes?local=true").ok()?.json()
+    Http::at(place.door(), PATIENCE).get("/_cluster/state/master_node,nodes?local=true").ok()?.json()
 }
 
 pub(super) struct RestWriter(Http);
 
 impl RestWriter {
     pub(super) fn new(place: &Place) -> Self {
-        RestWriter(Http::new(place.client(), WRITE_PATIENCE))
+        RestWriter(Http::at(place.door(), WRITE_PATIENCE))
     }
 }
 

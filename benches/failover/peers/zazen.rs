@@ -9,13 +9,23 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-pub(crate) struct Zazen;
+pub(crate) struct Zazen {
+    /// What is set besides.
+    settings: &'static [&'static str],
+}
 
 /// How long a write may take; the node itself waits for a master meanwhile.
 const WRITE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many nodes are named as hosts to the others; a large cluster names a few.
 const HOSTS_MAX: usize = 5;
+
+impl Zazen {
+    /// All at its defaults.
+    pub(crate) const PLAIN: Zazen = Zazen { settings: &[] };
+    /// Nodes that cut their own links when they are asked to.
+    pub(crate) const CUTTABLE: Zazen = Zazen { settings: &["zazen.faults.enabled=true"] };
+}
 
 impl Peer for Zazen {
     fn key(&self) -> &'static str {
@@ -36,10 +46,11 @@ impl Peer for Zazen {
 
     fn command(&self, site: &Site, place: &Place) -> io::Result<Command> {
         let hosts = site.places.iter().take(HOSTS_MAX);
-        let hosts: Vec<String> = hosts.map(|host| format!("\"127.0.0.1:{}\"", host.transport())).collect();
+        let hosts: Vec<String> = hosts.map(|host| format!("\"{}\"", host.peer())).collect();
         let file = place.directory.join("zazen.yml");
+        let network = if place.host.is_loopback() { String::new() } else { format!("network.host: {}\n", place.host) };
         let text = format!(
-            "cluster.name: bench\nnode.name: {}\npath.data: {}\nhttp.port: {}\ntransport.tcp.port: {}\n\
+            "cluster.name: bench\nnode.name: {}\npath.data: {}\nhttp.port: {}\ntransport.tcp.port: {}\n{network}\
              discovery.zen.ping.unicast.hosts: [{}]\n",
             place.name,
             place.directory.join("data").display(),
@@ -48,8 +59,13 @@ impl Peer for Zazen {
             hosts.join(", ")
         );
         fs::write(&file, text)?;
-        let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+        let program = env!("CARGO_BIN_EXE_zazen");
+        let mut command = match &site.wires {
+            Some(wires) => wires.enter(place.index, program),
+            None => Command::new(program),
+        };
         command.arg("start").arg("-c").arg(&file);
+        command.args(self.settings.iter().flat_map(|setting| ["-E", setting]));
         Ok(command)
     }
 

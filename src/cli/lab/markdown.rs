@@ -33,12 +33,14 @@ fn field(out: &mut impl Write) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// For each algorithm where it had two leaders for longest, and where it had none for longest or did not recover.
+/// For each algorithm where it had two leaders for longest, where it had none for longest, what it lost, and where it did
+/// not recover.
 fn faults(sheets: &[Sheet], out: &mut impl Write) -> Result<(), Trouble> {
     writeln!(out, "\n## What goes wrong with each\n")?;
     writeln!(
         out,
-        "| algorithm | two would acknowledge a write | nobody leads | does not recover in |\n|---|---|---|---|"
+        "| algorithm | two lead | two would acknowledge a write | acknowledged and lost | nobody leads | does not recover in \
+         |\n|---|---|---|---|---|---|"
     )?;
     for entry in FIELD {
         let rows: Vec<(&Sheet, &Row)> = sheets
@@ -46,28 +48,28 @@ fn faults(sheets: &[Sheet], out: &mut impl Write) -> Result<(), Trouble> {
             .flat_map(|sheet| sheet.rows.iter().map(move |row| (sheet, row)))
             .filter(|(_, row)| row.algorithm == entry.name)
             .collect();
-        let longest = |millis: fn(&Row) -> u64| {
-            let worst = rows.iter().max_by_key(|(_, row)| millis(row)).filter(|(_, row)| millis(row) > 0);
-            worst.map_or_else(
-                || "never".to_owned(),
-                |(sheet, row)| format!("{} ms in `{}`", count(millis(row)), sheet.scenario),
-            )
-        };
         let lost: Vec<String> = rows
             .iter()
             .filter(|(_, row)| row.summary.recovery.recovered < row.summary.recovery.runs)
             .map(|(sheet, _)| format!("`{}`", sheet.scenario))
             .collect();
-        writeln!(
-            out,
-            "| `{}` | {} | {} | {} |",
-            entry.name,
-            longest(|row| row.summary.two_acknowledge_ms_max),
-            longest(|row| row.summary.median.none_ms),
-            if lost.is_empty() { "–".to_owned() } else { lost.join(", ") }
-        )?;
+        let cells = [
+            format!("`{}`", entry.name),
+            worst(&rows, " ms", |row| row.summary.two_ms_max),
+            worst(&rows, " ms", |row| row.summary.two_acknowledge_ms_max),
+            worst(&rows, "", |row| row.summary.lost_writes_max),
+            worst(&rows, " ms", |row| row.summary.median.none_ms),
+            if lost.is_empty() { "–".to_owned() } else { lost.join(", ") },
+        ];
+        writeln!(out, "| {} |", cells.join(" | "))?;
     }
     Ok(())
+}
+
+/// The highest of a figure, and the scenario that it was seen in.
+fn worst(rows: &[(&Sheet, &Row)], unit: &str, figure: fn(&Row) -> u64) -> String {
+    let worst = rows.iter().max_by_key(|(_, row)| figure(row)).filter(|(_, row)| figure(row) > 0);
+    worst.map_or_else(|| "–".to_owned(), |(sheet, row)| format!("{}{unit} in `{}`", count(figure(row)), sheet.scenario))
 }
 
 fn table(sheet: &Sheet, out: &mut impl Write) -> Result<(), Trouble> {

@@ -20,7 +20,7 @@ pub(super) struct Sheet {
 }
 
 /// What the columns are called.
-pub(super) const COLUMNS: [&str; 9] = [
+pub(super) const COLUMNS: [&str; 10] = [
     "algorithm",
     "messages",
     "bytes",
@@ -29,6 +29,7 @@ pub(super) const COLUMNS: [&str; 9] = [
     "no leader",
     "two leaders",
     "two acknowledge",
+    "lost writes",
     "recovered",
 ];
 
@@ -39,7 +40,7 @@ pub(super) fn heading(scenario: &Scenario, nodes: usize, seeds: u64) -> String {
 }
 
 /// The cells of a row, as they are printed.
-pub(super) fn cells(row: &Row) -> [String; 9] {
+pub(super) fn cells(row: &Row) -> [String; 10] {
     let figures = &row.summary.median;
     [
         row.algorithm.to_owned(),
@@ -47,25 +48,26 @@ pub(super) fn cells(row: &Row) -> [String; 9] {
         count(figures.bytes),
         figures.hops.map_or_else(|| "never".to_owned(), count),
         count(figures.elections),
-        millis(figures.none_ms, figures.none_ms),
-        millis(figures.two_ms, row.summary.two_ms_max),
-        millis(figures.two_acknowledge_ms, row.summary.two_acknowledge_ms_max),
+        range(figures.none_ms, figures.none_ms, " ms"),
+        range(figures.two_ms, row.summary.two_ms_max, " ms"),
+        range(figures.two_acknowledge_ms, row.summary.two_acknowledge_ms_max, " ms"),
+        range(figures.lost_writes, row.summary.lost_writes_max, ""),
         format!("{} of {}", row.summary.recovery.recovered, row.summary.recovery.runs),
     ]
 }
 
-/// The median, and the longest where that differs.
-fn millis(median: u64, longest: u64) -> String {
-    match (median, longest) {
+/// The median, and the most where that differs.
+fn range(median: u64, most: u64, unit: &str) -> String {
+    match (median, most) {
         (0, 0) => "–".to_owned(),
-        (median, longest) if median == longest => format!("{} ms", count(median)),
-        (median, longest) => format!("{} (≤ {}) ms", count(median), count(longest)),
+        (median, most) if median == most => format!("{}{unit}", count(median)),
+        (median, most) => format!("{} (≤ {}){unit}", count(median), count(most)),
     }
 }
 
 /// A table whose columns are aligned.
 pub(super) fn text(heading: &str, rows: &[Row]) -> String {
-    let mut lines: Vec<[String; 9]> = vec![COLUMNS.map(str::to_owned)];
+    let mut lines: Vec<[String; 10]> = vec![COLUMNS.map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();

@@ -91,7 +91,8 @@ impl ExploreArgs {
 }
 
 fn page(bounds: &Bounds, walk: &Walk, stopwatch: Stopwatch) -> Page {
-    let mut page = Page::new("zazen sim --explore", &["what", "figure"]);
+    let command = if bounds.is_formed { "zazen sim --explore --formed" } else { "zazen sim --explore" };
+    let mut page = Page::new(command, &["what", "figure"]);
     let took = stopwatch.elapsed();
     let orders = if bounds.all_orders { "everything" } else { "everything but the search for a master" };
     let Bounds { nodes, depth, drops, crashes, deadlines, updates, .. } = bounds;

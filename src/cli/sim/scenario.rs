@@ -10,6 +10,9 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+/// What is broken where a story waits in vain.
+const LATE: &str = "L1 one master within the bound";
+
 /// Why a story ends before its file does.
 enum Ending {
     /// Something in the file has no meaning.
@@ -31,6 +34,8 @@ pub(super) fn broken_by(file: &Path, rules: Rules) -> Option<String> {
     for block in script.blocks() {
         let quiet = quietly(|| stage.play(block));
         match quiet.result {
+            // What the story waits for does not come in its time.
+            Ok(Ok(told)) if gives_up(&told) && !gives_up(&block.expected) => return Some(LATE.into()),
             Ok(Ok(_)) => {}
             // The nodes went another way than the script, which cannot go on.
             Ok(Err(Stop::Mistake(_))) => return None,
@@ -39,6 +44,19 @@ pub(super) fn broken_by(file: &Path, rules: Rules) -> Option<String> {
         }
     }
     None
+}
+
+fn gives_up(told: &[String]) -> bool {
+    told.iter().any(|line| line.starts_with("not stable within") || line.starts_with("not so within"))
+}
+
+/// Whether nodes with these protections tell another story than the one in the file.
+pub(super) fn told_otherwise(file: &Path, rules: Rules) -> Option<String> {
+    let script = read(file).ok()?;
+    let mut stage = Stage::keeping(rules);
+    let is_told =
+        |block: &Block| matches!(quietly(|| stage.play(block)).result, Ok(Ok(told)) if told == block.expected);
+    (!script.blocks().all(is_told)).then(|| "the golden trace tells another story".into())
 }
 
 /// Plays the script of a file on a stage, and compares what came with what it expects if the rules are those it names.

@@ -10,7 +10,6 @@ use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
 use crate::wire;
 use crate::zen::Message;
-use crate::zen::message::Body;
 use bytes::Bytes;
 use std::error::Error;
 use std::io;
@@ -30,15 +29,11 @@ const POOL_SIZE: usize = 4;
 /// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole.
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3);
 
-/// How many forms of a publish are kept encoded: the full state and a diff, of this publish and of the one before.
-const FORMS: usize = 4;
-
 /// Sends requests.
 pub(in crate::runtime) struct Caller {
     client: reqwest::Client,
     faults: Arc<Faults>,
     outcomes: mpsc::UnboundedSender<Outcome>,
-    forms: Vec<(Message, Bytes)>,
     notices: Notices,
 }
 
@@ -66,13 +61,19 @@ impl Caller {
         faults: Arc<Faults>,
         outcomes: mpsc::UnboundedSender<Outcome>,
     ) -> Self {
-        Caller { client, faults, outcomes, forms: Vec::new(), notices: Notices::default() }
+        Caller { client, faults, outcomes, notices: Notices::default() }
     }
 
-    /// Sends a request; exactly one outcome follows.
-    pub(in crate::runtime) fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
+    /// Sends a request of some kind that is encoded already; exactly one outcome follows.
+    pub(in crate::runtime) fn send(
+        &self,
+        to: &Address,
+        call: Call,
+        (kind, body): (&'static str, Bytes),
+        timeout: Duration,
+    ) {
         let outcomes = self.outcomes.clone();
-        let Some(request) = self.request(to, message, timeout) else {
+        let Some(path) = self.path_to(to, kind) else {
             let swallowed = async move {
                 tokio::time::sleep(timeout).await;
                 let _ = outcomes.send(Outcome::Failed(call, Failure::TimedOut));
@@ -80,6 +81,7 @@ impl Caller {
             tokio::spawn(swallowed);
             return;
         };
+        let request = post(&self.client, &url(to, path), body, timeout);
         tokio::spawn(async move {
             let outcome = match reply(request).await {
                 Ok(message) => Outcome::Replied(call, message),
@@ -91,11 +93,12 @@ impl Caller {
     }
 
     /// Sends a message whose fate nobody waits for.
-    pub(in crate::runtime) fn tell(&mut self, to: &Address, message: Message) {
+    pub(in crate::runtime) fn tell(&self, to: &Address, message: &Message) {
         let is_notice = matches!(message, Message::Notice { .. });
-        let Some((path, mut body)) = self.parts(to, message) else {
+        let Some(path) = self.path_to(to, message.kind()) else {
             return;
         };
+        let mut body = Bytes::from(wire::encode(message));
         let (client, url, to) = (self.client.clone(), url(to, path), to.clone());
         let notices = is_notice.then(|| self.notices.clone());
         if notices.as_ref().is_some_and(|notices| !notices.begin(&to, &body)) {
@@ -113,53 +116,10 @@ impl Caller {
         });
     }
 
-    /// A request ready to be sent, unless the link is cut.
-    fn request(&mut self, to: &Address, message: Message, timeout: Duration) -> Option<reqwest::RequestBuilder> {
-        let (path, body) = self.parts(to, message)?;
-        Some(post(&self.client, &url(to, path), body, timeout))
+    /// The path of a kind of request, unless the link is cut.
+    fn path_to(&self, to: &Address, kind: &str) -> Option<&'static str> {
+        if self.faults.swallows_to(to) { None } else { path_of(kind) }
     }
-
-    /// Where a request goes and what it says, unless the link is cut.
-    fn parts(&mut self, to: &Address, message: Message) -> Option<(&'static str, Bytes)> {
-        if self.faults.swallows_to(to) {
-            return None;
-        }
-        let path = path_of(message.kind())?;
-        Some((path, self.encoded(message)))
-    }
-
-    /// A publish is encoded once, whatever the number of its receivers.
-    fn encoded(&mut self, message: Message) -> Bytes {
-        if !matches!(message, Message::Publish { .. }) {
-            return wire::encode(&message).into();
-        }
-        if let Some((_, bytes)) = self.forms.iter().find(|(form, _)| is_same_publish(form, &message)) {
-            return bytes.clone();
-        }
-        let bytes = Bytes::from(wire::encode(&message));
-        if self.forms.len() == FORMS {
-            self.forms.remove(0);
-        }
-        self.forms.push((message, bytes.clone()));
-        bytes
-    }
-}
-
-/// Whether two publishes are one, by identity: the content of a state is not compared.
-fn is_same_publish(one: &Message, other: &Message) -> bool {
-    let (
-        Message::Publish { from, term, body },
-        Message::Publish { from: other_from, term: other_term, body: other_body },
-    ) = (one, other)
-    else {
-        return false;
-    };
-    let is_same_body = match (body, other_body) {
-        (Body::Full(state), Body::Full(other)) => Arc::ptr_eq(state, other),
-        (Body::Diff(diff), Body::Diff(other)) => Arc::ptr_eq(diff, other),
-        (Body::Full(_), Body::Diff(_)) | (Body::Diff(_), Body::Full(_)) => false,
-    };
-    is_same_body && term == other_term && Arc::ptr_eq(from, other_from)
 }
 
 fn post(client: &reqwest::Client, url: &str, body: Bytes, timeout: Duration) -> reqwest::RequestBuilder {

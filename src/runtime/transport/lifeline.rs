@@ -12,6 +12,7 @@ use crate::zen::Message;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use std::convert::Infallible;
+use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -22,11 +23,17 @@ pub(super) const ADDRESS_HEADER: &str = "zazen-address";
 /// How long a link is tried to be made.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How many frames may wait to be sent; more is a peer that takes nothing.
-const FRAMES_MAX: usize = 64;
+/// How many frames may wait to be sent: all that both ends may have asked each other, and beats besides.
+const FRAMES_MAX: usize = 4_096;
 
-/// The longest frame: beats are small.
+/// The longest frame.
 const FRAME_MAX: usize = 64 << 10;
+
+/// The longest message that goes over a link, so that no beat waits long behind it.
+pub(super) const BODY_MAX: usize = 32 << 10;
+
+/// How many bytes a line takes besides its message, at the most.
+const LINE_EXTRA: usize = 32;
 
 /// Names a link within its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +47,38 @@ impl LinkId {
     }
 }
 
-/// A message over a link.
+/// Which of the two a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Ask,
+    Answer,
+}
+
+/// A frame that waits to be sent: a message as it was encoded, under its number.
+#[derive(Debug)]
+pub(in crate::runtime) struct Line {
+    pub(super) word: Word,
+    pub(super) number: u64,
+    pub(super) body: Bytes,
+}
+
+impl Line {
+    fn write(&self, chunk: &mut BytesMut) {
+        let word = match self.word {
+            Word::Ask => "ask",
+            Word::Answer => "answer",
+        };
+        chunk.reserve(self.body.len() + LINE_EXTRA);
+        write!(chunk, "{word} {} ", self.number).expect("a buffer takes all that is written");
+        chunk.extend_from_slice(&self.body);
+        chunk.extend_from_slice(b"\n");
+    }
+}
+
+/// The way out of a link.
+pub(in crate::runtime) type Lines = mpsc::Sender<Line>;
+
+/// A message that came over a link.
 #[derive(Debug)]
 pub(in crate::runtime) enum Frame {
     /// A request, under a number of the sender's.
@@ -50,17 +88,6 @@ pub(in crate::runtime) enum Frame {
 }
 
 impl Frame {
-    pub(super) fn encode(&self) -> Bytes {
-        let (word, number, message) = match self {
-            Frame::Ask(number, message) => ("ask", number, message),
-            Frame::Answer(number, message) => ("answer", number, message),
-        };
-        let mut line = format!("{word} {number} ").into_bytes();
-        line.extend_from_slice(&wire::encode(message));
-        line.push(b'\n');
-        line.into()
-    }
-
     /// Reads a line without its end; none if it is no frame.
     fn decode(line: &[u8]) -> Option<Self> {
         let mut parts = line.splitn(3, |byte| *byte == b' ');
@@ -75,13 +102,20 @@ impl Frame {
     }
 }
 
-/// The two ends of the way out of a link: where frames are put, and the body that they become.
-pub(super) fn way_out() -> (mpsc::Sender<Bytes>, impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) {
-    let (frames, queue) = mpsc::channel(FRAMES_MAX);
-    let body = stream::unfold(queue, |mut queue: mpsc::Receiver<Bytes>| async move {
-        queue.recv().await.map(|frame| (Ok(frame), queue))
+/// The two ends of the way out of a link: where frames are put, and the body that they become. What waits goes together.
+pub(super) fn way_out() -> (Lines, impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) {
+    let (lines, queue) = mpsc::channel(FRAMES_MAX);
+    let body = stream::unfold(queue, |mut queue: mpsc::Receiver<Line>| async move {
+        let mut chunk = BytesMut::new();
+        queue.recv().await?.write(&mut chunk);
+        while chunk.len() < BODY_MAX
+            && let Ok(line) = queue.try_recv()
+        {
+            line.write(&mut chunk);
+        }
+        Some((Ok(chunk.freeze()), queue))
     });
-    (frames, body)
+    (lines, body)
 }
 
 /// Makes a link, reads it until it ends, and reports both.
@@ -92,7 +126,7 @@ pub(super) async fn hold(
     local: Address,
     inbox: mpsc::Sender<Inbound>,
 ) {
-    let (frames, body) = way_out();
+    let (lines, body) = way_out();
     let request = client
         .post(url(&peer, "lifeline"))
         .header(ADDRESS_HEADER, local.as_str())
@@ -100,7 +134,7 @@ pub(super) async fn hold(
         .send();
     match tokio::time::timeout(DIAL_TIMEOUT, request).await {
         Ok(Ok(response)) if response.status() == reqwest::StatusCode::OK => {
-            let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Held, frames };
+            let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Held, lines };
             if inbox.send(opened).await.is_ok() {
                 read(response.bytes_stream().map(|chunk| chunk.ok()), id, &peer, &inbox).await;
             }

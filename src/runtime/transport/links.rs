@@ -1,15 +1,16 @@
-//! The links that this node has, held and accepted, and the beats that are on their way over them.
+//! The links that this node has, held and accepted, and what was asked over them and is not answered.
 //!
-//! Owned by the task that owns the node, so that nothing here is shared. A link that stayed silent carries no beats until
+//! Owned by the task that owns the node, so that nothing here is shared. A link that stayed silent carries nothing until
 //! it is heard of again: a connection that met a black hole takes long to come back, a new one does not.
 
-use super::lifeline::{self, Frame, LinkId};
+use super::lifeline::{self, BODY_MAX, Frame, Line, Lines, LinkId, Word};
 use super::{Faults, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::protocol::{Call, Time};
+use crate::wire;
 use crate::zen::Message;
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -17,9 +18,51 @@ use tokio::task::AbortHandle;
 /// How many links others may hold to this node.
 const ACCEPTED_MAX: usize = 8_192;
 
+/// How much may be asked over links at a time, beats apart. What is more goes as requests of their own.
+const ASKED_MAX: usize = 1_024;
+
+/// How a request likes to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::runtime) enum Manner {
+    /// Over a link; its silence is the link's.
+    Beat,
+    /// Over a link if it is small, since it may take its time.
+    Small,
+    /// As a request of its own.
+    Alone,
+}
+
+impl Manner {
+    /// What a master and its followers say all the time goes over their links. What is said when they find each other or
+    /// part does not, because then their links come and go; nor what may be answered at length.
+    pub(in crate::runtime) fn of(message: &Message) -> Self {
+        match message {
+            Message::NodePing { .. } | Message::MasterPing { .. } => Manner::Beat,
+            Message::Publish { .. } | Message::Commit { .. } | Message::Submit { .. } => Manner::Small,
+            Message::Ping { .. }
+            | Message::Notice { .. }
+            | Message::Join { .. }
+            | Message::Fetch { .. }
+            | Message::CallVote { .. }
+            | Message::Leave { .. }
+            | Message::Read { .. }
+            | Message::PendingTasks { .. }
+            | Message::Succession { .. }
+            | Message::Pong { .. }
+            | Message::Joining(_)
+            | Message::Fetched { .. }
+            | Message::Report(_)
+            | Message::MasterPong(_)
+            | Message::Gone
+            | Message::Answered(_)
+            | Message::Rejected(_) => Manner::Alone,
+        }
+    }
+}
+
 /// One end of an open link.
 struct Open {
-    frames: mpsc::Sender<Bytes>,
+    lines: Lines,
     is_silent: bool,
 }
 
@@ -36,9 +79,11 @@ impl Drop for Held {
     }
 }
 
-/// A beat that was asked over a link.
-struct Beat {
+/// A request that went over a link.
+struct Asked {
     peer: Address,
+    link: LinkId,
+    manner: Manner,
     due: Time,
 }
 
@@ -50,7 +95,10 @@ pub(in crate::runtime) struct Links {
     inbox: mpsc::Sender<Inbound>,
     held: BTreeMap<Address, Held>,
     accepted: BTreeMap<Address, (LinkId, Open)>,
-    beats: BTreeMap<Call, Beat>,
+    /// Links that were let go of: the other end knows it, and they are read until all is answered that was asked.
+    ending: BTreeMap<LinkId, Held>,
+    asked: BTreeMap<Call, Asked>,
+    due: BTreeSet<(Time, Call)>,
 }
 
 impl Links {
@@ -60,8 +108,17 @@ impl Links {
         faults: Arc<Faults>,
         inbox: mpsc::Sender<Inbound>,
     ) -> Self {
-        let (held, accepted, beats) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Links { client, local, faults, inbox, held, accepted, beats }
+        Links {
+            client,
+            local,
+            faults,
+            inbox,
+            held: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            ending: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            due: BTreeSet::new(),
+        }
     }
 
     /// Holds a link to a peer from now on.
@@ -75,14 +132,26 @@ impl Links {
         self.held.insert(to, Held { id, task, open: None });
     }
 
-    /// Lets go of the link to a peer.
+    /// Lets go of the link to a peer, or else of the one that the peer holds. Without its way out the other end sees the
+    /// end of it; what was asked may still be answered.
     pub(in crate::runtime) fn let_go(&mut self, to: &Address) {
-        self.held.remove(to);
+        match self.held.remove(to) {
+            Some(mut held) if self.is_asked_over(held.id) => {
+                held.open = None;
+                self.ending.insert(held.id, held);
+            }
+            Some(_) => {}
+            None => drop(self.accepted.remove(to)),
+        }
+    }
+
+    fn is_asked_over(&self, link: LinkId) -> bool {
+        self.asked.values().any(|asked| asked.link == link)
     }
 
     /// Takes up a link that is open, unless it is an old one; dropping its way out closes it.
-    pub(in crate::runtime) fn opened(&mut self, id: LinkId, peer: Address, side: Side, frames: mpsc::Sender<Bytes>) {
-        let open = Open { frames, is_silent: false };
+    pub(in crate::runtime) fn opened(&mut self, id: LinkId, peer: Address, side: Side, lines: Lines) {
+        let open = Open { lines, is_silent: false };
         match side {
             Side::Held => {
                 if let Some(held) = self.held.get_mut(&peer).filter(|held| held.id == id) {
@@ -109,43 +178,71 @@ impl Links {
         is_current
     }
 
-    /// Asks something over the open link to a peer, if there is one that is not silent.
-    pub(in crate::runtime) fn ask(&mut self, to: &Address, call: Call, message: &Message, due: Time) -> bool {
-        let held = self.held.get(to).and_then(|held| held.open.as_ref());
-        let accepted = self.accepted.get(to).map(|(_, open)| open);
-        let Some(open) = held.or(accepted).filter(|open| !open.is_silent) else {
+    /// Asks something over the open link to a peer, if there is one that is not silent and it fits.
+    pub(in crate::runtime) fn ask(
+        &mut self,
+        to: &Address,
+        call: Call,
+        (manner, body): (Manner, &Bytes),
+        due: Time,
+    ) -> bool {
+        let fits = match manner {
+            Manner::Beat => true,
+            Manner::Small => body.len() <= BODY_MAX && self.asked.len() < ASKED_MAX,
+            Manner::Alone => false,
+        };
+        let Some((link, open)) = self.open_to(to).filter(|(_, open)| fits && !open.is_silent) else {
             return false;
         };
-        let is_sent =
-            self.faults.swallows_to(to) || open.frames.try_send(Frame::Ask(call.0, message.clone()).encode()).is_ok();
+        let line = Line { word: Word::Ask, number: call.0, body: body.clone() };
+        let is_sent = self.faults.swallows_to(to) || open.lines.try_send(line).is_ok();
         if is_sent {
-            self.beats.insert(call, Beat { peer: to.clone(), due });
+            self.asked.insert(call, Asked { peer: to.clone(), link, manner, due });
+            self.due.insert((due, call));
         }
         is_sent
     }
 
-    /// When the next beat runs out of time.
-    pub(in crate::runtime) fn next_due(&self) -> Option<Time> {
-        self.beats.values().map(|beat| beat.due).min()
+    fn open_to(&self, peer: &Address) -> Option<(LinkId, &Open)> {
+        let held = self.held.get(peer).and_then(|held| Some((held.id, held.open.as_ref()?)));
+        held.or_else(|| self.accepted.get(peer).map(|(id, open)| (*id, open)))
     }
 
-    /// The beats that have run out of time; their links are silent.
+    /// When the next answer is overdue.
+    pub(in crate::runtime) fn next_due(&self) -> Option<Time> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
+    /// What was asked and has run out of time. The links of the beats among it are silent.
     pub(in crate::runtime) fn expired(&mut self, now: Time) -> Vec<Call> {
-        let expired = self.beats.iter().filter(|(_, beat)| beat.due <= now).map(|(call, _)| *call);
-        let expired: Vec<Call> = expired.collect();
+        let expired: Vec<Call> = self.due.iter().take_while(|(due, _)| *due <= now).map(|(_, call)| *call).collect();
         for call in &expired {
-            if let Some(beat) = self.beats.remove(call) {
-                self.set_silent(&beat.peer, true);
+            if let Some(asked) = self.settle(*call).filter(|asked| asked.manner == Manner::Beat) {
+                self.set_silent(&asked.peer, true);
             }
         }
         expired
     }
 
-    /// The beats that were on their way to a peer whose link closed: they were not heard, or not answered.
-    pub(in crate::runtime) fn lost(&mut self, peer: &Address) -> Vec<Call> {
-        let lost: Vec<Call> = self.beats.iter().filter(|(_, beat)| beat.peer == *peer).map(|(call, _)| *call).collect();
-        self.beats.retain(|_, beat| beat.peer != *peer);
+    /// What was on its way over a link that closed: it was not heard, or not answered.
+    pub(in crate::runtime) fn lost(&mut self, link: LinkId) -> Vec<Call> {
+        let lost = self.asked.iter().filter(|(_, asked)| asked.link == link).map(|(call, _)| *call);
+        let lost: Vec<Call> = lost.collect();
+        for call in &lost {
+            self.settle(*call);
+        }
+        self.ending.remove(&link);
         lost
+    }
+
+    /// Waits for an answer no longer; a link that is ending closes with the last one.
+    fn settle(&mut self, call: Call) -> Option<Asked> {
+        let asked = self.asked.remove(&call)?;
+        self.due.remove(&(asked.due, call));
+        if self.ending.contains_key(&asked.link) && !self.is_asked_over(asked.link) {
+            self.ending.remove(&asked.link);
+        }
+        Some(asked)
     }
 
     fn set_silent(&mut self, peer: &Address, is_silent: bool) {
@@ -157,7 +254,7 @@ impl Links {
         }
     }
 
-    /// What a frame brought: a request with the way back, or the reply to a beat.
+    /// What a frame brought: a request with the way back, or the reply to one of this node.
     pub(in crate::runtime) fn received(&mut self, id: LinkId, peer: &Address, frame: Frame) -> Option<Received> {
         if self.faults.swallows_from(peer) {
             return None;
@@ -165,37 +262,36 @@ impl Links {
         self.set_silent(peer, false);
         match frame {
             Frame::Ask(number, message) => {
-                let frames = self.way_back(id, peer)?;
-                Some(Received::Request(message, ReplyTo::Link { frames, peer: peer.clone(), number }))
+                let lines = self.way_back(id, peer)?;
+                Some(Received::Request(message, ReplyTo::Link { lines, peer: peer.clone(), number }))
             }
             Frame::Answer(number, message) => {
                 let call = Call(number);
-                let is_known = self.beats.get(&call).is_some_and(|beat| beat.peer == *peer);
+                let is_known = self.asked.get(&call).is_some_and(|asked| asked.peer == *peer);
                 is_known.then(|| {
-                    self.beats.remove(&call);
+                    self.settle(call);
                     Received::Reply(call, message)
                 })
             }
         }
     }
 
-    fn way_back(&self, id: LinkId, peer: &Address) -> Option<mpsc::Sender<Bytes>> {
+    fn way_back(&self, id: LinkId, peer: &Address) -> Option<Lines> {
         let held = self.held.get(peer).filter(|held| held.id == id).and_then(|held| held.open.as_ref());
         let accepted = self.accepted.get(peer).filter(|(current, _)| *current == id).map(|(_, open)| open);
-        held.or(accepted).map(|open| open.frames.clone())
+        held.or(accepted).map(|open| open.lines.clone())
     }
 
     /// Brings a reply over a link.
-    pub(in crate::runtime) fn reply(
-        &self,
-        frames: &mpsc::Sender<Bytes>,
-        peer: &Address,
-        number: u64,
-        message: Message,
-    ) {
+    pub(in crate::runtime) fn reply(&self, lines: &Lines, peer: &Address, number: u64, message: &Message) {
         if !self.faults.swallows_to(peer) {
+            let mut body = wire::encode(message);
+            if body.len() > BODY_MAX {
+                let why = format!("the reply has [{}] bytes, over a link go [{BODY_MAX}]", body.len());
+                body = wire::encode(&Message::Rejected(why.into()));
+            }
             // A link that is full or closed loses the reply, as a network may.
-            let _ = frames.try_send(Frame::Answer(number, message).encode());
+            let _ = lines.try_send(Line { word: Word::Answer, number, body: body.into() });
         }
     }
 }
@@ -204,6 +300,74 @@ impl Links {
 pub(in crate::runtime) enum Received {
     /// A request, and who waits for the reply.
     Request(Message, ReplyTo),
-    /// The reply to a beat.
+    /// The reply to a request of this node.
     Reply(Call, Message),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc::error::TryRecvError;
+
+    const PEER: &str = "127.0.0.1:1";
+
+    /// A node that holds an open link to [`PEER`], the name of that link, and what is sent over it.
+    fn linked() -> (Links, LinkId, mpsc::Receiver<Line>) {
+        let client = crate::runtime::client().expect("a client needs no network");
+        let (inbox, _) = mpsc::channel(1);
+        let mut links = Links::new(client, "127.0.0.1:2".into(), Arc::new(Faults::new(false)), inbox);
+        links.hold(PEER.into());
+        let id = links.held[&Address::from(PEER)].id;
+        let (lines, sent) = mpsc::channel(4);
+        links.opened(id, PEER.into(), Side::Held, lines);
+        (links, id, sent)
+    }
+
+    fn ask(links: &mut Links, call: u64, manner: Manner, length: usize, due: u64) -> bool {
+        let body = Bytes::from(vec![b' '; length]);
+        links.ask(&PEER.into(), Call(call), (manner, &body), Time::from_micros(due))
+    }
+
+    fn answer(links: &mut Links, id: LinkId, call: u64) -> bool {
+        let frame = Frame::Answer(call, Message::Gone);
+        matches!(links.received(id, &PEER.into(), frame), Some(Received::Reply(Call(number), _)) if number == call)
+    }
+
+    #[tokio::test]
+    async fn what_was_asked_is_answered_though_the_link_was_let_go_of() {
+        let (mut links, id, mut sent) = linked();
+        assert!(ask(&mut links, 1, Manner::Small, 9, 5) && ask(&mut links, 2, Manner::Small, 9, 5));
+        assert_eq!([sent.try_recv(), sent.try_recv()].map(|line| line.map(|line| line.number)), [Ok(1), Ok(2)]);
+        links.let_go(&PEER.into());
+        assert_eq!(sent.try_recv().err(), Some(TryRecvError::Disconnected), "the other end sees the end of it");
+        assert!(!ask(&mut links, 3, Manner::Beat, 9, 5), "nothing more goes over it");
+        assert!(answer(&mut links, id, 1) && links.ending.contains_key(&id));
+        assert!(answer(&mut links, id, 2) && links.ending.is_empty());
+        assert!(!answer(&mut links, id, 2), "an answer is taken once");
+    }
+
+    #[tokio::test]
+    async fn an_overdue_beat_makes_a_link_silent_and_anything_else_does_not() {
+        let (mut links, id, _sent) = linked();
+        assert!(ask(&mut links, 1, Manner::Small, 9, 5) && ask(&mut links, 2, Manner::Beat, 9, 7));
+        assert_eq!(links.expired(Time::from_micros(5)), [Call(1)]);
+        assert!(ask(&mut links, 3, Manner::Small, 9, 9));
+        assert_eq!(
+            (links.next_due(), links.expired(Time::from_micros(7))),
+            (Some(Time::from_micros(7)), vec![Call(2)])
+        );
+        assert!(!ask(&mut links, 4, Manner::Small, 9, 9));
+        assert!(answer(&mut links, id, 3), "it is heard of again");
+        assert!(ask(&mut links, 4, Manner::Small, 9, 9));
+        assert_eq!(links.lost(id), [Call(4)]);
+        assert_eq!(links.next_due(), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_long_or_wants_to_go_alone_does_not_go_over_a_link() {
+        let (mut links, _, _sent) = linked();
+        assert!(ask(&mut links, 1, Manner::Small, BODY_MAX, 5));
+        assert!(!ask(&mut links, 2, Manner::Small, BODY_MAX + 1, 5));
+        assert!(!ask(&mut links, 3, Manner::Alone, 9, 5));
+    }
 }

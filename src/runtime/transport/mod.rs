@@ -2,13 +2,15 @@
 //!
 //! ```text
 //!   core ── Send, Tell ──► caller ── POST /_zen/publish ──►  server ──► inbox of the other core
-//!        ── Link ────────► lifeline ═ POST /_zen/lifeline ═ both ways, held open: beats, and the news of its end
+//!        ── Link ────────► lifeline ═ POST /_zen/lifeline ═ both ways, held open: beats, the small messages between a
+//!                                                           master and its followers, and the news of its end
 //! ```
 //!
 //! What a message means is nobody's business here. Mirrors `TransportService` and `Netty4Transport` (6.8).
 
 mod caller;
 pub(super) mod faults;
+mod forms;
 mod lifeline;
 mod links;
 mod notices;
@@ -18,15 +20,15 @@ mod server;
 pub(super) use caller::Caller;
 pub use caller::{client, failure};
 pub use faults::{Cut, Faults};
-pub(super) use links::{Links, Received};
+pub(super) use forms::Forms;
+pub(super) use links::{Links, Manner, Received};
 pub(super) use server::router;
 
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
 use crate::zen::Message;
-use bytes::Bytes;
-use lifeline::{Frame, LinkId};
-use tokio::sync::{mpsc, oneshot};
+use lifeline::{Frame, Lines, LinkId};
+use tokio::sync::oneshot;
 
 /// Something that came in from other nodes. Those who bring it wait while the node is busy.
 pub(super) enum Inbound {
@@ -46,7 +48,7 @@ pub(super) enum Inbound {
         /// Who made it.
         side: Side,
         /// The way out.
-        frames: mpsc::Sender<Bytes>,
+        lines: Lines,
     },
     /// Something came over a link.
     LinkFrame {
@@ -91,8 +93,8 @@ pub(super) enum ReplyTo {
     Caller(oneshot::Sender<Message>),
     /// The other end of a link, under the number that it chose.
     Link {
-        /// The way out of the link.
-        frames: mpsc::Sender<Bytes>,
+        /// The way out of the link, which stays open until all is answered.
+        lines: Lines,
         /// The other end.
         peer: Address,
         /// The number.

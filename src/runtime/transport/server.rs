@@ -129,8 +129,8 @@ async fn hold(State(port): State<Port>, headers: HeaderMap, body: Body) -> Respo
         return future::pending().await;
     }
     let id = LinkId::next();
-    let (frames, answer) = lifeline::way_out();
-    let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Accepted, frames };
+    let (lines, answer) = lifeline::way_out();
+    let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Accepted, lines };
     if port.inbox.send(opened).await.is_err() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }

@@ -3,7 +3,7 @@
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
 
 /// Of logs and tests.
-pub(super) const LOG: [Setting; 4] = [
+pub(super) const LOG: [Setting; 5] = [
     Setting {
         key: "logger.level",
         topic: Topic::Logging,
@@ -63,5 +63,17 @@ pub(super) const LOG: [Setting; 4] = [
         }),
         doc: "Whether the links of the node can be cut by request, so that tests can split a cluster on one machine.\n\
               Leave it off in earnest: with `true` everybody who reaches the node can silence it.",
+    },
+    Setting {
+        key: "zazen.lab.zookeeper",
+        topic: Topic::Testing,
+        kind: Kind::List,
+        preset: Preset::Unset { example: "zazen.lab.zookeeper: [\"127.0.0.1:2181\"]" },
+        original: Some("it has none"),
+        changes: Changes::Static,
+        effect: Effect::Elements(|node, elements| node.discovery.zookeeper = elements),
+        doc: "The servers of a ZooKeeper, `host:port` each, through which the nodes elect if `discovery.type` is \
+              `kafka-controller`, and nothing otherwise.\n\
+              All that is written there lies below `/zazen` and the name of the cluster.",
     },
 ];

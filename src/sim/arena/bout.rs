@@ -1,6 +1,6 @@
 //! One algorithm in a world, whatever its messages are.
 
-use super::record::{Lookout, Record};
+use super::record::{Asked, Lookout, Record};
 use crate::protocol::{Protocol, Time};
 use crate::sim::watch::{Violation, Watch};
 use crate::sim::{Detail, Fault, Mode, World};
@@ -27,6 +27,8 @@ pub trait Bout {
     fn violation(&self) -> Option<&Violation>;
     /// Whether leaders are asked for writes; of those that are not, every leader acknowledges.
     fn probes(&self) -> bool;
+    /// How many writes were acknowledged that the leader of all does not have; none while nobody leads.
+    fn lost_writes(&self) -> u64;
     /// Keeps arrows, turns and remarks from now on, or keeps them no longer.
     fn keep(&mut self, keeps: bool);
     /// Writes the text trace from now on.
@@ -83,9 +85,10 @@ impl<P: Protocol, W: Watch<P>> Play<P, W> {
         let now = self.world.now();
         for leader in leaders {
             self.probes += 1;
-            let ticket = self.world.ask(leader, probe(self.probes));
+            let number = self.probes;
+            let ticket = self.world.ask(leader, probe(number));
             let term = self.record().stances[leader].map_or(0, |stance| stance.term);
-            self.record_mut().asked.insert(ticket, (now, term));
+            self.record_mut().asked.insert(ticket, Asked { at: now, term, number });
         }
     }
 }
@@ -134,6 +137,13 @@ impl<P: Protocol, W: Watch<P>> Bout for Play<P, W> {
 
     fn probes(&self) -> bool {
         self.probe.is_some()
+    }
+
+    fn lost_writes(&self) -> u64 {
+        let Lookout { record, holds, .. } = &self.world.watch.0;
+        let leader = record.settled().and_then(|leader| self.world.participant(leader));
+        let is_lost = |number: &&u64| leader.is_some_and(|leader| !holds(leader, **number));
+        record.promised.iter().filter(is_lost).count() as u64
     }
 
     fn keep(&mut self, keeps: bool) {

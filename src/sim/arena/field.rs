@@ -8,9 +8,11 @@ use crate::lab::{Algorithm, Letter, Question, Rank, Seat, Word};
 use crate::service::{Answer, Question as ZenQuestion, Task, Txn};
 use crate::sim::check::Checkers;
 use crate::sim::cluster_world::{self, NodeSpec};
+use crate::sim::watch::Watch;
 use crate::sim::{Boot, Normal, Quality, Unwatched, World};
 use crate::wire;
-use crate::zen::{Message, Zen};
+use crate::zen::rules::{Dialect, Rules};
+use crate::zen::{Message, Tuning, Zen};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -62,8 +64,21 @@ fn plain_normal() -> Normal {
 /// Everything that can enter, the lab's algorithms first.
 pub const FIELD: &[Entry] = &entries();
 
-const ZEN: [Entry; 1] =
-    [Entry { name: "zazen", about: "Zen with ballots, durability and a quorum", source: "src/zen", make: zazen }];
+/// Zen as it was has more than half typed as `discovery.zen.minimum_master_nodes`, unless it says otherwise.
+const ZEN: [Entry; 5] = [
+    Entry { name: "zen13", about: "Zen before 1.4: a lost master is replaced unasked", source: OLD, make: old_zen },
+    Entry {
+        name: "zen14",
+        about: "Zen of 1.4 to 2.x: whoever had joined before goes first",
+        source: OLD,
+        make: old_zen,
+    },
+    Entry { name: "zen68", about: "Zen of 6.8: a typed quorum, the newest state first", source: OLD, make: old_zen },
+    Entry { name: "zen68-default", about: "Zen of 6.8 with the default quorum of one", source: OLD, make: old_zen },
+    Entry { name: "zazen", about: "Zen with ballots, durability and a quorum", source: "src/zen", make: zazen },
+];
+
+const OLD: &str = "src/zen/zen68";
 
 const fn entries() -> [Entry; ROSTER.len() + ZEN.len()] {
     let mut all = [ZEN[0]; ROSTER.len() + ZEN.len()];
@@ -72,6 +87,11 @@ const fn entries() -> [Entry; ROSTER.len() + ZEN.len()] {
         let Part { name, about, source } = ROSTER[at];
         all[at] = Entry { name, about, source, make: lab };
         at += 1;
+    }
+    let mut zen = 0;
+    while zen < ZEN.len() {
+        all[at + zen] = ZEN[zen];
+        zen += 1;
     }
     all
 }
@@ -102,6 +122,7 @@ impl Stage for Arrange<'_> {
             is_watch: is_watch::<A::Word>,
             size: size::<A::Word>,
             done_in: |_| None,
+            holds: |_, _| true,
         };
         let mut world: World<Seat<A>, _> = World::new(cast.seed, (lookout, Unwatched));
         world.set_normal(cast.normal);
@@ -129,6 +150,21 @@ fn size<W: Word>(letter: &Letter<W>) -> usize {
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
 
 fn zazen(cast: &Cast) -> Box<dyn Bout> {
+    zen(cast, Tuning::default(), Rules::default(), Checkers::default())
+}
+
+/// Zen as it was, which breaks our rules and is not held to them.
+fn old_zen(cast: &Cast) -> Box<dyn Bout> {
+    let (name, typed) = match cast.name.strip_suffix("-default") {
+        Some(name) => (name, 1),
+        None => (cast.name, cast.nodes as u32 / 2 + 1),
+    };
+    let dialect = Dialect::named(name).expect("the table names dialects");
+    let tuning = Tuning { minimum_master_nodes: Some(typed), ..Tuning::default() };
+    zen(cast, tuning, Rules::of(dialect), Unwatched)
+}
+
+fn zen<W: Watch<Zen> + 'static>(cast: &Cast, tuning: Tuning, rules: Rules, watch: W) -> Box<dyn Bout> {
     let addresses: Vec<Address> = (0..cast.nodes).map(cluster_world::address).collect();
     let lookout = Lookout {
         record: Record::new(cast.nodes),
@@ -136,13 +172,15 @@ fn zazen(cast: &Cast) -> Box<dyn Bout> {
         is_watch: |message: &Message| matches!(message.kind(), "node_ping" | "master_ping" | "master_pong"),
         size: wire::size,
         done_in,
+        holds,
     };
-    let mut world: World<Zen, _> = World::new(cast.seed, (lookout, Checkers::default()));
+    let mut world: World<Zen, _> = World::new(cast.seed, (lookout, watch));
     world.set_normal(cast.normal);
     world.without_hash();
     for node in 0..cast.nodes {
         let name = format!("n{:03}", node + 1);
-        cluster_world::add(&mut world, NodeSpec::new(&name, cluster_world::address(node), &addresses));
+        let spec = NodeSpec::new(&name, cluster_world::address(node), &addresses);
+        cluster_world::add(&mut world, NodeSpec { tuning: tuning.clone(), rules, ..spec });
     }
     Box::new(Play { world, election: None, probe: Some(write), probes: 0, violation: None })
 }
@@ -151,7 +189,16 @@ fn done_in(answer: &Answer) -> Option<u64> {
     if let Answer::Done { at, .. } = answer { Some(at.term.get()) } else { None }
 }
 
+/// Each is a key of its own, so that it can be looked for at the end.
 fn write(number: u64) -> ZenQuestion {
-    let task = Task::Txn(Txn::put("probe", number.to_string().as_str()));
+    let task = Task::Txn(Txn::put(key(number), "1"));
     ZenQuestion::Submit { task, timeout: WRITE_WITHIN, master_timeout: WRITE_WITHIN }
+}
+
+fn holds(zen: &Zen, number: u64) -> bool {
+    zen.applied().metadata.keys.get(key(number).as_str()).is_some()
+}
+
+fn key(number: u64) -> String {
+    format!("probe-{number}")
 }

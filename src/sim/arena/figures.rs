@@ -24,6 +24,8 @@ pub struct Figures {
     pub two_ms: u64,
     /// For how many of them two would have acknowledged a write.
     pub two_acknowledge_ms: u64,
+    /// How many acknowledged writes were gone at the end; only Zen is asked for writes.
+    pub lost_writes: u64,
     /// Whether one led all, at the end.
     pub recovered: bool,
 }
@@ -46,6 +48,8 @@ pub struct Summary {
     pub two_ms_max: u64,
     /// The longest time in which two would have acknowledged a write.
     pub two_acknowledge_ms_max: u64,
+    /// The most acknowledged writes that were lost.
+    pub lost_writes_max: u64,
     /// How many recovered.
     pub recovery: Recovery,
 }
@@ -66,6 +70,7 @@ pub(super) fn measure(bout: &dyn Bout, began: Time) -> Figures {
         none_ms: millis(lasting(record, began, end, |leaders| leaders == 0)),
         two_ms: millis(two),
         two_acknowledge_ms: millis(if bout.probes() { PROBE_EVERY * probed } else { two }),
+        lost_writes: bout.lost_writes(),
         recovered: record.is_whole(),
     }
 }
@@ -112,10 +117,12 @@ pub fn median(runs: &[Figures]) -> Option<Summary> {
             none_ms: middle(|run| run.none_ms)?,
             two_ms: middle(|run| run.two_ms)?,
             two_acknowledge_ms: middle(|run| run.two_acknowledge_ms)?,
+            lost_writes: middle(|run| run.lost_writes)?,
             recovered: recovery.recovered == recovery.runs,
         },
         two_ms_max: runs.iter().map(|run| run.two_ms).max()?,
         two_acknowledge_ms_max: runs.iter().map(|run| run.two_acknowledge_ms).max()?,
+        lost_writes_max: runs.iter().map(|run| run.lost_writes).max()?,
         recovery,
     })
 }

@@ -72,6 +72,15 @@ pub(super) struct Sent {
     pub(super) bytes: u64,
 }
 
+/// A write that a leader was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) at: Time,
+    /// The term that it led in.
+    pub(super) term: u64,
+    pub(super) number: u64,
+}
+
 /// What happened in a bout.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
@@ -90,10 +99,13 @@ pub struct Record {
     pub(super) reigns: Vec<Time>,
     /// For each pair whether messages pass.
     pub(super) reach: Vec<Vec<bool>>,
-    /// Writes that several leaders were asked for at the same time, each with its term, and those that they acknowledged
-    /// as leaders of that term, not as those who hand them on.
-    pub(super) asked: BTreeMap<Ticket, (Time, u64)>,
+    /// Writes that several leaders were asked for at the same time.
+    pub(super) asked: BTreeMap<Ticket, Asked>,
+    /// Who acknowledged such writes, by the moment when they were asked for: as leaders of their term, not as those who
+    /// hand them on.
     pub(super) acknowledged: BTreeMap<Time, BTreeSet<usize>>,
+    /// The numbers of those that were acknowledged.
+    pub(super) promised: Vec<u64>,
     travelling: BTreeMap<(usize, usize, String), Vec<usize>>,
 }
 
@@ -195,6 +207,8 @@ pub(super) struct Lookout<P: Protocol> {
     pub(super) size: fn(&P::Message) -> usize,
     /// The term of the leader that acknowledged a write, if an answer says so.
     pub(super) done_in: fn(&P::Answer) -> Option<u64>,
+    /// Whether a participant has a write in what it shows.
+    pub(super) holds: fn(&P, u64) -> bool,
 }
 
 impl<P: Protocol> Lookout<P> {
@@ -253,10 +267,16 @@ impl<P: Protocol> Watch<P> for Lookout<P> {
     }
 
     fn answered(&mut self, _at: Time, node: usize, ticket: Ticket, answer: &P::Answer) -> Result<(), Violation> {
-        if let Some((asked, term)) = self.record.asked.remove(&ticket)
-            && (self.done_in)(answer) == Some(term)
-        {
-            self.record.acknowledged.entry(asked).or_default().insert(node);
+        let Some(Asked { at, term, number }) = self.record.asked.remove(&ticket) else {
+            return Ok(());
+        };
+        let Some(done) = (self.done_in)(answer) else {
+            return Ok(());
+        };
+        self.record.promised.push(number);
+        // All terms of Zen as it was are zero; there, whoever still leads did it itself.
+        if done == term && (term > 0 || self.record.leads(node)) {
+            self.record.acknowledged.entry(at).or_default().insert(node);
         }
         Ok(())
     }

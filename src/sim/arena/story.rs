@@ -34,6 +34,7 @@ impl std::error::Error for Trouble {}
 #[derive(Default)]
 pub struct Story {
     bout: Option<Box<dyn Bout>>,
+    hides_notes: bool,
     shows_messages: bool,
     shows_watch: bool,
     /// How much of the record was printed.
@@ -75,6 +76,10 @@ impl Story {
             ["algorithm", name, nodes] => self.enter(name, nodes),
             ["messages", what @ ("on" | "off" | "all")] => {
                 (self.shows_messages, self.shows_watch) = (what != "off", what == "all");
+                Ok(())
+            }
+            ["notes", what @ ("on" | "off")] => {
+                self.hides_notes = what == "off";
                 Ok(())
             }
             ["start"] => self.each(|bout, node| bout.inject(Fault::Start(node))),
@@ -138,7 +143,7 @@ impl Story {
         };
         let line = words.iter().map(indices).collect::<Vec<_>>().join(" ");
         let allowed =
-            "algorithm, start, elect, advance, leaders, count, messages, or a fault as in partition 1,2 3,4,5";
+            "algorithm, start, elect, advance, leaders, count, messages, notes, or a fault as in partition 1,2 3,4,5";
         let fault = line.parse().map_err(|_| format!("`{}` is no command; allowed: {allowed}", words.join(" ")))?;
         self.bout()?.inject(fault);
         Ok(())
@@ -153,7 +158,7 @@ impl Story {
         let since = self.told.since;
         let mut lines: Vec<(Time, String)> = Vec::new();
         for remark in &record.remarks[self.told.remarks..] {
-            if let Some(node) = remark.node {
+            if let Some(node) = remark.node.filter(|_| !self.hides_notes) {
                 lines.push((remark.at, format!("{:>9} {}      {}", clock(remark.at, since), node + 1, remark.text)));
             }
         }

@@ -48,6 +48,15 @@ impl Descent {
         self.line.is_empty()
     }
 
+    /// The line of these states, for those who test what looks at it.
+    #[cfg(test)]
+    pub(super) fn line_of(states: impl IntoIterator<Item = ClusterState>) -> Self {
+        let line: BTreeMap<StateId, Arc<ClusterState>> =
+            states.into_iter().map(|state| (state.id(), Arc::new(state))).collect();
+        let newest = line.keys().next_back().copied().unwrap_or(StateId::NONE);
+        Descent { line, newest, ..Descent::default() }
+    }
+
     /// Takes a node's word in, and tells whether more is committed than before.
     pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<bool, Violation> {
         let accepted = &zen.ledger().accepted;

@@ -86,7 +86,8 @@ impl Fencing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{ClusterName, Holding, KeyValue, Revision};
+    use crate::cluster::{ClusterName, Holding, KeyValue, Lease, Revision};
+    use std::time::Duration;
 
     fn time(micros: u64) -> Time {
         Time::from_micros(micros)
@@ -114,6 +115,27 @@ mod tests {
         fencing.gives_up(0, 1);
         assert_eq!(fencing.believes(0, 2, time(9), time(20)), Ok(()));
         assert_eq!(fencing.believes(0, 3, time(20), time(30)), Ok(()), "its time is over");
+    }
+
+    #[test]
+    fn a_state_whose_last_token_falls_or_is_exceeded_is_caught() {
+        let state = |last, held: Option<u64>| {
+            let mut state = ClusterState::initial(ClusterName::from("one"));
+            state.metadata.last_token = token(last);
+            let lease = |number| Lease {
+                holder: "h".into(),
+                token: token(number),
+                ttl: Duration::ZERO,
+                granted: Revision::default(),
+            };
+            held.into_iter().for_each(|number| drop(state.metadata.leases.insert("l".into(), lease(number))));
+            state
+        };
+        let mut fencing = Fencing::default();
+        assert_eq!(fencing.committed(&state(3, Some(3))), Ok(()));
+        assert_eq!(fencing.committed(&state(3, None)), Ok(()), "an end gives no token");
+        assert!(fencing.committed(&state(2, None)).is_err(), "3 was given");
+        assert!(fencing.committed(&state(3, Some(4))).is_err(), "4 was not given");
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! What must always hold, checked after every event: a file for each rule.
 //!
 //! A checker looks at the nodes from outside and at what they tell each other and their clients; it shares nothing with
-//! the code that it checks but the meaning of the data.
+//! the code that it checks but the meaning of the data. [`chronicle`] and [`heard`] look at no node: they judge what
+//! clients of real ones wrote down.
 
 mod acknowledged;
 mod answered;
 mod applied;
 mod backed;
+pub mod chronicle;
 mod descent;
 mod fencing;
+pub mod heard;
 mod kept;
 pub mod linear;
 mod one_master;

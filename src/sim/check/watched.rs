@@ -47,3 +47,53 @@ impl Watched {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{ClusterName, KeyValue};
+
+    /// A state in which the key `k` has this version as its value.
+    fn state(version: u64) -> ClusterState {
+        let mut state = ClusterState::initial(ClusterName::from("one"));
+        state.version = Version::new(version).expect("it is below 2^53");
+        state.metadata.keys.insert("k".into(), KeyValue::new(version.to_string(), state.rank()));
+        state
+    }
+
+    fn step(from: u64, to: u64) -> Step {
+        Step { at: state(to).id(), changes: changes(&state(from), &state(to)) }
+    }
+
+    /// A watcher that was told to go on from state 2, of four.
+    fn watched() -> (Descent, Watched) {
+        let descent = Descent::line_of((1..=4).map(state));
+        let mut watched = Watched::default();
+        watched.jumped(&descent, &state(2)).expect("it is committed");
+        (descent, watched)
+    }
+
+    #[test]
+    fn every_change_in_order_is_fine_and_so_is_a_later_state() {
+        let (descent, mut watched) = watched();
+        assert_eq!(watched.stepped(&descent, &step(2, 3)), Ok(()));
+        assert_eq!(watched.rank(), state(3).rank());
+        assert_eq!(watched.jumped(&descent, &state(4)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_missing_told_twice_or_told_wrong_is_caught() {
+        let (descent, mut watched) = watched();
+        assert!(watched.stepped(&descent, &step(3, 4)).is_err(), "state 3 is missing");
+        assert!(watched.stepped(&descent, &step(1, 2)).is_err(), "it knows that");
+        assert!(watched.stepped(&descent, &step(2, 5)).is_err(), "no such state was committed");
+        let nothing = Step { changes: Vec::new(), ..step(2, 3) };
+        assert!(watched.stepped(&descent, &nothing).is_err(), "a change is missing");
+        let mut twice = step(2, 3);
+        twice.changes.extend(twice.changes.clone());
+        assert!(watched.stepped(&descent, &twice).is_err(), "a change is told twice");
+        assert!(watched.jumped(&descent, &state(1)).is_err(), "it goes back");
+        assert!(watched.jumped(&descent, &state(9)).is_err(), "no such state was committed");
+        assert!(Watched::default().stepped(&descent, &step(0, 1)).is_err(), "nothing was told before");
+    }
+}

@@ -63,7 +63,7 @@ fn new_spec(stage: &Stage, name: &str, address: Address, hosts: &[Address]) -> R
 pub(super) fn speak(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let name = words.need("a dialect")?;
     let dialect = Dialect::named(name)
-        .ok_or_else(|| Mistake::new(format!("`{name}` as a dialect"), "zazen, zen68, fd56, zen13"))?;
+        .ok_or_else(|| Mistake::new(format!("`{name}` as a dialect"), "zazen, zen68, fd56, zen14, zen13"))?;
     words.end()?;
     stage.speak(dialect);
     Ok(())

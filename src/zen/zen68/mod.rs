@@ -62,10 +62,16 @@ impl Zen {
         Requirement { sets, minimum, bootstrap: BTreeSet::new() }
     }
 
-    /// The state that its pings tell: the committed one, unless it is yet to be recovered. Before 5.0 they told none.
+    /// The state that its pings tell: the committed one, unless it is yet to be recovered. Before 5.0 they told none, and
+    /// from 1.4 on whether it had joined a cluster: one version for all that had, since it is the first thing compared.
     pub(super) fn recovered_id(&self) -> StateId {
-        let is_told = is_recovered(&self.applied) && !self.speaks(Dialect::Zen13);
-        if is_told { self.applied.id() } else { StateId::NONE }
+        const HAS_JOINED: StateId = StateId { version: Version::ZERO.next(), ..StateId::NONE };
+        let told = match self.rules.dialect() {
+            Dialect::Zen13 => None,
+            Dialect::Zen14 => (self.applied.id() != StateId::NONE).then_some(HAS_JOINED),
+            Dialect::Zen68 | Dialect::Fd56 | Dialect::Zazen => is_recovered(&self.applied).then(|| self.applied.id()),
+        };
+        told.unwrap_or(StateId::NONE)
     }
 
     /// Everybody who can be master is a candidate; of equals the first one stays first, and oneself comes last.

@@ -1,0 +1,104 @@
+//! What may be looked at of a node: for those who show it, drive it or check it. Nothing is decided here.
+
+use super::mode::Mode;
+use super::rules::Rules;
+use super::{Ledger, Timer, Tuning, Zen, quorum};
+use crate::cluster::{ClusterState, Node, StateId, Term};
+use crate::protocol::Timers;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Zen {
+    /// The node itself.
+    pub fn local(&self) -> &Arc<Node> {
+        &self.local
+    }
+
+    /// What the node has decided, and what of it is durable.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What the node is doing.
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// The term that the node reigns in, if it is master.
+    pub fn reign(&self) -> Option<Term> {
+        match &self.mode {
+            Mode::Leading(lead) => Some(lead.term),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// The newest state that this master made, and the one that it was made from.
+    pub fn made(&self) -> Option<(StateId, StateId)> {
+        match &self.mode {
+            Mode::Leading(lead) => lead.publish.as_ref().map(|publish| (publish.state.id(), publish.base.id())),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// Whether a state of this master is on its way and not committed yet.
+    pub fn is_publishing(&self) -> bool {
+        match &self.mode {
+            Mode::Leading(lead) => lead.publish.as_ref().is_some_and(|publish| !publish.is_committed),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => false,
+        }
+    }
+
+    /// The master that readers see, itself included.
+    pub fn open_master(&self) -> Option<&Arc<Node>> {
+        match &self.mode {
+            Mode::Leading(lead) if lead.is_settled => Some(&self.local),
+            Mode::Following(following) if self.follows_openly() => Some(&following.master),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
+        }
+    }
+
+    /// What an election or a commit on the accepted state must be backed by, once the cluster is formed.
+    pub fn quorum(&self) -> quorum::Requirement {
+        self.requirement(BTreeSet::new())
+    }
+
+    /// The newest state that it could give back if all others were gone.
+    pub fn newest_held(&self) -> StateId {
+        self.newest_pending().max(self.ledger.accepted.id()).max(self.ledger.durable_id())
+    }
+
+    /// The newest committed state that was applied.
+    pub fn applied(&self) -> &Arc<ClusterState> {
+        &self.applied
+    }
+
+    /// What readers see.
+    pub fn shown(&self) -> &Arc<ClusterState> {
+        &self.shown
+    }
+
+    /// The numbers it runs by at present.
+    pub fn tuning(&self) -> &Tuning {
+        &self.tuning
+    }
+
+    /// The rules that it keeps.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// The deadlines that are set.
+    pub fn timers(&self) -> &Timers<Timer> {
+        &self.timers
+    }
+
+    /// How many requests of this node are on their way.
+    pub fn open_calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// How many clients' questions are open.
+    pub fn open_questions(&self) -> usize {
+        self.asks.len()
+    }
+}
