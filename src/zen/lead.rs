@@ -110,7 +110,7 @@ impl Zen {
         }
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node) && !is_old) {
             // It follows again only once it is sent the state again.
-            *peer = Peer { failed: peer.failed.take(), ..Peer::new(node.clone()) };
+            *peer = Peer { failed: peer.failed.take(), heard: peer.heard, ..Peer::new(now, node.clone()) };
             if join.term <= lead.term {
                 self.nudge(now, &node.id, now, out);
             }
@@ -304,7 +304,8 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return false;
         };
-        lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(|peer| peer.failures == 0)
+        let is_sure = |peer: &Peer| !peer.is_doubtful(lead.lost);
+        lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(is_sure)
     }
 
     /// The voting set of the next state: a new one is proposed only on a state committed in the own term.
@@ -323,9 +324,10 @@ impl Zen {
         let live: BTreeSet<NodeId> = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
         // Tasks may have taken voters out of it.
         let next = next_voting_set(&state.metadata.voting.own, &live, &self.local.id);
-        // Who left its last ping unanswered may be as dead as the one who is replaced. Those who accept a set that cannot
-        // be committed can be led only by its majority, so nothing is proposed before that is known.
-        let is_doubtful = |id: &NodeId| live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.failures > 0);
+        // Those who accept a set that cannot be committed can be led only by its majority, so nothing is proposed before
+        // it is known who of them lives.
+        let is_doubtful =
+            |id: &NodeId| live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.is_doubtful(lead.lost));
         if next.iter().any(is_doubtful) && self.keeps(Protection::SureProposals) { base.clone() } else { next }
     }
 

@@ -40,6 +40,8 @@ pub struct Leadership {
     pub awaiting: VecDeque<Awaiting>,
     /// Reads that wait for a confirmation.
     pub reads: Vec<PendingRead>,
+    /// When a node was last taken for dead.
+    pub lost: Time,
     /// Since when a confirmation is being gathered.
     pub confirming: Option<Time>,
     /// The wish to hand over.
@@ -67,6 +69,7 @@ impl Leadership {
             expected: None,
             awaiting: VecDeque::new(),
             reads: Vec::new(),
+            lost: Time::ZERO,
             confirming: None,
             succession: None,
             leases: Deadlines::default(),
@@ -98,13 +101,15 @@ pub struct Peer {
     pub votes_elsewhere: bool,
     /// Everything it confirmed was asked at this time or before.
     pub confirmed: Time,
+    /// Everything it answered as a follower was asked at this time or before.
+    pub heard: Time,
     /// Why it is taken for dead, until it is removed.
     pub failed: Option<Arc<str>>,
 }
 
 impl Peer {
-    /// A node of which nothing is known yet.
-    pub fn new(node: Arc<Node>) -> Self {
+    /// A node that has just joined.
+    pub fn new(now: Time, node: Arc<Node>) -> Self {
         Peer {
             node,
             accepted: StateId::NONE,
@@ -116,8 +121,15 @@ impl Peer {
             is_pinging: false,
             votes_elsewhere: false,
             confirmed: Time::ZERO,
+            heard: now,
             failed: None,
         }
+    }
+
+    /// Whether it may be as dead as the node that was lost last: it left its last ping unanswered, or has answered nothing
+    /// that was asked since.
+    pub fn is_doubtful(&self, lost: Time) -> bool {
+        self.failures > 0 || self.heard < lost
     }
 }
 

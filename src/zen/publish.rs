@@ -40,7 +40,7 @@ impl Zen {
         };
         let diff = Arc::new(Diff::between(&base, &state));
         let made_from = base.id();
-        let has_newcomers = meet_peers(lead, &state, &local);
+        let has_newcomers = meet_peers(now, lead, &state, &local);
         lead.publish = Some(Publish {
             state: state.clone(),
             base,
@@ -143,6 +143,11 @@ impl Zen {
         // Reports overtake each other; what a process accepted only rises.
         peer.accepted = peer.accepted.max(report.accepted);
         peer.applied = peer.applied.max(report.committed);
+        let was_doubtful = peer.is_doubtful(lead.lost);
+        if is_mine {
+            peer.heard = peer.heard.max(asked);
+        }
+        let is_sure_again = was_doubtful && !peer.is_doubtful(lead.lost);
         peer.storing = report.storing;
         let applied = peer.applied.rank();
         for awaiting in lead.awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied) {
@@ -184,6 +189,10 @@ impl Zen {
         self.count_bump(now, out);
         self.settle_acks(now, out);
         self.answer_reads(now, out);
+        if is_sure_again {
+            // A voting set may have waited for it.
+            self.advance(now, out);
+        }
     }
 
     fn call_vote_again(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
@@ -470,13 +479,13 @@ pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
 }
 
 /// Brings the peers in step with the nodes of a state, and says whether there are new ones.
-fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bool {
+fn meet_peers(now: Time, lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bool {
     let mut before = mem::take(&mut lead.peers);
     let mut has_newcomers = false;
     for node in state.nodes.iter().filter(|node| node.id != *local) {
         let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
         has_newcomers |= known.is_none();
-        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::new(node.clone())));
+        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::new(now, node.clone())));
     }
     has_newcomers
 }

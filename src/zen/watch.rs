@@ -182,7 +182,10 @@ impl Zen {
 
     /// Takes a node for dead: it is removed if the others are enough.
     pub(super) fn node_failed(&mut self, now: Time, id: &NodeId, reason: String, out: &mut Effects<Zen>) {
-        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let Some(peer) = lead.peers.get_mut(id) else {
             return;
         };
         if peer.failed.is_some() {
@@ -191,6 +194,7 @@ impl Zen {
         let reason: Arc<str> = reason.into();
         peer.failed = Some(reason.clone());
         let node = peer.node.clone();
+        lead.lost = now;
         out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
         self.give_up_acks_of(id);
         self.settle_acks(now, out);
