@@ -101,6 +101,18 @@ async fn a_client_writes_reads_and_lists_keys_whoever_leads() {
 }
 
 #[tokio::test]
+async fn a_client_passes_over_a_node_that_takes_connections_and_says_nothing() {
+    let cluster = Cluster::start("silent", 1);
+    cluster.master().await;
+    let silent = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let silent = (silent.local_addr().expect("it is bound").to_string(), silent);
+    let address = cluster.nodes[0].as_ref().and_then(Node::http_address).expect("it listens").to_string();
+    let client = Client::new([silent.0, address]).expect("two are named").with_patience(PATIENCE);
+    let written = client.put("s", "x").await.expect("the other one is asked");
+    assert_eq!(client.get("s").await.expect("it is read").map(|entry| entry.revision), Some(written));
+}
+
+#[tokio::test]
 async fn a_watch_tells_every_change_once_and_in_order() {
     let cluster = Cluster::start("watch", 1);
     let client = cluster.client();

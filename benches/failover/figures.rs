@@ -32,13 +32,24 @@ pub(crate) fn figure(value: f64) -> String {
         _ => 0,
     };
     let text = format!("{value:.decimals$}");
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let mut grouped = String::new();
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", grouped(whole)),
+        None => grouped(&text),
+    }
+}
+
+/// How many there are, with commas between thousands.
+pub(crate) fn count(number: u64) -> String {
+    grouped(&number.to_string())
+}
+
+fn grouped(whole: &str) -> String {
+    let mut text = String::new();
     for (at, digit) in whole.chars().enumerate() {
         if at > 0 && (whole.len() - at) % 3 == 0 {
-            grouped.push(',');
+            text.push(',');
         }
-        grouped.push(digit);
+        text.push(digit);
     }
-    if fraction.is_empty() { grouped } else { format!("{grouped}.{fraction}") }
+    text
 }

@@ -28,6 +28,9 @@ use tokio::time::Instant;
 
 /// How long a request is tried unless it is said otherwise.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long one node may take before another one is asked; twice as long each time all were asked. A node that stands
+/// still takes connections and says nothing.
+const TURN: Duration = Duration::from_secs(2);
 /// The pause before the next attempt when all nodes were asked, at first and at the most.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
@@ -260,9 +263,11 @@ impl Client {
     async fn ask(&self, ask: Ask) -> Result<Vec<u8>, ClientError> {
         let deadline = Instant::now() + self.patience + ask.wait;
         let (mut pause, mut attempts, mut may_be_done) = (PAUSE_MIN, 0_usize, false);
+        let mut turn = TURN;
         loop {
             let place = self.places.best(&self.http).await;
-            let error = match self.attempt(&ask, &place, may_be_done, deadline).await {
+            let until = deadline.min(Instant::now() + turn + ask.wait);
+            let error = match self.attempt(&ask, &place, may_be_done, until).await {
                 Ok(body) => return Ok(body),
                 Err(error) => error,
             };
@@ -280,12 +285,13 @@ impl Client {
             if attempts.is_multiple_of(self.places.count()) {
                 tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
                 pause = (pause * 2).min(PAUSE_MAX);
+                turn = (turn * 2).min(self.patience);
             }
         }
     }
 
-    async fn attempt(&self, ask: &Ask, place: &str, is_retry: bool, deadline: Instant) -> Result<Vec<u8>, ClientError> {
-        let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE_MIN);
+    async fn attempt(&self, ask: &Ask, place: &str, is_retry: bool, until: Instant) -> Result<Vec<u8>, ClientError> {
+        let left = until.saturating_duration_since(Instant::now()).max(PAUSE_MIN);
         let response = self.request(ask, place, is_retry).timeout(left).send().await;
         let response = response.map_err(|error| ClientError::Silent(place.to_owned(), runtime::failure(&error)))?;
         let status = response.status().as_u16();

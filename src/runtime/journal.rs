@@ -31,8 +31,8 @@ type Group = Vec<(StoreId, Write)>;
 pub(super) struct Journal {
     writes: Option<Sender<Group>>,
     thread: Option<JoinHandle<()>>,
-    /// Lazy writes that wait, and until when.
-    lazy: Group,
+    /// Lazy writes that wait for another one, and until when.
+    waiting: Group,
     due: Option<Time>,
 }
 
@@ -41,12 +41,12 @@ impl Journal {
     pub(super) fn start(store: Store, report: impl Fn(Written) + Send + 'static) -> std::io::Result<Self> {
         let (writes, queue) = channel();
         let thread = Builder::new().name("journal".into()).spawn(move || work(store, &queue, &report))?;
-        Ok(Journal { writes: Some(writes), thread: Some(thread), lazy: Group::new(), due: None })
+        Ok(Journal { writes: Some(writes), thread: Some(thread), waiting: Group::new(), due: None })
     }
 
     pub(super) fn write(&mut self, now: Time, id: StoreId, write: Write) {
         let is_lazy = Memory::is_lazy(&write);
-        self.lazy.push((id, write));
+        self.waiting.push((id, write));
         if !is_lazy {
             self.flush();
         } else if self.due.is_none() {
@@ -67,7 +67,7 @@ impl Journal {
 
     fn flush(&mut self) {
         self.due = None;
-        let group = std::mem::take(&mut self.lazy);
+        let group = std::mem::take(&mut self.waiting);
         if let Some(writes) = self.writes.as_ref().filter(|_| !group.is_empty()) {
             // The thread ended only if it reported a failure.
             let _ = writes.send(group);

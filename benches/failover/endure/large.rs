@@ -5,7 +5,7 @@
 
 use crate::clock::{milliseconds, now};
 use crate::cluster::Cluster;
-use crate::figures::{Summary, figure};
+use crate::figures::{Summary, count, figure};
 use crate::http::Http;
 use crate::peers::Zazen;
 use clap::Args;
@@ -46,14 +46,14 @@ pub(crate) struct LargeArgs {
 
 impl LargeArgs {
     pub(crate) fn run(&self) -> Result<(), String> {
-        println!("| three real nodes, {VALUE_BYTES} bytes a value | no keys | {} keys |", count(self.keys));
+        println!("| three real nodes, {VALUE_BYTES} bytes a value | no keys | {} keys |", count(self.keys.into()));
         println!("|---|---|---|");
         let [small, large] = [real(0)?, real(self.keys)?];
         for (what, (few, many)) in REAL.iter().zip(small.iter().zip(&large)) {
             println!("| {what} | {} | {} |", figure(*few), figure(*many));
         }
         let shapes = [(3, 0), (3, self.keys), (self.members, self.keys)];
-        let heads = shapes.map(|(nodes, keys)| format!("{} nodes, {} keys", count(nodes), count(keys)));
+        let heads = shapes.map(|(nodes, keys)| format!("{} nodes, {} keys", count(nodes.into()), count(keys.into())));
         println!("\n| one key changed in a state of | {} |\n|---|---|---|---|", heads.join(" | "));
         let columns = shapes.map(|(nodes, keys)| pure(nodes, keys));
         for (row, what) in PURE.iter().enumerate() {
@@ -61,10 +61,6 @@ impl LargeArgs {
         }
         Ok(())
     }
-}
-
-fn count(number: u32) -> String {
-    if number < 1_000 { number.to_string() } else { figure(f64::from(number)) }
 }
 
 /// The rows of what real nodes show.

@@ -4,7 +4,7 @@ use super::transport::Transport;
 use super::writer::{Tally, Writer};
 use crate::clock::{now, pause};
 use crate::cluster::Cluster;
-use crate::figures::figure;
+use crate::figures::count;
 use crate::peers::Zazen;
 use crate::progress::Progress;
 use clap::Args;
@@ -50,15 +50,14 @@ impl StormArgs {
             transports.map(|(name, transport)| Writer::new(name, transport, &tally)).collect();
         let storm = Storm { kills: self.kills as usize, done: 0, rng: Rng::new(self.seed), cluster, progress };
         let outcome = storm.run(writers, &tally);
-        let figures = |count: &std::sync::atomic::AtomicU64| figure(count.load(Ordering::Relaxed) as f64);
-        let (acknowledged, unknown, read) =
-            (figures(&tally.acknowledged), figures(&tally.unknown), figures(&tally.read));
+        let [acknowledged, unknown, read] =
+            [&tally.acknowledged, &tally.unknown, &tally.read].map(|number| count(number.load(Ordering::Relaxed)));
         println!(
             "{acknowledged} writes were acknowledged, {unknown} ended unknown, {read} reads were checked, in {} s",
             (now() - began).as_secs()
         );
-        let silence = outcome?;
-        println!("nothing acknowledged was lost; the longest time without an acknowledged write was {silence:?}");
+        let silence = outcome?.as_millis();
+        println!("nothing acknowledged was lost; the longest time without an acknowledged write was {silence} ms");
         Ok(())
     }
 }

@@ -2,17 +2,17 @@
 
 use super::desk::Desk;
 use super::torment::Torment;
-use crate::figures::figure;
+use crate::figures::{count, figure};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use zazen::sim::check::chronicle::Verdict;
 
 fn row(what: &str, number: u64) {
-    println!("  {what:<52} {:>12}", figure(number as f64));
+    println!("  {what:<52} {:>12}", count(number));
 }
 
-fn counted(what: &str, count: &AtomicU64) {
-    row(what, count.load(Ordering::Relaxed));
+fn counted(what: &str, number: &AtomicU64) {
+    row(what, number.load(Ordering::Relaxed));
 }
 
 /// Prints what was done to the nodes, what the clients were told, and what was judged.
@@ -23,8 +23,8 @@ pub(super) fn print(nodes: usize, lasts: Duration, torment: &Torment<'_>, desk: 
         figure(minutes)
     );
     row("faults", torment.faults());
-    for (what, count) in &torment.counts {
-        row(&format!("  {what}"), *count);
+    for (what, number) in &torment.counts {
+        row(&format!("  {what}"), *number);
     }
     let counts = &desk.counts;
     row("operations on keys", desk.operations());
