@@ -283,6 +283,10 @@ impl Clients {
     /// From now on nobody changes settings, hands over or leaves; tells which nodes were about to leave.
     pub fn retire_operators(&mut self) -> Vec<usize> {
         self.has_operators = false;
+        for client in &mut self.clients {
+            // One that met nobody would ask once more.
+            client.again.take_if(|wish| wish.operation.is_of_operators());
+        }
         let is_leaving = |open: &&Open| matches!(&open.wish, Some(Wish { operation: Operation::Leave, .. }));
         let leaving = self.open.values().filter(is_leaving);
         leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()

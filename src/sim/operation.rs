@@ -82,6 +82,16 @@ pub(super) enum Operation {
     Leave,
 }
 
+impl Operation {
+    /// Whether it is what operators do.
+    pub(super) fn is_of_operators(&self) -> bool {
+        match self {
+            Operation::Set { .. } | Operation::Drop(_) | Operation::HandOver | Operation::Leave => true,
+            Operation::Update(_) | Operation::Read(_) | Operation::List(_) => false,
+        }
+    }
+}
+
 /// What is known to clients of each key: the number that it held, or none, and the change that made it so.
 pub(super) type Known = BTreeMap<Key, (u64, Revision)>;
 

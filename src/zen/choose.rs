@@ -261,9 +261,9 @@ impl Zen {
         match (choice, &self.mode) {
             (Choice::Join(master), _) => self.join_master(now, master, out),
             (Choice::Elect(node), Mode::Electing(_)) => {
-                let is_better = self.candidates().iter().any(|candidate| {
-                    candidate.node.same_process(&node) && candidate.rank() < self.own_candidate().rank()
-                });
+                let mut found = self.candidates().into_iter();
+                let is_better =
+                    found.any(|candidate| candidate.node.same_process(&node) && self.yields_to(&candidate));
                 if is_better && self.keeps(Protection::Yielding) {
                     self.vote_for(now, node, out);
                 }
@@ -298,9 +298,16 @@ impl Zen {
             && self.keeps(Protection::BlankForms)
     }
 
+    /// Whether a candidate gives up for another one. One that sees no quorum any more can win nothing, and the other one
+    /// may need its vote.
+    fn yields_to(&self, other: &Candidate) -> bool {
+        let is_blind = !self.search.sees_quorum && self.keeps(Protection::BlindYielding);
+        is_blind || other.rank() < self.own_candidate().rank()
+    }
+
     /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
     pub(super) fn is_news(&self, sight: &Sight) -> bool {
-        let is_better = || Candidate::of(sight).is_some_and(|found| found.rank() < self.own_candidate().rank());
+        let is_better = || Candidate::of(sight).is_some_and(|found| self.yields_to(&found));
         !matches!(self.mode, Mode::Electing(_)) || sight.master.is_some() || sight.sees_quorum && is_better()
     }
 }

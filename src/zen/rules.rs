@@ -57,6 +57,7 @@ protections! {
     CopiesAckNothing "copies-ack-nothing" "A state acknowledges only for a follower of its master, in its master's term.",
     SeenQuorum "seen-quorum" "Only candidates that see a quorum are chosen.",
     Yielding "yielding" "A candidate yields to a better one.",
+    BlindYielding "blind-yielding" "A candidate that sees no quorum any more yields to one that sees one.",
     OwnPings "own-pings" "Only nodes that answered this node's own ping count.",
     LostMasters "lost-masters" "A master that was lost counts again only when it was heard of after that.",
     OldMajority "old-majority" "A decision needs a majority of the last committed voting set.",
