@@ -4,16 +4,15 @@
 
 #[path = "golden/diff.rs"]
 mod diff;
+#[path = "golden/scripts.rs"]
+mod scripts;
 
+use scripts::Played;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 use zazen::sim::flaws::{self, FLAWS, Flaw, Oracle, Outcome, Typed};
-use zazen::sim::script::{Script, Stage, Trouble};
+use zazen::sim::script::{Script, Stage};
 use zazen::zen::rules::Dialect;
-
-fn is_blessing() -> bool {
-    env::var_os("ZAZEN_BLESS").is_some_and(|value| value == "1")
-}
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -37,25 +36,13 @@ fn every_flaw_shows_under_its_rules_and_not_under_ours() {
 
 #[test]
 fn every_script_tells_its_story() {
-    let differing: Vec<String> = FLAWS.iter().filter_map(|flaw| tell(flaw).err()).collect();
-    assert!(differing.is_empty(), "{}\nWrite them with: ZAZEN_BLESS=1 cargo test --test flaws", differing.join("\n\n"));
+    scripts::demand(&scripts::all("tests/flaws"), "flaws", play);
 }
 
 /// Plays the script as it is, so that the rules are those that it names.
-fn tell(flaw: &Flaw) -> Result<(), String> {
-    let file = path("tests/flaws").join(flaw.file);
-    let script = Script::parse(flaw.script).map_err(|mistake| format!("{}:{}: {mistake}", flaw.file, mistake.line))?;
+fn play(script: &Script) -> Played {
     let mut stage = Stage::new();
-    let outputs: Result<Vec<Vec<String>>, Trouble> = script.blocks().map(|block| stage.play(block)).collect();
-    let outputs = outputs.map_err(|trouble| format!("{}:{}: {trouble}", flaw.file, trouble.line()))?;
-    let told = script.with_outputs(&outputs);
-    if is_blessing() {
-        fs::write(file, told).map_err(|error| format!("{}: {error}", flaw.file))
-    } else if told == flaw.script {
-        Ok(())
-    } else {
-        Err(format!("{} tells another story:\n{}", flaw.file, diff::between(flaw.script, &told)))
-    }
+    script.blocks().map(|block| stage.play(block).map_err(|trouble| (trouble.line(), trouble.to_string()))).collect()
 }
 
 #[test]
@@ -68,11 +55,8 @@ fn every_script_asks_the_oracle_of_its_row_under_the_rules_of_its_row() {
         assert_eq!(commands("rules "), [flaw.dialect.name()], "{}", flaw.file);
         assert_eq!(commands("oracle "), [flaw.oracle.name()], "{}", flaw.file);
     }
-    let mut there: Vec<String> = fs::read_dir(path("tests/flaws"))
-        .expect("the folder of the scripts can be listed")
-        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.to_owned()))
-        .collect();
-    there.sort();
+    let files = scripts::all("tests/flaws");
+    let there: Vec<&str> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
     assert_eq!(there, FLAWS.map(|flaw| flaw.file), "left: the files of tests/flaws; right: those of the table");
 }
 
@@ -87,7 +71,7 @@ fn the_page_about_flaws_has_the_table_that_the_scripts_make() {
     let rows = rows.iter().map(String::as_str);
     let lines = before.iter().copied().chain(rows).chain(after.iter().copied());
     let told: String = lines.map(|line| format!("{line}\n")).collect();
-    if is_blessing() {
+    if scripts::is_blessing() {
         fs::write(page, told).expect("the page can be written");
     } else {
         assert!(told == text, "docs/flaws.md differs; ZAZEN_BLESS=1 writes it:\n{}", diff::between(&text, &told));

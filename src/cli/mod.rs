@@ -9,6 +9,7 @@ mod ask;
 mod check_config;
 mod completions;
 mod config;
+mod crew;
 mod dev;
 mod explain;
 mod figures;

@@ -19,7 +19,7 @@
 //!
 //! A quorum without terms is not safety: where two sides share a bridge, those on it take part in both elections.
 
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, SILENCE_MAX, Stand, Word, majority};
+use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -215,15 +215,12 @@ impl Bully {
 
     /// Rule 5.
     fn on_victory(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
-        if self.mode != Mode::Following(leader) {
-            desk.note(Note::Follows(leader));
-        }
+        desk.settle(leader, self.stand().leader);
         self.mode = Mode::Following(leader);
         self.lost = None;
         desk.forget();
         desk.stop(Timer::NoVictory);
         desk.stop(Timer::Count);
-        desk.watch(leader);
     }
 
     /// With a quorum a leader needs it as long as it leads.
@@ -231,12 +228,11 @@ impl Bully {
         let Mode::Leading { since } = self.mode else {
             return;
         };
-        let there = desk.heard_within(SILENCE_MAX).count() + 1;
-        if desk.now.since(since) > SILENCE_MAX && there < majority(desk.size()) {
-            desk.note(Note::Resigns);
-            return self.hold_election(desk);
+        if desk.has_majority(since) {
+            return desk.wake_in(Timer::Count, BEAT_EVERY);
         }
-        desk.wake_in(Timer::Count, BEAT_EVERY);
+        desk.note(Note::Resigns);
+        self.hold_election(desk);
     }
 }
 

@@ -201,15 +201,11 @@ impl Algorithm for BullyFailover {
             Message::TakeOver { gone } => self.on_take_over(&heard, *gone, desk),
             Message::Election => self.on_election(&heard, desk),
             Message::Victory { alternates } => {
-                let leader = heard.from;
-                if self.mode != Mode::Following(leader) {
-                    desk.note(Note::Follows(leader));
-                }
-                self.mode = Mode::Following(leader);
+                desk.settle(heard.from, self.stand().leader);
+                self.mode = Mode::Following(heard.from);
                 self.alternates.clone_from(alternates);
                 desk.forget();
                 desk.stop(NoVictory);
-                desk.watch(leader);
             }
             Message::Alive => {}
         }

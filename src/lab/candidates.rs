@@ -125,19 +125,8 @@ impl Candidates {
     fn on_leader(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
         desk.forget();
         desk.stop(Delay);
-        if leader == self.me {
-            if self.mode != Mode::Leading {
-                desk.note(Note::Leads);
-            }
-            self.mode = Mode::Leading;
-            desk.watch_nobody();
-        } else {
-            if self.mode != Mode::Following(leader) {
-                desk.note(Note::Follows(leader));
-            }
-            self.mode = Mode::Following(leader);
-            desk.watch(leader);
-        }
+        desk.settle(leader, self.stand().leader);
+        self.mode = if leader == self.me { Mode::Leading } else { Mode::Following(leader) };
     }
 }
 

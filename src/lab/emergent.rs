@@ -204,11 +204,6 @@ impl Emergent {
         }
     }
 
-    /// The membership that it has; empty if it is no member.
-    pub fn members(&self) -> &Membership {
-        &self.members
-    }
-
     fn is_coordinator(&self) -> bool {
         self.members.coordinator() == Some(self.me)
     }
@@ -281,11 +276,15 @@ impl Emergent {
 
     /// Rule 2: takes it in and tells all other members.
     fn publish(&mut self, members: Membership, desk: &mut Desk<'_, Self>) {
-        let told: Vec<Rank> = members.live.iter().map(|&(_, member)| member).filter(|&m| m != self.me).collect();
         self.take(members, desk);
-        for to in told {
+        for to in self.others() {
             self.update(to, desk);
         }
+    }
+
+    /// All members but this one.
+    fn others(&self) -> Vec<Rank> {
+        self.members.live.iter().map(|&(_, member)| member).filter(|&member| member != self.me).collect()
     }
 
     fn update(&self, to: Rank, desk: &mut Desk<'_, Self>) {
@@ -298,13 +297,12 @@ impl Emergent {
             let coordinator = self.members.coordinator();
             return desk.reply(heard.exchange, Message::Elsewhere(coordinator));
         }
-        let existing: Vec<Rank> = self.members.live.iter().map(|&(_, member)| member).collect();
         self.heard.remove(&heard.from);
         let members = self.members.with(heard.from);
         let version = members.version;
         self.take(members, desk);
         self.joiners.push((version, heard.exchange));
-        for to in existing.into_iter().filter(|&member| member != self.me && member != heard.from) {
+        for to in self.others().into_iter().filter(|&member| member != heard.from) {
             self.update(to, desk);
         }
         self.answer_joiners(desk);
@@ -403,18 +401,21 @@ impl Emergent {
         if count < self.members.live.len() {
             return desk.tell(from, Message::Merge(self.me));
         }
-        for &(_, to) in self.members.live.iter().filter(|(_, member)| *member != self.me) {
-            desk.tell(to, Message::Merge(from));
-        }
+        self.bring_along(from, desk);
         self.merge(from, desk);
+    }
+
+    /// Tells its members to merge as well.
+    fn bring_along(&self, into: Rank, desk: &mut Desk<'_, Self>) {
+        for to in self.others() {
+            desk.tell(to, Message::Merge(into));
+        }
     }
 
     fn on_merge(&mut self, from: Rank, into: Rank, desk: &mut Desk<'_, Self>) {
         // The larger group's coordinator asks this one to bring its members along.
         if self.is_coordinator() && from == into {
-            for &(_, to) in self.members.live.iter().filter(|(_, member)| *member != self.me) {
-                desk.tell(to, Message::Merge(into));
-            }
+            self.bring_along(into, desk);
         }
         if self.members.coordinator() == Some(from) || from == into {
             self.merge(into, desk);
@@ -489,16 +490,11 @@ impl Algorithm for Emergent {
 
     fn stand(&self) -> Stand {
         let leader = self.members.coordinator().filter(|&coordinator| coordinator != self.me || self.leads());
-        let mode = match (self.members.live.is_empty(), self.is_coordinator()) {
-            (true, _) => 'J',
-            (false, true) => {
-                if self.leads() {
-                    'L'
-                } else {
-                    'l'
-                }
-            }
-            (false, false) => 'f',
+        let mode = match (self.members.live.is_empty(), self.is_coordinator(), self.leads()) {
+            (true, ..) => 'J',
+            (false, true, true) => 'L',
+            (false, true, false) => 'l',
+            (false, false, _) => 'f',
         };
         Stand { mode, term: self.members.version, leader }
     }

@@ -165,14 +165,11 @@ impl Invitation {
     }
 
     fn follow(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
-        if self.mode != Mode::Member(leader) {
-            desk.note(Note::Follows(leader));
-        }
+        desk.settle(leader, self.stand().leader);
         self.mode = Mode::Member(leader);
         self.is_inviting = false;
         desk.forget();
         desk.stop(NextInvitation);
-        desk.watch(leader);
     }
 
     /// Rules 3 to 5, for the inviter.

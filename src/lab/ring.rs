@@ -191,19 +191,8 @@ impl Ring {
 
     fn settle(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
         desk.stop(NoCoordinator);
-        if leader == self.me {
-            if self.mode != Mode::Leading {
-                desk.note(Note::Leads);
-            }
-            self.mode = Mode::Leading;
-            desk.watch_nobody();
-        } else {
-            if self.mode != Mode::Following(leader) {
-                desk.note(Note::Follows(leader));
-            }
-            self.mode = Mode::Following(leader);
-            desk.watch(leader);
-        }
+        desk.settle(leader, self.leader());
+        self.mode = if leader == self.me { Mode::Leading } else { Mode::Following(leader) };
     }
 
     fn leader(&self) -> Option<Rank> {

@@ -4,7 +4,7 @@
 //! at its leader every [`BEAT_EVERY`]: a leader that refuses or does not lead is gone at once, one that is silent after
 //! [`MISSES_MAX`] beats. Algorithms that keep a watch of their own do not use it.
 
-use super::{Note, Question, Rank};
+use super::{Note, Question, Rank, majority};
 use crate::protocol::{
     Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, StoreId, Time, Timers,
 };
@@ -321,6 +321,25 @@ impl<A: Algorithm> Desk<'_, A> {
         self.chair.heard.iter().filter(move |&(_, &at)| self.now.since(at) <= span).map(|(&rank, _)| rank)
     }
 
+    /// Whether a leader since then is followed by more than half, itself included, or may still be met by them.
+    pub fn has_majority(&self, since: Time) -> bool {
+        let there = self.heard_within(SILENCE_MAX).count() + 1;
+        self.now.since(since) <= SILENCE_MAX || there >= majority(self.size())
+    }
+
+    /// Takes this one for the leader: notes it if it was another one before, and watches it unless it is itself.
+    pub fn settle(&mut self, leader: Rank, before: Option<Rank>) {
+        let is_own = leader == self.chair.me;
+        if before != Some(leader) {
+            self.note(if is_own { Note::Leads } else { Note::Follows(leader) });
+        }
+        if is_own {
+            self.watch_nobody();
+        } else {
+            self.watch(leader);
+        }
+    }
+
     /// A number from `low` to `high`.
     pub fn draw(&mut self, low: u64, high: u64) -> u64 {
         self.chair.rng.between(low, high)
@@ -384,11 +403,6 @@ impl<A: Algorithm> Seat<A> {
             heard: BTreeMap::new(),
         };
         Seat { algorithm, chair }
-    }
-
-    /// Its rules.
-    pub fn algorithm(&self) -> &A {
-        &self.algorithm
     }
 
     /// Whom it takes for the leader.

@@ -396,8 +396,12 @@ impl Algorithm for Sentinel {
     fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
         match (outcome.errand, outcome.reply) {
             (Errand::Ping, Ok(Message::Pong(info))) => self.on_pong(outcome.of, info, desk),
-            (Errand::Opinion, Ok(Message::Down { down: true, .. })) => {
-                self.agree.insert(outcome.of, desk.now);
+            (Errand::Opinion, Ok(Message::Down { down, .. })) => {
+                if down {
+                    self.agree.insert(outcome.of, desk.now);
+                } else {
+                    self.agree.remove(&outcome.of);
+                }
                 self.count_opinions(desk);
             }
             (Errand::Vote(epoch), Ok(Message::Down { vote, .. })) if vote == Some((epoch, self.me)) => {

@@ -11,7 +11,7 @@
 //! messages and more time than its successor ([`super::zookeeper`]) takes.
 
 use super::zookeeper::Data;
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, SILENCE_MAX, Stand, Word, majority};
+use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,12 +146,11 @@ impl OldServer {
         let Mode::Leading { since } = self.mode else {
             return;
         };
-        let there = desk.heard_within(SILENCE_MAX).count() + 1;
-        if desk.now.since(since) > SILENCE_MAX && there < majority(desk.size()) {
-            desk.note(Note::Resigns);
-            return self.look(desk);
+        if desk.has_majority(since) {
+            return desk.wake_in(Timer::Count, BEAT_EVERY);
         }
-        desk.wake_in(Timer::Count, BEAT_EVERY);
+        desk.note(Note::Resigns);
+        self.look(desk);
     }
 }
 

@@ -48,3 +48,29 @@ fn the_page_about_elections_has_what_is_measured() {
     }
     assert_eq!(measured, 2 + FIELD.len(), "the tables, and a trace of each");
 }
+
+#[test]
+fn what_goes_wrong_with_each_is_what_the_tables_of_the_page_say() {
+    let (faults, tables) = PAGE.split_once("\n## Measured").expect("the tables come after the faults");
+    let (_, faults) = faults.split_once("\n## What goes wrong").expect("the faults have a heading");
+    let rows: Vec<Vec<&str>> =
+        faults.lines().filter(|line| line.starts_with("| `")).map(|line| line.split(" | ").collect()).collect();
+    assert_eq!(rows.len(), FIELD.len());
+    let mut checked = 0;
+    for row in rows {
+        let name = row[0].trim_matches(['|', ' ', '`']);
+        let line = |section: &'static str| section.lines().find(|line| line.starts_with(&format!("| {name} |")));
+        let measured: Vec<_> = sections(tables).filter_map(|(heading, text)| Some((heading, line(text)?))).collect();
+        for (figure, scenario) in row[1..5].iter().filter_map(|cell| cell.split_once(" in ")) {
+            let number = figure.trim_end_matches(" ms");
+            let line = measured.iter().find(|(heading, _)| format!("`{heading}`") == scenario).map(|(_, line)| *line);
+            assert!(line.is_some_and(|line| line.contains(number)), "{name}: {figure} in {scenario}, but {line:?}");
+            checked += 1;
+        }
+        let broken = measured.iter().filter(|(_, line)| !line.ends_with("3 of 3 |"));
+        let broken: Vec<String> = broken.map(|(heading, _)| format!("`{heading}`")).collect();
+        let told = row[5].trim_end_matches(" |");
+        assert_eq!(told, if broken.is_empty() { "–".to_owned() } else { broken.join(", ") }, "{name}");
+    }
+    assert!(checked > FIELD.len(), "only {checked} figures were found");
+}

@@ -4,15 +4,13 @@ use super::page::{self, Film};
 use super::tables::{self, Row, Sheet};
 use super::{Format, algorithm, markdown, scenario};
 use crate::cli::progress::Progress;
-use crate::cli::{Outcome, Trouble, failed};
+use crate::cli::{Outcome, Trouble, crew, failed};
 use crate::sim::Detail;
 use crate::sim::arena::{self, Entry, FIELD, Figures, SCENARIOS, Scenario};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use std::thread;
 
 /// A scenario with more nodes is not shown as a diagram.
@@ -150,25 +148,10 @@ impl CompareArgs {
 
 /// Makes all runs and shows how far they are.
 fn make(jobs: &[Job], threads: usize) -> Vec<Done> {
-    let next = AtomicUsize::new(0);
-    let mut done = Vec::new();
     let mut progress = Progress::of(jobs.len() as u64, "runs");
-    thread::scope(|scope| {
-        let (tell, hear) = mpsc::channel();
-        for _ in 0..threads {
-            let (tell, next) = (tell.clone(), &next);
-            scope.spawn(move || {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = arena::run(job.entry, job.scenario, job.scenario.nodes, job.seed, None);
-                    let violation = outcome.violation.map(|violation| violation.to_string());
-                    if tell.send(Done { job: *job, figures: outcome.figures, violation }).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(tell);
-        while let Ok(one) = hear.recv() {
+    let mut done: Vec<Done> = Vec::new();
+    crew::share(jobs, threads, play, |hear| {
+        for one in hear {
             done.push(one);
             let failed = done.iter().filter(|done| done.violation.is_some()).count();
             progress.advance(done.len() as u64, failed as u64);
@@ -177,4 +160,10 @@ fn make(jobs: &[Job], threads: usize) -> Vec<Done> {
     progress.finish();
     done.sort_by_key(|done| (done.job.sheet, done.job.row, done.job.seed));
     done
+}
+
+fn play(job: &Job) -> Done {
+    let outcome = arena::run(job.entry, job.scenario, job.scenario.nodes, job.seed, None);
+    let violation = outcome.violation.map(|violation| violation.to_string());
+    Done { job: *job, figures: outcome.figures, violation }
 }

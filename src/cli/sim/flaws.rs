@@ -4,14 +4,11 @@
 
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
-use crate::cli::{Outcome, Trouble};
+use crate::cli::{Outcome, Trouble, crew};
 use crate::sim::flaws::{self, FLAWS, Flaw, Kind, Oracle};
 use crate::zen::rules::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 
 /// How many random runs of each kind are made unless it is said.
 pub(super) const RUNS: u64 = 100;
@@ -71,28 +68,9 @@ fn search(seed: u64, runs: u64, jobs: usize) -> Found {
     let kinds: BTreeSet<Kind> = FLAWS.iter().filter_map(Flaw::runs).collect();
     let wanted: Vec<(Kind, u64)> =
         kinds.into_iter().flat_map(|kind| (seed..seed + runs).map(move |seed| (kind, seed))).collect();
-    let next = AtomicUsize::new(0);
     let mut found = Found::new();
     let mut progress = Progress::of(wanted.len() as u64, "runs");
-    thread::scope(|scope| {
-        let (tell, hear) = mpsc::channel();
-        for _ in 0..jobs {
-            let (tell, next, wanted) = (tell.clone(), &next, &wanted);
-            scope.spawn(move || {
-                while let Some((kind, seed)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let seen: Vec<Oracle> = match quietly(|| flaws::witnessed(*kind, *seed)).result {
-                        Ok(seen) => seen.into_keys().collect(),
-                        Err(message) => {
-                            panic!("a node panicked in the run of seed {seed} under {}: {message}", kind.dialect)
-                        }
-                    };
-                    if tell.send((*kind, seen)).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(tell);
+    crew::share(&wanted, jobs, witnessed, |hear| {
         for (made, (kind, seen)) in hear.iter().enumerate() {
             seen.into_iter().for_each(|oracle| *found.entry((kind, oracle)).or_default() += 1);
             progress.advance(made as u64 + 1, 0);
@@ -100,4 +78,12 @@ fn search(seed: u64, runs: u64, jobs: usize) -> Found {
     });
     progress.finish();
     found
+}
+
+/// Makes one random run and tells which flaws it showed.
+fn witnessed((kind, seed): &(Kind, u64)) -> (Kind, Vec<Oracle>) {
+    match quietly(|| flaws::witnessed(*kind, *seed)).result {
+        Ok(seen) => (*kind, seen.into_keys().collect()),
+        Err(message) => panic!("a node panicked in the run of seed {seed} under {}: {message}", kind.dialect),
+    }
 }

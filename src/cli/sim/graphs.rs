@@ -6,13 +6,10 @@ use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble};
+use crate::cli::{Outcome, Trouble, crew};
 use crate::sim::Violation;
 use crate::sim::graphs::{Case, Ending, NODES_MAX, cases};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 
 /// Plays all graphs of each number of nodes, and prints what came of them.
 pub(super) fn run(request: &Request, sizes: &[usize], out: &mut impl Write) -> Result<Outcome, Trouble> {
@@ -39,17 +36,13 @@ pub(super) fn run(request: &Request, sizes: &[usize], out: &mut impl Write) -> R
 
 /// Plays all cases on several threads; tells how many ended with one master, and how many failed.
 fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usize, usize), Trouble> {
-    let next = AtomicUsize::new(0);
     let mut progress = Progress::of(cases.len() as u64, "cases");
     let (mut masters, mut failed) = (0, 0);
-    thread::scope(|scope| {
-        let (tell, hear) = mpsc::channel::<(Case, Result<Ending, Violation>)>();
-        for _ in 0..request.jobs {
-            let tell = tell.clone();
-            let next = &next;
-            scope.spawn(move || work(request, cases, next, tell));
-        }
-        drop(tell);
+    let play = |case: &Case| {
+        let played = quietly(|| case.play(request.options.rules)).result;
+        (*case, played.unwrap_or_else(|what| Err(Violation { checker: "simulator", what })))
+    };
+    crew::share(cases, request.jobs, play, |hear| {
         for (played, (case, ending)) in hear.iter().enumerate() {
             match ending {
                 Ok(ending) => masters += usize::from(ending == Ending::OneMaster),
@@ -66,16 +59,6 @@ fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usiz
     })?;
     progress.finish();
     Ok((masters, failed))
-}
-
-fn work(request: &Request, cases: &[Case], next: &AtomicUsize, tell: mpsc::Sender<(Case, Result<Ending, Violation>)>) {
-    while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-        let played = quietly(|| case.play(request.options.rules)).result;
-        let ending = played.unwrap_or_else(|what| Err(Violation { checker: "simulator", what }));
-        if tell.send((*case, ending)).is_err() {
-            return;
-        }
-    }
 }
 
 /// A number of nodes whose graphs can be counted.

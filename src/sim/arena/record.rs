@@ -192,8 +192,8 @@ impl Record {
     }
 
     fn arrives(&mut self, at: Time, from: usize, to: usize, text: String) {
-        let same = self.travelling.get_mut(&(from, to, text));
-        if let Some(number) = same.filter(|same| !same.is_empty()).map(|same| same.remove(0)) {
+        // The newest of those that say the same: one that was sent long before was lost.
+        if let Some(number) = self.travelling.get_mut(&(from, to, text)).and_then(Vec::pop) {
             self.arrows[number].arrived = Some(at);
         }
     }

@@ -147,6 +147,15 @@ impl Course<'_> {
         (1..nodes).map(|step| (node + step) % nodes).collect()
     }
 
+    /// Hurts a leader that has settled, for so long.
+    fn hurt(&mut self, millis: u64, hurt: impl FnOnce(&mut Self, usize)) {
+        let leader = self.settle();
+        self.mark();
+        hurt(self, leader);
+        self.pass(millis);
+        self.heal();
+    }
+
     /// Mends everything, and lets it recover.
     fn heal(&mut self) {
         self.bout.inject(Fault::Heal);
@@ -163,11 +172,7 @@ fn cold_start(course: &mut Course<'_>) {
 }
 
 fn leader_crash(course: &mut Course<'_>) {
-    let leader = course.settle();
-    course.mark();
-    course.bout.inject(Fault::Kill(leader));
-    course.pass(5_000);
-    course.heal();
+    course.hurt(5_000, |course, leader| course.bout.inject(Fault::Kill(leader)));
 }
 
 fn leader_flapping(course: &mut Course<'_>) {
@@ -183,14 +188,12 @@ fn leader_flapping(course: &mut Course<'_>) {
 }
 
 fn two_detections(course: &mut Course<'_>) {
-    let leader = course.settle();
-    let others = course.others(leader);
-    course.mark();
-    course.bout.inject(Fault::PowerLoss(leader));
-    course.bout.notice(others[0]);
-    course.bout.notice(others[1]);
-    course.pass(5_000);
-    course.heal();
+    course.hurt(5_000, |course, leader| {
+        let others = course.others(leader);
+        course.bout.inject(Fault::PowerLoss(leader));
+        course.bout.notice(others[0]);
+        course.bout.notice(others[1]);
+    });
 }
 
 fn cascading_crashes(course: &mut Course<'_>) {
@@ -207,38 +210,32 @@ fn cascading_crashes(course: &mut Course<'_>) {
 
 /// So many on the leader's side, itself included.
 fn split(course: &mut Course<'_>, with_leader: usize) {
-    let leader = course.settle();
-    let mut near = course.others(leader);
-    let far = near.split_off(with_leader - 1);
-    near.push(leader);
-    course.mark();
-    course.bout.inject(Fault::Partition(vec![near, far], Mode::Hole));
-    course.pass(8_000);
-    course.heal();
+    course.hurt(8_000, |course, leader| {
+        let mut near = course.others(leader);
+        let far = near.split_off(with_leader - 1);
+        near.push(leader);
+        course.bout.inject(Fault::Partition(vec![near, far], Mode::Hole));
+    });
 }
 
 /// The leader on one side, one node in the middle.
 fn bridge(course: &mut Course<'_>) {
-    let leader = course.settle();
-    let others = course.others(leader);
-    let half = others.len() / 2;
-    let left: Vec<usize> = others[..half - 1].iter().copied().chain([leader]).collect();
-    let between = vec![others[half - 1]];
-    course.mark();
-    course.bout.inject(Fault::Bridge([left, between, others[half..].to_vec()], Mode::Hole));
-    course.pass(8_000);
-    course.heal();
+    course.hurt(8_000, |course, leader| {
+        let others = course.others(leader);
+        let half = others.len() / 2;
+        let left: Vec<usize> = others[..half - 1].iter().copied().chain([leader]).collect();
+        let between = vec![others[half - 1]];
+        course.bout.inject(Fault::Bridge([left, between, others[half..].to_vec()], Mode::Hole));
+    });
 }
 
 fn one_way(course: &mut Course<'_>) {
-    let leader = course.settle();
-    let others = course.others(leader);
-    course.mark();
-    for &deaf in &others[..others.len() / 2] {
-        course.bout.inject(Fault::Link(leader, deaf, Mode::Hole));
-    }
-    course.pass(6_000);
-    course.heal();
+    course.hurt(6_000, |course, leader| {
+        let others = course.others(leader);
+        for &deaf in &others[..others.len() / 2] {
+            course.bout.inject(Fault::Link(leader, deaf, Mode::Hole));
+        }
+    });
 }
 
 fn loss(course: &mut Course<'_>, percent: u64) {
@@ -251,35 +248,27 @@ fn loss(course: &mut Course<'_>, percent: u64) {
 }
 
 fn slow_leader(course: &mut Course<'_>) {
-    let leader = course.settle();
     let slow = Quality { delay_min_us: 140_000, delay_max_us: 160_000, ..Quality::default() };
-    course.mark();
-    for other in course.others(leader) {
-        course.bout.inject(Fault::LinkWeather(leader, other, slow));
-        course.bout.inject(Fault::LinkWeather(other, leader, slow));
-    }
-    course.pass(6_000);
-    course.heal();
+    course.hurt(6_000, |course, leader| {
+        for other in course.others(leader) {
+            course.bout.inject(Fault::LinkWeather(leader, other, slow));
+            course.bout.inject(Fault::LinkWeather(other, leader, slow));
+        }
+    });
 }
 
 fn duplicates(course: &mut Course<'_>) {
     let wild = Quality { delay_min_us: 100, delay_max_us: 20_000, duplicate_percent: 30, ..Quality::default() };
     course.bout.inject(Fault::Weather(wild));
-    let leader = course.settle();
-    course.mark();
-    course.bout.inject(Fault::Kill(leader));
-    course.pass(5_000);
-    course.heal();
+    leader_crash(course);
 }
 
 fn slow_clock(course: &mut Course<'_>) {
-    let leader = course.settle();
-    course.mark();
-    course.bout.inject(Fault::Clock(leader, 500_000));
-    course.pass(1_000);
-    course.bout.inject(Fault::Isolate(leader, Mode::Hole));
-    course.pass(5_000);
-    course.heal();
+    course.hurt(5_000, |course, leader| {
+        course.bout.inject(Fault::Clock(leader, 500_000));
+        course.pass(1_000);
+        course.bout.inject(Fault::Isolate(leader, Mode::Hole));
+    });
 }
 
 fn growth(course: &mut Course<'_>) {
