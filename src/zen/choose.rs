@@ -12,12 +12,16 @@ use super::{Bootstrap, Mode, Timer, Tuning, Zen};
 use crate::cluster::{Address, Node, NodeId, StateId, Term, VotingSets};
 use crate::protocol::{Effects, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
 
 impl Zen {
     pub(super) fn end_round(&mut self, now: Time, out: &mut Effects<Zen>) {
         if !self.is_searching() {
             return;
+        }
+        if mem::take(&mut self.search.rests) {
+            return self.start_round(now, out);
         }
         let silent: Vec<Address> = {
             let began = self.search.since;
@@ -37,7 +41,7 @@ impl Zen {
             }
         }
         if self.is_searching() && !self.timers.is_set(Timer::Round) {
-            self.start_round(now, out);
+            self.start_round_or_rest(now, out);
         }
     }
 

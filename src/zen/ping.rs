@@ -18,8 +18,8 @@ use std::time::Duration;
 
 /// So many hosts are a crowd: those that cannot be master are pinged no more because they pinged.
 const CROWD: usize = 64;
-/// How many silent hosts are pinged again at once. In a crowd that is too busy to answer, more would make it busier.
-const AGAIN_MAX: usize = CROWD;
+/// The longest rest after a round that most of a crowd did not answer: this power of two, in rounds.
+const REST_MAX: u32 = 3;
 /// How many addresses a pong mentions: enough for small clusters to meet at once, few enough for large ones.
 const MENTIONED_MAX: usize = 16;
 
@@ -60,6 +60,7 @@ impl Zen {
         addresses.extend(self.search.seen.keys().cloned());
         addresses.remove(&self.local.address);
         self.search.targets.clear();
+        self.search.rests = false;
         (self.search.waiting, self.search.silent) = (0, 0);
         self.search.since = now;
         self.search.possible = None;
@@ -73,6 +74,21 @@ impl Zen {
         self.timers.set(Timer::Round, now + self.tuning.ping_timeout);
         self.timers.set(Timer::PingAgain, now + self.tuning.ping_timeout / 3);
         self.consider(now, out);
+    }
+
+    /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
+    /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
+    pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Search { targets, seen, unheard, .. } = &mut self.search;
+        if targets.len() <= CROWD || seen.len() * 2 > targets.len() {
+            *unheard = 0;
+            return self.start_round(now, out);
+        }
+        *unheard = (*unheard + 1).min(REST_MAX);
+        let longest = self.tuning.ping_timeout * (1 << *unheard);
+        let rest = Duration::from_micros(self.rng.below(longest.as_micros() as u64 + 1));
+        self.search.rests = true;
+        self.timers.set(Timer::Round, now + rest);
     }
 
     fn add_target(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
@@ -93,11 +109,15 @@ impl Zen {
         self.call(address, message, errand, self.tuning.ping_timeout, out);
     }
 
-    /// Within a round, whoever did not answer is pinged twice more: a datagram of old, a starting process today.
+    /// Within a round, whoever did not answer is pinged twice more: a datagram of old, a starting process today. A crowd
+    /// that is too busy to answer would only be busier.
     pub(super) fn ping_again(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if self.search.targets.len() > CROWD {
+            return;
+        }
         let unanswered =
             |(address, target): (&Address, &Target)| (*target != Target::Answered).then(|| address.clone());
-        let addresses: Vec<Address> = self.search.targets.iter().filter_map(unanswered).take(AGAIN_MAX).collect();
+        let addresses: Vec<Address> = self.search.targets.iter().filter_map(unanswered).collect();
         for address in addresses {
             self.send_ping(now, &address, out);
         }

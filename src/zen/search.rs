@@ -51,6 +51,9 @@ pub(super) struct Search {
     pub(super) formed: BTreeSet<Address>,
     pub(super) seeing: usize,
     pub(super) since: Time,
+    /// Rounds in a row in which most of a crowd said nothing, and whether this node waits before the next one.
+    pub(super) unheard: u32,
+    pub(super) rests: bool,
     /// Since when a choice has been possible in this round.
     pub(super) possible: Option<Time>,
     /// A failed attempt is not repeated before this.
