@@ -266,8 +266,7 @@ impl Zen {
             (Choice::Join(master), _) => self.join_master(now, master, out),
             (Choice::Elect(node), Mode::Electing(_)) => {
                 let mut found = self.candidates().into_iter();
-                let is_better =
-                    found.any(|candidate| candidate.node.same_process(&node) && self.yields_to(&candidate));
+                let is_better = found.any(|candidate| candidate.node.same_process(&node) && self.yields_to(&candidate));
                 if is_better && self.keeps(Protection::Yielding) {
                     self.vote_for(now, node, out);
                 }
