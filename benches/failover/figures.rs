@@ -46,7 +46,7 @@ pub(crate) fn count(number: u64) -> String {
 fn grouped(whole: &str) -> String {
     let mut text = String::new();
     for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at) % 3 == 0 {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -217,7 +217,7 @@ const REMEMBERED_MAX: usize = 2_048;
 const BETWEEN_MAX: usize = 256;
 
 impl Zen {
-    /// A node with what its disk holds. The first input must be [`Input::Started`].
+    /// A node with what its disk holds. The first input must be [`Input::Started`](crate::protocol::Input::Started).
     pub fn new(config: Config, disk: Memory, rng: Rng) -> Self {
         Zen::with_rules(config, disk, rng, Rules::default())
     }
