@@ -26,6 +26,8 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
+    /// When one of them was last taken for dead.
+    pub lost: Time,
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// Nodes that said good-bye and wait until they can be done without.
@@ -40,8 +42,6 @@ pub struct Leadership {
     pub awaiting: VecDeque<Awaiting>,
     /// Reads that wait for a confirmation.
     pub reads: Vec<PendingRead>,
-    /// When a node was last taken for dead.
-    pub lost: Time,
     /// Since when a confirmation is being gathered.
     pub confirming: Option<Time>,
     /// The wish to hand over.
@@ -62,6 +62,7 @@ impl Leadership {
             queue: Queue::default(),
             publish: None,
             peers: BTreeMap::new(),
+            lost: Time::ZERO,
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             wanted_term: None,
@@ -69,7 +70,6 @@ impl Leadership {
             expected: None,
             awaiting: VecDeque::new(),
             reads: Vec::new(),
-            lost: Time::ZERO,
             confirming: None,
             succession: None,
             leases: Deadlines::default(),

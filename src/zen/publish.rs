@@ -140,21 +140,12 @@ impl Zen {
         };
         let is_mine = report.follows.as_ref() == Some(&local);
         let votes_for_me = report.vote.as_ref() == Some(&local);
-        // Reports overtake each other; what a process accepted only rises.
-        peer.accepted = peer.accepted.max(report.accepted);
-        peer.applied = peer.applied.max(report.committed);
         let was_doubtful = peer.is_doubtful(lead.lost);
-        if is_mine {
-            peer.heard = peer.heard.max(asked);
-        }
+        take_down(peer, asked, report, is_mine);
         let is_sure_again = was_doubtful && !peer.is_doubtful(lead.lost);
-        peer.storing = report.storing;
         let applied = peer.applied.rank();
         for awaiting in lead.awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied) {
             awaiting.missing.remove(id);
-        }
-        if report.needs_full {
-            peer.sent = None;
         }
         peer.votes_elsewhere = report.term == lead.term && !votes_for_me;
         if votes_for_me && report.term == lead.term || !rules.keep(Protection::ReadsInTerm) {
@@ -163,12 +154,8 @@ impl Zen {
         let is_followers = is_mine && report.term == lead.term
             || !rules.keep(Protection::CopiesAckNothing)
             || is_mine && !rules.keep(Protection::LowerTerms);
-        if let Some(publish) = &mut lead.publish
-            && is_followers
-            && report.accepted == publish.state.id()
-            && peer.node.is_master_eligible()
-        {
-            publish.acks.insert(id.clone(), peer.node.clone());
+        if is_followers && let Some(publish) = &mut lead.publish {
+            take_ack(publish, peer, report);
         }
         let reign = lead.term;
         let mut lacks_vote = false;
@@ -475,6 +462,26 @@ pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
         outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => {
             Answer::Done { at: done.at, acknowledged, outcome }
         }
+    }
+}
+
+/// Takes down what a peer says of itself. Reports overtake each other; what a process accepted only rises.
+fn take_down(peer: &mut Peer, asked: Time, report: &Report, is_mine: bool) {
+    peer.accepted = peer.accepted.max(report.accepted);
+    peer.applied = peer.applied.max(report.committed);
+    peer.storing = report.storing;
+    if is_mine {
+        peer.heard = peer.heard.max(asked);
+    }
+    if report.needs_full {
+        peer.sent = None;
+    }
+}
+
+/// Counts a report as an acknowledgement if it is one.
+fn take_ack(publish: &mut Publish, peer: &Peer, report: &Report) {
+    if report.accepted == publish.state.id() && peer.node.is_master_eligible() {
+        publish.acks.insert(peer.node.id.clone(), peer.node.clone());
     }
 }
 
