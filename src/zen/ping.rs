@@ -16,7 +16,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So many hosts are a crowd: those that cannot be master are pinged no more because they pinged.
+/// More hosts than these are a crowd, which is spared what a small cluster bears: those that cannot be master are not
+/// pinged because they pinged, nobody is pinged twice in a round, and a notice goes only where nobody else says it.
 const CROWD: usize = 64;
 /// The longest rest after a round that most of a crowd did not answer: this power of two, in rounds.
 const REST_MAX: u32 = 3;
@@ -29,6 +30,7 @@ impl Zen {
         let loses_master = matches!(self.mode, Mode::Following(_));
         if loses_master || matches!(self.mode, Mode::Leading(_)) {
             self.search.mishaps.clear();
+            self.search.unheard = 0;
         }
         self.leave_mode(now, out);
         if loses_master && self.leaving.is_some() {
