@@ -16,7 +16,7 @@ use zazen::lab::roster::ROSTER;
 use zazen::lab::zookeeper::{Server, Trust};
 use zazen::lab::{BEAT_EVERY, Rank, Seat};
 use zazen::settings::EXPERIMENTS;
-use zazen::sim::arena::{self, Bout, FIELD, Figures, SCENARIOS, Scenario, Story};
+use zazen::sim::arena::{self, Arrow, Bout, FIELD, Figures, SCENARIOS, Scenario, Story};
 use zazen::sim::script::Script;
 use zazen::sim::{Boot, Fault, Unwatched, World};
 
@@ -262,16 +262,21 @@ fn a_server_that_comes_to_a_leader_takes_one_notification_and_one_answer_for_eac
     }
 }
 
+/// What is sent once the last of so many nodes is started, when all others have a leader.
+fn of_a_newcomer(name: &str, nodes: usize) -> Vec<Arrow> {
+    let mut bout = fresh(name, nodes);
+    (0..nodes - 1).for_each(|node| bout.inject(Fault::Start(node)));
+    bout.run_for(Duration::from_secs(3));
+    let before = bout.record().arrows.len();
+    bout.inject(Fault::Start(nodes - 1));
+    bout.run_for(Duration::from_millis(50));
+    bout.record().arrows[before..].to_vec()
+}
+
 #[test]
 fn servers_that_challenge_ask_each_stranger_for_one_proof_in_either_direction() {
     for nodes in [3, 5, 9] {
-        let mut bout = fresh("auth-fast-leader-election", nodes);
-        (0..nodes - 1).for_each(|node| bout.inject(Fault::Start(node)));
-        bout.run_for(Duration::from_secs(3));
-        let before = bout.record().arrows.len();
-        bout.inject(Fault::Start(nodes - 1));
-        bout.run_for(Duration::from_millis(50));
-        let arrows = &bout.record().arrows[before..];
+        let arrows = of_a_newcomer("auth-fast-leader-election", nodes);
         let counts = ["Looking", "challenge", "proof", "joins"];
         let counts = counts.map(|word| arrows.iter().filter(|arrow| arrow.text.starts_with(word)).count());
         let others = nodes - 1;
@@ -312,13 +317,8 @@ fn a_replica_asks_each_master_that_lives_and_tells_everybody() {
 #[test]
 fn a_member_joins_with_two_messages_for_each_other_and_none_for_an_election() {
     for nodes in [3, 5, 9] {
-        let mut bout = fresh("emergent-leader", nodes);
-        (0..nodes - 1).for_each(|node| bout.inject(Fault::Start(node)));
-        bout.run_for(Duration::from_secs(3));
-        let before = bout.record().arrows.len();
-        bout.inject(Fault::Start(nodes - 1));
-        bout.run_for(Duration::from_millis(50));
-        let arrows = bout.record().arrows[before..].iter().filter(|arrow| !arrow.is_watch);
+        let arrows = of_a_newcomer("emergent-leader", nodes);
+        let arrows = arrows.iter().filter(|arrow| !arrow.is_watch);
         // One to join and one that answers, an update and its acknowledgement for each member but the coordinator.
         assert_eq!(arrows.count(), 2 + 2 * (nodes - 2), "among {nodes}");
     }
