@@ -262,8 +262,8 @@ impl Client {
     /// Asks one node after the other until one answers for good.
     async fn ask(&self, ask: Ask) -> Result<Vec<u8>, ClientError> {
         let deadline = Instant::now() + self.patience + ask.wait;
-        let (mut pause, mut attempts, mut may_be_done) = (PAUSE_MIN, 0_usize, false);
-        let mut turn = TURN;
+        let (mut pause, mut turn) = (PAUSE_MIN, TURN);
+        let (mut attempts, mut may_be_done) = (0_usize, false);
         loop {
             let place = self.places.best(&self.http).await;
             let until = deadline.min(Instant::now() + turn + ask.wait);
