@@ -30,6 +30,12 @@ impl<R: Copy + Ord> Timers<R> {
         *due = at.min(*due);
     }
 
+    /// Wakes for `reason` at `at`, or when it was set to before if that is later.
+    pub fn set_later(&mut self, reason: R, at: Time) {
+        let due = self.due.entry(reason).or_insert(at);
+        *due = at.max(*due);
+    }
+
     /// Does not wake for `reason`.
     pub fn stop(&mut self, reason: R) {
         self.due.remove(&reason);
