@@ -98,7 +98,8 @@ impl Run {
     }
 
     fn recovery_bound(&self) -> Duration {
-        self.longest(Tuning::recovery_bound)
+        let crowd = self.draw.nodes;
+        self.longest(|tuning| tuning.recovery_bound() + tuning.crowd_bound(crowd))
     }
 
     fn detection(&self) -> Duration {
@@ -106,7 +107,7 @@ impl Run {
     }
 
     /// The longest of a time on all nodes, which count it on their own clocks.
-    fn longest(&self, time: fn(&Tuning) -> Duration) -> Duration {
+    fn longest(&self, time: impl Fn(&Tuning) -> Duration) -> Duration {
         let longest = self.world.participants().map(|(_, zen)| time(zen.tuning())).max();
         longest.unwrap_or_else(|| time(&Tuning::default())).div_f64(self.draw.plan.slowest_clock().min(1.0))
     }

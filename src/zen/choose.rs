@@ -113,14 +113,17 @@ impl Zen {
             return true;
         };
         let is_over = self.ledger.cluster_uuid.is_some() && now >= since + Tuning::GRACE;
-        let all_see = search.seeing == search.backers.len();
-        is_over || search.is_complete() && (!search.naming.is_empty() || all_see)
+        is_over || search.is_complete() && (!search.naming.is_empty() || search.all_see())
     }
 
     /// Whether nobody who answered could still change the choice by seeing a quorum a moment later.
     fn is_agreed(&self, choice: &Choice) -> bool {
         match choice {
             Choice::Join(_) => true,
+            Choice::Elect(_) if self.search.front.is_some() => {
+                let is_about_to = self.looks_for_all() && self.may_lead();
+                (self.search.sees_quorum || !is_about_to) && self.search.all_see()
+            }
             Choice::Elect(_) => self.candidates().iter().all(|candidate| candidate.sees_quorum),
         }
     }
@@ -221,6 +224,7 @@ impl Zen {
         if self.may_lead() {
             candidates.push(self.own_candidate());
         }
+        self.stand_back(&mut candidates);
         if !self.keeps(Protection::SeenQuorum) {
             candidates.iter_mut().for_each(|candidate| candidate.sees_quorum = true);
         }
@@ -228,6 +232,14 @@ impl Zen {
             candidates.iter_mut().for_each(|candidate| candidate.accepted.0 = Term::ZERO);
         }
         candidates
+    }
+
+    /// In a crowd all look for the first hosts only, so that the others are no choice while one of these is.
+    fn stand_back(&self, candidates: &mut [Candidate]) {
+        let is_first = |candidate: &Candidate| self.search.is_first(&candidate.node.address);
+        if candidates.iter().any(|candidate| candidate.sees_quorum && is_first(candidate)) {
+            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum &= is_first(candidate));
+        }
     }
 
     fn own_candidate(&self) -> Candidate {
@@ -251,14 +263,20 @@ impl Zen {
             return None;
         }
         let candidates = self.candidates();
-        let best = elect::best_candidate(&candidates, self.tuning.minimum());
+        // Who looks for a few leaves it to these to count the others.
+        let minimum = if self.looks_for_all() { self.tuning.minimum() } else { 0 };
+        let best = elect::best_candidate(&candidates, minimum);
         best.map(|best| Choice::Elect(best.node.clone()))
     }
 
     /// Whether somebody might listen at a silent port, and no list of hosts says that it does not matter.
     pub(super) fn is_premature(&self) -> bool {
-        let may_wait = self.config.bootstrap == Bootstrap::Found && !self.is_old();
-        may_wait && !self.is_formed() && !self.search.is_complete()
+        self.is_forming_of_all() && !self.search.is_complete()
+    }
+
+    /// Whether a cluster is to be formed of whoever is found, so that nobody may be left out.
+    pub(super) fn is_forming_of_all(&self) -> bool {
+        self.config.bootstrap == Bootstrap::Found && !self.is_old() && !self.is_formed()
     }
 
     fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {

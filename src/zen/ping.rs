@@ -1,14 +1,17 @@
 //! Ping rounds: who is asked, what is answered, and what this node says of itself.
 //!
-//! Only nodes that answered this node's own ping count; being pinged or mentioned adds a target. What is known is kept in
-//! `search`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing` (6.8).
+//! Only nodes that answered this node's own ping count; being pinged or mentioned adds a target. A crowd is spared what a
+//! small cluster bears: only the first hosts look for everybody and everybody only for them, those that cannot be master
+//! are not pinged because they pinged, nobody is pinged twice in a round, and a notice goes only where nobody else says it.
+//!
+//! What is known is kept in `search`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing` (6.8).
 
 use super::elect::{self, Seen};
 use super::message::{Message, Sender, Sight};
 use super::quorum::BootstrapSet;
 use super::rules::Protection;
 use super::search::{Mishap, Pinger, Search, Target, Told};
-use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
+use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Tuning, Zen};
 use crate::cluster::{Address, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
 use std::collections::BTreeSet;
@@ -16,11 +19,6 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More hosts than these are a crowd, which is spared what a small cluster bears: those that cannot be master are not
-/// pinged because they pinged, nobody is pinged twice in a round, and a notice goes only where nobody else says it.
-const CROWD: usize = 64;
-/// The longest rest after a round that most of a crowd did not answer: this power of two, in rounds.
-const REST_MAX: u32 = 3;
 /// How many addresses a pong mentions: enough for small clusters to meet at once, few enough for large ones.
 const MENTIONED_MAX: usize = 16;
 
@@ -30,7 +28,10 @@ impl Zen {
         let loses_master = matches!(self.mode, Mode::Following(_));
         if loses_master || matches!(self.mode, Mode::Leading(_)) {
             self.search.mishaps.clear();
-            self.search.unheard = 0;
+            (self.search.unheard, self.search.widened) = (0, 0);
+        }
+        if matches!(self.mode, Mode::Electing(_) | Mode::Joining(_)) {
+            self.search.widen();
         }
         self.leave_mode(now, out);
         if loses_master && self.leaving.is_some() {
@@ -61,16 +62,13 @@ impl Zen {
         addresses.extend(pingers.map(|(at, _)| at.clone()));
         addresses.extend(self.search.seen.keys().cloned());
         addresses.remove(&self.local.address);
-        self.search.targets.clear();
+        self.search.forget_targets();
         self.search.rests = false;
-        (self.search.waiting, self.search.silent) = (0, 0);
         self.search.since = now;
         self.search.possible = None;
         self.search.is_resolved = false;
         out.push(Effect::Resolve);
-        for address in addresses.into_iter().take(REMEMBERED_MAX) {
-            self.add_target(now, address, out);
-        }
+        self.add_targets(now, addresses.into_iter().take(REMEMBERED_MAX), out);
         let Search { mishaps, targets, .. } = &mut self.search;
         mishaps.retain(|address, _| targets.contains_key(address));
         self.timers.set(Timer::Round, now + self.tuning.ping_timeout);
@@ -81,21 +79,54 @@ impl Zen {
     /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
     /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
     pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Search { targets, seen, unheard, .. } = &mut self.search;
-        if targets.len() <= CROWD || seen.len() * 2 > targets.len() {
+        self.search.widen();
+        let Search { targets, spared, seen, unheard, .. } = &mut self.search;
+        let pinged = targets.len() - *spared;
+        if pinged <= self.tuning.crowd || seen.len() * 2 > pinged {
             *unheard = 0;
             return self.start_round(now, out);
         }
-        *unheard = (*unheard + 1).min(REST_MAX);
+        *unheard = (*unheard + 1).min(Tuning::CROWD_REST_MAX.ilog2());
         let longest = self.tuning.ping_timeout * (1 << *unheard);
         let rest = Duration::from_micros(self.rng.below(longest.as_micros() as u64 + 1));
         self.search.rests = true;
         self.timers.set(Timer::Round, now + rest);
     }
 
+    /// Pings those hosts that are new and concern this node.
+    fn add_targets(&mut self, now: Time, addresses: impl Iterator<Item = Address>, out: &mut Effects<Zen>) {
+        let mut strangers = Vec::new();
+        for address in addresses.filter(|address| *address != self.local.address) {
+            if !self.search.targets.contains_key(&address) {
+                self.search.put(address.clone(), Target::Spared);
+                strangers.push(address);
+            }
+        }
+        if self.search.targets.len() > self.tuning.crowd && !self.is_old() && !self.is_forming_of_all() {
+            let unable = self.ledger.accepted.nodes.iter().filter(|node| !node.is_master_eligible());
+            let own = self.local.is_master_eligible().then_some(&self.local.address);
+            self.search.find_front(self.tuning.front(), own, &unable.map(|node| &node.address).collect());
+        }
+        for address in strangers {
+            self.ping_if_concerned(now, address, out);
+        }
+    }
+
     fn add_target(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
         if address != self.local.address && !self.search.targets.contains_key(&address) {
-            self.search.add(address.clone());
+            self.search.put(address.clone(), Target::Spared);
+            self.ping_if_concerned(now, address, out);
+        }
+    }
+
+    /// Whether every host is a concern of this node.
+    pub(super) fn looks_for_all(&self) -> bool {
+        self.search.front.is_none() || self.local.is_master_eligible() && self.search.is_first(&self.local.address)
+    }
+
+    fn ping_if_concerned(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
+        if self.looks_for_all() || self.search.is_first(&address) {
+            self.search.settle(&address, Target::Waiting);
             self.send_ping(now, &address, out);
         }
     }
@@ -114,7 +145,7 @@ impl Zen {
     /// Within a round, whoever did not answer is pinged twice more: a datagram of old, a starting process today. A crowd
     /// that is too busy to answer would only be busier.
     pub(super) fn ping_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.search.targets.len() > CROWD {
+        if self.search.targets.len() > self.tuning.crowd {
             return;
         }
         let unanswered =
@@ -141,9 +172,7 @@ impl Zen {
             return;
         }
         self.search.is_resolved = true;
-        for address in self.search.seeds.clone() {
-            self.add_target(now, address, out);
-        }
+        self.add_targets(now, self.search.seeds.clone().into_iter(), out);
         self.consider(now, out);
     }
 
@@ -205,7 +234,7 @@ impl Zen {
             self.see(address.clone(), Seen { sight: word, asked: now }, from);
             self.consider(now, out);
         }
-        if self.is_searching() && (is_eligible || self.search.targets.len() < CROWD) {
+        if self.is_searching() && (is_eligible || self.search.targets.len() < self.tuning.crowd) {
             self.ping_back(now, address, &from.node, out);
         }
     }
@@ -215,14 +244,13 @@ impl Zen {
     fn ping_back(&mut self, now: Time, address: Address, node: &Node, out: &mut Effects<Zen>) {
         let is_known = match self.search.targets.get(&address) {
             None => !self.has_room(),
-            Some(Target::Refused | Target::Silent) => false,
+            Some(Target::Spared | Target::Refused | Target::Silent) => false,
             Some(Target::Waiting) => true,
             Some(Target::Answered) => {
                 self.search.seen.get(&address).is_some_and(|seen| seen.sight.node.same_process(node))
             }
         };
         if !is_known && address != self.local.address {
-            self.search.settle(&address, Target::Answered);
             self.search.add(address.clone());
             self.send_ping(now, &address, out);
         }
@@ -317,12 +345,22 @@ impl Zen {
                         self.consider(now, out);
                     }
                 }
-                None if self.search.targets.contains_key(&address) => self.send_ping(now, &address, out),
-                None if self.has_room() => self.add_target(now, address, out),
-                None => {}
+                None => self.ping_teller(now, address, out),
             }
         } else {
             self.heed_target(now, &sight, out);
+        }
+    }
+
+    /// Pings a node that told of itself and has not answered yet.
+    fn ping_teller(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
+        match self.search.targets.get(&address) {
+            Some(Target::Spared) => self.ping_if_concerned(now, address, out),
+            Some(Target::Waiting | Target::Answered | Target::Refused | Target::Silent) => {
+                self.send_ping(now, &address, out)
+            }
+            None if self.has_room() => self.add_target(now, address, out),
+            None => {}
         }
     }
 
@@ -344,7 +382,7 @@ impl Zen {
         self.search.told = Some(told);
         self.search.changes += 1;
         self.search.pingers.retain(|_, pinger| pinger.at >= recent);
-        let is_crowd = self.search.pingers.len() > CROWD;
+        let is_crowd = self.search.pingers.len().max(self.search.targets.len()) > self.tuning.crowd;
         if is_crowd && is_between {
             return;
         }

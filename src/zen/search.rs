@@ -10,11 +10,17 @@ use super::quorum::BootstrapSet;
 use crate::cluster::{Address, Node, NodeId, Term};
 use crate::protocol::{Failure, Time, Unresolved};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
+
+/// How often that number is doubled at the most: more hosts than it comes to then are not remembered.
+const WIDENED_MAX: u32 = 16;
 
 /// A host of the present round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Target {
+    /// It is not pinged, being no concern of this node in a crowd.
+    Spared,
     Waiting,
     Answered,
     Refused,
@@ -42,6 +48,11 @@ pub(super) struct Search {
     pub(super) mishaps: BTreeMap<Address, Mishap>,
     pub(super) waiting: usize,
     pub(super) silent: usize,
+    pub(super) spared: usize,
+    /// In a crowd the last of the first hosts: these ping everybody, and everybody pings only these.
+    pub(super) front: Option<Address>,
+    /// How many rounds of a crowd came to nothing since there was a master.
+    pub(super) widened: u32,
     pub(super) seen: BTreeMap<Address, Seen>,
     /// The nodes seen that can vote and follow nobody.
     pub(super) backers: BTreeMap<NodeId, Arc<Node>>,
@@ -84,9 +95,74 @@ pub(super) struct Told {
 }
 
 impl Search {
+    /// Takes a host in; it waits for an answer from now on.
     pub(super) fn add(&mut self, address: Address) {
-        self.targets.insert(address, Target::Waiting);
-        self.waiting += 1;
+        self.put(address, Target::Waiting);
+    }
+
+    pub(super) fn put(&mut self, address: Address, target: Target) {
+        let before = self.targets.insert(address, target);
+        self.recount(before, target);
+    }
+
+    fn recount(&mut self, before: Option<Target>, after: Target) {
+        if let Some(count) = before.and_then(|before| self.count_of(before)) {
+            *count -= 1;
+        }
+        if let Some(count) = self.count_of(after) {
+            *count += 1;
+        }
+    }
+
+    fn count_of(&mut self, target: Target) -> Option<&mut usize> {
+        match target {
+            Target::Spared => Some(&mut self.spared),
+            Target::Waiting => Some(&mut self.waiting),
+            Target::Silent => Some(&mut self.silent),
+            Target::Answered | Target::Refused => None,
+        }
+    }
+
+    pub(super) fn forget_targets(&mut self) {
+        self.targets.clear();
+        (self.waiting, self.silent, self.spared) = (0, 0, 0);
+        self.front = None;
+    }
+
+    /// In a crowd more hosts are first ones from the next round on.
+    pub(super) fn widen(&mut self) {
+        if self.front.is_some() {
+            self.widened = (self.widened + 1).min(WIDENED_MAX);
+        }
+    }
+
+    /// Finds out who the first hosts are, so many of them in the first round: of all that are not known to be unable to
+    /// lead, those with the lowest addresses.
+    pub(super) fn find_front(&mut self, few: usize, own: Option<&Address>, unable: &BTreeSet<&Address>) {
+        let reach = few << self.widened;
+        let is_unable = |address: &&Address| {
+            let seen = self.seen.get(*address);
+            seen.map_or(unable.contains(*address), |seen| !seen.sight.node.is_master_eligible())
+        };
+        let others = self.targets.keys().filter(|address| !is_unable(address));
+        let mut first: Vec<&Address> = others.take(reach).chain(own).collect();
+        first.sort_unstable();
+        self.front = first.get(reach - 1).copied().cloned();
+    }
+
+    /// Whether a host is one of the first; where there is no crowd, every host is.
+    pub(super) fn is_first(&self, address: &Address) -> bool {
+        self.front.as_ref().is_none_or(|last| address <= last)
+    }
+
+    /// Whether everybody sees a quorum who is about to. In a crowd only the first hosts are, and each of them is waited
+    /// for: who still follows the lost master will not for long.
+    pub(super) fn all_see(&self) -> bool {
+        let Some(last) = &self.front else {
+            return self.seeing == self.backers.len();
+        };
+        let mut first = self.seen.range::<Address, _>(..=last).map(|(_, seen)| &seen.sight);
+        first.all(|sight| sees(sight) || !sight.node.is_master_eligible())
     }
 
     /// Those of some addresses that are no targets. What comes in order is found in one pass: in a large cluster most
@@ -105,10 +181,8 @@ impl Search {
 
     pub(super) fn settle(&mut self, address: &Address, outcome: Target) {
         if let Some(target) = self.targets.get_mut(address) {
-            self.waiting -= usize::from(*target == Target::Waiting);
-            self.silent -= usize::from(*target == Target::Silent);
-            self.silent += usize::from(outcome == Target::Silent);
-            *target = outcome;
+            let before = mem::replace(target, outcome);
+            self.recount(Some(before), outcome);
         }
     }
 

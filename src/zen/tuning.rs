@@ -41,6 +41,9 @@ pub struct Tuning {
     pub minimum_master_nodes_override: Option<u32>,
     /// What is waited for after a full restart.
     pub gateway: Gateway,
+    /// More hosts than these are a crowd, of which a quarter as many look for everybody. No setting changes it; random
+    /// runs make crowds of few.
+    pub crowd: usize,
 }
 
 /// What a node without a master refuses.
@@ -70,6 +73,7 @@ impl Default for Tuning {
             minimum_master_nodes: None,
             minimum_master_nodes_override: None,
             gateway: Gateway::default(),
+            crowd: 64,
         }
     }
 }
@@ -77,6 +81,9 @@ impl Default for Tuning {
 impl Tuning {
     /// How long a formed cluster waits for silent hosts once a choice is possible.
     pub const GRACE: Duration = Duration::from_millis(100);
+
+    /// The longest rest after a round that most of a crowd did not answer, in rounds.
+    pub(super) const CROWD_REST_MAX: u32 = 8;
 
     /// The shortest time after which a node does something by itself; with less it would do nothing else.
     pub const SPAN_MIN: Duration = Duration::from_millis(1);
@@ -126,6 +133,21 @@ impl Tuning {
     /// the nodes together, and the election, the joins and their publishes take their round trips.
     pub fn recovery_bound(&self) -> Duration {
         self.detection_bound() + self.commit_timeout + self.vote_timeout() + self.ping_timeout * 2
+    }
+
+    /// By so much longer it takes where so many hosts are a crowd: until as many of them look for everybody as is needed,
+    /// and the longest rest of a round.
+    pub fn crowd_bound(&self, hosts: usize) -> Duration {
+        if hosts <= self.crowd {
+            return Duration::ZERO;
+        }
+        let rounds = hosts.div_ceil(self.front()).next_power_of_two().ilog2();
+        self.ping_timeout * (rounds + Self::CROWD_REST_MAX)
+    }
+
+    /// How many hosts of a crowd look for everybody at first.
+    pub(super) fn front(&self) -> usize {
+        (self.crowd / 4).max(1)
     }
 
     /// This tuning with what the cluster's settings change of it. What cannot be understood is left as it was and named.

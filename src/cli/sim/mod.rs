@@ -66,14 +66,15 @@ pub(super) struct SimArgs {
     ///
     /// Prints the script with what the nodes say. Where the script expects something else, that is said too.
     #[arg(long, value_name = "FILE", help_heading = "Runs",
-          conflicts_with_all = ["seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace", "lines"])]
+          conflicts_with_all = ["seed", "runs", "jobs", "until", "nodes", "crowd", "updates", "settings", "trace",
+                                "lines"])]
     scenario: Option<PathBuf>,
 
     /// Show Zen's documented failures instead, those of docs/flaws.md.
     ///
     /// Plays each under the rules of its time and under ours, and tells in how many random runs it is found as well.
     #[arg(long, help_heading = "Runs",
-          conflicts_with_all = ["scenario", "until", "nodes", "updates", "settings", "trace", "lines", "rules"])]
+          conflicts_with_all = ["scenario", "until", "nodes", "crowd", "updates", "settings", "trace", "lines", "rules"])]
     scenarios: bool,
 
     /// Let the nodes speak an old dialect of Zen; that breaks rules.
@@ -87,8 +88,8 @@ pub(super) struct SimArgs {
     ///
     /// Starts each at once and kills ten masters in a row; prints events, messages and bytes for each node.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = scale::parse, help_heading = "Runs",
-          conflicts_with_all = ["scenario", "seed", "runs", "jobs", "until", "nodes", "updates", "settings", "trace",
-                                "rules", "scenarios"])]
+          conflicts_with_all = ["scenario", "seed", "runs", "jobs", "until", "nodes", "crowd", "updates", "settings",
+                                "trace", "rules", "scenarios"])]
     scale: Vec<Size>,
 
     /// Switch each protection of the protocol off alone, and search for what it then breaks.
@@ -104,7 +105,8 @@ pub(super) struct SimArgs {
 
     /// Play every way in which so many nodes can reach each other, as in 3,4,5.
     #[arg(long, value_name = "NODES", value_delimiter = ',', value_parser = graphs::parse, help_heading = "Proof",
-          conflicts_with_all = ["scenario", "scale", "seed", "runs", "until", "nodes", "updates", "settings", "trace"])]
+          conflicts_with_all = ["scenario", "scale", "seed", "runs", "until", "nodes", "crowd", "updates", "settings",
+                                "trace"])]
     graphs: Vec<usize>,
 
     /// Switch this protection of the protocol off: something should break.
@@ -122,6 +124,12 @@ pub(super) struct SimArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=NODES_MAX),
           help_heading = "Cluster")]
     nodes: Option<u16>,
+
+    /// More nodes than these are a crowd [default: 64].
+    ///
+    /// A quarter as many look for everybody, and all others only for these.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
+    crowd: Option<u16>,
 
     /// How many updates its clients ask for at least.
     #[arg(long, value_name = "N", default_value_t = UPDATES, help_heading = "Cluster")]
@@ -215,7 +223,8 @@ impl SimArgs {
 
     fn checked(self) -> Result<Request, Trouble> {
         let rules = self.rules();
-        let tuning = settings::tuning(&self.settings).map_err(|error| Trouble::Usage(error.to_string()))?;
+        let mut tuning = settings::tuning(&self.settings).map_err(|error| Trouble::Usage(error.to_string()))?;
+        tuning.crowd = self.crowd.map_or(tuning.crowd, usize::from);
         let (runs, jobs) = (self.runs.unwrap_or(RUNS), self.jobs());
         if self.seed.checked_add(runs).is_none() {
             let what = format!("--seed {} and --runs {runs} make seeds above {}", self.seed, u64::MAX);

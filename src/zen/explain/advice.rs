@@ -147,6 +147,7 @@ fn refuser(host: &Host) -> Option<&Arc<Node>> {
         Outcome::Answered { master, not_joined: Some(_), .. } => master.as_ref(),
         Outcome::Answered { .. }
         | Outcome::Waiting
+        | Outcome::NotAsked
         | Outcome::Refused
         | Outcome::Reset
         | Outcome::TimedOut

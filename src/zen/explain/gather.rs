@@ -158,6 +158,7 @@ impl Zen {
             return (self.answered(seen), Some(seen.sight.node.clone()));
         }
         match self.search.mishaps.get(address) {
+            None if self.search.targets.get(address) == Some(&Target::Spared) => (Outcome::NotAsked, None),
             None => (Outcome::Waiting, None),
             Some(Mishap::Failed(Failure::Refused)) => (Outcome::Refused, None),
             Some(Mishap::Failed(Failure::Reset)) => (Outcome::Reset, None),

@@ -189,6 +189,8 @@ pub enum Outcome {
     },
     /// It has yet to answer.
     Waiting,
+    /// It was not asked: in a crowd others look for it.
+    NotAsked,
     /// Nobody listens there.
     Refused,
     /// The connection broke.

@@ -213,6 +213,7 @@ fn trouble(all: &Explanation, host: &Host) -> Option<Trouble> {
         Outcome::Answered { .. } => answers(all, host),
         Outcome::Itself => None,
         Outcome::Waiting => past("did", "not answer yet"),
+        Outcome::NotAsked => Trouble::new(["was", "were"], "not asked yet"),
         Outcome::Refused => past("refused", "the connection"),
         Outcome::Reset => past("broke", "the connection"),
         Outcome::TimedOut => past("timed", "out"),
