@@ -74,7 +74,8 @@ impl Zen {
         if !self.is_searching() || self.is_old() {
             return;
         }
-        if self.leaving.is_some() && self.search.is_complete() && self.search.seen.is_empty() {
+        let is_everybody_asked = self.search.is_complete() && self.search.spared == 0;
+        if self.leaving.is_some() && is_everybody_asked && self.search.seen.is_empty() {
             // Nobody is left who could need its vote.
             self.has_left(out);
         }

@@ -304,7 +304,7 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return false;
         };
-        let is_sure = |peer: &Peer| !peer.is_doubtful(lead.lost);
+        let is_sure = |peer: &Peer| !peer.is_doubtful(lead.unsure_before);
         lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(is_sure)
     }
 
@@ -326,8 +326,9 @@ impl Zen {
         let next = next_voting_set(&state.metadata.voting.own, &live, &self.local.id);
         // Those who accept a set that cannot be committed can be led only by its majority, so nothing is proposed before
         // it is known who of them lives.
-        let is_doubtful =
-            |id: &NodeId| live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.is_doubtful(lead.lost));
+        let is_doubtful = |id: &NodeId| {
+            live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.is_doubtful(lead.unsure_before))
+        };
         if next.iter().any(is_doubtful) && self.keeps(Protection::SureProposals) { base.clone() } else { next }
     }
 

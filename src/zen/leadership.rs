@@ -26,8 +26,9 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
-    /// When one of them was last taken for dead.
-    pub lost: Time,
+    /// Who has answered nothing that was asked since may be dead: one was taken for dead, or a change of the nodes was
+    /// committed late.
+    pub unsure_before: Time,
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// Nodes that said good-bye and wait until they can be done without.
@@ -62,7 +63,7 @@ impl Leadership {
             queue: Queue::default(),
             publish: None,
             peers: BTreeMap::new(),
-            lost: Time::ZERO,
+            unsure_before: Time::ZERO,
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             wanted_term: None,
@@ -126,10 +127,10 @@ impl Peer {
         }
     }
 
-    /// Whether it may be as dead as the node that was lost last: it left its last ping unanswered, or has answered nothing
-    /// that was asked since.
-    pub fn is_doubtful(&self, lost: Time) -> bool {
-        self.failures > 0 || self.heard < lost
+    /// Whether it may be dead, for all that is known: it left its last ping unanswered, or has answered nothing that was
+    /// asked since this.
+    pub fn is_doubtful(&self, unsure_before: Time) -> bool {
+        self.failures > 0 || self.heard < unsure_before
     }
 }
 

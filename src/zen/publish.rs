@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How many clients may wait for all nodes to apply what is committed already; more are told at once.
 const AWAITING_MAX: usize = 10_000;
 
+/// A commit that takes longer than this part of the interval of the pings is late: 10 ms, unless that is set otherwise.
+const LATE: u32 = 20;
+
 /// Nodes that lag and were named are not named again within this time.
 const NAMED_AGAIN: Duration = Duration::from_secs(60);
 
@@ -140,9 +143,9 @@ impl Zen {
         };
         let is_mine = report.follows.as_ref() == Some(&local);
         let votes_for_me = report.vote.as_ref() == Some(&local);
-        let was_doubtful = peer.is_doubtful(lead.lost);
+        let was_doubtful = peer.is_doubtful(lead.unsure_before);
         take_down(peer, asked, report, is_mine);
-        let is_sure_again = was_doubtful && !peer.is_doubtful(lead.lost);
+        let is_sure_again = was_doubtful && !peer.is_doubtful(lead.unsure_before);
         let applied = peer.applied.rank();
         for awaiting in lead.awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied) {
             awaiting.missing.remove(id);
@@ -219,7 +222,7 @@ impl Zen {
     }
 
     pub(super) fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let is_old = self.is_old();
+        let (is_old, late) = (self.is_old(), self.tuning.fd_ping_interval / LATE);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -235,6 +238,10 @@ impl Zen {
         let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id && !is_old);
         let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
         let tasks = mem::take(&mut publish.tasks);
+        if took > late && tasks.iter().any(|finished| finished.queued.task.changes_nodes()) {
+            // Nodes may have died meanwhile, which nobody has missed yet.
+            lead.unsure_before = now;
+        }
         self.timers.stop(Timer::Commit);
         for id in acked {
             self.send_commit(now, &id, out);

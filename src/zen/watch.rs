@@ -194,7 +194,7 @@ impl Zen {
         let reason: Arc<str> = reason.into();
         peer.failed = Some(reason.clone());
         let node = peer.node.clone();
-        lead.lost = now;
+        lead.unsure_before = now;
         out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
         self.give_up_acks_of(id);
         self.settle_acks(now, out);
