@@ -122,7 +122,7 @@ impl Zen {
         match choice {
             Choice::Join(_) => true,
             Choice::Elect(_) if self.search.front.is_some() => {
-                let is_about_to = self.looks_for_all() && self.may_lead();
+                let is_about_to = self.search.is_first(&self.local.address) && self.may_lead();
                 (self.search.sees_quorum || !is_about_to) && self.search.all_see()
             }
             Choice::Elect(_) => self.candidates().iter().all(|candidate| candidate.sees_quorum),

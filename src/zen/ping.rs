@@ -80,9 +80,10 @@ impl Zen {
     /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
     pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
         self.search.widen();
-        let Search { targets, spared, seen, unheard, .. } = &mut self.search;
+        let is_old = self.is_old();
+        let Search { targets, spared, waiting, silent, unheard, .. } = &mut self.search;
         let pinged = targets.len() - *spared;
-        if pinged <= self.tuning.crowd || seen.len() * 2 > pinged {
+        if pinged <= self.tuning.crowd || (*waiting + *silent) * 2 <= pinged || is_old {
             *unheard = 0;
             return self.start_round(now, out);
         }
@@ -102,12 +103,32 @@ impl Zen {
                 strangers.push(address);
             }
         }
-        if self.search.targets.len() > self.tuning.crowd && !self.is_old() && !self.is_forming_of_all() {
+        if self.is_crowd() && !self.is_forming_of_all() {
             let unable = self.ledger.accepted.nodes.iter().filter(|node| !node.is_master_eligible());
-            let own = self.local.is_master_eligible().then_some(&self.local.address);
-            self.search.find_front(self.tuning.front(), own, &unable.map(|node| &node.address).collect());
+            self.search.unable = unable.map(|node| node.address.clone()).collect();
+            self.find_front();
         }
         for address in strangers {
+            self.ping_if_concerned(now, address, out);
+        }
+    }
+
+    fn find_front(&mut self) {
+        let own = self.local.is_master_eligible().then_some(&self.local.address);
+        self.search.find_front(self.tuning.front(), own);
+    }
+
+    /// In a crowd the next host takes the place of a first one that refused: all see that alike.
+    fn replace_refusing(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
+        let Search { targets, front, reach, .. } = &self.search;
+        let is_among = reach.as_ref().or(front.as_ref()).is_some_and(|last| address <= last);
+        if !is_among || targets.get(address) != Some(&Target::Refused) {
+            return;
+        }
+        self.find_front();
+        let spared = self.search.targets.iter().filter(|(_, target)| **target == Target::Spared);
+        let spared: Vec<Address> = spared.map(|(address, _)| address.clone()).collect();
+        for address in spared {
             self.ping_if_concerned(now, address, out);
         }
     }
@@ -119,13 +140,18 @@ impl Zen {
         }
     }
 
+    /// Whether there are more hosts than each can look for. Zen knew no such thing.
+    fn is_crowd(&self) -> bool {
+        self.search.targets.len() > self.tuning.crowd && !self.is_old()
+    }
+
     /// Whether every host is a concern of this node.
     pub(super) fn looks_for_all(&self) -> bool {
-        self.search.front.is_none() || self.local.is_master_eligible() && self.search.is_first(&self.local.address)
+        self.search.reach.is_none() || self.local.is_master_eligible() && self.search.is_reached(&self.local.address)
     }
 
     fn ping_if_concerned(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
-        if self.looks_for_all() || self.search.is_first(&address) {
+        if self.looks_for_all() || self.search.is_reached(&address) {
             self.search.settle(&address, Target::Waiting);
             self.send_ping(now, &address, out);
         }
@@ -145,7 +171,7 @@ impl Zen {
     /// Within a round, whoever did not answer is pinged twice more: a datagram of old, a starting process today. A crowd
     /// that is too busy to answer would only be busier.
     pub(super) fn ping_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.search.targets.len() > self.tuning.crowd {
+        if self.is_crowd() {
             return;
         }
         let unanswered =
@@ -234,7 +260,7 @@ impl Zen {
             self.see(address.clone(), Seen { sight: word, asked: now }, from);
             self.consider(now, out);
         }
-        if self.is_searching() && (is_eligible || self.search.targets.len() < self.tuning.crowd) {
+        if self.is_searching() && (is_eligible || !self.is_crowd()) {
             self.ping_back(now, address, &from.node, out);
         }
     }
@@ -327,6 +353,7 @@ impl Zen {
     fn miss(&mut self, now: Time, address: &Address, mishap: Mishap, out: &mut Effects<Zen>) {
         if self.is_searching() {
             self.search.failed(address, mishap);
+            self.replace_refusing(now, address, out);
             self.consider(now, out);
         }
     }

@@ -49,8 +49,12 @@ pub(super) struct Search {
     pub(super) waiting: usize,
     pub(super) silent: usize,
     pub(super) spared: usize,
-    /// In a crowd the last of the first hosts: these ping everybody, and everybody pings only these.
+    /// In a crowd the last of the first hosts.
     pub(super) front: Option<Address>,
+    /// In a crowd the last of those who ping everybody, and whom everybody pings; at first these are the first hosts.
+    pub(super) reach: Option<Address>,
+    /// In a crowd the hosts that cannot lead.
+    pub(super) unable: BTreeSet<Address>,
     /// How many rounds of a crowd came to nothing since there was a master.
     pub(super) widened: u32,
     pub(super) seen: BTreeMap<Address, Seen>,
@@ -62,7 +66,7 @@ pub(super) struct Search {
     pub(super) formed: BTreeSet<Address>,
     pub(super) seeing: usize,
     pub(super) since: Time,
-    /// Rounds in a row in which most of a crowd said nothing, and whether this node waits before the next one.
+    /// Rounds in a row in which most of a crowd said nothing at all, and whether this node waits before the next one.
     pub(super) unheard: u32,
     pub(super) rests: bool,
     /// Since when a choice has been possible in this round.
@@ -126,7 +130,7 @@ impl Search {
     pub(super) fn forget_targets(&mut self) {
         self.targets.clear();
         (self.waiting, self.silent, self.spared) = (0, 0, 0);
-        self.front = None;
+        (self.front, self.reach) = (None, None);
     }
 
     /// In a crowd more hosts are first ones from the next round on.
@@ -136,18 +140,25 @@ impl Search {
         }
     }
 
-    /// Finds out who the first hosts are, so many of them in the first round: of all that are not known to be unable to
-    /// lead, those with the lowest addresses.
-    pub(super) fn find_front(&mut self, few: usize, own: Option<&Address>, unable: &BTreeSet<&Address>) {
-        let reach = few << self.widened;
-        let is_unable = |address: &&Address| {
+    /// Finds out who the first hosts are, so many of them: those with the lowest addresses of all that do not refuse and
+    /// are not known to be unable to lead. Each round that came to nothing has doubled the number of those to be pinged.
+    pub(super) fn find_front(&mut self, few: usize, own: Option<&Address>) {
+        let is_able = |(address, target): &(&Address, &Target)| {
             let seen = self.seen.get(*address);
-            seen.map_or(unable.contains(*address), |seen| !seen.sight.node.is_master_eligible())
+            **target != Target::Refused
+                && seen.map_or(!self.unable.contains(*address), |seen| seen.sight.node.is_master_eligible())
         };
-        let others = self.targets.keys().filter(|address| !is_unable(address));
-        let mut first: Vec<&Address> = others.take(reach).chain(own).collect();
+        let many = few << self.widened;
+        let able = self.targets.iter().filter(is_able).map(|(address, _)| address);
+        let mut first: Vec<&Address> = able.take(many).chain(own).collect();
         first.sort_unstable();
-        self.front = first.get(reach - 1).copied().cloned();
+        let [front, reach] = [few, many].map(|count| first.get(count - 1).copied().cloned());
+        (self.front, self.reach) = (front, reach);
+    }
+
+    /// Whether a host is pinged by all in a crowd; where there is none, every host is.
+    pub(super) fn is_reached(&self, address: &Address) -> bool {
+        self.reach.as_ref().is_none_or(|last| address <= last)
     }
 
     /// Whether a host is one of the first; where there is no crowd, every host is.
