@@ -77,7 +77,7 @@ fn seeds() -> Range<u64> {
 fn a_node_that_cannot_be_master_is_not_made_to_stand_by_a_vote_of_its_master() {
     let mut data = Hand::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..hand::node("b") });
     data.follow("a", 1);
-    let join = Join { term: hand::term(2), vote: true, accepted: StateId::NONE, bootstrap: None, awake: false };
+    let join = Join { vote: true, ..hand::join("b", 2) };
     let replies = data.receive(Message::Join { from: hand::sender("a"), join });
     assert_eq!(replies, [Message::Joining(JoinAnswer::NotMaster)]);
 }
@@ -99,7 +99,7 @@ fn a_node_that_cannot_be_master_is_not_made_to_stand_by_what_others_say_in_its_n
 fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
     let mut master = Hand::new(hand::node("a"));
     master.lead();
-    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None, awake: false };
+    let join = hand::join("a", 0);
     let join = Message::Join { from: hand::sender("b"), join };
     for _ in 0..3 {
         assert_eq!(master.receive(join.clone()), [Message::Joining(JoinAnswer::Noted)]);
@@ -115,7 +115,7 @@ fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
 fn a_master_remembers_a_bounded_number_of_joiners() {
     let mut master = Hand::new(hand::node("a"));
     master.lead();
-    let join = Join { term: hand::term(0), vote: false, accepted: StateId::NONE, bootstrap: None, awake: false };
+    let join = hand::join("a", 0);
     for number in 0..3_000 {
         let from = hand::sender(&format!("joiner-{number}"));
         let answer = if number < 2_048 { JoinAnswer::Noted } else { JoinAnswer::NotMaster };

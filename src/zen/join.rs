@@ -90,6 +90,7 @@ impl Zen {
             return;
         };
         let join = Join {
+            to: joining.target.id.clone(),
             term: joining.vote.unwrap_or(self.ledger.promise.term),
             vote: joining.vote.is_some(),
             // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
@@ -264,6 +265,10 @@ impl Zen {
         join: Join,
         out: &mut Effects<Zen>,
     ) {
+        if join.to != self.local.id && self.keeps(Protection::NamedVotes) && !self.is_old() {
+            let why = format!("this is {}, not {}", self.local.id, join.to);
+            return self.reply(exchange, Message::Rejected(why.as_str().into()), out);
+        }
         match &self.mode {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
             Mode::Electing(_) if self.is_old() => self.take_old_join(now, exchange, node, out),

@@ -52,9 +52,11 @@ pub struct Sight {
 /// A request to be taken in, by a candidate or by a master.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Join {
+    /// The node that it is meant for: another one may listen at its address by now.
+    pub to: NodeId,
     /// The joiner's term; if it is a vote, the term of the vote.
     pub term: Term,
-    /// Whether it is a vote for the receiver.
+    /// Whether it is a vote for that node.
     pub vote: bool,
     /// The joiner's accepted state.
     pub accepted: StateId,

@@ -48,6 +48,7 @@ protections! {
     VotesTellAccepted "votes-tell-accepted" "A vote tells the state that is stored when it goes out, not when it is cast.",
     ExactTerm "exact-term" "Told the candidate's higher term, a voter votes again in exactly that one.",
     OneTermVotes "one-term-votes" "A candidacy counts the votes of its own term only.",
+    NamedVotes "named-votes" "A vote counts for the node that it names, not for whoever listens at its address.",
     OneVoteEach "one-vote-each" "A join that arrives twice counts once.",
     EndedCandidacies "ended-candidacies" "A restart or a step-down ends a candidacy for good: its term is not stood in again.",
     NewerJoins "newer-joins" "A join whose accepted state is newer is not counted.",

@@ -137,6 +137,7 @@ fn random_sight(rng: &mut Rng) -> Box<Sight> {
 
 fn random_join(rng: &mut Rng) -> Join {
     Join {
+        to: random_id(rng),
         term: random_term(rng),
         vote: rng.percent(50),
         accepted: random_state_id(rng),

@@ -61,7 +61,7 @@ impl Hand {
 
     /// Has a node join it, reach it and acknowledge what it publishes.
     pub(crate) fn add(&mut self, id: &str) {
-        let join = Join { term: Term::ZERO, vote: false, accepted: StateId::NONE, bootstrap: None, awake: false };
+        let join = join(self.zen.local().id.as_str(), 0);
         self.receive(Message::Join { from: sender(id), join });
         for _ in 0..4 {
             let ledger = self.zen.ledger();
@@ -127,6 +127,11 @@ pub(crate) fn report() -> Report {
         needs_full: false,
         storing: None,
     }
+}
+
+/// A join of a node that knows nothing, for this one.
+pub(crate) fn join(to: &str, of: u64) -> Join {
+    Join { to: to.into(), term: term(of), vote: false, accepted: StateId::NONE, bootstrap: None, awake: false }
 }
 
 pub(crate) fn term(number: u64) -> Term {

@@ -142,6 +142,7 @@ fn vote() -> Join {
     let members = ["host-a:9300", "host-b"].map(Arc::from).into();
     let aliases = ["10.0.0.2:9300", "[fd00::2]:9300"].map(|address| (address.into(), "host-b".into())).into();
     Join {
+        to: "node-b".into(),
         term: term(4),
         vote: true,
         accepted: id(3, 17),
