@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use zazen::cluster::{Address, Node, NodeId, Roles, StateId};
+use zazen::cluster::{Address, Node, NodeId, Roles};
 use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Query, Question, Task, Txn};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
