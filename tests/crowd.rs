@@ -15,11 +15,14 @@ const FRONT: usize = 16;
 type Crowd = World<Zen, Unwatched>;
 
 fn crowd(nodes: usize, tuning: &Tuning) -> Crowd {
+    crowd_of(nodes, |spec| NodeSpec { tuning: tuning.clone(), ..spec })
+}
+
+fn crowd_of(nodes: usize, set_up: impl Fn(NodeSpec) -> NodeSpec) -> Crowd {
     let mut world = World::new(1, Unwatched);
     let hosts: Vec<_> = (0..nodes).map(cluster_world::address).collect();
     for (node, address) in hosts.iter().enumerate() {
-        let spec = NodeSpec::new(&format!("n{node:03}"), address.clone(), &hosts);
-        cluster_world::add(&mut world, NodeSpec { tuning: tuning.clone(), ..spec });
+        cluster_world::add(&mut world, set_up(NodeSpec::new(&format!("n{node:03}"), address.clone(), &hosts)));
     }
     world
 }
@@ -81,11 +84,13 @@ fn costs(nodes: usize) -> [(Duration, u64); 2] {
 #[test]
 fn a_node_of_a_crowd_pays_the_same_however_large_it_is_and_has_its_master_as_soon() {
     let [(start, few), (loss, _)] = costs(60);
-    assert!(few > 280, "{few} messages for each of 60, who all ping all");
-    for nodes in [80, 160, 320] {
+    // To each other one a ping, its answer, and a word for each of three changes: a quorum is seen, a state is held, a
+    // master is followed.
+    assert!((289..307).contains(&few), "{few} messages for each of 60, who all ping all");
+    for (nodes, longer) in [(80, 1), (160, 3), (320, 3)] {
         for ((took, messages), before) in costs(nodes).into_iter().zip([start, loss]) {
             assert!(messages < 220, "{messages} messages for each of {nodes}");
-            assert!(took <= before + Duration::from_millis(3), "{took:?} for {nodes} nodes, {before:?} for 60");
+            assert!(took <= before + Duration::from_millis(longer), "{took:?} for {nodes} nodes, {before:?} for 60");
         }
     }
 }
@@ -156,15 +161,11 @@ fn a_crowd_that_starts_one_by_one_forms_when_more_than_half_is_there() {
 
 #[test]
 fn first_hosts_that_cannot_be_master_are_passed_over_in_the_next_round() {
-    let mut world = World::new(1, Unwatched);
-    let hosts: Vec<_> = (0..100).map(cluster_world::address).collect();
-    let mut sorted = hosts.clone();
-    sorted.sort();
-    for (node, address) in hosts.iter().enumerate() {
-        let roles = Roles { master: !sorted[..FRONT].contains(address), ..Roles::ALL };
-        let spec = NodeSpec::new(&format!("n{node:03}"), address.clone(), &hosts);
-        cluster_world::add(&mut world, NodeSpec { roles, ..spec });
-    }
+    let mut hosts: Vec<_> = (0..100).map(cluster_world::address).collect();
+    hosts.sort();
+    let is_first = |address: &Address| hosts[..FRONT].contains(address);
+    let mut world =
+        crowd_of(100, |spec| NodeSpec { roles: Roles { master: !is_first(&spec.address), ..Roles::ALL }, ..spec });
     world.start_all();
     let all = everybody(&world);
     led_by_one(&mut world, &all, Duration::from_millis(1_200));

@@ -30,10 +30,11 @@ impl<R: Copy + Ord> Timers<R> {
         *due = at.min(*due);
     }
 
-    /// Wakes for `reason` at `at`, or when it was set to before if that is later.
-    pub fn set_later(&mut self, reason: R, at: Time) {
-        let due = self.due.entry(reason).or_insert(at);
-        *due = at.max(*due);
+    /// Wakes for `reason` no sooner than at `at`, if it has a deadline.
+    pub fn put_off(&mut self, reason: R, at: Time) {
+        if let Some(due) = self.due.get_mut(&reason) {
+            *due = at.max(*due);
+        }
     }
 
     /// Does not wake for `reason`.

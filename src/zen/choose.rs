@@ -235,14 +235,6 @@ impl Zen {
         candidates
     }
 
-    /// In a crowd all look for the first hosts only, so that the others are no choice while one of these is.
-    fn stand_back(&self, candidates: &mut [Candidate]) {
-        let is_first = |candidate: &Candidate| self.search.is_first(&candidate.node.address);
-        if candidates.iter().any(|candidate| candidate.sees_quorum && is_first(candidate)) {
-            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum &= is_first(candidate));
-        }
-    }
-
     fn own_candidate(&self) -> Candidate {
         Candidate {
             node: self.local.clone(),

@@ -198,15 +198,14 @@ impl Zen {
     fn notice_stall(&mut self, now: Time, out: &mut Effects<Zen>) {
         if let Some((due, _)) = self.timers.next() {
             self.doubt_if_late(now, due, out);
-            self.give_back(now.since(due), now);
+            self.give_back(now, now.since(due));
         }
     }
 
     /// A publish does not pay for the time in which this node stood still: its acknowledgements may lie unread.
-    fn give_back(&mut self, late: Duration, now: Time) {
-        let is_stall = late > self.tuning.commit_timeout / 4 && self.keeps(Protection::SelfDoubt);
-        if is_stall && self.timers.is_set(Timer::Commit) {
-            self.timers.set_later(Timer::Commit, now + late.min(self.tuning.commit_timeout));
+    fn give_back(&mut self, now: Time, late: Duration) {
+        if late > self.tuning.commit_timeout / 4 && self.keeps(Protection::SelfDoubt) {
+            self.timers.put_off(Timer::Commit, now + late.min(self.tuning.commit_timeout));
         }
     }
 

@@ -23,6 +23,7 @@
 
 mod ask;
 mod choose;
+mod crowd;
 mod dispatch;
 pub mod elect;
 mod episode;

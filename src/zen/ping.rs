@@ -1,17 +1,15 @@
 //! Ping rounds: who is asked, what is answered, and what this node says of itself.
 //!
-//! Only nodes that answered this node's own ping count; being pinged or mentioned adds a target. A crowd is spared what a
-//! small cluster bears: only the first hosts look for everybody and everybody only for them, those that cannot be master
-//! are not pinged because they pinged, nobody is pinged twice in a round, and a notice goes only where nobody else says it.
-//!
-//! What is known is kept in `search`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing` (6.8).
+//! Only nodes that answered this node's own ping count; being pinged or mentioned adds a target. What is known is kept in
+//! `search`, whom a crowd is spared stands in `crowd`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing`
+//! (6.8).
 
 use super::elect::{self, Seen};
 use super::message::{Message, Sender, Sight};
 use super::quorum::BootstrapSet;
 use super::rules::Protection;
 use super::search::{Mishap, Pinger, Search, Target, Told};
-use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Tuning, Zen};
+use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
 use std::collections::BTreeSet;
@@ -76,24 +74,6 @@ impl Zen {
         self.consider(now, out);
     }
 
-    /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
-    /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
-    pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
-        self.search.widen();
-        let is_old = self.is_old();
-        let Search { targets, spared, waiting, silent, unheard, .. } = &mut self.search;
-        let pinged = targets.len() - *spared;
-        if pinged <= self.tuning.crowd || (*waiting + *silent) * 2 <= pinged || is_old {
-            *unheard = 0;
-            return self.start_round(now, out);
-        }
-        *unheard = (*unheard + 1).min(Tuning::CROWD_REST_MAX.ilog2());
-        let longest = self.tuning.ping_timeout * (1 << *unheard);
-        let rest = Duration::from_micros(self.rng.below(longest.as_micros() as u64 + 1));
-        self.search.rests = true;
-        self.timers.set(Timer::Round, now + rest);
-    }
-
     /// Pings those hosts that are new and concern this node.
     fn add_targets(&mut self, now: Time, addresses: impl Iterator<Item = Address>, out: &mut Effects<Zen>) {
         let mut strangers = Vec::new();
@@ -103,32 +83,8 @@ impl Zen {
                 strangers.push(address);
             }
         }
-        if self.is_crowd() && !self.is_forming_of_all() {
-            let unable = self.ledger.accepted.nodes.iter().filter(|node| !node.is_master_eligible());
-            self.search.unable = unable.map(|node| node.address.clone()).collect();
-            self.find_front();
-        }
+        self.choose_front();
         for address in strangers {
-            self.ping_if_concerned(now, address, out);
-        }
-    }
-
-    fn find_front(&mut self) {
-        let own = self.local.is_master_eligible().then_some(&self.local.address);
-        self.search.find_front(self.tuning.front(), own);
-    }
-
-    /// In a crowd the next host takes the place of a first one that refused: all see that alike.
-    fn replace_refusing(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
-        let Search { targets, front, reach, .. } = &self.search;
-        let is_among = reach.as_ref().or(front.as_ref()).is_some_and(|last| address <= last);
-        if !is_among || targets.get(address) != Some(&Target::Refused) {
-            return;
-        }
-        self.find_front();
-        let spared = self.search.targets.iter().filter(|(_, target)| **target == Target::Spared);
-        let spared: Vec<Address> = spared.map(|(address, _)| address.clone()).collect();
-        for address in spared {
             self.ping_if_concerned(now, address, out);
         }
     }
@@ -140,17 +96,7 @@ impl Zen {
         }
     }
 
-    /// Whether there are more hosts than each can look for. Zen knew no such thing.
-    fn is_crowd(&self) -> bool {
-        self.search.targets.len() > self.tuning.crowd && !self.is_old()
-    }
-
-    /// Whether every host is a concern of this node.
-    pub(super) fn looks_for_all(&self) -> bool {
-        self.search.reach.is_none() || self.local.is_master_eligible() && self.search.is_reached(&self.local.address)
-    }
-
-    fn ping_if_concerned(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
+    pub(super) fn ping_if_concerned(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
         if self.looks_for_all() || self.search.is_reached(&address) {
             self.search.settle(&address, Target::Waiting);
             self.send_ping(now, &address, out);
@@ -277,7 +223,7 @@ impl Zen {
             }
         };
         if !is_known && address != self.local.address {
-            self.search.add(address.clone());
+            self.search.put(address.clone(), Target::Waiting);
             self.send_ping(now, &address, out);
         }
     }
@@ -409,7 +355,7 @@ impl Zen {
         self.search.told = Some(told);
         self.search.changes += 1;
         self.search.pingers.retain(|_, pinger| pinger.at >= recent);
-        let is_crowd = self.search.pingers.len().max(self.search.targets.len()) > self.tuning.crowd;
+        let is_crowd = self.is_crowd() || self.search.pingers.len() > self.tuning.crowd;
         if is_crowd && is_between {
             return;
         }

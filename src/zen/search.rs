@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
 
-/// How often that number is doubled at the most: more hosts than it comes to then are not remembered.
+/// How often the number of those who look for everybody is doubled at the most: that is more than are remembered.
 const WIDENED_MAX: u32 = 16;
 
 /// A host of the present round.
@@ -99,11 +99,7 @@ pub(super) struct Told {
 }
 
 impl Search {
-    /// Takes a host in; it waits for an answer from now on.
-    pub(super) fn add(&mut self, address: Address) {
-        self.put(address, Target::Waiting);
-    }
-
+    /// Takes a host in, or anew.
     pub(super) fn put(&mut self, address: Address, target: Target) {
         let before = self.targets.insert(address, target);
         self.recount(before, target);

@@ -1,0 +1,79 @@
+//! What a crowd is spared that a small cluster bears, and how it finds a master all the same.
+//!
+//! Only the first hosts look for everybody, and everybody only for them; rounds that nobody answers move apart. Who the
+//! first hosts are is kept in `search`; pings are sent in `ping`. Elasticsearch has nothing of the kind: there everybody
+//! pings everybody.
+
+use super::elect::Candidate;
+use super::search::{Search, Target};
+use super::{Timer, Tuning, Zen};
+use crate::cluster::Address;
+use crate::protocol::{Effects, Time};
+use std::time::Duration;
+
+impl Zen {
+    /// Whether there are more hosts than each can look for. Zen knew no such thing.
+    pub(super) fn is_crowd(&self) -> bool {
+        self.search.targets.len() > self.tuning.crowd && !self.is_old()
+    }
+
+    /// Whether every host is a concern of this node.
+    pub(super) fn looks_for_all(&self) -> bool {
+        self.search.reach.is_none() || self.local.is_master_eligible() && self.search.is_reached(&self.local.address)
+    }
+
+    /// Finds out who the first hosts are, when there are new ones.
+    pub(super) fn choose_front(&mut self) {
+        if self.is_crowd() && !self.is_forming_of_all() {
+            let unable = self.ledger.accepted.nodes.iter().filter(|node| !node.is_master_eligible());
+            self.search.unable = unable.map(|node| node.address.clone()).collect();
+            self.find_front();
+        }
+    }
+
+    fn find_front(&mut self) {
+        let own = self.local.is_master_eligible().then_some(&self.local.address);
+        self.search.find_front(self.tuning.front(), own);
+    }
+
+    /// In a crowd the next host takes the place of a first one that refused: all see that alike.
+    pub(super) fn replace_refusing(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
+        let Search { targets, front, reach, .. } = &self.search;
+        let is_among = reach.as_ref().or(front.as_ref()).is_some_and(|last| address <= last);
+        if !is_among || targets.get(address) != Some(&Target::Refused) {
+            return;
+        }
+        self.find_front();
+        let spared = self.search.targets.iter().filter(|(_, target)| **target == Target::Spared);
+        let spared: Vec<Address> = spared.map(|(address, _)| address.clone()).collect();
+        for address in spared {
+            self.ping_if_concerned(now, address, out);
+        }
+    }
+
+    /// In a crowd all look for the first hosts only, so that the others are no choice while one of these is.
+    pub(super) fn stand_back(&self, candidates: &mut [Candidate]) {
+        let is_first = |candidate: &Candidate| self.search.is_first(&candidate.node.address);
+        if candidates.iter().any(|candidate| candidate.sees_quorum && is_first(candidate)) {
+            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum &= is_first(candidate));
+        }
+    }
+
+    /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
+    /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
+    pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.search.widen();
+        let is_old = self.is_old();
+        let Search { targets, spared, waiting, silent, unheard, .. } = &mut self.search;
+        let pinged = targets.len() - *spared;
+        if pinged <= self.tuning.crowd || (*waiting + *silent) * 2 <= pinged || is_old {
+            *unheard = 0;
+            return self.start_round(now, out);
+        }
+        *unheard = (*unheard + 1).min(Tuning::CROWD_REST_MAX.ilog2());
+        let longest = self.tuning.ping_timeout * (1 << *unheard);
+        let rest = Duration::from_micros(self.rng.below(longest.as_micros() as u64 + 1));
+        self.search.rests = true;
+        self.timers.set(Timer::Round, now + rest);
+    }
+}
