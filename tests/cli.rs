@@ -155,6 +155,18 @@ fn a_run_that_breaks_a_rule_says_how_to_see_it_again() {
 }
 
 #[test]
+fn changed_stories_break_no_rule_but_that_of_a_missing_protection() {
+    let (out, _) = ends_with(0, "sim --around tests/golden --runs 500");
+    assert!(out.starts_with("500 runs around ") && out.contains(", 0 failed, in "), "{out}");
+    let (out, _) = ends_with(1, "sim --around tests/golden --runs 500 --jobs 1 --without named-votes");
+    assert!(out.contains("\nFAIL S"), "{out}");
+    let replay = out.lines().find_map(|line| line.strip_prefix("replay: zazen ")).expect("a failure can be replayed");
+    let (again, _) = ends_with(1, replay);
+    let story = |out: &str| out.split("\nreplay: ").next().map(str::to_owned);
+    assert_eq!(story(&again), story(&out));
+}
+
+#[test]
 fn arguments_that_make_no_sense_are_refused() {
     let unknown = "error: unknown setting [discovery.zen.ping_timout] did you mean [discovery.zen.ping_timeout]?\n";
     let cases = [

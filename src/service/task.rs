@@ -207,22 +207,6 @@ impl Task {
         }
     }
 
-    /// Whether nodes come or go by it.
-    pub fn changes_nodes(&self) -> bool {
-        match self {
-            Task::Join { .. } | Task::Remove { .. } => true,
-            Task::Once { task, .. } => task.changes_nodes(),
-            Task::RemoveVoter { .. }
-            | Task::PutSettings { .. }
-            | Task::Txn(_)
-            | Task::GrantLease { .. }
-            | Task::ReleaseLease(_)
-            | Task::ExpireLeases { .. }
-            | Task::PutIndex { .. }
-            | Task::Recover => false,
-        }
-    }
-
     /// Whether it changes who counts in elections and commits.
     pub fn changes_voters(&self) -> bool {
         match self {

@@ -292,6 +292,12 @@ impl Clients {
         leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()
     }
 
+    /// The nodes of which operators asked something that is not answered.
+    pub fn asked_by_operators(&self) -> Vec<usize> {
+        let is_open = |open: &&Open| open.wish.as_ref().is_some_and(|wish| wish.operation.is_of_operators());
+        self.open.values().filter(is_open).map(|open| open.node).collect()
+    }
+
     /// The disk of a node is wiped.
     pub fn wiped(&mut self, node: usize) {
         self.gone.wiped(node);

@@ -143,6 +143,12 @@ impl Run {
         let Some((master, process)) = self.master(group) else {
             return Err(Violation { checker: ONE_MASTER, what: "it was lost again".into() });
         };
+        // What an operator asked of a node that stands still since then is no part of its coming back.
+        for node in self.world.watch.asked_by_operators() {
+            if !self.world.is_running(node) {
+                self.world.inject(Fault::Kill(node));
+            }
+        }
         self.world.inject(Fault::Heal);
         self.demand_master(everybody)?;
         match self.master(everybody) {

@@ -238,11 +238,14 @@ impl Zen {
         if self.is_old() {
             return self.run_old_tasks(now, out);
         }
+        if self.asks_anew(now, out) {
+            return;
+        }
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
         let accepted = &self.ledger.accepted;
-        let is_idle = lead.queue.is_empty() && self.next_own_set(accepted) == accepted.metadata.voting.own;
+        let is_idle = lead.queue.is_empty() && self.next_own_set(now, accepted) == accepted.metadata.voting.own;
         if lead.publish.is_some() && !is_idle {
             let state = self.next_state(lead.term);
             self.publish_tasks(now, state, false, out);
@@ -256,7 +259,7 @@ impl Zen {
         let batch = lead.queue.take_batch();
         let (mut state, tasks) = self.carry_out(now, state, batch, out);
         let base = self.ledger.accepted.metadata.voting.own.clone();
-        let own = self.next_own_set(&state);
+        let own = self.next_own_set(now, &state);
         state.metadata.voting = VotingSets { committed: base.clone(), own: own.clone() };
         if tasks.is_empty() && own == base && !must {
             return;
@@ -297,39 +300,6 @@ impl Zen {
             }
         }
         (batch.state, finished)
-    }
-
-    /// Whether a new voting set would be proposed if one were wanted.
-    fn may_propose(&self) -> bool {
-        let Mode::Leading(lead) = &self.mode else {
-            return false;
-        };
-        let is_sure = |peer: &Peer| !peer.is_doubtful(lead.unsure_before);
-        lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(is_sure)
-    }
-
-    /// The voting set of the next state: a new one is proposed only on a state committed in the own term.
-    fn next_own_set(&self, state: &ClusterState) -> crate::cluster::VotingSet {
-        let base = &self.ledger.accepted.metadata.voting.own;
-        let Mode::Leading(lead) = &self.mode else {
-            return base.clone();
-        };
-        if !lead.is_settled || !self.ledger.is_settled() {
-            return base.clone();
-        }
-        let peer = |node: &Arc<Node>| lead.peers.get(&node.id).filter(|peer| peer.node.same_process(node));
-        let is_live = |node: &&Arc<Node>| {
-            !lead.leaving.contains_key(&node.id) && peer(node).is_none_or(|peer| peer.failed.is_none())
-        };
-        let live: BTreeSet<NodeId> = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
-        // Tasks may have taken voters out of it.
-        let next = next_voting_set(&state.metadata.voting.own, &live, &self.local.id);
-        // Those who accept a set that cannot be committed can be led only by its majority, so nothing is proposed before
-        // it is known who of them lives.
-        let is_doubtful = |id: &NodeId| {
-            live.contains(id) && lead.peers.get(id).is_some_and(|peer| peer.is_doubtful(lead.unsure_before))
-        };
-        if next.iter().any(is_doubtful) && self.keeps(Protection::SureProposals) { base.clone() } else { next }
     }
 
     /// Judges whether the nodes that live are enough, on both voting sets and the operator's number.

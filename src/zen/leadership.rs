@@ -26,9 +26,10 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
-    /// Who has answered nothing that was asked since may be dead: one was taken for dead, or a change of the nodes was
-    /// committed late.
+    /// Who has answered nothing that was asked since may be dead: one was taken for dead then, or all were asked anew.
     pub unsure_before: Time,
+    /// Whether all were asked anew, because their answers were too old for a new voting set.
+    pub is_asked_anew: bool,
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// Nodes that said good-bye and wait until they can be done without.
@@ -64,6 +65,7 @@ impl Leadership {
             publish: None,
             peers: BTreeMap::new(),
             unsure_before: Time::ZERO,
+            is_asked_anew: false,
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             wanted_term: None,

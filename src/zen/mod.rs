@@ -42,6 +42,7 @@ pub mod message;
 mod mode;
 mod note;
 mod ping;
+mod propose;
 mod publish;
 pub mod quorum;
 mod read;
@@ -169,7 +170,7 @@ enum PingKind {
     Regular,
     /// A link closed.
     Probe,
-    /// A read wants a confirmation.
+    /// A read wants a confirmation, or a voting set new answers.
     Confirm,
 }
 

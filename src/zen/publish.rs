@@ -19,9 +19,6 @@ use std::time::Duration;
 /// How many clients may wait for all nodes to apply what is committed already; more are told at once.
 const AWAITING_MAX: usize = 10_000;
 
-/// A commit that takes longer than this part of the interval of the pings is late: 10 ms, unless that is set otherwise.
-const LATE: u32 = 20;
-
 /// Nodes that lag and were named are not named again within this time.
 const NAMED_AGAIN: Duration = Duration::from_secs(60);
 
@@ -222,7 +219,7 @@ impl Zen {
     }
 
     pub(super) fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (is_old, late) = (self.is_old(), self.tuning.fd_ping_interval / LATE);
+        let is_old = self.is_old();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -238,10 +235,6 @@ impl Zen {
         let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id && !is_old);
         let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
         let tasks = mem::take(&mut publish.tasks);
-        if took > late && tasks.iter().any(|finished| finished.queued.task.changes_nodes()) {
-            // Nodes may have died meanwhile, which nobody has missed yet.
-            lead.unsure_before = now;
-        }
         self.timers.stop(Timer::Commit);
         for id in acked {
             self.send_commit(now, &id, out);

@@ -73,6 +73,7 @@ protections! {
     SettledSets "settled-sets" "A new voting set is proposed only on a committed state.",
     OwnTakeBack "own-take-back" "A master takes back only a voting set that it proposed itself.",
     SureProposals "sure-proposals" "No voting set is proposed that counts on a node which may be as dead as the one lost last.",
+    NewAnswers "new-answers" "A voting set counts on answers that are hardly older than its proposal.",
     OnePublish "one-publish" "One publish is in flight at a time.",
     OwnTermCommits "own-term-commits" "A state that was inherited is committed by descent, never directly.",
     ExactCommits "exact-commits" "A commit counts for exactly the state that it names.",

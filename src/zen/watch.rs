@@ -140,8 +140,9 @@ impl Zen {
             }
         }
         self.on_report(now, id, asked, report, out);
-        if is_well_again {
-            // It may become a voter.
+        let may_be_last = kind == PingKind::Confirm && self.is_asked_anew(asked);
+        if is_well_again || may_be_last {
+            // It may become a voter, or what is to be published may have waited for it alone.
             self.advance(now, out);
         }
     }
@@ -166,7 +167,11 @@ impl Zen {
             (Failure::Refused, _) | (Failure::Reset, PingKind::Probe) => {
                 self.node_failed(now, id, "transport disconnected".into(), out)
             }
-            (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
+            (Failure::Reset, PingKind::Regular) => self.probe_node(now, id, out),
+            (Failure::Reset, PingKind::Confirm) => {
+                self.probe_node(now, id, out);
+                self.advance(now, out);
+            }
             (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
             (Failure::TimedOut, PingKind::Regular) => {
                 peer.failures += u32::from(!is_doubtful);
@@ -176,7 +181,9 @@ impl Zen {
                 out.note(Note::PingFailed { node: peer.node.clone(), tried: peer.failures, of: retries });
                 self.ping_node(now, id, PingKind::Regular, out);
             }
-            (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {}
+            (Failure::TimedOut, PingKind::Probe) => {}
+            // What was to be published may have waited for it.
+            (Failure::TimedOut, PingKind::Confirm) => self.advance(now, out),
         }
     }
 
@@ -195,6 +202,7 @@ impl Zen {
         peer.failed = Some(reason.clone());
         let node = peer.node.clone();
         lead.unsure_before = now;
+        lead.is_asked_anew = false;
         out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
         self.give_up_acks_of(id);
         self.settle_acks(now, out);

@@ -1,9 +1,10 @@
 //! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
-//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `flaws` shows those of Zen,
+//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `around` changes stories, `flaws` shows those of Zen,
 //! `scale` measures large ones, `mutants` and `graphs` make tables for a `page`.
 
+mod around;
 mod batch;
 mod explore;
 mod failure;
@@ -70,6 +71,14 @@ pub(super) struct SimArgs {
                                 "lines"])]
     scenario: Option<PathBuf>,
 
+    /// Play the scripts of this folder with a few of their commands changed by chance.
+    ///
+    /// Each seed takes another story and changes it otherwise; in the end everything heals. A single run is printed.
+    #[arg(long, value_name = "FOLDER", help_heading = "Runs",
+          conflicts_with_all = ["scenario", "scenarios", "until", "nodes", "crowd", "updates", "settings", "trace",
+                                "lines", "rules"])]
+    around: Option<PathBuf>,
+
     /// Show Zen's documented failures instead, those of docs/flaws.md.
     ///
     /// Plays each under the rules of its time and under ours, and tells in how many random runs it is found as well.
@@ -88,15 +97,14 @@ pub(super) struct SimArgs {
     ///
     /// Starts each at once and kills ten masters in a row; prints events, messages and bytes for each node.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = scale::parse, help_heading = "Runs",
-          conflicts_with_all = ["scenario", "seed", "runs", "jobs", "until", "nodes", "crowd", "updates", "settings",
-                                "trace", "rules", "scenarios"])]
+          conflicts_with_all = ["scenario", "around", "seed", "runs", "jobs", "until", "nodes", "crowd", "updates",
+                                "settings", "trace", "rules", "scenarios"])]
     scale: Vec<Size>,
 
     /// Switch each protection of the protocol off alone, and search for what it then breaks.
     ///
-    /// Each search ends at its first catch, or after --runs runs. What no random run catches is tried in the golden
-    /// traces and in graphs of three and four nodes.
-    #[arg(long, help_heading = "Proof", conflicts_with_all = ["scenario", "scale", "graphs", "until", "trace", "lines"])]
+    /// Each search ends at its first catch, or after --runs seeds: each makes a random run and changes a golden trace.
+    #[arg(long, help_heading = "Proof", conflicts_with_all = ["scenario", "around", "scale", "graphs", "until", "trace", "lines"])]
     mutants: bool,
 
     /// Where the golden traces are that --mutants plays.
@@ -105,8 +113,8 @@ pub(super) struct SimArgs {
 
     /// Play every way in which so many nodes can reach each other, as in 3,4,5.
     #[arg(long, value_name = "NODES", value_delimiter = ',', value_parser = graphs::parse, help_heading = "Proof",
-          conflicts_with_all = ["scenario", "scale", "seed", "runs", "until", "nodes", "crowd", "updates", "settings",
-                                "trace"])]
+          conflicts_with_all = ["scenario", "around", "scale", "seed", "runs", "until", "nodes", "crowd", "updates",
+                                "settings", "trace"])]
     graphs: Vec<usize>,
 
     /// Switch this protection of the protocol off: something should break.
@@ -195,8 +203,11 @@ impl SimArgs {
             return flaws::run(self.seed, self.runs.unwrap_or(flaws::RUNS), jobs, out);
         }
         let (is_hunt, golden, graphs) = (self.mutants, self.golden.clone(), self.graphs.clone());
-        let exploring = self.explore;
+        let (exploring, around) = (self.explore, self.around.clone());
         let request = self.checked()?;
+        if let Some(folder) = &around {
+            return around::run(&request, folder, out);
+        }
         if exploring.explore {
             return exploring.run(&request, out);
         }

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// What is broken where a story waits in vain.
-const LATE: &str = "L1 one master within the bound";
+pub(super) const LATE: &str = "L1 one master within the bound";
 
 /// Why a story ends before its file does.
 enum Ending {
@@ -21,32 +21,15 @@ enum Ending {
     Broken(usize, String),
 }
 
-fn read(file: &Path) -> Result<Script, Trouble> {
+/// Reads the script of a file.
+pub(super) fn read(file: &Path) -> Result<Script, Trouble> {
     let name = file.display();
     let text = fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("cannot read {name}: {error}")))?;
     Script::parse(&text).map_err(|mistake| Trouble::Usage(format!("{name}:{}: {mistake}", mistake.line)))
 }
 
-/// The rule that nodes with these protections break in the script of a file, if they do.
-pub(super) fn broken_by(file: &Path, rules: Rules) -> Option<String> {
-    let script = read(file).ok()?;
-    let mut stage = Stage::keeping(rules);
-    for block in script.blocks() {
-        let quiet = quietly(|| stage.play(block));
-        match quiet.result {
-            // What the story waits for does not come in its time.
-            Ok(Ok(told)) if gives_up(&told) && !gives_up(&block.expected) => return Some(LATE.into()),
-            Ok(Ok(_)) => {}
-            // The nodes went another way than the script, which cannot go on.
-            Ok(Err(Stop::Mistake(_))) => return None,
-            Ok(Err(Stop::Violation { violation, .. })) => return Some(violation.checker.into()),
-            Err(_) => return Some("assertion".into()),
-        }
-    }
-    None
-}
-
-fn gives_up(told: &[String]) -> bool {
+/// Whether a story waited for something that did not come in its time.
+pub(super) fn gives_up(told: &[String]) -> bool {
     told.iter().any(|line| line.starts_with("not stable within") || line.starts_with("not so within"))
 }
 

@@ -32,6 +32,7 @@ mod story;
 mod tables;
 mod text;
 mod updates;
+mod varied;
 mod words;
 
 pub use mistake::{Mistake, Trouble};

@@ -140,6 +140,9 @@ pub(super) fn copy_disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), 
     let to = words.after("to")?.ok_or_else(|| Mistake::new("no `to`", "the node to copy to"))?;
     let (from, to) = (stage.node(words.need("a node")?)?, stage.node(to)?);
     words.end()?;
+    if stage.world.participant(to).is_some() {
+        return Err(Mistake::new("a node that runs", "a node that is down").into());
+    }
     stage.world.copy_disk(from, to);
     Ok(())
 }

@@ -79,6 +79,12 @@ impl Script {
         }
     }
 
+    /// A script that says this of itself.
+    pub(super) fn of(says: &str, blocks: impl IntoIterator<Item = Block>) -> Script {
+        let comment = Paragraph::Comment(vec![Line { number: 0, text: format!("# {says}") }]);
+        Script { paragraphs: [comment].into_iter().chain(blocks.into_iter().map(Paragraph::Block)).collect() }
+    }
+
     /// The blocks, in order.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.paragraphs.iter().filter_map(|paragraph| match paragraph {
