@@ -14,7 +14,7 @@ use crate::zen::{Tuning, Zen};
 use std::time::Duration;
 
 /// The rule that a cluster recovers.
-const ONE_MASTER: &str = "L1 one master within the bound";
+pub(super) const ONE_MASTER: &str = "L1 one master within the bound";
 /// All nodes stand still for so long at least, in milliseconds.
 const STANDSTILL_MS: u64 = 800;
 /// The rule that nobody bullies a master.

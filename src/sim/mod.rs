@@ -2,7 +2,7 @@
 //!
 //! The [`World`] drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a
 //! [`Watch`] to say. One thread, no wall clock; the same seed and the same calls give the same events. Zen enters it in
-//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`]. All
+//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`], near which [`around`] looks. All
 //! algorithms meet in [`arena`]. What Zen itself did wrong is shown in [`flaws`].
 //!
 //! A run: [`World::new`], [`World::add`] for each node, [`World::start_all`]; then [`World::run_plan`] or one
@@ -15,6 +15,7 @@
 //! ```
 
 pub mod arena;
+pub mod around;
 mod calls;
 mod carry;
 pub mod check;

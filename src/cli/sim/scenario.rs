@@ -5,13 +5,9 @@
 use crate::cli::quiet::quietly;
 use crate::cli::{Outcome, Trouble};
 use crate::sim::script::{Block, Script, Stage, Trouble as Stop};
-use crate::zen::rules::Rules;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-
-/// What is broken where a story waits in vain.
-pub(super) const LATE: &str = "L1 one master within the bound";
 
 /// Why a story ends before its file does.
 enum Ending {
@@ -26,20 +22,6 @@ pub(super) fn read(file: &Path) -> Result<Script, Trouble> {
     let name = file.display();
     let text = fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("cannot read {name}: {error}")))?;
     Script::parse(&text).map_err(|mistake| Trouble::Usage(format!("{name}:{}: {mistake}", mistake.line)))
-}
-
-/// Whether a story waited for something that did not come in its time.
-pub(super) fn gives_up(told: &[String]) -> bool {
-    told.iter().any(|line| line.starts_with("not stable within") || line.starts_with("not so within"))
-}
-
-/// Whether nodes with these protections tell another story than the one in the file.
-pub(super) fn told_otherwise(file: &Path, rules: Rules) -> Option<String> {
-    let script = read(file).ok()?;
-    let mut stage = Stage::keeping(rules);
-    let is_told =
-        |block: &Block| matches!(quietly(|| stage.play(block)).result, Ok(Ok(told)) if told == block.expected);
-    (!script.blocks().all(is_told)).then(|| "the golden trace tells another story".into())
 }
 
 /// Plays the script of a file on a stage, and compares what came with what it expects if the rules are those it names.

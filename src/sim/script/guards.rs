@@ -4,8 +4,10 @@
 //! with, whatever it is told later; those that are added apart are a cluster of their own under the same name. Nodes of an
 //! old dialect are not guarded: what they do wrong is what their story is about.
 
+use super::holders::Holders;
 use crate::cluster::ClusterName;
-use crate::protocol::Time;
+use crate::protocol::{Ticket, Time};
+use crate::service::Answer;
 use crate::sim::check::Checkers;
 use crate::sim::{Violation, Watch};
 use crate::zen::{Message, Zen};
@@ -16,6 +18,8 @@ pub(super) struct Guards {
     clusters: Vec<((ClusterName, Option<usize>), Checkers)>,
     /// The cluster of each node.
     of: Vec<usize>,
+    /// Who was told what of leases.
+    pub(super) holders: Holders,
 }
 
 impl Guards {
@@ -45,5 +49,9 @@ impl Watch<Zen> for Guards {
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
         self.of(from).sent(at, from, to, message)
+    }
+
+    fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
+        self.holders.answered(at, ticket, answer)
     }
 }

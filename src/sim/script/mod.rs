@@ -21,6 +21,7 @@ mod breakage;
 mod brief;
 mod commands;
 mod guards;
+mod holders;
 mod messages;
 mod mistake;
 mod rules;

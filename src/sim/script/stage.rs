@@ -94,7 +94,13 @@ impl Stage {
         if self.world.watch.0.lines.is_empty() {
             self.say("ok");
         }
-        Ok(self.printed().to_vec())
+        // Scripts are read without what cannot be seen at the end of a line.
+        Ok(self.printed().iter().map(|line| line.trim_end().to_owned()).collect())
+    }
+
+    /// Whether a block that told this waited for something that did not come in its time.
+    pub fn gave_up(told: &[String]) -> bool {
+        told.iter().any(|line| line.starts_with("not stable within") || line.starts_with("not so within"))
     }
 
     /// What the last block has printed, also if it came to no end.
@@ -156,6 +162,7 @@ impl Stage {
         let asked = question.clone();
         let ticket = self.world.ask(node, question);
         let now = self.world.now();
+        self.world.watch.1.0.holders.asked(now, ticket, &asked);
         self.world.watch.1.1.asked(now, ticket, &asked);
         self.world.watch.0.questions.insert(ticket, (node, what));
     }

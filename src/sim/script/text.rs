@@ -41,6 +41,11 @@ impl Block {
         self.lines.iter().filter(|line| !line.text.starts_with('#'))
     }
 
+    /// The block as text, with this output.
+    pub fn with_output(&self, told: &[String]) -> String {
+        format!("{}{DIVIDER}\n{}\n", joined(&self.lines), told.concat_lines())
+    }
+
     /// The number of its first line.
     pub fn number(&self) -> usize {
         self.lines.first().map_or(0, |line| line.number)
@@ -111,7 +116,7 @@ trait ConcatLines {
     fn concat_lines(&self) -> String;
 }
 
-impl ConcatLines for Vec<String> {
+impl ConcatLines for [String] {
     fn concat_lines(&self) -> String {
         self.iter().map(|line| format!("{line}\n")).collect()
     }
