@@ -110,7 +110,8 @@ impl Zen {
         }
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node) && !is_old) {
             // It follows again only once it is sent the state again.
-            *peer = Peer { failed: peer.failed.take(), heard: peer.heard, ..Peer::new(now, node.clone()) };
+            let (failed, heard, missed) = (peer.failed.take(), peer.heard, peer.missed);
+            *peer = Peer { failed, heard, missed, ..Peer::new(now, node.clone()) };
             if join.term <= lead.term {
                 self.nudge(now, &node.id, now, out);
             }

@@ -26,10 +26,10 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
-    /// Who has answered nothing that was asked since may be dead: one was taken for dead then, or all were asked anew.
+    /// Who has answered nothing that was asked since may be dead, as the one that was taken for dead then.
     pub unsure_before: Time,
-    /// Whether all were asked anew, because their answers were too old for a new voting set.
-    pub is_asked_anew: bool,
+    /// Whether what is to be published waits for new answers.
+    pub is_asking: bool,
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// Nodes that said good-bye and wait until they can be done without.
@@ -65,7 +65,7 @@ impl Leadership {
             publish: None,
             peers: BTreeMap::new(),
             unsure_before: Time::ZERO,
-            is_asked_anew: false,
+            is_asking: false,
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             wanted_term: None,
@@ -106,6 +106,14 @@ pub struct Peer {
     pub confirmed: Time,
     /// Everything it answered as a follower was asked at this time or before.
     pub heard: Time,
+    /// When it answered what was asked then, for the last time.
+    pub answered: Time,
+    /// How long it took to answer that first.
+    pub took: Duration,
+    /// Whether it was asked for a confirmation, which is on its way.
+    pub is_asked: bool,
+    /// When it did not confirm in time.
+    pub missed: Time,
     /// Why it is taken for dead, until it is removed.
     pub failed: Option<Arc<str>>,
 }
@@ -125,14 +133,28 @@ impl Peer {
             votes_elsewhere: false,
             confirmed: Time::ZERO,
             heard: now,
+            answered: now,
+            took: Duration::ZERO,
+            is_asked: false,
+            missed: Time::ZERO,
             failed: None,
         }
     }
 
     /// Whether it may be dead, for all that is known: it left its last ping unanswered, or has answered nothing that was
-    /// asked since this.
+    /// asked since this, or since it owed a confirmation.
     pub fn is_doubtful(&self, unsure_before: Time) -> bool {
-        self.failures > 0 || self.heard < unsure_before
+        self.failures > 0 || self.heard < unsure_before.max(self.missed)
+    }
+
+    /// It answered as a follower what was asked at this time.
+    pub fn hear(&mut self, now: Time, asked: Time) {
+        if asked > self.heard {
+            (self.heard, self.took) = (asked, now.since(asked));
+        }
+        if asked == self.heard {
+            self.answered = now;
+        }
     }
 }
 

@@ -3,18 +3,17 @@
 //! Which set is wanted is decided in `quorum`; whoever accepts a set that cannot be committed can be led only by its
 //! majority, so none is proposed before it is known who of them lives. Zen had a number in its place.
 
-use super::leadership::{Leadership, Peer};
+use super::leadership::Peer;
 use super::quorum::next_voting_set;
 use super::rules::Protection;
-use super::{Errand, Mode, PingKind, Zen};
+use super::{Mode, PingKind, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, VotingSet};
 use crate::protocol::{Effects, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// A voting set counts on answers that are not older than this part of the interval of the pings: 10 ms, unless that
-/// is set otherwise.
+/// A voting set counts on answers that came within this part of the interval of the pings, 10 ms unless that is set
+/// otherwise, or within the time that they took themselves.
 const FRESH: u32 = 20;
 
 impl Zen {
@@ -52,62 +51,45 @@ impl Zen {
         };
         let peers = || next.iter().filter_map(|id| lead.peers.get(id)).filter(|peer| peer.failed.is_none());
         let is_doubtful = peers().any(|peer| peer.is_doubtful(lead.unsure_before));
-        if is_doubtful && self.keeps(Protection::SureProposals) || self.is_stale(now, lead, peers()) {
+        if is_doubtful && self.keeps(Protection::SureProposals) || peers().any(|peer| self.is_stale(now, peer)) {
             return base.clone();
         }
         next
     }
 
     /// Whether what somebody answered last is too old to count on it: it may have died since, and nobody has missed it.
-    fn is_stale<'a>(&self, now: Time, lead: &Leadership, mut peers: impl Iterator<Item = &'a Peer>) -> bool {
-        let fresh = self.tuning.fd_ping_interval / FRESH;
-        let is_old = |since: Time, span: Duration| now.since(since) > span;
-        let is_asked = lead.is_asked_anew && !is_old(lead.unsure_before, self.tuning.fd_ping_timeout);
-        !is_asked && self.keeps(Protection::NewAnswers) && peers.any(|peer| is_old(peer.heard, fresh))
+    fn is_stale(&self, now: Time, peer: &Peer) -> bool {
+        let fresh = peer.took.max(self.tuning.fd_ping_interval / FRESH);
+        now.since(peer.answered) > fresh && self.keeps(Protection::NewAnswers)
     }
 
-    /// Asks all who could vote once more, if a voting set is wanted for which their answers are too old. Until they have
-    /// answered, or have not in time, nothing is published: it could last until these answers are too old as well.
+    /// Asks those once more whose answers are too old for the voting set that is wanted, if one is. Until they have
+    /// answered, or have not in time, nothing is published: it could last until other answers are too old as well.
     pub(super) fn asks_anew(&mut self, now: Time, out: &mut Effects<Zen>) -> bool {
-        if self.is_asking_anew() {
-            return true;
+        let stale = self.stale_voters(now);
+        let Some(lead) = self.lead() else {
+            return false;
+        };
+        lead.is_asking = !stale.is_empty();
+        let is_open = stale.iter().any(|id| lead.peers.get(id).is_some_and(|peer| peer.is_asked));
+        for id in stale.iter().filter(|_| !is_open) {
+            self.ping_node(now, id, PingKind::Confirm, out);
         }
+        !stale.is_empty()
+    }
+
+    /// Who would vote in the set that is wanted, and answered too long ago for it; nobody, if it cannot be proposed
+    /// whatever they answer.
+    fn stale_voters(&self, now: Time) -> Vec<NodeId> {
         let accepted = &self.ledger.accepted;
         let wanted = self.wanted_set(accepted).filter(|wanted| *wanted != accepted.metadata.voting.own);
         let (Some(wanted), Mode::Leading(lead)) = (wanted, &self.mode) else {
-            return false;
+            return Vec::new();
         };
         let peers = || wanted.iter().filter_map(|id| lead.peers.get(id)).filter(|peer| peer.failed.is_none());
-        if peers().any(|peer| peer.is_doubtful(lead.unsure_before)) || !self.is_stale(now, lead, peers()) {
-            return false;
+        if peers().any(|peer| peer.is_doubtful(lead.unsure_before)) {
+            return Vec::new();
         }
-        let eligible = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && peer.node.is_master_eligible());
-        let asked: Vec<NodeId> = eligible.map(|(id, _)| id.clone()).collect();
-        if let Some(lead) = self.lead() {
-            lead.unsure_before = now;
-            lead.is_asked_anew = true;
-        }
-        for id in asked {
-            self.ping_node(now, &id, PingKind::Confirm, out);
-        }
-        true
-    }
-
-    /// Whether all were asked anew at this time.
-    pub(super) fn is_asked_anew(&self, at: Time) -> bool {
-        matches!(&self.mode, Mode::Leading(lead) if lead.is_asked_anew && lead.unsure_before == at)
-    }
-
-    /// Whether some who live have yet to answer what they were asked for a new voting set.
-    fn is_asking_anew(&self) -> bool {
-        let Mode::Leading(lead) = &self.mode else {
-            return false;
-        };
-        let lives = |node: &NodeId| lead.peers.get(node).is_some_and(|peer| peer.failed.is_none());
-        let is_open = |errand: &Errand| {
-            matches!(errand, Errand::NodePing { node, asked, kind: PingKind::Confirm }
-                if *asked == lead.unsure_before && lives(node))
-        };
-        lead.is_asked_anew && self.calls.values().any(is_open)
+        peers().filter(|peer| self.is_stale(now, peer)).map(|peer| peer.node.id.clone()).collect()
     }
 }

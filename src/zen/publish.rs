@@ -141,7 +141,7 @@ impl Zen {
         let is_mine = report.follows.as_ref() == Some(&local);
         let votes_for_me = report.vote.as_ref() == Some(&local);
         let was_doubtful = peer.is_doubtful(lead.unsure_before);
-        take_down(peer, asked, report, is_mine);
+        take_down(peer, now, asked, report, is_mine);
         let is_sure_again = was_doubtful && !peer.is_doubtful(lead.unsure_before);
         let applied = peer.applied.rank();
         for awaiting in lead.awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied) {
@@ -466,12 +466,12 @@ pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
 }
 
 /// Takes down what a peer says of itself. Reports overtake each other; what a process accepted only rises.
-fn take_down(peer: &mut Peer, asked: Time, report: &Report, is_mine: bool) {
+fn take_down(peer: &mut Peer, now: Time, asked: Time, report: &Report, is_mine: bool) {
     peer.accepted = peer.accepted.max(report.accepted);
     peer.applied = peer.applied.max(report.committed);
     peer.storing = report.storing;
     if is_mine {
-        peer.heard = peer.heard.max(asked);
+        peer.hear(now, asked);
     }
     if report.needs_full {
         peer.sent = None;

@@ -52,6 +52,7 @@ impl Zen {
             return;
         };
         peer.is_pinging |= kind == PingKind::Regular;
+        peer.is_asked |= kind == PingKind::Confirm;
         let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
         let message = Message::NodePing { from: self.sender.clone(), target, term };
         let errand = Errand::NodePing { node: id.clone(), asked: now, kind };
@@ -111,9 +112,8 @@ impl Zen {
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
-        if kind == PingKind::Regular {
-            peer.is_pinging = false;
-        }
+        peer.is_pinging &= kind != PingKind::Regular;
+        peer.is_asked &= kind != PingKind::Confirm;
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
@@ -140,9 +140,9 @@ impl Zen {
             }
         }
         self.on_report(now, id, asked, report, out);
-        let may_be_last = kind == PingKind::Confirm && self.is_asked_anew(asked);
-        if is_well_again || may_be_last {
-            // It may become a voter, or what is to be published may have waited for it alone.
+        let is_waited_for = kind == PingKind::Confirm && self.lead().is_some_and(|lead| lead.is_asking);
+        if is_well_again || is_waited_for {
+            // It may become a voter, or what is to be published may have waited for it.
             self.advance(now, out);
         }
     }
@@ -160,8 +160,9 @@ impl Zen {
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
-        if kind == PingKind::Regular {
-            peer.is_pinging = false;
+        peer.is_pinging &= kind != PingKind::Regular;
+        if kind == PingKind::Confirm {
+            (peer.is_asked, peer.missed) = (false, now);
         }
         match (why, kind) {
             (Failure::Refused, _) | (Failure::Reset, PingKind::Probe) => {
@@ -202,7 +203,6 @@ impl Zen {
         peer.failed = Some(reason.clone());
         let node = peer.node.clone();
         lead.unsure_before = now;
-        lead.is_asked_anew = false;
         out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
         self.give_up_acks_of(id);
         self.settle_acks(now, out);
