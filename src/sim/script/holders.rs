@@ -9,7 +9,7 @@ use crate::service::limits::holders_ttl;
 use crate::service::{Answer, Query, Question, Task};
 use crate::sim::Violation;
 use crate::sim::check::Fencing;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub(super) struct Holders {
     open: BTreeMap<Ticket, (Time, Wish)>,
     /// The leases, by the numbers that they are judged under.
     leases: Vec<Arc<str>>,
+    /// What was given up, maybe before its holder was told that it had it.
+    freed: BTreeSet<Token>,
     fencing: Fencing,
 }
 
@@ -49,6 +51,7 @@ impl Holders {
         if let Task::ReleaseLease(holding) = task {
             let lease = self.number(&holding.name);
             self.fencing.gives_up(lease, holder(holding.token));
+            self.freed.insert(holding.token);
         }
     }
 
@@ -69,7 +72,11 @@ impl Holders {
 
     fn believes(&mut self, name: &Arc<str>, token: Token, at: Time, until: Time) -> Result<(), Violation> {
         let lease = self.number(name);
-        if until > at { self.fencing.believes(lease, holder(token), at, until) } else { Ok(()) }
+        if until > at && !self.freed.contains(&token) {
+            self.fencing.believes(lease, holder(token), at, until)
+        } else {
+            Ok(())
+        }
     }
 
     fn number(&mut self, name: &Arc<str>) -> usize {
