@@ -10,7 +10,7 @@ use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
 use crate::cluster::{ClusterState, Diff, Node, NodeId, Outcome, Remembered, StateId};
 use crate::protocol::{Effects, Failure, Time};
-use crate::service::Answer;
+use crate::service::{Answer, Task};
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
@@ -34,12 +34,15 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let state = Arc::new(state);
-        let local = self.local.id.clone();
+        let (local, is_old) = (self.local.id.clone(), self.is_old());
         let Some(lead) = self.lead() else {
             return;
         };
         let diff = Arc::new(Diff::between(&base, &state));
         let made_from = base.id();
+        if !is_old {
+            forget_removed(lead, &tasks);
+        }
         let has_newcomers = meet_peers(now, lead, &state, &local);
         lead.publish = Some(Publish {
             state: state.clone(),
@@ -482,6 +485,18 @@ fn take_down(peer: &mut Peer, now: Time, asked: Time, report: &Report, is_mine: 
 fn take_ack(publish: &mut Publish, peer: &Peer, report: &Report) {
     if report.accepted == publish.state.id() && peer.node.is_master_eligible() {
         publish.acks.insert(peer.node.id.clone(), peer.node.clone());
+    }
+}
+
+/// Who was removed is no peer any more. If the same state has the same process all the same, it was taken in anew, and is
+/// not taken for dead. Zen did not ping it any more.
+fn forget_removed(lead: &mut Leadership, tasks: &[Finished]) {
+    for finished in tasks {
+        if let Task::Remove { id, ephemeral_id, .. } = &finished.queued.task
+            && lead.peers.get(id).is_some_and(|peer| peer.node.ephemeral_id == *ephemeral_id)
+        {
+            lead.peers.remove(id);
+        }
     }
 }
 
