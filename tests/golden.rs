@@ -1,6 +1,7 @@
 //! The golden traces: each file of `tests/golden` is played, and what the nodes say is compared with what it expects.
 //!
-//! With `ZAZEN_BLESS=1` the files are written as they came out.
+//! With `ZAZEN_BLESS=1` the files are written as they came out. They are also played with a few of their commands changed
+//! by chance, which breaks no rule unless a protection is missing.
 
 #[path = "golden/diff.rs"]
 mod diff;
@@ -12,9 +13,35 @@ use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use zazen::sim::around::Stories;
 use zazen::sim::script::{Block, Script, Stage};
+use zazen::zen::rules::Protection;
 
 const FOLDER: &str = "tests/golden";
+
+/// So many stories are changed.
+const SEEDS: u64 = 1_000;
+
+/// Protections against what comes in one order of many thousands.
+const RARE: [Protection; 17] = [
+    Protection::VotesTellAccepted,
+    Protection::NamedVotes,
+    Protection::FetchedTerm,
+    Protection::CopiesAckNothing,
+    Protection::BlindYielding,
+    Protection::LostMasters,
+    Protection::EveryBootstrap,
+    Protection::BlankForms,
+    Protection::SettledSets,
+    Protection::OwnTakeBack,
+    Protection::SureProposals,
+    Protection::NewAnswers,
+    Protection::UuidChecked,
+    Protection::OthersTerms,
+    Protection::RoundTrip,
+    Protection::RepeatedJoins,
+    Protection::EndingLeases,
+];
 
 #[test]
 fn the_nodes_tell_the_stories_that_are_expected_of_them() {
@@ -32,6 +59,31 @@ fn every_trace_shows_a_rule_of_the_protocol_and_every_rule_names_traces_that_exi
     let there: Vec<&str> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
     named.retain(|name| !name.is_empty());
     assert_eq!(named, there, "left: named by docs/protocol.md; right: the files of {FOLDER}");
+}
+
+#[test]
+fn stories_that_are_changed_by_chance_break_no_rule() {
+    let stories = stories();
+    for seed in 1..=SEEDS {
+        let (name, played) = stories.play(seed);
+        assert_eq!(played.broken, None, "around {name}, seed {seed}:\n{}", played.told);
+    }
+}
+
+#[test]
+fn protections_that_random_runs_hardly_ever_miss_are_missed_around_stories() {
+    let stories = stories();
+    let is_missed = |protection| (1..=SEEDS).any(|seed| stories.play_without(seed, protection).1.broken.is_some());
+    let escaped: Vec<Protection> = RARE.into_iter().filter(|protection| !is_missed(*protection)).collect();
+    assert_eq!(escaped, [], "nobody missed these around {SEEDS} stories");
+}
+
+fn stories() -> Stories {
+    Stories::of(scripts::all(FOLDER).iter().map(|file| {
+        let text = fs::read_to_string(file).expect("it can be read");
+        let name = file.file_stem().expect("it has a name").to_string_lossy();
+        (name.into_owned(), Script::parse(&text).expect("it is well formed"))
+    }))
 }
 
 fn play(script: &Script) -> Played {

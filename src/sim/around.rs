@@ -42,7 +42,7 @@ pub struct Played {
 }
 
 impl Stories {
-    /// Those in which somebody plays, under their names.
+    /// Those in which somebody plays, under their names. There must be one if a story shall be played.
     pub fn of(scripts: impl IntoIterator<Item = (String, Script)>) -> Stories {
         Stories(scripts.into_iter().filter_map(|(name, script)| Story::new(name, script)).collect())
     }
@@ -52,18 +52,18 @@ impl Stories {
         (self.0.len(), self.0.iter().filter(|story| story.is_judged).count())
     }
 
-    /// Plays the story of a seed; tells its name as well, if there is one.
-    pub fn play(&self, seed: u64) -> Option<(&str, Played)> {
-        let story = self.story(seed)?;
+    /// Plays the story of a seed; tells its name as well.
+    pub fn play(&self, seed: u64) -> (&str, Played) {
+        let story = self.story(seed);
         let mut played = story.play(seed, Rules::default());
         played.broken.take_if(|_| !story.is_judged);
-        Some((&story.name, played))
+        (&story.name, played)
     }
 
     /// The same without a protection. What goes wrong with the whole protocol as well says nothing of it; what comes with
     /// the whole protocol, and without it does not, is missed.
-    pub fn play_without(&self, seed: u64, protection: Protection) -> Option<(&str, Played)> {
-        let story = self.story(seed)?;
+    pub fn play_without(&self, seed: u64, protection: Protection) -> (&str, Played) {
+        let story = self.story(seed);
         let mut played = story.play(seed, Rules::default().without(protection));
         if played.broken.is_some() || !played.in_vain.is_empty() {
             let whole = story.play(seed, Rules::default());
@@ -71,11 +71,11 @@ impl Stories {
             let misses = !played.in_vain.is_subset(&whole.in_vain);
             played.broken = played.broken.or_else(|| misses.then(late)).filter(|_| whole.broken.is_none());
         }
-        Some((&story.name, played))
+        (&story.name, played)
     }
 
-    fn story(&self, seed: u64) -> Option<&Story> {
-        self.0.get(seed.checked_rem(self.0.len() as u64)? as usize)
+    fn story(&self, seed: u64) -> &Story {
+        &self.0[(seed % self.0.len() as u64) as usize]
     }
 }
 
@@ -101,23 +101,17 @@ fn play(script: &Script, rules: Rules, recovers: bool) -> Played {
     let mut stage = Stage::keeping(rules);
     let mut played = Played::default();
     for (number, block) in script.blocks().enumerate() {
-        let told = match catch_unwind(AssertUnwindSafe(|| stage.play(block))) {
-            Ok(Ok(told)) => told,
+        played.broken = match catch_unwind(AssertUnwindSafe(|| stage.play(block))) {
+            Ok(Ok(_)) => None,
             Ok(Err(Trouble::Mistake(_))) => continue,
-            Ok(Err(Trouble::Violation { violation, .. })) => {
-                played.broken = Some(violation);
-                stage.printed().to_vec()
-            }
-            Err(panic) => {
-                played.broken = Some(Violation::assertion(panic.as_ref()));
-                stage.printed().to_vec()
-            }
+            Ok(Err(Trouble::Violation { violation, .. })) => Some(violation),
+            Err(panic) => Some(Violation::assertion(panic.as_ref())),
         };
-        played.told += &block.with_output(&told);
+        played.told += &format!("{}\n", block.with_output(stage.printed()));
         if played.broken.is_some() {
             return played;
         }
-        if Stage::gave_up(&told) {
+        if stage.gave_up() {
             played.in_vain.insert(number);
         }
     }

@@ -3,7 +3,7 @@
 //! Which set is wanted is decided in `quorum`; whoever accepts a set that cannot be committed can be led only by its
 //! majority, so none is proposed before it is known who of them lives. Zen had a number in its place.
 
-use super::leadership::Peer;
+use super::leadership::{Leadership, Peer};
 use super::quorum::next_voting_set;
 use super::rules::Protection;
 use super::{Mode, PingKind, Zen};
@@ -22,8 +22,8 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return false;
         };
-        let mut eligible = lead.peers.values().filter(|peer| peer.node.is_master_eligible());
-        lead.is_settled && self.ledger.is_settled() && eligible.all(|peer| !peer.is_doubtful(lead.unsure_before))
+        let is_sure = |peer: &Peer| !peer.is_doubtful(lead.unsure_before);
+        lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(is_sure)
     }
 
     /// The voting set that a state should have, if one can be proposed at all.
@@ -49,12 +49,9 @@ impl Zen {
         let (Some(next), Mode::Leading(lead)) = (self.wanted_set(state), &self.mode) else {
             return base.clone();
         };
-        let peers = || next.iter().filter_map(|id| lead.peers.get(id)).filter(|peer| peer.failed.is_none());
-        let is_doubtful = peers().any(|peer| peer.is_doubtful(lead.unsure_before));
-        if is_doubtful && self.keeps(Protection::SureProposals) || peers().any(|peer| self.is_stale(now, peer)) {
-            return base.clone();
-        }
-        next
+        let is_doubtful = voters(lead, &next).any(|peer| peer.is_doubtful(lead.unsure_before));
+        let is_unsure = is_doubtful && self.keeps(Protection::SureProposals);
+        if is_unsure || voters(lead, &next).any(|peer| self.is_stale(now, peer)) { base.clone() } else { next }
     }
 
     /// Whether what somebody answered last is too old to count on it: it may have died since, and nobody has missed it.
@@ -86,10 +83,15 @@ impl Zen {
         let (Some(wanted), Mode::Leading(lead)) = (wanted, &self.mode) else {
             return Vec::new();
         };
-        let peers = || wanted.iter().filter_map(|id| lead.peers.get(id)).filter(|peer| peer.failed.is_none());
-        if peers().any(|peer| peer.is_doubtful(lead.unsure_before)) {
+        if voters(lead, &wanted).any(|peer| peer.is_doubtful(lead.unsure_before)) {
             return Vec::new();
         }
-        peers().filter(|peer| self.is_stale(now, peer)).map(|peer| peer.node.id.clone()).collect()
+        let stale = voters(lead, &wanted).filter(|peer| self.is_stale(now, peer));
+        stale.map(|peer| peer.node.id.clone()).collect()
     }
+}
+
+/// Those who vote in a set, but the master itself and who is taken for dead.
+fn voters<'a>(lead: &'a Leadership, set: &'a VotingSet) -> impl Iterator<Item = &'a Peer> {
+    set.iter().filter_map(|id| lead.peers.get(id)).filter(|peer| peer.failed.is_none())
 }

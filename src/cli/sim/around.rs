@@ -10,6 +10,7 @@ use crate::cli::quiet::{Quiet, quietly};
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Outcome, Trouble};
 use crate::sim::around::{Played, Stories};
+use crate::zen::rules::Protection;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,10 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// A story that is printed, and where a node panicked in it, if one did.
-struct Shown {
-    name: String,
-    played: Played,
+/// A story that was changed and played.
+pub(super) struct Told {
+    pub(super) name: String,
+    pub(super) played: Played,
+    /// Where a node panicked, if one did.
     place: Option<String>,
 }
 
@@ -30,13 +32,11 @@ pub(super) fn stories(folder: &Path) -> Result<Stories, Trouble> {
     let name = |file: &Path| file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let scripts = files(folder)?.into_iter().map(|file| Ok((name(&file), scenario::read(&file)?)));
     let stories = Stories::of(scripts.collect::<Result<Vec<_>, Trouble>>()?);
-    match stories.count() {
-        (0, _) => {
-            let what = format!("{} has no story, a file that ends with .txt and starts nodes", folder.display());
-            Err(Trouble::Usage(what))
-        }
-        _ => Ok(stories),
+    if stories.count() == (0, 0) {
+        let what = format!("{} has no story, a file that ends with .txt and starts nodes", folder.display());
+        return Err(Trouble::Usage(what));
     }
+    Ok(stories)
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
@@ -61,11 +61,18 @@ pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Res
                 return;
             }
             let seed = request.seed + number;
-            shown.lock().extend(one(request, &stories, seed).map(|story| (seed, story)));
+            let told = one(&stories, seed, request.without);
+            if told.played.broken.is_some() || request.runs == 1 {
+                shown.lock().insert(seed, told);
+            }
             progress.lock().advance(number + 1, shown.lock().len() as u64);
         }
     };
-    thread::scope(|scope| (0..request.jobs).for_each(|_| drop(scope.spawn(work))));
+    thread::scope(|scope| {
+        for _ in 0..request.jobs {
+            scope.spawn(work);
+        }
+    });
     progress.into_inner().finish();
     let shown = shown.into_inner();
     for (seed, story) in &shown {
@@ -78,27 +85,31 @@ pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Res
     Ok(outcome(broken))
 }
 
-/// Plays the story of a seed; tells of it if a rule was broken, or nothing else is asked for.
-fn one(request: &Request, stories: &Stories, seed: u64) -> Option<Shown> {
-    let Quiet { result, place } = quietly(|| match request.without {
+/// Plays the story of a seed; a node's panic is a finding, and not printed.
+pub(super) fn one(stories: &Stories, seed: u64, without: Option<Protection>) -> Told {
+    let Quiet { result, place } = quietly(|| match without {
         Some(protection) => stories.play_without(seed, protection),
         None => stories.play(seed),
     });
-    let played =
-        result.unwrap_or_else(|panic| panic!("the simulator itself panicked in the story of seed {seed}: {panic}"));
-    let (name, played) = played.filter(|(_, played)| played.broken.is_some() || request.runs == 1)?;
-    Some(Shown { name: name.to_owned(), played, place })
+    match result {
+        Ok((name, played)) => Told { name: name.to_owned(), played, place },
+        Err(panic) => panic!("the simulator itself panicked in the story of seed {seed}: {panic}"),
+    }
+}
+
+/// The line that plays the story of a seed again.
+pub(super) fn replay(folder: &Path, seed: u64, without: Option<Protection>) -> String {
+    let without = without.map(|protection| format!(" --without {protection}")).unwrap_or_default();
+    format!("zazen sim{without} --runs 1 --seed {seed} --around {}", folder.display())
 }
 
 /// Prints a changed story, and what went wrong.
-fn tell(request: &Request, folder: &Path, seed: u64, story: &Shown, out: &mut impl Write) -> Result<(), Trouble> {
-    let Shown { name, played, place } = story;
+fn tell(request: &Request, folder: &Path, seed: u64, told: &Told, out: &mut impl Write) -> Result<(), Trouble> {
+    let Told { name, played, place } = told;
     writeln!(out, "# The story {name}, changed by chance: seed {seed}.\n\n{}", played.told)?;
     if let Some(violation) = &played.broken {
         let place = place.as_ref().map(|place| format!(", {place}")).unwrap_or_default();
-        let without = request.without.map(|protection| format!(" --without {protection}")).unwrap_or_default();
-        writeln!(out, "FAIL {violation}{place}")?;
-        writeln!(out, "replay: zazen sim --around {} --seed {seed} --runs 1{without}\n", folder.display())?;
+        writeln!(out, "FAIL {violation}{place}\nreplay: {}\n", replay(folder, seed, request.without))?;
     }
     Ok(())
 }

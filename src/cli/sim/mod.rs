@@ -1,8 +1,8 @@
 //! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
-//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `around` changes stories, `flaws` shows those of Zen,
-//! `scale` measures large ones, `mutants` and `graphs` make tables for a `page`.
+//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `around` changes those of a
+//! folder, `flaws` shows those of Zen, `scale` measures large ones, `mutants` and `graphs` make tables for a `page`.
 
 mod around;
 mod batch;
@@ -104,7 +104,8 @@ pub(super) struct SimArgs {
     /// Switch each protection of the protocol off alone, and search for what it then breaks.
     ///
     /// Each search ends at its first catch, or after --runs seeds: each makes a random run and changes a golden trace.
-    #[arg(long, help_heading = "Proof", conflicts_with_all = ["scenario", "around", "scale", "graphs", "until", "trace", "lines"])]
+    #[arg(long, help_heading = "Proof",
+          conflicts_with_all = ["scenario", "around", "scale", "graphs", "until", "trace", "lines"])]
     mutants: bool,
 
     /// Where the golden traces are that --mutants plays.

@@ -8,7 +8,6 @@ use super::page::{Page, outcome};
 use super::{Request, batch};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
-use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Outcome, Trouble};
 use crate::sim::RunOptions;
@@ -28,8 +27,6 @@ struct Catch {
     checker: String,
     /// The story near which it was noticed, if it was near one.
     story: Option<String>,
-    /// After how many seeds.
-    seeds: u64,
     /// What shows it again.
     replay: String,
 }
@@ -50,7 +47,7 @@ pub(super) fn run(request: &Request, golden: &Path, out: &mut impl Write) -> Res
         let watch = Stopwatch::start();
         let catch = hunt(request, &stories, golden, *protection);
         caught += usize::from(catch.is_some());
-        at_random += usize::from(catch.as_ref().is_some_and(|catch| catch.story.is_none()));
+        at_random += usize::from(catch.as_ref().is_some_and(|(_, catch)| catch.story.is_none()));
         let row = row(request, *protection, catch, watch.elapsed());
         progress.aside(|| eprintln!("{}", row[..5].join("  ")));
         page.row(row);
@@ -65,20 +62,20 @@ pub(super) fn run(request: &Request, golden: &Path, out: &mut impl Write) -> Res
     Ok(outcome(all - caught))
 }
 
-fn row(request: &Request, protection: Protection, caught: Option<Catch>, took: Duration) -> Vec<String> {
+fn row(request: &Request, protection: Protection, caught: Option<(u64, Catch)>, took: Duration) -> Vec<String> {
     let seeds = |number: u64| if number == 1 { "1 seed".into() } else { format!("{} seeds", count(number)) };
     let story = |story: Option<String>| story.map(|story| format!(", around {story}")).unwrap_or_default();
     let (checker, found, replay) = match caught {
-        Some(catch) => {
-            (catch.checker, format!("{}{}", seeds(catch.seeds), story(catch.story)), format!("`{}`", catch.replay))
+        Some((number, catch)) => {
+            (catch.checker, format!("{}{}", seeds(number), story(catch.story)), format!("`{}`", catch.replay))
         }
         None => ("nothing".into(), seeds(request.runs), String::new()),
     };
     vec![protection.name().into(), protection.says().into(), checker, found, span(took), replay]
 }
 
-/// The first seed with which a rule is broken, and is not with all protections.
-fn hunt(request: &Request, stories: &Stories, golden: &Path, protection: Protection) -> Option<Catch> {
+/// After how many seeds a rule is broken that is not with all protections, and how.
+fn hunt(request: &Request, stories: &Stories, golden: &Path, protection: Protection) -> Option<(u64, Catch)> {
     let (next, first) = (AtomicU64::new(0), AtomicU64::new(request.runs));
     let found = Mutex::new(BTreeMap::new());
     let search = || {
@@ -101,7 +98,7 @@ fn hunt(request: &Request, stories: &Stories, golden: &Path, protection: Protect
         }
     });
     let (number, catch) = found.into_inner().pop_first()?;
-    Some(Catch { seeds: number + 1, ..catch })
+    Some((number + 1, catch))
 }
 
 fn at_random(request: &Request, protection: Protection, seed: u64) -> Option<Catch> {
@@ -110,12 +107,11 @@ fn at_random(request: &Request, protection: Protection, seed: u64) -> Option<Cat
     // What the whole protocol fails as well says nothing of the mutant.
     batch::one(&request.run(seed)).result.ok()?;
     let replay = format!("zazen sim --without {protection} --runs 1 --seed {seed}");
-    Some(Catch { checker: failure.violation.checker.into(), story: None, seeds: 1, replay })
+    Some(Catch { checker: failure.violation.checker.into(), story: None, replay })
 }
 
 fn near_story(stories: &Stories, golden: &Path, protection: Protection, seed: u64) -> Option<Catch> {
-    let (story, played) = quietly(|| stories.play_without(seed, protection)).result.ok()??;
-    let checker = played.broken?.checker.into();
-    let replay = format!("zazen sim --without {protection} --runs 1 --seed {seed} --around {}", golden.display());
-    Some(Catch { checker, story: Some(story.into()), seeds: 1, replay })
+    let told = around::one(stories, seed, Some(protection));
+    let checker = told.played.broken?.checker.into();
+    Some(Catch { checker, story: Some(told.name), replay: around::replay(golden, seed, Some(protection)) })
 }

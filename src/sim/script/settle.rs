@@ -33,6 +33,7 @@ pub(super) fn stabilise(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), 
             stage.say(format!("stable after {}: {told}", moment(took)));
         }
         _ => {
+            stage.gave_up = true;
             stage.say(format!("not stable within {}", moment(patience)));
             show::masters(stage, &mut Words::of(""))?;
         }
@@ -150,7 +151,10 @@ pub(super) fn until(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
     let condition = Condition::read(stage, &said)?;
     match run(stage, patience, |world| condition.is_so(world))? {
         Some(took) => stage.say(format!("{} after {}", said.join(" "), moment(took))),
-        None => stage.say(format!("not so within {}: {}", moment(patience), said.join(" "))),
+        None => {
+            stage.gave_up = true;
+            stage.say(format!("not so within {}: {}", moment(patience), said.join(" ")));
+        }
     }
     Ok(())
 }

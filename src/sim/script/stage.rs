@@ -38,6 +38,8 @@ pub struct Stage {
     may_change_dialect: bool,
     /// What the last oracle said, if one was asked.
     pub(super) verdict: Option<Result<(), String>>,
+    /// Whether this block waited for something that did not come in its time.
+    pub(super) gave_up: bool,
 }
 
 impl Default for Stage {
@@ -69,7 +71,7 @@ impl Stage {
         let rules = Rc::new(RefCell::new(Rules::default()));
         let judge = rules.clone();
         world.set_gate(Some(Box::new(move |from, to, message| judge.borrow_mut().judge(from, to, message))));
-        Stage { world, cast: Vec::new(), rules, protections, may_change_dialect: true, verdict: None }
+        Stage { world, cast: Vec::new(), rules, protections, may_change_dialect: true, verdict: None, gave_up: false }
     }
 
     /// What the last oracle said: what it found, or that it found nothing; none if none was asked.
@@ -88,19 +90,19 @@ impl Stage {
     pub fn play(&mut self, block: &Block) -> Result<Vec<String>, Trouble> {
         self.world.watch.0.since = self.world.now();
         self.world.watch.0.lines.clear();
+        self.gave_up = false;
         for command in block.commands() {
             commands::carry_out(self, &command.text).map_err(|trouble| trouble.at(command.number))?;
         }
         if self.world.watch.0.lines.is_empty() {
             self.say("ok");
         }
-        // Scripts are read without what cannot be seen at the end of a line.
-        Ok(self.printed().iter().map(|line| line.trim_end().to_owned()).collect())
+        Ok(self.printed().to_vec())
     }
 
-    /// Whether a block that told this waited for something that did not come in its time.
-    pub fn gave_up(told: &[String]) -> bool {
-        told.iter().any(|line| line.starts_with("not stable within") || line.starts_with("not so within"))
+    /// Whether the last block waited for something that did not come in its time.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up
     }
 
     /// What the last block has printed, also if it came to no end.

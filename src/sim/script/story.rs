@@ -43,8 +43,9 @@ impl Story {
     }
 
     /// A line that belongs to nobody.
+    /// Scripts are read without what cannot be seen at the end of a line.
     pub(super) fn say(&mut self, text: impl Into<String>) {
-        self.lines.push(text.into());
+        self.lines.push(text.into().trim_end().to_owned());
     }
 
     /// The width of the column of names.
@@ -55,7 +56,7 @@ impl Story {
     fn tell(&mut self, at: Time, who: &str, text: &str) {
         let (moment, width) = (moment(at.since(self.since)), self.width());
         let text = self.shortened(text);
-        self.lines.push(format!("{moment:>8} {who:<width$}  {text}"));
+        self.say(format!("{moment:>8} {who:<width$}  {text}"));
     }
 
     /// A text with its nodes and uuids as the story calls them.

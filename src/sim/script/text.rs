@@ -43,7 +43,7 @@ impl Block {
 
     /// The block as text, with this output.
     pub fn with_output(&self, told: &[String]) -> String {
-        format!("{}{DIVIDER}\n{}\n", joined(&self.lines), told.concat_lines())
+        format!("{}{DIVIDER}\n{}", joined(&self.lines), told.concat_lines())
     }
 
     /// The number of its first line.
@@ -103,10 +103,7 @@ impl Script {
         let mut outputs = outputs.iter();
         let paragraphs = self.paragraphs.iter().map(|paragraph| match paragraph {
             Paragraph::Comment(lines) => joined(lines),
-            Paragraph::Block(block) => {
-                let output = outputs.next().unwrap_or(&block.expected);
-                format!("{}{DIVIDER}\n{}", joined(&block.lines), output.concat_lines())
-            }
+            Paragraph::Block(block) => block.with_output(outputs.next().unwrap_or(&block.expected)),
         });
         paragraphs.collect::<Vec<_>>().join("\n")
     }

@@ -142,8 +142,9 @@ impl Draft {
     /// What is left, and that everything heals then.
     fn healed(self, says: &str) -> Script {
         let fast = self.names.iter().map(|name| format!("disk {name} fast"));
-        let healing = ["pass".into(), "release".into()].into_iter().chain(fast).chain(["heal".into()]);
-        let lines = self.lines.into_iter().chain(healing).chain([STABLE.into()]);
+        let open = ["pass", "release"].map(str::to_owned).into_iter();
+        let healing = open.chain(fast).chain(["heal", STABLE].map(str::to_owned));
+        let lines = self.lines.into_iter().chain(healing);
         let blocks = lines
             .enumerate()
             .map(|(number, text)| Block { lines: vec![Line { number: number + 1, text }], expected: Vec::new() });
