@@ -23,7 +23,7 @@ const FOLDER: &str = "tests/golden";
 const SEEDS: u64 = 1_000;
 
 /// Protections against what comes in one order of many thousands.
-const RARE: [Protection; 17] = [
+const RARE: [Protection; 18] = [
     Protection::VotesTellAccepted,
     Protection::NamedVotes,
     Protection::FetchedTerm,
@@ -40,6 +40,7 @@ const RARE: [Protection; 17] = [
     Protection::OthersTerms,
     Protection::RoundTrip,
     Protection::RepeatedJoins,
+    Protection::MetAnew,
     Protection::EndingLeases,
 ];
 

@@ -3,9 +3,9 @@
 //! The two phases of a publish stand in `publish`, the health of the nodes in `watch`. Mirrors
 //! `NodeJoinController.JoinTaskExecutor`, `MasterService` and `ZenDiscovery.rejoin` (6.8).
 
+use super::acks::told;
 use super::leadership::{Bump, Finished, Leadership, Origin, Peer, PendingRead, Waiter};
 use super::message::{Join, JoinAnswer, Message, Report};
-use super::publish::told;
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};

@@ -6,6 +6,7 @@
 //!                        join     votes, candidacies, joins
 //!                        lead     winning, terms, stepping down, the task queue
 //!                        publish  the two phases on the master
+//!                        acks     clients who wait until every node has applied
 //!                        follow   accepting and applying states
 //!                        watch    the fault detectors, both ways
 //!                        read     reads that miss nothing
@@ -21,6 +22,7 @@
 //! may be looked at in `view`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
+mod acks;
 mod ask;
 mod choose;
 mod crowd;

@@ -1,23 +1,21 @@
 //! The two phases of a publish, as the master sees them.
 //!
 //! A state is sent, stored and acknowledged; with enough acknowledgements it is committed, and the commit goes out. What
-//! followers do with either stands in `follow`. Mirrors `PublishClusterStateAction` and `MasterService` (6.8), which
-//! counted acknowledgements of states that nobody had stored.
+//! followers do with either stands in `follow`, what clients wait for afterwards in `acks`. Mirrors
+//! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
-use super::leadership::{Awaiting, Finished, Leadership, Origin, Peer, Publish, Waiting};
+use super::acks::has_applied;
+use super::leadership::{Finished, Leadership, Peer, Publish};
 use super::message::{Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
-use crate::cluster::{ClusterState, Diff, Node, NodeId, Outcome, Remembered, StateId};
+use crate::cluster::{ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
-use crate::service::{Answer, Task};
+use crate::service::Task;
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How many clients may wait for all nodes to apply what is committed already; more are told at once.
-const AWAITING_MAX: usize = 10_000;
 
 /// Nodes that lag and were named are not named again within this time.
 const NAMED_AGAIN: Duration = Duration::from_secs(60);
@@ -34,13 +32,13 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let state = Arc::new(state);
-        let (local, is_old) = (self.local.id.clone(), self.is_old());
+        let (local, rules) = (self.local.id.clone(), self.rules);
         let Some(lead) = self.lead() else {
             return;
         };
         let diff = Arc::new(Diff::between(&base, &state));
         let made_from = base.id();
-        if !is_old {
+        if rules.keep(Protection::MetAnew) {
             forget_removed(lead, &tasks);
         }
         let has_newcomers = meet_peers(now, lead, &state, &local);
@@ -146,10 +144,8 @@ impl Zen {
         let was_doubtful = peer.is_doubtful(lead.unsure_before);
         take_down(peer, now, asked, report, is_mine);
         let is_sure_again = was_doubtful && !peer.is_doubtful(lead.unsure_before);
-        let applied = peer.applied.rank();
-        for awaiting in lead.awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied) {
-            awaiting.missing.remove(id);
-        }
+        let applied = peer.applied;
+        has_applied(&mut lead.awaiting, id, applied);
         peer.votes_elsewhere = report.term == lead.term && !votes_for_me;
         if votes_for_me && report.term == lead.term || !rules.keep(Protection::ReadsInTerm) {
             peer.confirmed = peer.confirmed.max(asked);
@@ -325,96 +321,6 @@ impl Zen {
         }
     }
 
-    /// Clients are told once every node has applied their change, or their time is over.
-    fn await_acks(&mut self, now: Time, tasks: Vec<Finished>, out: &mut Effects<Zen>) {
-        let id = self.applied.id();
-        let mut waiters = Vec::new();
-        for Finished { queued, done } in tasks {
-            let waiter = queued.waiter;
-            let timeout = self.ack_patience(now, waiter.timeout);
-            // What was refused changed nothing that others would have to apply.
-            if timeout.is_zero() || matches!(done.outcome, Outcome::Refused(_)) {
-                self.answer(now, waiter.origin, told(done, false), out);
-            } else if !matches!(waiter.origin, Origin::Nobody) {
-                waiters.push(Waiting { origin: waiter.origin, deadline: now + timeout, done });
-            }
-        }
-        let Some(deadline) = waiters.iter().map(|waiting| waiting.deadline).min() else {
-            return;
-        };
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        let live = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && peer.applied != id);
-        let missing = live.map(|(id, _)| id.clone()).collect();
-        // A member that is taken for dead will not apply it before it is removed.
-        let is_incomplete = lead.peers.values().any(|peer| peer.failed.is_some() && peer.applied != id);
-        lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete });
-        if lead.awaiting.len() > AWAITING_MAX {
-            self.expire_oldest(now, out);
-        }
-        self.timers.set_earlier(Timer::Acks, deadline);
-        self.settle_acks(now, out);
-    }
-
-    fn expire_oldest(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if let Some(oldest) = self.lead().and_then(|lead| lead.awaiting.pop_front()) {
-            for waiting in oldest.waiters {
-                self.answer(now, waiting.origin, told(waiting.done, false), out);
-            }
-        }
-    }
-
-    /// Answers those whose change every node has applied.
-    pub(super) fn settle_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        if lead.awaiting.is_empty() {
-            return;
-        }
-        let mut done = Vec::new();
-        while lead.awaiting.front().is_some_and(|first| first.missing.is_empty()) {
-            done.extend(lead.awaiting.pop_front());
-        }
-        for awaiting in done {
-            for waiting in awaiting.waiters {
-                self.answer(now, waiting.origin, told(waiting.done, !awaiting.is_incomplete), out);
-            }
-        }
-    }
-
-    /// A node went away: what it had not applied will not be acknowledged by all.
-    pub(super) fn give_up_acks_of(&mut self, id: &NodeId) {
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        for awaiting in &mut lead.awaiting {
-            awaiting.is_incomplete |= awaiting.missing.remove(id);
-        }
-    }
-
-    pub(super) fn expire_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        let mut expired = Vec::new();
-        for awaiting in &mut lead.awaiting {
-            let (late, kept): (Vec<_>, Vec<_>) =
-                mem::take(&mut awaiting.waiters).into_iter().partition(|waiting| waiting.deadline <= now);
-            awaiting.waiters = kept;
-            expired.extend(late);
-        }
-        lead.awaiting.retain(|awaiting| !awaiting.waiters.is_empty());
-        let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|waiting| waiting.deadline).min();
-        if let Some(next) = next {
-            self.timers.set(Timer::Acks, next);
-        }
-        for waiting in expired {
-            self.answer(now, waiting.origin, told(waiting.done, false), out);
-        }
-    }
-
     pub(super) fn commit_timed_out(&mut self, now: Time, out: &mut Effects<Zen>) {
         if !self.keeps(Protection::CommitTimeout) {
             return;
@@ -454,16 +360,6 @@ impl Zen {
         match why {
             Failure::Refused | Failure::Reset => self.probe_node(now, id, out),
             Failure::TimedOut | Failure::BadAnswer => {}
-        }
-    }
-}
-
-/// What a client is told whose task is committed.
-pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
-    match done.outcome {
-        Outcome::Refused(refusal) => Answer::Refused(*refusal),
-        outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => {
-            Answer::Done { at: done.at, acknowledged, outcome }
         }
     }
 }

@@ -91,6 +91,7 @@ protections! {
     OwnMasterCalls "own-master-calls" "A vote is given on demand to the own master only.",
     RoundTrip "round-trip" "A joiner is added after a round trip to it.",
     LaggardsTold "laggards-told" "A node that lags is sent the state or the commit again.",
+    MetAnew "met-anew" "A node that one state removes and takes in again is not taken for dead any more.",
     QuorumLoss "quorum-loss" "A master without a quorum of live nodes steps down.",
     CommitTimeout "commit-timeout" "A publish that is not committed in time ends the mastership.",
     RepeatedJoins "repeated-joins" "A join that is not answered is sent again.",
@@ -166,12 +167,13 @@ pub struct Rules {
 impl Rules {
     /// The rules of a dialect. An old one lacks these protections, and does in its own way what stands in `zen68`.
     pub fn of(dialect: Dialect) -> Rules {
-        const LACKING: [Protection; 8] = [
+        const LACKING: [Protection; 9] = [
             Protection::DurableVote,
             Protection::SelfDoubt,
             Protection::OwnPings,
             Protection::LostMasters,
             Protection::UuidChecked,
+            Protection::MetAnew,
             Protection::ReadsOwnTerm,
             Protection::ReadsConfirmed,
             Protection::UnknownStays,

@@ -2,7 +2,7 @@
 //!
 //! Reads them, and prints those that break a rule; what is changed and what must hold stands in [`crate::sim::around`].
 
-use super::page::outcome;
+use super::page::{outcome, quote};
 use super::{FAILURES_MAX, Request, scenario};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
@@ -81,7 +81,9 @@ pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Res
     let broken = shown.values().filter(|story| story.played.broken.is_some()).count();
     let (all, judged) = stories.count();
     let (runs, took) = (count(request.runs), span(stopwatch.elapsed()));
-    writeln!(out, "{runs} runs around {all} stories, {judged} of them judged, {broken} failed, in {took}")?;
+    let sum = format!("{runs} runs around {all} stories, {judged} of them judged, {broken} failed, in {took}");
+    writeln!(out, "{sum}")?;
+    quote(request.page.as_deref(), "zazen sim --around", &sum)?;
     Ok(outcome(broken))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
 //! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `around` changes those of a
-//! folder, `flaws` shows those of Zen, `scale` measures large ones, `mutants` and `graphs` make tables for a `page`.
+//! folder, `flaws` shows those of Zen, `scale` measures large ones; what they measure goes into a `page`.
 
 mod around;
 mod batch;
@@ -22,6 +22,7 @@ use crate::settings;
 use crate::sim::scale::Size;
 use crate::sim::script::Stage;
 use crate::sim::{Detail, RunOptions};
+use crate::zen::Tuning;
 use crate::zen::rules::{Dialect, Protection, Rules};
 use clap::{Args, ValueEnum};
 use std::io::Write;
@@ -122,8 +123,8 @@ pub(super) struct SimArgs {
     #[arg(long, value_name = "PROTECTION", value_parser = protection, help_heading = "Proof", conflicts_with = "scale")]
     without: Option<Protection>,
 
-    /// Write the table of --mutants, --graphs or --scale into this page as well, between its marks.
-    #[arg(long, value_name = "FILE", help_heading = "Proof")]
+    /// Write what comes of it into this page as well, between its marks, as docs/proof.md has them.
+    #[arg(long, value_name = "FILE", help_heading = "Proof", conflicts_with_all = ["scenario", "scenarios"])]
     markdown: Option<PathBuf>,
 
     #[command(flatten)]
@@ -220,6 +221,7 @@ impl SimArgs {
         }
         let summary = batch::make(&request, out)?;
         write!(out, "{summary}")?;
+        page::quote(request.page.as_deref(), request.command(), &summary.to_string())?;
         Ok(if summary.has_failed() { Outcome::Broken } else { Outcome::Fine })
     }
 
@@ -269,6 +271,11 @@ impl Request {
     /// The run with this seed, without a trace.
     fn run(&self, seed: u64) -> RunOptions {
         RunOptions { seed, ..self.options.clone() }
+    }
+
+    /// What the marks in a page call the random runs.
+    fn command(&self) -> &'static str {
+        if self.options.tuning.crowd == Tuning::default().crowd { "zazen sim" } else { "zazen sim --crowd" }
     }
 
     /// How much of a run is printed even if nothing goes wrong.

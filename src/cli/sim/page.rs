@@ -1,4 +1,4 @@
-//! Tables as Markdown, on the terminal and between their marks in a page.
+//! What a command measured, on the terminal and between its marks in a page; tables as Markdown.
 
 use crate::cli::{Outcome, Trouble};
 use std::fs;
@@ -36,16 +36,7 @@ impl Page {
     pub(super) fn publish(&self, file: Option<&Path>, out: &mut impl Write) -> Result<(), Trouble> {
         let text = self.text();
         write!(out, "{text}")?;
-        let Some(file) = file else {
-            return Ok(());
-        };
-        let name = file.display();
-        let failed = |what: String| Trouble::Usage(format!("{name}: {what}"));
-        let page = fs::read_to_string(file).map_err(|error| failed(format!("cannot be read: {error}")))?;
-        let begin = format!("<!-- measured: {} -->", self.command);
-        let page = replaced(&page, &begin, &text)
-            .ok_or_else(|| failed(format!("has no line `{begin}` with a line `{END}` behind it")))?;
-        fs::write(file, page).map_err(|error| failed(format!("cannot be written: {error}")))
+        write(file, self.command, &text)
     }
 
     fn text(&self) -> String {
@@ -60,6 +51,24 @@ impl Page {
         let remarks: String = self.remarks.iter().map(|remark| format!("{remark}\n")).collect();
         format!("{}\n{remarks}", lines.concat())
     }
+}
+
+/// Writes what a command printed into a page if one is named, as it stands.
+pub(super) fn quote(file: Option<&Path>, command: &str, text: &str) -> Result<(), Trouble> {
+    write(file, command, &format!("```text\n{}\n```", text.trim()))
+}
+
+fn write(file: Option<&Path>, command: &str, text: &str) -> Result<(), Trouble> {
+    let Some(file) = file else {
+        return Ok(());
+    };
+    let name = file.display();
+    let failed = |what: String| Trouble::Usage(format!("{name}: {what}"));
+    let page = fs::read_to_string(file).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let begin = format!("<!-- measured: {command} -->");
+    let page = replaced(&page, &begin, text)
+        .ok_or_else(|| failed(format!("has no line `{begin}` with a line `{END}` behind it")))?;
+    fs::write(file, page).map_err(|error| failed(format!("cannot be written: {error}")))
 }
 
 /// The page with another text between the two marks, if it has them.

@@ -1,0 +1,124 @@
+//! Clients who wait until every node has applied their change.
+//!
+//! What is committed is certain; how many nodes show it already is another question, and how long a client waits for the
+//! answer is its own. Mirrors `AckedClusterStateTaskListener` and `MasterService.AckCountDownListener` (6.8).
+
+use super::leadership::{Awaiting, Finished, Origin, Waiting};
+use super::{Timer, Zen};
+use crate::cluster::{NodeId, Outcome, Remembered, StateId};
+use crate::protocol::{Effects, Time};
+use crate::service::Answer;
+use std::collections::VecDeque;
+use std::mem;
+
+/// How many clients may wait for all nodes to apply what is committed already; more are told at once.
+const AWAITING_MAX: usize = 10_000;
+
+impl Zen {
+    /// Clients are told once every node has applied their change, or their time is over.
+    pub(super) fn await_acks(&mut self, now: Time, tasks: Vec<Finished>, out: &mut Effects<Zen>) {
+        let id = self.applied.id();
+        let mut waiters = Vec::new();
+        for Finished { queued, done } in tasks {
+            let waiter = queued.waiter;
+            let timeout = self.ack_patience(now, waiter.timeout);
+            // What was refused changed nothing that others would have to apply.
+            if timeout.is_zero() || matches!(done.outcome, Outcome::Refused(_)) {
+                self.answer(now, waiter.origin, told(done, false), out);
+            } else if !matches!(waiter.origin, Origin::Nobody) {
+                waiters.push(Waiting { origin: waiter.origin, deadline: now + timeout, done });
+            }
+        }
+        let Some(deadline) = waiters.iter().map(|waiting| waiting.deadline).min() else {
+            return;
+        };
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let live = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && peer.applied != id);
+        let missing = live.map(|(id, _)| id.clone()).collect();
+        // A member that is taken for dead will not apply it before it is removed.
+        let is_incomplete = lead.peers.values().any(|peer| peer.failed.is_some() && peer.applied != id);
+        lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete });
+        if lead.awaiting.len() > AWAITING_MAX {
+            self.expire_oldest(now, out);
+        }
+        self.timers.set_earlier(Timer::Acks, deadline);
+        self.settle_acks(now, out);
+    }
+
+    fn expire_oldest(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if let Some(oldest) = self.lead().and_then(|lead| lead.awaiting.pop_front()) {
+            for waiting in oldest.waiters {
+                self.answer(now, waiting.origin, told(waiting.done, false), out);
+            }
+        }
+    }
+
+    /// Answers those whose change every node has applied.
+    pub(super) fn settle_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        if lead.awaiting.is_empty() {
+            return;
+        }
+        let mut done = Vec::new();
+        while lead.awaiting.front().is_some_and(|first| first.missing.is_empty()) {
+            done.extend(lead.awaiting.pop_front());
+        }
+        for awaiting in done {
+            for waiting in awaiting.waiters {
+                self.answer(now, waiting.origin, told(waiting.done, !awaiting.is_incomplete), out);
+            }
+        }
+    }
+
+    /// A node went away: what it had not applied will not be acknowledged by all.
+    pub(super) fn give_up_acks_of(&mut self, id: &NodeId) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        for awaiting in &mut lead.awaiting {
+            awaiting.is_incomplete |= awaiting.missing.remove(id);
+        }
+    }
+
+    pub(super) fn expire_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let mut expired = Vec::new();
+        for awaiting in &mut lead.awaiting {
+            let (late, kept): (Vec<_>, Vec<_>) =
+                mem::take(&mut awaiting.waiters).into_iter().partition(|waiting| waiting.deadline <= now);
+            awaiting.waiters = kept;
+            expired.extend(late);
+        }
+        lead.awaiting.retain(|awaiting| !awaiting.waiters.is_empty());
+        let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|waiting| waiting.deadline).min();
+        if let Some(next) = next {
+            self.timers.set(Timer::Acks, next);
+        }
+        for waiting in expired {
+            self.answer(now, waiting.origin, told(waiting.done, false), out);
+        }
+    }
+}
+
+/// What a client is told whose task is committed.
+pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
+    match done.outcome {
+        Outcome::Refused(refusal) => Answer::Refused(*refusal),
+        outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => {
+            Answer::Done { at: done.at, acknowledged, outcome }
+        }
+    }
+}
+
+/// A node has applied a state, and all before it.
+pub(super) fn has_applied(awaiting: &mut VecDeque<Awaiting>, id: &NodeId, applied: StateId) {
+    for awaiting in awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied.rank()) {
+        awaiting.missing.remove(id);
+    }
+}
