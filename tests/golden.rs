@@ -23,7 +23,7 @@ const FOLDER: &str = "tests/golden";
 const SEEDS: u64 = 1_000;
 
 /// Protections against what comes in one order of many thousands.
-const RARE: [Protection; 18] = [
+const RARE: [Protection; 19] = [
     Protection::VotesTellAccepted,
     Protection::NamedVotes,
     Protection::FetchedTerm,
@@ -40,6 +40,7 @@ const RARE: [Protection; 18] = [
     Protection::OthersTerms,
     Protection::RoundTrip,
     Protection::RepeatedJoins,
+    Protection::FormerMasters,
     Protection::MetAnew,
     Protection::EndingLeases,
 ];

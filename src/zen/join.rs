@@ -93,6 +93,7 @@ impl Zen {
             to: joining.target.id.clone(),
             term: joining.vote.unwrap_or(self.ledger.promise.term),
             vote: joining.vote.is_some(),
+            leads: joining.leads,
             // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
             accepted,
             bootstrap,
@@ -273,8 +274,10 @@ impl Zen {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
             Mode::Electing(_) if self.is_old() => self.take_old_join(now, exchange, node, out),
             Mode::Finding if self.is_old() => self.hold_join(exchange, node, join, out),
-            // It takes this node for a master; told that it is none, it will vote.
-            Mode::Finding | Mode::Electing(_) if node.is_master_eligible() && !join.vote => self.rebuff(exchange, out),
+            // Told that this node is no master, it will vote, or look who is.
+            Mode::Finding | Mode::Electing(_) if join.leads && self.keeps(Protection::FormerMasters) => {
+                self.rebuff(exchange, out)
+            }
             Mode::Electing(_) => self.on_join_as_candidate(now, exchange, node, join, out),
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.

@@ -91,6 +91,7 @@ protections! {
     OwnMasterCalls "own-master-calls" "A vote is given on demand to the own master only.",
     RoundTrip "round-trip" "A joiner is added after a round trip to it.",
     LaggardsTold "laggards-told" "A node that lags is sent the state or the commit again.",
+    FormerMasters "former-masters" "Who takes a node for a master is told when it is none.",
     MetAnew "met-anew" "A node that one state removes and takes in again is not taken for dead any more.",
     QuorumLoss "quorum-loss" "A master without a quorum of live nodes steps down.",
     CommitTimeout "commit-timeout" "A publish that is not committed in time ends the mastership.",

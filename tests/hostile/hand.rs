@@ -131,7 +131,8 @@ pub(crate) fn report() -> Report {
 
 /// A join of a node that knows nothing, for this one.
 pub(crate) fn join(to: &str, of: u64) -> Join {
-    Join { to: to.into(), term: term(of), vote: false, accepted: StateId::NONE, bootstrap: None, awake: false }
+    let accepted = StateId::NONE;
+    Join { to: to.into(), term: term(of), vote: false, leads: false, accepted, bootstrap: None, awake: false }
 }
 
 pub(crate) fn term(number: u64) -> Term {
