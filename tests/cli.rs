@@ -119,7 +119,7 @@ fn runs_that_break_no_rule_end_with_a_summary() {
 fn what_runs_show_goes_into_a_page_between_its_marks() {
     let marks =
         |name: &str, text: &str| format!("# {name}\n<!-- measured: {name} -->\n{text}<!-- end of measured -->\n");
-    let [runs, crowd] = ["zazen sim", "zazen sim --crowd"].map(|name| marks(name, "old\n"));
+    let [runs, crowd] = ["zazen sim", "zazen sim --crowd"].map(|name| marks(name, "As it was.\n"));
     let page = Script::new("page.md", &format!("{runs}{crowd}"));
     let write = |arguments: &str| ends_with(0, &format!("sim {arguments} --markdown {}", page.0.display())).0;
     let printed = write("--runs 2 --updates 20");
@@ -127,7 +127,7 @@ fn what_runs_show_goes_into_a_page_between_its_marks() {
     let written = || fs::read_to_string(&page.0).expect("the page can be read");
     assert_eq!(written(), marks("zazen sim", &quoted) + &crowd);
     write("--runs 2 --updates 20 --crowd 2");
-    assert!(!written().contains("old"), "{}", written());
+    assert!(!written().contains("As it was."), "{}", written());
     let (_, err) = ends_with(2, &format!("sim --around tests/golden --runs 9 --markdown {}", page.0.display()));
     assert!(err.contains("has no line `<!-- measured: zazen sim --around -->`"), "{err}");
 }
