@@ -117,7 +117,7 @@ pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
 }
 
 /// A node has applied a state, and all before it.
-pub(super) fn has_applied(awaiting: &mut VecDeque<Awaiting>, id: &NodeId, applied: StateId) {
+pub(super) fn note_applied(awaiting: &mut VecDeque<Awaiting>, id: &NodeId, applied: StateId) {
     for awaiting in awaiting.iter_mut().take_while(|awaiting| awaiting.id.rank() <= applied.rank()) {
         awaiting.missing.remove(id);
     }

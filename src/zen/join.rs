@@ -93,7 +93,7 @@ impl Zen {
             to: joining.target.id.clone(),
             term: joining.vote.unwrap_or(self.ledger.promise.term),
             vote: joining.vote.is_some(),
-            leads: joining.leads,
+            to_master: joining.leads,
             // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
             accepted,
             bootstrap,
@@ -275,9 +275,7 @@ impl Zen {
             Mode::Electing(_) if self.is_old() => self.take_old_join(now, exchange, node, out),
             Mode::Finding if self.is_old() => self.hold_join(exchange, node, join, out),
             // Told that this node is no master, it will vote, or look who is.
-            Mode::Finding | Mode::Electing(_) if join.leads && self.keeps(Protection::FormerMasters) => {
-                self.rebuff(exchange, out)
-            }
+            Mode::Finding | Mode::Electing(_) if self.is_meant_for_a_master(node, &join) => self.rebuff(exchange, out),
             Mode::Electing(_) => self.on_join_as_candidate(now, exchange, node, join, out),
             Mode::Finding => self.hold_join(exchange, node, join, out),
             // The master hands over: its vote is the order to stand.
@@ -293,6 +291,11 @@ impl Zen {
             }
             Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
         }
+    }
+
+    /// Whether a joiner takes this node for a master: it says so, or has a vote and does not give it.
+    fn is_meant_for_a_master(&self, node: &Node, join: &Join) -> bool {
+        join.to_master && self.keeps(Protection::FormerMasters) || node.is_master_eligible() && !join.vote
     }
 
     /// Whether it would lead: one that said good-bye would leave its cluster without a master.

@@ -60,7 +60,7 @@ pub struct Join {
     pub vote: bool,
     /// Whether the joiner takes that node for a master, which it may not be any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub leads: bool,
+    pub to_master: bool,
     /// The joiner's accepted state.
     pub accepted: StateId,
     /// The joiner's bootstrap set, unless it knows of a committed state.

@@ -4,7 +4,7 @@
 //! followers do with either stands in `follow`, what clients wait for afterwards in `acks`. Mirrors
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
-use super::acks::has_applied;
+use super::acks::note_applied;
 use super::leadership::{Finished, Leadership, Peer, Publish};
 use super::message::{Message, Report};
 use super::rules::Protection;
@@ -145,7 +145,7 @@ impl Zen {
         take_down(peer, now, asked, report, is_mine);
         let is_sure_again = was_doubtful && !peer.is_doubtful(lead.unsure_before);
         let applied = peer.applied;
-        has_applied(&mut lead.awaiting, id, applied);
+        note_applied(&mut lead.awaiting, id, applied);
         peer.votes_elsewhere = report.term == lead.term && !votes_for_me;
         if votes_for_me && report.term == lead.term || !rules.keep(Protection::ReadsInTerm) {
             peer.confirmed = peer.confirmed.max(asked);

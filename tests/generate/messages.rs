@@ -140,7 +140,7 @@ fn random_join(rng: &mut Rng) -> Join {
         to: random_id(rng),
         term: random_term(rng),
         vote: rng.percent(50),
-        leads: rng.percent(50),
+        to_master: rng.percent(50),
         accepted: random_state_id(rng),
         bootstrap: maybe(rng, |rng| BootstrapSet {
             members: (0..rng.below(4)).map(|_| random_text(rng).into()).collect(),

@@ -132,7 +132,7 @@ pub(crate) fn report() -> Report {
 /// A join of a node that knows nothing, for this one.
 pub(crate) fn join(to: &str, of: u64) -> Join {
     let accepted = StateId::NONE;
-    Join { to: to.into(), term: term(of), vote: false, leads: false, accepted, bootstrap: None, awake: false }
+    Join { to: to.into(), term: term(of), vote: false, to_master: false, accepted, bootstrap: None, awake: false }
 }
 
 pub(crate) fn term(number: u64) -> Term {

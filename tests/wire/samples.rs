@@ -20,7 +20,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Join { from: newcomer(), join: vote() },
         Message::Join {
             from: from.clone(),
-            join: Join { vote: false, leads: true, bootstrap: None, awake: true, ..vote() },
+            join: Join { vote: false, to_master: true, bootstrap: None, awake: true, ..vote() },
         },
         Message::Fetch { from: from.clone() },
         Message::Publish { from: from.clone(), term: term(3), body: Body::Full(Arc::new(state())) },
@@ -148,7 +148,7 @@ fn vote() -> Join {
         to: "node-b".into(),
         term: term(4),
         vote: true,
-        leads: false,
+        to_master: false,
         accepted: id(3, 17),
         bootstrap: Some(BootstrapSet { members, aliases, all: false }),
         awake: false,

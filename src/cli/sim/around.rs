@@ -52,6 +52,21 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
 pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Result<Outcome, Trouble> {
     let stories = stories(folder)?;
     let stopwatch = Stopwatch::start();
+    let shown = play(request, &stories);
+    for (seed, story) in &shown {
+        tell(request, folder, *seed, story, out)?;
+    }
+    let broken = shown.values().filter(|story| story.played.broken.is_some()).count();
+    let (all, judged) = stories.count();
+    let (runs, took) = (count(request.runs), span(stopwatch.elapsed()));
+    let sum = format!("{runs} runs around {all} stories, {judged} of them judged, {broken} failed, in {took}");
+    writeln!(out, "{sum}")?;
+    quote(request.page.as_deref(), "zazen sim --around", &sum)?;
+    Ok(outcome(broken))
+}
+
+/// Plays the stories of all seeds, and keeps those to be shown: what breaks a rule, or the only one.
+fn play(request: &Request, stories: &Stories) -> BTreeMap<u64, Told> {
     let (next, shown) = (AtomicU64::new(0), Mutex::new(BTreeMap::new()));
     let progress = Mutex::new(Progress::of(request.runs, "stories"));
     let work = || {
@@ -61,7 +76,7 @@ pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Res
                 return;
             }
             let seed = request.seed + number;
-            let told = one(&stories, seed, request.without);
+            let told = one(stories, seed, request.without);
             if told.played.broken.is_some() || request.runs == 1 {
                 shown.lock().insert(seed, told);
             }
@@ -74,17 +89,7 @@ pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Res
         }
     });
     progress.into_inner().finish();
-    let shown = shown.into_inner();
-    for (seed, story) in &shown {
-        tell(request, folder, *seed, story, out)?;
-    }
-    let broken = shown.values().filter(|story| story.played.broken.is_some()).count();
-    let (all, judged) = stories.count();
-    let (runs, took) = (count(request.runs), span(stopwatch.elapsed()));
-    let sum = format!("{runs} runs around {all} stories, {judged} of them judged, {broken} failed, in {took}");
-    writeln!(out, "{sum}")?;
-    quote(request.page.as_deref(), "zazen sim --around", &sum)?;
-    Ok(outcome(broken))
+    shown.into_inner()
 }
 
 /// Plays the story of a seed; a node's panic is a finding, and not printed.

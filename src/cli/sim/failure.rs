@@ -4,7 +4,6 @@ use super::batch::{Verdict, one};
 use super::{Request, TraceArg, UPDATES};
 use crate::cli::Trouble;
 use crate::sim::{Failure, RunOptions};
-use crate::zen::Tuning;
 use std::io::Write;
 
 /// How many lines of the trace are printed unless it is said.
@@ -54,7 +53,7 @@ fn replay(request: &Request, failure: &Failure) -> String {
     if let Some(nodes) = request.options.nodes {
         line += &format!(" --nodes {nodes}");
     }
-    if request.options.tuning.crowd != Tuning::default().crowd {
+    if request.is_crowd() {
         line += &format!(" --crowd {}", request.options.tuning.crowd);
     }
     if request.options.updates != UPDATES {

@@ -2,7 +2,8 @@
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
 //! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `around` changes those of a
-//! folder, `flaws` shows those of Zen, `scale` measures large ones; what they measure goes into a `page`.
+//! folder, `flaws` shows those of Zen, `scale` measures large ones, `mutants`, `graphs` and `explore` search; what comes of
+//! it goes into a `page`.
 
 mod around;
 mod batch;
@@ -275,7 +276,12 @@ impl Request {
 
     /// What the marks in a page call the random runs.
     fn command(&self) -> &'static str {
-        if self.options.tuning.crowd == Tuning::default().crowd { "zazen sim" } else { "zazen sim --crowd" }
+        if self.is_crowd() { "zazen sim --crowd" } else { "zazen sim" }
+    }
+
+    /// Whether another number than that of every node makes a crowd.
+    fn is_crowd(&self) -> bool {
+        self.options.tuning.crowd != Tuning::default().crowd
     }
 
     /// How much of a run is printed even if nothing goes wrong.
