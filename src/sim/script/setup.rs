@@ -137,6 +137,7 @@ fn tune(tuning: &mut Tuning, words: &mut Words<'_>) -> Result<(), Mistake> {
         let mistake = |text| move |_| Mistake::new(format!("`{text}` for `{key}`"), setting.kind.to_string());
         if let Some(text) = words.option(key).or_else(|| words.option(short)) {
             setting.set(tuning, text).map_err(mistake(text))?;
+            tuning.overrides.remove(setting.key);
         }
         if !setting.is_dynamic() {
             continue;
