@@ -1,6 +1,7 @@
 //! The numbers that the protocol runs by, and which of them a committed state may change.
 //!
-//! Knows the keys of the dynamic settings only; all keys with their bounds and documentation stand in `settings`.
+//! Knows the keys of the dynamic settings only, and the least value of every time; all keys with their documentation stand
+//! in `settings`, which refers to these values.
 //! Mirrors the settings of `ZenDiscovery`, `FaultDetection`, `DiscoverySettings` and `ElectMasterService` (6.8).
 
 use super::gateway::Gateway;
