@@ -135,13 +135,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             self.trace.line(self.now, self.counters.events, Some(node), &text);
         }
         let number = self.hosts[node].disk.store(id, write);
-        if self.hosts[node].disk.begins() {
-            self.begin_write(node);
-        }
+        self.begin_write(node);
         number
     }
 
-    /// Writes one after the other, each at the speed that the disk has when it begins.
+    /// Writes one after the other, each at the speed that the disk has when it begins; none on a disk that hangs.
     pub(super) fn begin_write(&mut self, node: usize) {
         let host = &mut self.hosts[node];
         let life = host.life();

@@ -21,8 +21,10 @@ pub enum Fault {
     Resume(usize),
     /// Ends a process if one runs, and empties the disk.
     Wipe(usize),
-    /// Changes how long a synced write takes, in microseconds.
+    /// Changes how long a synced write takes, in microseconds; a disk that hung goes on.
     Disk(usize, u64, u64),
+    /// A disk finishes no write, what it is writing included, until it is mended.
+    DiskHangs(usize),
     /// Changes the rate of a node's clock, in millionths.
     Clock(usize, u64),
     /// Looking up the seeds is answered, or is not.
@@ -66,6 +68,7 @@ impl Fault {
             Fault::Resume(_) => "resume",
             Fault::Wipe(_) => "wipe",
             Fault::Disk(..) => "disk",
+            Fault::DiskHangs(_) => "disk-hangs",
             Fault::Clock(..) => "clock",
             Fault::Seeds(..) => "seeds",
             Fault::Link(..) => "link",
@@ -105,7 +108,8 @@ impl fmt::Display for Fault {
             | Fault::PowerLoss(node)
             | Fault::Pause(node)
             | Fault::Resume(node)
-            | Fault::Wipe(node) => write!(f, " n{node}"),
+            | Fault::Wipe(node)
+            | Fault::DiskHangs(node) => write!(f, " n{node}"),
             Fault::Disk(node, min_us, max_us) => write!(f, " n{node} {min_us} {max_us}"),
             Fault::Clock(node, rate_ppm) => write!(f, " n{node} {rate_ppm}"),
             Fault::Seeds(node, answered) => write!(f, " n{node} {}", if *answered { "up" } else { "down" }),
@@ -164,6 +168,7 @@ fn parse_life(kind: &str, words: &[&str]) -> Option<Fault> {
         ("resume", &[n]) => Fault::Resume(node(n)?),
         ("wipe", &[n]) => Fault::Wipe(node(n)?),
         ("disk", &[n, min, max]) => Fault::Disk(node(n)?, min.parse().ok()?, max.parse().ok()?),
+        ("disk-hangs", &[n]) => Fault::DiskHangs(node(n)?),
         ("clock", &[n, rate]) => Fault::Clock(node(n)?, rate.parse().ok().filter(|&rate| rate > 0)?),
         ("seeds", &[n, "up"]) => Fault::Seeds(node(n)?, true),
         ("seeds", &[n, "down"]) => Fault::Seeds(node(n)?, false),
@@ -241,7 +246,7 @@ mod tests {
 
     #[test]
     fn every_fault_is_read_back_from_its_text() {
-        let lines = "start n0; kill n1; power-loss n2; pause n3; resume n4; wipe n5; disk n0 100 9000; \
+        let lines = "start n0; kill n1; power-loss n2; pause n3; resume n4; wipe n5; disk n0 100 9000; disk-hangs n0; \
                      clock n1 990000; seeds n0 down; seeds n0 up; \
                      link n0 n1 refuse; cut n0 n1 hole; isolate n2 requests; \
                      partition n0,n1 n2 hole; bridge n0,n1 n2 n3,n4 hole; ring n0,n2,n1 refuse; graph 63 hole; mend; \

@@ -102,7 +102,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         let before = self.addresses.insert(peer.clone(), node);
         assert!(before.is_none(), "two nodes have the address {peer}");
         let mut host = Host::new(peer, Resolution::of(seeds), self.seeds.fork(), Box::new(boot));
-        host.disk.latency_us = self.normal.disk_us;
+        host.disk.mend(self.normal.disk_us);
         self.hosts.push(host);
         self.network.add_node();
         self.trace.add_node();

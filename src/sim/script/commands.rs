@@ -39,7 +39,7 @@ const COMMANDS: &[Command] = &[
     command("until <condition> [within 60s]", settle::until),
     command("start [a b…]", breakage::start),
     command("restart a…", breakage::restart),
-    command("disk a [slow|fast|20ms]", show::disk),
+    command("disk a [slow|fast|20ms|hangs]", show::disk),
     command("copy-disk a to b", show::copy_disk),
     command("drop <kind>,…|all [from a] [to b] [times=1]", messages::drop_them),
     command("hold <kind>,…|all [from a] [to b] [times=1]", messages::hold),
