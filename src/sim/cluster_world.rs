@@ -4,6 +4,7 @@
 //! `a-1`, `a-2` and so on, one for each start. Its disk decides who it is; a start that finds the disk wiped makes a new
 //! node, `a~2` if it is the second start.
 
+use super::transit;
 use super::watch::Watch;
 use super::world::World;
 use crate::cluster::{Address, ClusterName, Node, Roles};
@@ -87,6 +88,12 @@ pub fn address(index: usize) -> Address {
     const HOSTS: usize = 250;
     let (net, host) = (index / HOSTS, index % HOSTS + 1);
     format!("10.0.{net}.{host}:{PORT}").into()
+}
+
+/// Tells a world how Zen's messages travel.
+pub fn prepare<W: Watch<Zen>>(world: &mut World<Zen, W>) {
+    world.weigh_messages(transit::bytes);
+    world.send_over_links(transit::goes_over_links);
 }
 
 /// Adds a node that is down, and tells its index.

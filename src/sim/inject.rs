@@ -28,6 +28,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Fault::DiskHangs(node) => self.hosts[node].disk.hang(),
             Fault::Clock(node, rate_ppm) => self.set_rate(node, rate_ppm),
             Fault::Seeds(node, answered) => self.hosts[node].resolves = answered,
+            Fault::Unreachable(node, mode) => self.network.set_reach(node, mode),
+            Fault::Reachable(node) => self.network.set_reach(node, Mode::Up),
             Fault::Link(from, to, mode) => self.set_link(from, to, mode),
             Fault::Cut(one, two, mode) => self.cut(one, two, mode),
             Fault::Isolate(node, mode) => (0..self.hosts.len()).for_each(|other| self.cut(node, other, mode)),
@@ -194,6 +196,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn heal_node(&mut self, node: usize) {
         self.mend_disk(node, self.normal.disk_us);
         self.hosts[node].resolves = true;
+        self.network.set_reach(node, Mode::Up);
         self.resume(node);
         self.start(node);
     }

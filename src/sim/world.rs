@@ -63,6 +63,10 @@ pub struct World<P: Protocol, W: Watch<P> = Unwatched> {
     /// Kept between events, so that no event allocates it anew.
     pub(super) effects: Effects<P>,
     pub(super) sizer: Option<fn(&P::Message) -> usize>,
+    /// How many bytes a message has on a link with a rate.
+    pub(super) weigher: Option<fn(&P::Message) -> usize>,
+    /// Which requests go over an open link rather than over a connection of their own.
+    pub(super) over_links: Option<fn(&P::Message) -> bool>,
     pub(super) normal: Normal,
     pub(super) gate: Option<Gate<P::Message>>,
     pub(super) held: Vec<Freight<P>>,
@@ -88,6 +92,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             broken: None,
             effects: Effects::default(),
             sizer: None,
+            weigher: None,
+            over_links: None,
             normal: Normal::default(),
             gate: None,
             held: Vec::new(),
@@ -276,6 +282,21 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     /// Says how many bytes a message has, for the counters.
     pub fn measure_messages(&mut self, sizer: fn(&P::Message) -> usize) {
         self.sizer = Some(sizer);
+    }
+
+    /// Says how many bytes a message has where a link carries only so many in a second; none has any unless it is said.
+    pub fn weigh_messages(&mut self, weigher: fn(&P::Message) -> usize) {
+        self.weigher = Some(weigher);
+    }
+
+    /// Says which requests need no new connection while a link between the two is open; none do unless it is said.
+    pub fn send_over_links(&mut self, goes: fn(&P::Message) -> bool) {
+        self.over_links = Some(goes);
+    }
+
+    /// Whether others can make a connection to the address of a node, as far as their links let them.
+    pub fn is_reachable(&self, node: usize) -> bool {
+        self.network.is_reachable(node)
     }
 
     /// What the run consisted of so far.
