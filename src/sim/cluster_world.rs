@@ -104,9 +104,12 @@ pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
     node
 }
 
-/// Sets a node up anew: its seeds at once, all else from its next start on.
+/// Sets a node up anew: its seeds at once, all else from its next start on. A node that is given another address moves
+/// there, and must be down.
 pub fn configure<W: Watch<Zen>>(world: &mut World<Zen, W>, node: usize, spec: NodeSpec) {
-    assert!(world.peer(node) == &spec.address, "a node keeps its address");
+    if world.peer(node) != &spec.address {
+        world.move_to(node, spec.address.clone());
+    }
     world.set_seeds(node, spec.seeds.clone());
     world.set_boot(node, move |boot| spec.boot(boot));
 }

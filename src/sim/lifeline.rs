@@ -198,6 +198,15 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         }
     }
 
+    /// Nobody is at this node's address from now on: who still tries to make a link to it is refused.
+    pub(super) fn refuse_dials_to(&mut self, node: usize) {
+        let dialled = |(id, line): (&LineId, &Lifeline)| (id.1 == node && !line.made).then_some(*id);
+        let dialled: Vec<LineId> = self.lines.lines.iter().filter_map(dialled).collect();
+        for line in dialled {
+            self.line_closed(line, End::Holder);
+        }
+    }
+
     fn close_end(&mut self, line: LineId, end: End, notice: bool) {
         let Some(closing) = self.lines.lines.get_mut(&line) else {
             return;
@@ -232,10 +241,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             return self.after(NEWS_AGAIN_US, Event::LineClosed { line, end });
         }
         let Knows { life, open } = *closing.end(end);
+        let gone = closing.end(opposite(end)).life;
         closing.end(end).open = false;
         self.forget_if_closed(line);
         if open {
-            let peer = self.hosts[from].peer.clone();
+            let peer = self.hosts[from].peer_of(gone).clone();
             self.arrive(to, life, Arrival::Input(Input::LinkClosed { peer }));
         }
     }

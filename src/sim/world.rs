@@ -121,6 +121,18 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.hosts[node].boot = Box::new(boot);
     }
 
+    /// Moves a node that is down to another address; who asks for it at its old one is refused.
+    pub fn move_to(&mut self, node: usize, peer: P::Peer) {
+        assert!(self.hosts[node].process.is_none(), "a process runs at the address that is left");
+        self.refuse_dials_to(node);
+        let before = self.addresses.insert(peer.clone(), node);
+        assert!(before.is_none(), "two nodes have the address {peer}");
+        let host = &mut self.hosts[node];
+        let left = std::mem::replace(&mut host.peer, peer);
+        self.addresses.remove(&left);
+        host.former.push((host.boots, left));
+    }
+
     /// Starts every node that does not run.
     pub fn start_all(&mut self) {
         for node in 0..self.hosts.len() {

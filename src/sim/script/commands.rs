@@ -30,7 +30,7 @@ const COMMANDS: &[Command] = &[
         setup::nodes,
     ),
     command("node d [the options of `nodes`]", setup::nodes),
-    command("configure a… [the options of `nodes`]", setup::configure),
+    command("configure a… [address=10.0.9.9:9300] [the options of `nodes`]", setup::configure),
     command("rules zazen|zen68|fd56|zen13", setup::speak),
     command("notes debug|info|warn|off", setup::notes),
     command("messages on|off [<kind>,…]", setup::messages),
@@ -47,7 +47,7 @@ const COMMANDS: &[Command] = &[
     command("release", messages::release),
     command("pass", messages::pass),
     command(
-        "put k v [via a] [timeout=30s] [master_timeout=30s] [if=1/3|none] [held=l:7] [lease=l:7] [once=1 [retry]]",
+        "put k v [via a] [timeout=30s] [master_timeout=30s] [if=1/3|none] [held=l:7] [lease=l:7] [size=100000] [once=1 [retry]]",
         answers::put,
     ),
     command("updates 30 [via a] [the options of `put`]", updates::updates),
