@@ -130,6 +130,8 @@ impl Run {
             }
         }
         if let Some((node, bytes_per_s)) = self.draw.half_well.slow {
+            // It is well otherwise.
+            self.world.inject(Fault::HealOnly(vec![node]));
             self.world.inject(Fault::Rate(node, bytes_per_s));
             self.world.inject(Fault::Lasting(node));
         }
