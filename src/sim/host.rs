@@ -70,12 +70,18 @@ impl<P: Protocol> Process<P> {
 /// One node.
 pub(super) struct Host<P: Protocol> {
     pub(super) peer: P::Peer,
+    /// The addresses that it had before, and how many processes had run on it when it left each.
+    pub(super) former: Vec<(u32, P::Peer)>,
     pub(super) boot: BootFn<P>,
     pub(super) seeds: Resolution<P::Peer>,
     /// Whether looking up the seeds is answered.
     pub(super) resolves: bool,
     /// Whether the machine is there to refuse what no process takes.
     pub(super) powered: bool,
+    /// Whether healing leaves its disk, its address and its speed as they are.
+    pub(super) lasting: bool,
+    /// Whether no process is started on it.
+    pub(super) retired: bool,
     pub(super) process: Option<Process<P>>,
     pub(super) boots: u32,
     pub(super) clock: Clock,
@@ -87,10 +93,13 @@ impl<P: Protocol> Host<P> {
     pub(super) fn new(peer: P::Peer, seeds: Resolution<P::Peer>, rng: Rng, boot: BootFn<P>) -> Self {
         Host {
             peer,
+            former: Vec::new(),
             boot,
             seeds,
             resolves: true,
             powered: true,
+            lasting: false,
+            retired: false,
             process: None,
             boots: 0,
             clock: Clock::new(),
@@ -102,6 +111,12 @@ impl<P: Protocol> Host<P> {
     /// The process, if it is still the one that `life` names.
     pub(super) fn process_of(&mut self, life: u32) -> Option<&mut Process<P>> {
         self.process.as_mut().filter(|process| process.life == life)
+    }
+
+    /// The address of a process that ran or runs on it; zero stands for the next one.
+    pub(super) fn peer_of(&self, life: u32) -> &P::Peer {
+        let moved = self.former.iter().find(|(boots, _)| life != 0 && life <= *boots);
+        moved.map_or(&self.peer, |(_, peer)| peer)
     }
 
     /// Which process runs, or zero.

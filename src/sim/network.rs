@@ -1,9 +1,10 @@
 //! The directed links between nodes: which way messages pass, how fast, and what is lost.
 //!
 //! A node reaches itself always. Shapes (partitions, bridges, rings, graphs) are sets of arrows that work; the others
-//! get one mode.
+//! get one mode. An address that cannot be reached refuses or swallows new connections, whoever makes them.
 
-use crate::protocol::Rng;
+use super::calls::CallId;
+use crate::protocol::{Rng, Time};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -46,6 +47,8 @@ pub struct Quality {
     pub stall_permille: u64,
     /// The longest delay of a message that is held up.
     pub stall_max_us: u64,
+    /// How many bytes a second the link carries; no end of them if zero.
+    pub bytes_per_s: u64,
 }
 
 impl Default for Quality {
@@ -57,6 +60,7 @@ impl Default for Quality {
             duplicate_percent: 0,
             stall_permille: 0,
             stall_max_us: 0,
+            bytes_per_s: 0,
         }
     }
 }
@@ -78,21 +82,45 @@ pub(super) enum Route {
     After(u64),
 }
 
+/// Something large on a link with a rate.
+struct Transfer {
+    /// The call that it is of, if it is of one.
+    call: Option<CallId>,
+    /// When it is through.
+    through: Time,
+}
+
 /// All links.
 pub(super) struct Network {
     modes: Vec<Vec<Mode>>,
     pub(super) quality: Quality,
     /// Links with a quality of their own.
     pub(super) special: BTreeMap<(usize, usize), Quality>,
+    /// How many bytes a second nodes send and receive, where that is limited.
+    rates: BTreeMap<usize, u64>,
+    /// What is large and under way on links with a rate.
+    busy: BTreeMap<(usize, usize), Vec<Transfer>>,
+    /// Nodes to whose addresses nobody else can make a connection, and what becomes of an attempt.
+    unreachable: BTreeMap<usize, Mode>,
     pub(super) rng: Rng,
 }
 
+/// What is not larger than a packet goes between the packets of what is.
+const PACKET_BYTES: u64 = 1_500;
 /// The longest delay of what a node sends to itself.
 const LOOPBACK_US: u64 = 10;
 
 impl Network {
     pub(super) fn new(rng: Rng) -> Self {
-        Network { modes: Vec::new(), quality: Quality::default(), special: BTreeMap::new(), rng }
+        Network {
+            modes: Vec::new(),
+            quality: Quality::default(),
+            special: BTreeMap::new(),
+            rates: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            unreachable: BTreeMap::new(),
+            rng,
+        }
     }
 
     pub(super) fn add_node(&mut self) {
@@ -110,6 +138,24 @@ impl Network {
         if from != to {
             self.modes[from][to] = mode;
         }
+    }
+
+    /// From now on an attempt to connect to a node has this end, or may succeed again with [`Mode::Up`].
+    pub(super) fn set_reach(&mut self, node: usize, mode: Mode) {
+        match mode {
+            Mode::Up => self.unreachable.remove(&node),
+            Mode::Refuse | Mode::Hole | Mode::RequestHole => self.unreachable.insert(node, mode),
+        };
+    }
+
+    pub(super) fn is_reachable(&self, node: usize) -> bool {
+        !self.unreachable.contains_key(&node)
+    }
+
+    /// What stops a new connection to the address of a node, if something does.
+    pub(super) fn bar(&self, from: usize, to: usize) -> Option<Route> {
+        let mode = self.unreachable.get(&to).filter(|_| from != to)?;
+        Some(if *mode == Mode::Refuse { Route::Refused } else { Route::Lost })
     }
 
     fn quality_of(&self, from: usize, to: usize) -> Quality {
@@ -148,6 +194,49 @@ impl Network {
             return self.rng.between(quality.delay_max_us, quality.stall_max_us);
         }
         self.rng.between(quality.delay_min_us, quality.delay_max_us).max(1)
+    }
+
+    /// Whether what is larger takes longer this way.
+    pub(super) fn has_rate(&self, from: usize, to: usize) -> bool {
+        from != to && self.rate(from, to).is_some()
+    }
+
+    /// The least that either node and the link carry in a second.
+    fn rate(&self, from: usize, to: usize) -> Option<u64> {
+        let own = Some(self.quality_of(from, to).bytes_per_s).filter(|rate| *rate > 0);
+        let limits = [own, self.rates.get(&from).copied(), self.rates.get(&to).copied()];
+        limits.into_iter().flatten().min()
+    }
+
+    /// What goes to and from a node is carried at so many bytes a second, or at any with zero.
+    pub(super) fn set_rate(&mut self, node: usize, bytes_per_s: u64) {
+        if bytes_per_s == 0 {
+            self.rates.remove(&node);
+        } else {
+            self.rates.insert(node, bytes_per_s);
+        }
+    }
+
+    /// Forgets what is under way and wanted by nobody any more: nothing waits for it.
+    pub(super) fn give_up_transfers(&mut self, from: usize, to: usize, mut is_wanted: impl FnMut(CallId) -> bool) {
+        if let Some(under_way) = self.busy.get_mut(&(from, to)) {
+            under_way.retain(|transfer| transfer.call.is_none_or(&mut is_wanted));
+        }
+    }
+
+    /// How much longer something takes because of its size, and of what is large and was sent before it.
+    pub(super) fn transfer(&mut self, now: Time, (from, to): (usize, usize), what: (Option<CallId>, u64)) -> u64 {
+        let (call, bytes) = what;
+        let takes_us = bytes.saturating_mul(1_000_000) / self.rate(from, to).unwrap_or(u64::MAX);
+        if bytes <= PACKET_BYTES {
+            return takes_us;
+        }
+        let under_way = self.busy.entry((from, to)).or_default();
+        under_way.retain(|transfer| transfer.through > now);
+        let free = under_way.iter().map(|transfer| transfer.through).max().unwrap_or(now);
+        let through = Time::from_micros(free.as_micros().saturating_add(takes_us));
+        under_way.push(Transfer { call, through });
+        through.as_micros() - now.as_micros()
     }
 
     /// How long something takes to get from one node to another, whatever the mode.
