@@ -104,7 +104,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     /// A call has one outcome, and none after its sender ended: then it is closed.
     fn end_call(&mut self, call: CallId, outcome: impl FnOnce(Call) -> Input<P>) {
-        if let Some(Pending { from, call, .. }) = self.calls.close(call) {
+        if let Some(Pending { from, to, call, .. }) = self.calls.close(call) {
+            let verdict = self.watch.call_ended(self.now, (from, to), call);
+            self.judge(verdict);
             let life = self.hosts[from].life();
             self.arrive(from, life, Arrival::Input(outcome(call)));
         }
@@ -125,6 +127,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn finish_write(&mut self, node: usize, life: u32) {
         if self.hosts[node].life() == life {
             let (id, held) = self.hosts[node].disk.finish();
+            let verdict = self.watch.synced(self.now, node, self.hosts[node].disk.contents());
+            self.judge(verdict);
             self.begin_write(node);
             self.arrive(node, life, Arrival::Written(id, held));
         }

@@ -18,6 +18,8 @@ mod one_master;
 mod one_state;
 mod order;
 mod promises;
+#[cfg(test)]
+mod sample;
 mod watched;
 
 pub use acknowledged::Acknowledged;
@@ -35,7 +37,7 @@ pub use watched::Watched;
 
 use super::watch::{Violation, Watch};
 use crate::protocol::Time;
-use crate::zen::{Message, Zen};
+use crate::zen::{Memory, Message, Write, Zen};
 
 /// All checkers that look at nodes.
 #[derive(Clone, Debug, Default, Hash)]
@@ -62,6 +64,7 @@ impl Checkers {
 impl Watch<Zen> for Checkers {
     fn booted(&mut self, _at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
         self.applied.booted(node);
+        self.descent.booted(node);
         self.promises.booted(node, zen)
     }
 
@@ -79,7 +82,19 @@ impl Watch<Zen> for Checkers {
     }
 
     fn sent(&mut self, _at: Time, from: usize, _to: usize, message: &Message) -> Result<(), Violation> {
+        self.descent.sent(from, message)?;
         self.promises.sent(from, message)
+    }
+
+    fn wrote(&mut self, _at: Time, node: usize, write: &Write) -> Result<(), Violation> {
+        self.descent.wrote(node, write)
+    }
+
+    fn synced(&mut self, _at: Time, node: usize, disk: &Memory) -> Result<(), Violation> {
+        self.descent.synced(node, disk);
+        self.backed.synced(node, disk);
+        self.promises.synced(node, disk);
+        Ok(())
     }
 }
 
