@@ -4,7 +4,7 @@
 //! it got no answer to. Three outcomes of a write are kept apart: carried out, certainly not, unknown; only the first is
 //! a promise. Holders of leases and watchers go on beside them. What answers mean is judged in `check`.
 
-use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
+use super::check::{Acknowledged, Checkers, Configured, Finished, Kept, Order};
 use super::flaws::Witness;
 use super::gone::Gone;
 use super::history::{End, Histories, History};
@@ -94,6 +94,8 @@ pub struct Clients {
     pub checkers: Checkers,
     acknowledged: Acknowledged,
     kept: Kept,
+    /// Judges settings.
+    pub configured: Configured,
     order: Order,
     history: History,
     rng: Rng,
@@ -122,6 +124,7 @@ impl Clients {
             checkers: Checkers::default(),
             acknowledged: Acknowledged::default(),
             kept: Kept::default(),
+            configured: Configured::default(),
             order: Order::default(),
             history: History::default(),
             clients: vec![client; habits.clients],
@@ -246,6 +249,9 @@ impl Clients {
     pub fn asked(&mut self, ticket: Ticket, node: usize, request: Request, began: Time) {
         if let Some(witness) = &mut self.witness {
             witness.asked(began, ticket, &request.question);
+        }
+        if let Some(Wish { operation: Operation::Set { setting, value }, .. }) = &request.wish {
+            self.configured.asked(setting, value.as_ref());
         }
         self.open.insert(ticket, Open { who: request.who, node, wish: request.wish, began });
     }
@@ -373,9 +379,13 @@ impl Clients {
                 let seen = pair.map(|key| (key.register(), self.see(key, held(key))));
                 Some((Some(*at), End::Done(seen.to_vec())))
             }
-            (Operation::Set { .. } | Operation::Drop(_), Answer::Done { at, .. }) => {
+            (Operation::Set { setting, value }, Answer::Done { at, .. }) => {
+                let is_over = !self.habits.is_doubling;
+                let told = (setting, value.as_ref());
+                self.configured.acknowledged(&self.checkers.descent, *at, told, is_over)?;
                 Some((Some(*at), End::Done(Vec::new())))
             }
+            (Operation::Drop(_), Answer::Done { at, .. }) => Some((Some(*at), End::Done(Vec::new()))),
             (_, _) => None,
         })
     }
@@ -467,6 +477,7 @@ fn outcome(answer: &Answer) -> &'static str {
 impl Watch<Zen> for Clients {
     fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
         self.watchers.booted(node);
+        self.configured.booted(node);
         self.gone.booted(node, &zen.local().id);
         match &mut self.witness {
             Some(witness) => witness.booted(at, node, zen),
@@ -478,11 +489,18 @@ impl Watch<Zen> for Clients {
         if let Some(witness) = &mut self.witness {
             return witness.handled(at, node, zen);
         }
+        let before = self.checkers.descent.newest();
         self.checkers.handled(at, node, zen)?;
-        self.kept.look(&self.checkers.descent)
+        if self.checkers.descent.newest() == before {
+            return Ok(());
+        }
+        self.kept.look(&self.checkers.descent)?;
+        self.configured.look(&self.checkers.descent)?;
+        self.holders.keep_theirs(at, &self.checkers.descent)
     }
 
     fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
+        self.configured.ended(node);
         self.witness.as_mut().map_or(Ok(()), |witness| witness.ended(at, node))
     }
 
@@ -511,6 +529,7 @@ impl Watch<Zen> for Clients {
 
     fn applied(&mut self, _at: Time, node: usize, view: &Arc<ClusterState>) -> Result<(), Violation> {
         self.watchers.applied(node, view);
+        self.configured.applied(node, view);
         Ok(())
     }
 
@@ -529,7 +548,9 @@ impl Watch<Zen> for Clients {
                 Ok(())
             }
             (Who::Holder(holder, asked), _) => {
-                self.holders.answered(*holder, at, (asked, answer), &mut self.checkers.fencing)
+                self.holders.answered(*holder, at, (asked, answer), &mut self.checkers.fencing)?;
+                self.acknowledged.lease(&self.checkers.descent, answer)?;
+                self.holders.keep_theirs(at, &self.checkers.descent)
             }
             (_, Some(wish)) => self.heard(at, node, &who, wish, answer),
             (Who::Client(_) | Who::Passer, None) => Ok(()),

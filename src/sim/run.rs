@@ -65,6 +65,8 @@ pub struct Report {
     pub grants: usize,
     /// What watchers were told.
     pub watched: Told,
+    /// How often transient settings ended without a full restart.
+    pub forgotten: u64,
     /// The virtual time at the end.
     pub lasted: Duration,
     /// Whether wiped disks left no quorum of what was decided, so that nothing could be demanded.
@@ -398,6 +400,7 @@ impl Run {
             histories: self.histories.clone(),
             grants: watch.grants(),
             watched: watch.watched().clone(),
+            forgotten: watch.configured.forgotten,
             lasted: self.world.now().since(Time::ZERO),
             quorum_lost: self.quorum_lost,
             hash: self.world.trace_hash(),

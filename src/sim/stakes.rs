@@ -79,7 +79,8 @@ impl Run {
     }
 }
 
+/// The higher of the two that a state sets: the transient one goes over the other, and ends with a full restart.
 fn minimum_in(state: &ClusterState) -> Option<usize> {
-    let key = crate::service::MINIMUM_MASTER_NODES;
-    state.metadata.transient.get(key).or_else(|| state.metadata.persistent.get(key))?.parse().ok()
+    let both = [&state.metadata.transient, &state.metadata.persistent];
+    both.into_iter().filter_map(|settings| settings.get(crate::service::MINIMUM_MASTER_NODES)?.parse().ok()).max()
 }
