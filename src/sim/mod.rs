@@ -55,6 +55,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use check::{Peak, Service, Storms, Tally};
 pub use clients::{Clients, Habits, Request};
 pub use clock::REAL_TIME_PPM;
 pub use counters::{Counters, Traffic};

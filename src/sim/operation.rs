@@ -12,7 +12,8 @@ use std::time::Duration;
 pub(super) const MASTER_TIMEOUT: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Operators let a publish last for some of these steps.
+/// The longest time that operators let a publish last.
+pub(super) const COMMIT_TIMEOUT_MAX: Duration = Duration::from_millis(COMMIT_TIMEOUT_STEP_MS * COMMIT_TIMEOUT_STEPS);
 const COMMIT_TIMEOUT_STEP_MS: u64 = 500;
 const COMMIT_TIMEOUT_STEPS: u64 = 10;
 

@@ -8,6 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Run {
+    /// The nodes that are well once all is healed that heals. A majority among them is owed a master and answers, whatever
+    /// the others do.
+    pub(super) fn well(&self) -> Vec<usize> {
+        (0..self.draw.nodes).collect()
+    }
+
     /// Who a node is, or was last; nobody if its disk was wiped and no process runs there.
     fn id_of(&self, node: usize) -> Option<NodeId> {
         let running = self.world.participant(node).map(|zen| zen.local().id.clone());

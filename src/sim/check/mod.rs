@@ -21,6 +21,8 @@ mod order;
 mod promises;
 #[cfg(test)]
 mod sample;
+mod storm;
+mod timely;
 mod watched;
 
 pub use acknowledged::Acknowledged;
@@ -35,6 +37,8 @@ pub use one_master::OneMaster;
 pub use one_state::OneState;
 pub use order::{Finished, Order};
 pub use promises::Promises;
+pub use storm::{Peak, Storm, Storms};
+pub use timely::{Bounds, Phase, Service, Tally, Timely};
 pub use watched::Watched;
 
 use super::watch::{Violation, Watch};
