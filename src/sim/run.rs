@@ -446,6 +446,7 @@ fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
     Bounds {
         round_trip: Duration::from_micros(2 * quality.delay_max_us + disk_us),
         commit_timeout: options.tuning.commit_timeout.max(COMMIT_TIMEOUT_MAX),
+        master_change: options.tuning.recovery_bound(),
         slowest_clock: draw.plan.slowest_clock(),
     }
 }

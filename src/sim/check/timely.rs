@@ -13,7 +13,16 @@ use std::time::Duration;
 
 const ENDS: &str = "L3 every request ends when its timeouts say so";
 const CALM: &str = "L3 a healthy cluster answers rightly within a few round trips";
+const WELL: &str = "L3 a request through a well node ends rightly while a majority is well";
 const SICK: &str = "L3 a write waits for no sick member longer than its client allows";
+
+/// Whether a request through a well node may fail, or last longer than a change of the master and a few round trips, while
+/// a majority is well; if so, these are only counted.
+const MAY_FAIL: bool = true;
+
+/// Whether a sick member may make writes wait for as long as their client lets it; if so, those that take longer than a
+/// few round trips are only counted.
+const SICK_MAY_DELAY: bool = true;
 
 /// A write in a healthy cluster takes no more round trips than these: its own way to the master and back, the publish
 /// before it, and its own with its commit, each with a write to a disk.
@@ -91,6 +100,8 @@ pub struct Bounds {
     pub round_trip: Duration,
     /// How long a publish may last, on any node.
     pub commit_timeout: Duration,
+    /// How long a change of the master may last.
+    pub master_change: Duration,
     /// How fast the slowest clock runs, as a part of real time.
     pub slowest_clock: f64,
 }
@@ -118,7 +129,13 @@ impl Bounds {
 
     /// How long a write may take if a member does not answer.
     fn with_one_sick(&self, timeout: Duration) -> Duration {
-        self.on_slow_clocks(timeout) + self.few_round_trips()
+        let timeout = if SICK_MAY_DELAY { self.on_slow_clocks(timeout) } else { Duration::ZERO };
+        timeout + self.few_round_trips()
+    }
+
+    /// How long a request may take while a majority is well.
+    fn with_change(&self) -> Duration {
+        self.on_slow_clocks(self.master_change) + self.few_round_trips()
     }
 }
 
@@ -279,7 +296,16 @@ impl Timely {
             (Phase::Hurt, _) | (Phase::OneSick, None) => Ok(()),
             (Phase::Well, _) => {
                 count(&mut self.service.well, took, few, error);
-                Ok(())
+                let bound = self.bounds.with_change();
+                // Whose process ends while it is asked was not well.
+                if MAY_FAIL || error == Some("lost") || error.is_none() && took <= bound {
+                    return Ok(());
+                }
+                let how = error.unwrap_or("well");
+                broken(
+                    WELL,
+                    format!("what n{node} was asked at {began} ended {how} after {took:?}, {bound:?} is allowed"),
+                )
             }
             (Phase::OneSick, Some(timeout)) => {
                 count(&mut self.service.one_sick, took, few, error);
@@ -352,7 +378,12 @@ mod tests {
 
     fn timely(phase: Phase) -> Timely {
         let millis = Duration::from_millis;
-        let bounds = Bounds { round_trip: millis(1), commit_timeout: millis(5_000), slowest_clock: 1.0 };
+        let bounds = Bounds {
+            round_trip: millis(1),
+            commit_timeout: millis(5_000),
+            master_change: millis(700),
+            slowest_clock: 1.0,
+        };
         let mut timely = Timely::new(bounds);
         timely.begin(phase, &[0, 1]);
         timely
@@ -395,8 +426,21 @@ mod tests {
     #[test]
     fn with_one_sick_a_write_that_waits_longer_than_its_client_allows_is_caught() {
         let after = |after| ends(&mut timely(Phase::OneSick), 1, after, &Answer::Left);
-        assert_eq!(after(500), None);
+        assert_eq!(after(500).is_some(), !SICK_MAY_DELAY);
+        assert_eq!(after(u64::from(ROUND_TRIPS)), None);
         assert_eq!(after(501 + u64::from(ROUND_TRIPS)), Some(SICK));
+    }
+
+    #[test]
+    fn while_a_majority_is_well_what_fails_or_lasts_is_counted_or_caught() {
+        let after = |after, answer: &Answer| {
+            let mut timely = timely(Phase::Well);
+            let is_caught = ends(&mut timely, 0, after, answer) == Some(WELL);
+            (is_caught != MAY_FAIL, timely.service.well.errors.len(), timely.service.well.slow)
+        };
+        assert_eq!(after(701 + u64::from(ROUND_TRIPS), &Answer::Left), (true, 0, 1), "it lasted");
+        assert_eq!(after(1, &Answer::NoMaster), (true, 1, 0));
+        assert_eq!(ends(&mut timely(Phase::Well), 0, 1, &Answer::Left), None);
     }
 
     #[test]
