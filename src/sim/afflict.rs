@@ -6,6 +6,7 @@
 //! does one move to another address, because those that know none would form another.
 
 use super::Fault;
+use super::check::Setting;
 use super::half_well::{Act, Anew, draw_sickness};
 use super::operation::submit;
 use super::run::{Run, start};
@@ -14,13 +15,15 @@ use crate::cluster::{Address, Roles};
 use crate::protocol::Resolution;
 use crate::service::{SettingsPatch, Task};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// About what a state has in a random run.
 const STATE_BYTES: u64 = 310_000;
 
 impl Run {
-    /// The nodes that are there and work, or will once all is healed.
+    /// The nodes that are there and work, or will once all is healed. A majority among them is owed a master and answers,
+    /// whatever the others do.
     pub(super) fn well(&self) -> Vec<usize> {
         (0..self.draw.nodes).filter(|node| !self.away.contains(node) && !self.sick.contains(node)).collect()
     }
@@ -67,7 +70,10 @@ impl Run {
             Act::Set { node, key, value } => {
                 if self.world.participant(node).is_some() {
                     self.world.remark(&format!("! n{node} is asked to set {key} to {value:?}"));
-                    let transient: SettingsPatch = vec![(key.into(), value.map(Into::into))];
+                    let (key, value): (Arc<str>, Option<Arc<str>>) = (key.into(), value.map(Into::into));
+                    let setting = Setting { key: key.clone(), is_persistent: false };
+                    self.world.watch.configured.asked(&setting, value.as_ref());
+                    let transient: SettingsPatch = vec![(key, value)];
                     self.world.ask(node, submit(Task::PutSettings { persistent: Vec::new(), transient }));
                 }
             }

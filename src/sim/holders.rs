@@ -4,7 +4,7 @@
 //! lease for as long as `docs/leases.md` says, counted on its own clock from the moment at which it first asked. Whether
 //! it is right is judged in `check`.
 
-use super::check::Fencing;
+use super::check::{Descent, Fencing};
 use super::operation::{once, read, submit};
 use super::watch::Violation;
 use crate::cluster::{Blob, Holding, Outcome, RequestId, Token, Uuid};
@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// How often a holder asks again with the same request before it begins anew.
 const TRIES_MAX: u32 = 4;
+
+/// The rule that what was granted stays.
+const LEASE_LOST: &str = "S5 an acknowledged lease is never lost";
 
 /// What a holder is doing.
 #[derive(Clone, Debug)]
@@ -150,6 +153,23 @@ impl Holders {
         (Asked::Release, submit(once(Task::ReleaseLease(holding.clone()), *request, *tries > 1)))
     }
 
+    /// A lease that somebody believes to hold is in the newest committed state.
+    pub(super) fn keep_theirs(&self, now: Time, descent: &Descent) -> Result<(), Violation> {
+        let Some(state) = descent.committed(&descent.newest()) else {
+            return Ok(());
+        };
+        for holder in &self.holders {
+            if let Phase::Holding { holding, until } = &holder.phase
+                && *until > now
+                && state.metadata.leases.get(&holding.name).is_none_or(|lease| lease.token != holding.token)
+            {
+                let what = format!("{} is committed without {holding}, which is believed in until {until}", state.id());
+                return Err(Violation { checker: LEASE_LOST, what });
+            }
+        }
+        Ok(())
+    }
+
     /// The node was not there, or the answer is lost.
     pub(super) fn unanswered(&mut self, at: usize, now: Time) {
         let pause = Duration::from_micros(self.rng.between(1_000, 60_000));
@@ -248,4 +268,39 @@ fn name(lease: usize) -> Arc<str> {
 fn believed(rate_ppm: u64, ttl: Duration) -> Duration {
     let own = holders_ttl(ttl).as_micros() as u64;
     Duration::from_micros(own * 1_000_000 / rate_ppm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{ClusterName, ClusterState, Lease, Revision, Version};
+
+    fn token(number: u64) -> Token {
+        Token::new(number).expect("it is below 2^53")
+    }
+
+    /// A line of one state in which the first lease is held under this token.
+    fn line(held: Option<u64>) -> Descent {
+        let mut state = ClusterState::initial(ClusterName::from("one"));
+        state.version = Version::new(1).expect("it is below 2^53");
+        let ttl = Duration::from_secs(1);
+        held.map(|held| {
+            let lease = Lease { holder: "h0".into(), token: token(held), ttl, granted: Revision::default() };
+            state.metadata.leases.insert(name(0), lease)
+        });
+        Descent::line_of([state])
+    }
+
+    #[test]
+    fn a_lease_that_is_gone_while_its_holder_may_believe_in_it_is_caught() {
+        let time = Time::from_micros;
+        let mut holders = Holders::new(Rng::new(1), 1_000_000);
+        let holding = Holding { name: name(0), token: token(7) };
+        holders.holders[0].phase = Phase::Holding { holding, until: time(100) };
+        let rule = |now, held| holders.keep_theirs(time(now), &line(held)).err().map(|violation| violation.checker);
+        assert_eq!(rule(99, Some(7)), None);
+        assert_eq!(rule(99, None), Some(LEASE_LOST));
+        assert_eq!(rule(99, Some(8)), Some(LEASE_LOST), "another holds it");
+        assert_eq!(rule(100, None), None, "it is believed in no more");
+    }
 }

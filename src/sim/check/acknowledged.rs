@@ -4,7 +4,8 @@
 //! holds the update: all later ones descend from it.
 
 use super::{Descent, broken};
-use crate::cluster::{KeyValue, StateId};
+use crate::cluster::{KeyValue, Outcome, StateId};
+use crate::service::Answer;
 use crate::sim::operation::{Key, Update};
 use crate::sim::watch::Violation;
 use std::collections::BTreeSet;
@@ -51,6 +52,18 @@ impl Acknowledged {
         Ok(())
     }
 
+    /// A holder was told that a lease was granted to it: it is there, unless it ended in the same state.
+    pub fn lease(&self, descent: &Descent, answer: &Answer) -> Result<(), Violation> {
+        let Answer::Done { at, outcome: Outcome::Granted { token }, .. } = answer else {
+            return Ok(());
+        };
+        let last = descent.committed(at).map(|state| state.metadata.last_token);
+        if last.is_some_and(|last| last >= *token) {
+            return Ok(());
+        }
+        broken("S5 an acknowledged lease is never lost", format!("token {token} was acknowledged at {at}: {last:?}"))
+    }
+
     /// A client was told what a key holds in the state `at`.
     pub fn read(
         &mut self,
@@ -75,4 +88,30 @@ impl Acknowledged {
 
 fn number_in(held: Option<&KeyValue>) -> u64 {
     held.and_then(|held| held.value.as_str()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{rule, state};
+    use super::*;
+    use crate::cluster::Token;
+
+    #[test]
+    fn a_grant_that_is_not_in_the_state_it_names_is_caught() {
+        let token = |number| Token::new(number).expect("it is below 2^53");
+        let mut holds = state(1, &["a"]);
+        holds.metadata.last_token = token(4);
+        let (descent, acknowledged) = (Descent::line_of([holds.clone()]), Acknowledged::default());
+        let told = |at, number| {
+            let outcome = Outcome::Granted { token: token(number) };
+            rule(acknowledged.lease(&descent, &Answer::Done { at, acknowledged: true, outcome }))
+        };
+        assert_eq!(told(holds.id(), 4), None);
+        assert_eq!(told(holds.id(), 5), Some("S5 an acknowledged lease is never lost"));
+        assert_eq!(
+            told(state(2, &["a"]).id(), 4),
+            Some("S5 an acknowledged lease is never lost"),
+            "nobody committed it"
+        );
+    }
 }
