@@ -24,6 +24,7 @@ impl Protocol for Zen {
     type Timer = Timer;
 
     fn handle(&mut self, now: Time, input: Input<Zen>, out: &mut Effects<Zen>) {
+        self.now = now;
         self.notice_stall(now, out);
         match input {
             Input::Started => self.started(now, out),
@@ -37,7 +38,7 @@ impl Protocol for Zen {
             Input::LinkClosed { peer } => self.on_link_closed(now, &peer, out),
             Input::Woke => self.woke(now, out),
             Input::Stored(id) => {
-                self.ledger.stored(id);
+                self.note_stored(now, id, out);
                 self.stored(now, out);
             }
             Input::Resolved(found) => self.on_resolved(now, found, out),
@@ -138,9 +139,11 @@ impl Zen {
             (Errand::NodePing { node, asked, kind }, Message::Report(report)) => {
                 self.on_node_pong(now, &node, asked, kind, &report, out)
             }
-            (Errand::RoundTrip { joiner }, Message::Report(report)) => self.on_round_trip(now, joiner, &report, out),
-            (Errand::MasterPing { master, kind, .. }, Message::MasterPong(pong)) => {
-                self.on_master_pong(now, &master, kind, &pong, out)
+            (Errand::RoundTrip { joiner, asked }, Message::Pong { sight, .. }) => {
+                self.on_round_trip(now, joiner, asked, &sight, out)
+            }
+            (Errand::MasterPing { master, asked, kind }, Message::MasterPong(pong)) => {
+                self.on_master_pong(now, &master, (asked, kind), &pong, out)
             }
             (Errand::Leave, Message::Gone) => self.has_left(out),
             (Errand::Forward { ticket }, Message::Answered(answer)) => self.on_answered(now, ticket, *answer, out),
@@ -157,15 +160,9 @@ impl Zen {
             Errand::Fetch { from } => self.on_fetch_failed(&from),
             Errand::Publish { node, .. } => self.on_publish_failed(now, &node, why, out),
             Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
-            Errand::NodePing { node, asked, kind } => {
-                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
-                self.on_node_silent(now, &node, kind, why, out)
-            }
-            Errand::RoundTrip { joiner } => self.on_round_trip_failed(&joiner),
-            Errand::MasterPing { master, asked, kind } => {
-                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
-                self.on_master_silent(now, &master, kind, why, out)
-            }
+            Errand::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
+            Errand::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),
+            Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),
             // The next master is told; without one the time for the good-bye runs out.
             Errand::Leave => {}
             Errand::Forward { ticket } => self.on_forward_failed(now, ticket, why, out),
@@ -178,7 +175,7 @@ impl Zen {
                 Timer::Round => self.end_round(now, out),
                 Timer::PingAgain => self.ping_again(now, out),
                 Timer::Grace => self.consider(now, out),
-                Timer::Candidacy => self.end_candidacy(now, out),
+                Timer::Candidacy => self.doubt_candidacy(now, out),
                 Timer::Join => self.join_again(now, out),
                 Timer::MasterPing => self.ping_master(now, PingKind::Regular, out),
                 Timer::NodePings => self.ping_nodes(now, out),
@@ -189,6 +186,7 @@ impl Zen {
                 Timer::Leases => self.expire_leases(now, out),
                 Timer::Gateway => self.recover(now, out),
                 Timer::Asks => self.retry_asks(now, out),
+                Timer::Disk => self.on_write_overdue(now, out),
                 Timer::Leave => self.has_left(out),
             }
         }
@@ -206,11 +204,14 @@ impl Zen {
     fn give_back(&mut self, now: Time, late: Duration) {
         if late > self.tuning.commit_timeout / 4 && self.keeps(Protection::SelfDoubt) {
             self.timers.put_off(Timer::Commit, now + late.min(self.tuning.commit_timeout));
+            if let Mode::Leading(lead) = &mut self.mode {
+                lead.peers.values_mut().filter(|peer| peer.owes.is_some()).for_each(|peer| peer.owes = Some(now));
+            }
         }
     }
 
     /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
-    fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
+    pub(super) fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
         let late = now.since(due);
         if late > self.tuning.fd_ping_timeout / 2 && self.keeps(Protection::SelfDoubt) {
             // What piled up meanwhile is handled before the deadline is; the stall is told of once.
@@ -225,7 +226,9 @@ impl Zen {
         match self.mode {
             Mode::Electing(_) => self.count_votes(now, out),
             Mode::Leading(_) => self.count_acks(now, out),
-            Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
+            // A vote may be repeated once it is stored.
+            Mode::Finding => self.consider(now, out),
+            Mode::Joining(_) | Mode::Following(_) => {}
         }
     }
 }

@@ -4,7 +4,8 @@ use super::gateway::Recovery;
 use super::lease::Deadlines;
 use super::message::Body;
 use super::quorum::BootstrapSet;
-use crate::cluster::{ClusterState, Diff, Node, NodeId, Remembered, StateId, Term};
+use super::setbacks::Setbacks;
+use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -26,12 +27,21 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
-    /// Who has answered nothing that was asked since may be dead, as the one that was taken for dead then.
-    pub unsure_before: Time,
-    /// Whether what is to be published waits for new answers.
-    pub is_asking: bool,
+    /// The newest state that was made when the reign began or a node was taken for dead: who has stored none since may be
+    /// dead as well, and no voting set counts on it.
+    pub proven_above: StateId,
+    /// Since when another voting set is wanted, that nothing but answers is missing for.
+    pub wish: Option<Time>,
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
+    /// What those hold that the next states take in.
+    pub holdings: BTreeMap<EphemeralId, StateId>,
+    /// What was sent as a whole to those who were removed before they had stored the newest state: they may have by now.
+    pub parted: BTreeMap<EphemeralId, Wholes>,
+    /// Who was removed because it took no state, or could not be reached when it asked: it is not taken in at once.
+    pub laggards: Setbacks,
+    /// The same nodes, and why, until they are members.
+    pub turned_away: BTreeMap<NodeId, (Arc<Node>, Arc<str>)>,
     /// Nodes that said good-bye and wait until they can be done without.
     pub leaving: BTreeMap<NodeId, Vec<Exchange>>,
     /// A higher term that a joiner brought along, to be taken when no publish is under way.
@@ -56,16 +66,20 @@ pub struct Leadership {
 
 impl Leadership {
     /// The beginning of a reign.
-    pub fn new(term: Term) -> Self {
+    pub fn new(term: Term, newest: StateId) -> Self {
         Leadership {
             term,
+            proven_above: newest,
+            wish: None,
+            holdings: BTreeMap::new(),
+            parted: BTreeMap::new(),
+            laggards: Setbacks::default(),
+            turned_away: BTreeMap::new(),
             is_settled: false,
             bootstrap: BTreeSet::new(),
             queue: Queue::default(),
             publish: None,
             peers: BTreeMap::new(),
-            unsure_before: Time::ZERO,
-            is_asking: false,
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             wanted_term: None,
@@ -78,6 +92,19 @@ impl Leadership {
             leases: Deadlines::default(),
             recovery: Recovery::default(),
         }
+    }
+}
+
+impl Leadership {
+    /// Until when a state that was sent as a whole may be on its way to somebody who can acknowledge the publish under way,
+    /// if there is one and the publish did not begin so long ago.
+    pub fn arrival_of_wholes(&self, now: Time, at_most: Duration) -> Option<Time> {
+        let publish = self.publish.as_ref().filter(|publish| !publish.is_committed && now < publish.since + at_most)?;
+        let is_awaited = |(id, peer): &(&NodeId, &Peer)| {
+            peer.node.is_master_eligible() && peer.failed.is_none() && !publish.acks.contains_key(*id)
+        };
+        let awaited = self.peers.iter().filter(is_awaited).map(|(_, peer)| peer.wholes.until());
+        awaited.max().filter(|until| *until > now)
     }
 }
 
@@ -94,6 +121,10 @@ pub struct Peer {
     pub storing: Option<StateId>,
     /// The state that was last sent, and when; none once it is known to have failed.
     pub sent: Option<(StateId, Time)>,
+    /// What was sent to it as a whole.
+    pub wholes: Wholes,
+    /// Since when it has stored nothing of what it was to store.
+    pub owes: Option<Time>,
     /// The commit that was last sent, and when.
     pub told: Option<(StateId, Time)>,
     /// Pings in a row that it did not answer as a follower would.
@@ -104,57 +135,142 @@ pub struct Peer {
     pub votes_elsewhere: bool,
     /// Everything it confirmed was asked at this time or before.
     pub confirmed: Time,
-    /// Everything it answered as a follower was asked at this time or before.
+    /// Whether it has said that it follows this master.
+    pub follows: bool,
+    /// All that it answered as a follower was asked at this time or before.
     pub heard: Time,
-    /// When it answered what was asked then, for the last time.
-    pub answered: Time,
-    /// How long it took to answer that first.
-    pub took: Duration,
-    /// Whether it was asked for a confirmation, which is on its way.
-    pub is_asked: bool,
-    /// When it did not confirm in time.
-    pub missed: Time,
     /// Why it is taken for dead, until it is removed.
     pub failed: Option<Arc<str>>,
 }
 
 impl Peer {
-    /// A node that has just joined.
-    pub fn new(now: Time, node: Arc<Node>) -> Self {
+    /// A node that has just joined, and holds this state.
+    pub fn new(node: Arc<Node>, accepted: StateId) -> Self {
         Peer {
             node,
-            accepted: StateId::NONE,
+            accepted,
             applied: StateId::NONE,
             storing: None,
             sent: None,
+            wholes: Wholes::default(),
+            owes: None,
             told: None,
             failures: 0,
             is_pinging: false,
             votes_elsewhere: false,
             confirmed: Time::ZERO,
-            heard: now,
-            answered: now,
-            took: Duration::ZERO,
-            is_asked: false,
-            missed: Time::ZERO,
+            follows: false,
+            heard: Time::ZERO,
             failed: None,
         }
     }
 
-    /// Whether it may be dead, for all that is known: it left its last ping unanswered, or has answered nothing that was
-    /// asked since this, or since it owed a confirmation.
-    pub fn is_doubtful(&self, unsure_before: Time) -> bool {
-        self.failures > 0 || self.heard < unsure_before.max(self.missed)
+    /// Whether it has stored a state since the last failure, so that a voting set may count on it.
+    pub fn is_proven(&self, proven_above: StateId) -> bool {
+        self.failed.is_none() && self.failures == 0 && self.follows && self.accepted.rank() > proven_above.rank()
     }
 
-    /// It answered as a follower what was asked at this time.
-    pub fn hear(&mut self, now: Time, asked: Time) {
-        if asked > self.heard {
-            (self.heard, self.took) = (asked, now.since(asked));
+    /// What to send for a publish: what differs from what it has, or all of it.
+    pub fn body_for(&self, publish: &Publish, with_diffs: bool) -> Body {
+        let sent = self.sent.filter(|_| self.wholes.sent.is_empty());
+        let known = sent.map_or(self.accepted, |(sent, _)| sent);
+        match (publish.body_for(Some(known), with_diffs), self.wholes.with_id(self.accepted)) {
+            (Body::Full(state), Some(whole)) if with_diffs => Body::Diff(Arc::new(Diff::between(whole, &state))),
+            (body, _) => body,
         }
-        if asked == self.heard {
-            self.answered = now;
+    }
+
+    /// Whether it has owed an acknowledgement for so long.
+    pub fn has_owed(&self, now: Time, span: Duration) -> bool {
+        self.owes.is_some_and(|since| now.since(since) >= span)
+    }
+
+    /// It says what it has stored; `newest` is what it is to store.
+    pub fn note_accepted(&mut self, now: Time, accepted: StateId, newest: Option<StateId>) {
+        let has_moved = accepted.rank() > self.accepted.rank();
+        self.accepted = self.accepted.max(accepted);
+        if has_moved {
+            self.wholes.note_stored(now, accepted);
         }
+        if newest == Some(self.accepted) {
+            self.owes = None;
+            self.wholes.settle(now);
+        } else if has_moved {
+            self.owes = Some(now);
+        }
+    }
+}
+
+/// The states that were sent to a node as a whole since it had the newest one. While one may be on its way nothing else is
+/// sent; what it stores of them is gone on from with what differs.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Wholes {
+    sent: Vec<(Arc<ClusterState>, Time)>,
+    until: Time,
+    /// How long one is waited for: longer each time that none arrives, and as long as the last one took.
+    patience: Duration,
+}
+
+/// A state that was sent as a whole is not waited for any longer than this for its size alone.
+pub(super) const TRANSFER_MAX: Duration = Duration::from_secs(10);
+
+/// Of how many states that were sent as a whole a node may have stored any.
+const WHOLES_MAX: usize = 4;
+
+impl Wholes {
+    /// Whether one may be on its way.
+    pub fn is_under_way(&self, now: Time) -> bool {
+        now < self.until
+    }
+
+    /// Whether any was sent that it may have stored since.
+    pub fn is_any_sent(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// Until when one may be on its way.
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
+    /// One is sent, which takes so long at the least; says how long it is waited for.
+    pub fn send(&mut self, now: Time, state: Arc<ClusterState>, at_least: Duration) -> Duration {
+        let before = if self.sent.is_empty() { self.patience } else { self.patience * 2 };
+        self.patience = before.min(TRANSFER_MAX).max(at_least);
+        self.until = now + self.patience;
+        if self.sent.len() >= WHOLES_MAX {
+            self.sent.remove(0);
+        }
+        self.sent.push((state, now));
+        self.patience
+    }
+
+    /// It has received one and has yet to store it.
+    pub fn note_storing(&mut self, now: Time, storing: Option<StateId>) {
+        if storing.is_some_and(|id| self.with_id(id).is_some()) {
+            self.until = self.until.min(now);
+        }
+    }
+
+    fn note_stored(&mut self, now: Time, id: StateId) {
+        if let Some((_, at)) = self.sent.iter().find(|(state, _)| state.id() == id) {
+            (self.until, self.patience) = (now, now.since(*at));
+        }
+    }
+
+    /// It has the newest state.
+    fn settle(&mut self, now: Time) {
+        self.sent.clear();
+        self.until = self.until.min(now);
+    }
+
+    fn with_id(&self, id: StateId) -> Option<&Arc<ClusterState>> {
+        self.sent.iter().map(|(state, _)| state).find(|state| state.id() == id)
+    }
+
+    /// None is on its way any more: what was asked of the node came back.
+    pub fn end(&mut self) {
+        self.until = Time::ZERO;
     }
 }
 
@@ -226,7 +342,8 @@ pub struct Publish {
 impl Publish {
     /// What to send to a node whose accepted state is `known`.
     pub fn body_for(&self, known: Option<StateId>, with_diffs: bool) -> Body {
-        if with_diffs && known == Some(self.base.id()) {
+        // Whoever has the state already is told its name by what makes it.
+        if with_diffs && (known == Some(self.base.id()) || known == Some(self.state.id())) {
             Body::Diff(self.diff.clone())
         } else {
             Body::Full(self.state.clone())

@@ -33,6 +33,7 @@ pub mod explain;
 mod fold;
 mod follow;
 pub mod gateway;
+mod health;
 mod invariants;
 mod join;
 mod lead;
@@ -50,8 +51,10 @@ pub mod quorum;
 mod read;
 pub mod recovery;
 mod reject;
+mod round_trip;
 pub mod rules;
 mod search;
+mod setbacks;
 mod span;
 mod tuning;
 mod view;
@@ -74,10 +77,11 @@ use crate::service::SettingRule;
 use elect::Lost;
 use episode::Episode;
 use message::{Report, Sender};
-use mode::EarlyJoin;
 use reject::Strangers;
+use round_trip::RoundTrips;
 use rules::{Protection, Rules};
 use search::Search;
+use setbacks::Setbacks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::mem;
@@ -137,6 +141,8 @@ pub enum Timer {
     Leases,
     /// More nodes were waited for long enough after a full restart.
     Gateway,
+    /// A write is overdue.
+    Disk,
     /// Clients' questions are tried again or given up.
     Asks,
     /// A good-bye is given up.
@@ -158,7 +164,7 @@ enum Errand {
     Publish { node: NodeId, asked: Time },
     Commit { node: NodeId, asked: Time },
     NodePing { node: NodeId, asked: Time, kind: PingKind },
-    RoundTrip { joiner: Arc<Node> },
+    RoundTrip { joiner: Arc<Node>, asked: Time },
     MasterPing { master: EphemeralId, asked: Time, kind: PingKind },
     CallVote { node: NodeId, asked: Time },
     Leave,
@@ -196,9 +202,14 @@ pub struct Zen {
     is_awake: bool,
     mode: Mode,
     search: Search,
-    early_joins: BTreeMap<NodeId, EarlyJoin>,
     /// Masters that were lost or could not be joined, and when.
     lost: BTreeMap<EphemeralId, Lost>,
+    /// With whom it did not work out lately, this node included.
+    setbacks: Setbacks,
+    /// How long answers take at the least.
+    round_trips: RoundTrips,
+    /// Another process that goes by this node's id, and when it was last heard of.
+    twin: Option<(Arc<Node>, Time)>,
     episode: Episode,
     strangers: Strangers,
     timers: Timers<Timer>,
@@ -208,6 +219,8 @@ pub struct Zen {
     leaving: Option<Ticket>,
     /// After a hand-over was agreed: who is to be asked for a vote, in which term and for whom.
     successor: Option<leave::Successor>,
+    /// When the present input came.
+    now: Time,
     /// The node was stalled and does not count silence before this.
     doubts_until: Time,
     /// What only an old dialect keeps.
@@ -272,8 +285,11 @@ impl Zen {
             ledger,
             mode: Mode::Finding,
             search: Search::default(),
-            early_joins: BTreeMap::new(),
             lost: BTreeMap::new(),
+            setbacks: Setbacks::default(),
+            round_trips: RoundTrips::default(),
+            twin: None,
+            now: Time::ZERO,
             episode: Episode::default(),
             strangers: Strangers::default(),
             timers: Timers::default(),
@@ -306,7 +322,8 @@ impl Zen {
     }
 
     fn store(&mut self, write: Write, out: &mut Effects<Zen>) {
-        let id = self.ledger.change(&write);
+        let id = self.ledger.change(self.now, &write);
+        self.timers.set_earlier(Timer::Disk, self.now + self.tuning.write_patience());
         if let Write::Identity(uuid) = &write {
             self.sender = Arc::new(Sender { cluster_uuid: Some(*uuid), ..(*self.sender).clone() });
         }
@@ -316,7 +333,7 @@ impl Zen {
     /// Votes: the term never moves without.
     fn promise(&mut self, term: Term, vote: &NodeId, out: &mut Effects<Zen>) {
         assert!(term > self.ledger.promise.term, "a vote is only given in a term above the own one");
-        let promise = Promise { node_id: Some(self.local.id.clone()), term, vote: Some(vote.clone()) };
+        let promise = Promise { term, vote: Some(vote.clone()), ..self.ledger.promise.clone() };
         self.store(Write::Promise(promise), out);
     }
 

@@ -59,6 +59,7 @@ impl Zen {
         let pingers = self.search.pingers.iter().filter(|(_, pinger)| pinger.node.is_master_eligible());
         addresses.extend(pingers.map(|(at, _)| at.clone()));
         addresses.extend(self.search.seen.keys().cloned());
+        addresses.extend(self.twin.iter().map(|(twin, _)| twin.address.clone()));
         addresses.remove(&self.local.address);
         self.search.forget_targets();
         self.search.rests = false;
@@ -172,10 +173,19 @@ impl Zen {
             term: self.ledger.promise.term,
             accepted: if self.is_old() { self.recovered_id() } else { self.ledger.durable_id() },
             masterless: self.is_masterless(),
-            sees_quorum: self.is_masterless() && self.search.sees_quorum,
+            sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
+            unwell: self.is_unwell(now),
+            hangs: self.is_write_overdue(now),
+            left_out: self.left_out(),
+            awake: self.is_awake,
             change: self.search.changes,
         }
+    }
+
+    /// Whether it would win if it stood: a node whose disk hangs can give not even its own vote.
+    pub(super) fn claims_quorum(&self, now: Time) -> bool {
+        self.is_masterless() && self.search.sees_quorum && !self.is_write_overdue(now)
     }
 
     fn stands_in(&self) -> Option<Term> {
@@ -199,6 +209,7 @@ impl Zen {
             let pinger = Pinger { node: from.node.clone(), at: now };
             self.search.pingers.insert(address.clone(), pinger);
         }
+        self.note_left_out(from, out);
         let mentioned = self.worth_mentioning(&address);
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);
@@ -254,11 +265,16 @@ impl Zen {
         }
         if self.is_foreign(from) || self.is_itself(&sight.node) {
             let is_other = self.is_foreign(from);
+            if !is_other {
+                self.meet_twin(now, &sight.node, false, out);
+            }
             let why = if is_other { Rejection::OtherCluster(from.clone()) } else { Rejection::DuplicateId(sight.node) };
             return self.on_ping_rejected(now, &address, why, out);
         }
         self.search.answered(&address);
+        self.note_round_trip(now, &sight.node, asked, out);
         let is_news = self.is_news(&sight);
+        self.introduce_twins(&sight, out);
         self.see(address, Seen { sight, asked }, from);
         for address in self.search.strangers(mentioned.into_iter().take(2 * MENTIONED_MAX)) {
             if self.has_room() {
@@ -281,6 +297,9 @@ impl Zen {
             return;
         }
         let names_master = !elect::active_masters(std::iter::once(&seen), &self.local, &self.lost).is_empty();
+        if let Some((master, _)) = word.master.clone().filter(|(master, _)| self.is_twin(master)) {
+            self.twin = Some((master, seen.asked));
+        }
         if from.cluster_uuid.is_some() {
             self.search.formed.insert(address.clone());
         }
@@ -293,6 +312,9 @@ impl Zen {
 
     /// Whoever is there is none of this cluster, or this node itself.
     pub(super) fn on_ping_rejected(&mut self, now: Time, address: &Address, why: Rejection, out: &mut Effects<Zen>) {
+        if let Rejection::DuplicateId(node) = &why {
+            self.meet_twin(now, &node.clone(), false, out);
+        }
         self.miss(now, address, Mishap::Rejected(why), out);
     }
 
@@ -307,6 +329,10 @@ impl Zen {
     pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: Sight, out: &mut Effects<Zen>) {
         let address = from.node.address.clone();
         if self.is_itself(&sight.node) {
+            let leads = sight.master.as_ref().is_some_and(|(master, _)| master.same_process(&sight.node));
+            return self.meet_twin(now, &sight.node, leads, out);
+        }
+        if !sight.node.same_process(&from.node) {
             return;
         }
         if self.is_searching() {
@@ -322,6 +348,18 @@ impl Zen {
             }
         } else {
             self.heed_target(now, &sight, out);
+        }
+    }
+
+    /// Tells two processes with one id of each other: they may not know whom to ping.
+    fn introduce_twins(&self, sight: &Sight, out: &mut Effects<Zen>) {
+        let is_twin = |other: &Sight| other.node.id == sight.node.id && !other.node.same_process(&sight.node);
+        let seen = self.search.seen.values().map(|seen| &seen.sight);
+        for other in seen.filter(|other| is_twin(other) && other.node.address != sight.node.address) {
+            for (to, of) in [(other, sight), (sight, other)] {
+                let message = Message::Notice { from: self.sender.clone(), sight: Box::new(of.clone()) };
+                out.push(Effect::Tell { to: to.node.address.clone(), message });
+            }
         }
     }
 
@@ -344,8 +382,10 @@ impl Zen {
         let told = Told {
             master: self.open_master().map(|master| master.id.clone()),
             masterless: self.is_masterless(),
-            sees_quorum: self.is_masterless() && self.search.sees_quorum,
+            sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
+            unwell: self.is_unwell(now),
+            hangs: self.is_write_overdue(now),
         };
         if self.search.told.as_ref() == Some(&told) || self.is_old() {
             return;

@@ -4,6 +4,7 @@
 //! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
 //! node itself was not stalled.
 
+use super::leadership::{Peer, TRANSFER_MAX};
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, PingKind, Timer, Zen};
@@ -40,6 +41,29 @@ impl Zen {
             self.ping_node(now, &id, PingKind::Regular, out);
         }
         self.timers.set(Timer::NodePings, now + self.tuning.fd_ping_interval);
+        self.give_up_slow(now, out);
+        self.remove_laggards(now, out);
+    }
+
+    /// A node that answers and takes no state is no member that anybody can count on.
+    fn remove_laggards(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let (patience, is_doubtful) = (self.tuning.lag_patience(), now < self.doubts_until);
+        let Some(lead) = self.lead().filter(|_| !is_doubtful) else {
+            return;
+        };
+        // A state that was sent as a whole may take longer than anybody can know.
+        let is_sent =
+            |peer: &Peer| peer.wholes.until() + patience <= now || peer.has_owed(now, patience + TRANSFER_MAX);
+        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
+        let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
+        for id in late {
+            let why = format!("it has stored no state for more than {patience:?}");
+            let node = self.lead().and_then(|lead| lead.peers.get(&id)).map(|peer| peer.node.clone());
+            self.node_failed(now, &id, why.clone(), out);
+            if let Some(node) = node {
+                self.turn_away(now, &node, patience, why, out);
+            }
+        }
     }
 
     pub(super) fn probe_node(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
@@ -52,11 +76,11 @@ impl Zen {
             return;
         };
         peer.is_pinging |= kind == PingKind::Regular;
-        peer.is_asked |= kind == PingKind::Confirm;
         let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
         let message = Message::NodePing { from: self.sender.clone(), target, term };
         let errand = Errand::NodePing { node: id.clone(), asked: now, kind };
-        self.call(&address, message, errand, self.tuning.fd_ping_timeout, out);
+        let timeout = self.fd_timeout(&address);
+        self.call(&address, message, errand, timeout, out);
     }
 
     /// The master asks after this node; another master of a higher term ends the own reign.
@@ -113,7 +137,6 @@ impl Zen {
             return;
         };
         peer.is_pinging &= kind != PingKind::Regular;
-        peer.is_asked &= kind != PingKind::Confirm;
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
@@ -127,22 +150,24 @@ impl Zen {
             let reason = format!("another master {} leads in term {}", peer.node, report.term);
             return self.step_down(now, reason, out);
         }
-        // A node that is still storing the state that makes it a follower cannot follow yet.
-        let lags = peer.sent.is_some_and(|(sent, _)| report.accepted.rank() < sent.rank());
-        let is_storing = lags && report.term <= term;
+        // A node that has yet to store the state that makes it a follower cannot follow; how long it takes is judged apart.
+        let is_yet_to_follow = !peer.follows && report.term <= term;
         let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;
-        } else if kind == PingKind::Regular && !is_storing {
+        } else if kind == PingKind::Regular && !is_yet_to_follow {
             peer.failures += 1;
             if peer.failures >= retries.max(1) {
                 return self.node_failed(now, id, "it does not follow this master".into(), out);
             }
         }
+        // Other reports wait for a disk as well.
+        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
+            self.note_round_trip(now, &node, asked, out);
+        }
         self.on_report(now, id, asked, report, out);
-        let is_waited_for = kind == PingKind::Confirm && self.lead().is_some_and(|lead| lead.is_asking);
-        if is_well_again || is_waited_for {
-            // It may become a voter, or what is to be published may have waited for it.
+        if is_well_again {
+            // It may become a voter.
             self.advance(now, out);
         }
     }
@@ -151,28 +176,26 @@ impl Zen {
         &mut self,
         now: Time,
         id: &NodeId,
-        kind: PingKind,
+        (asked, kind): (Time, PingKind),
         why: Failure,
         out: &mut Effects<Zen>,
     ) {
-        let (retries, timeout) = (self.tuning.fd_ping_retries, self.tuning.fd_ping_timeout);
+        let Some(address) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.address.clone())
+        else {
+            return;
+        };
+        let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&address));
+        self.doubt_if_late(now, asked + timeout, out);
         let is_doubtful = now < self.doubts_until;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
         peer.is_pinging &= kind != PingKind::Regular;
-        if kind == PingKind::Confirm {
-            (peer.is_asked, peer.missed) = (false, now);
-        }
         match (why, kind) {
             (Failure::Refused, _) | (Failure::Reset, PingKind::Probe) => {
                 self.node_failed(now, id, "transport disconnected".into(), out)
             }
-            (Failure::Reset, PingKind::Regular) => self.probe_node(now, id, out),
-            (Failure::Reset, PingKind::Confirm) => {
-                self.probe_node(now, id, out);
-                self.advance(now, out);
-            }
+            (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
             (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
             (Failure::TimedOut, PingKind::Regular) => {
                 peer.failures += u32::from(!is_doubtful);
@@ -182,14 +205,13 @@ impl Zen {
                 out.note(Note::PingFailed { node: peer.node.clone(), tried: peer.failures, of: retries });
                 self.ping_node(now, id, PingKind::Regular, out);
             }
-            (Failure::TimedOut, PingKind::Probe) => {}
-            // What was to be published may have waited for it.
-            (Failure::TimedOut, PingKind::Confirm) => self.advance(now, out),
+            (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {}
         }
     }
 
     /// Takes a node for dead: it is removed if the others are enough.
     pub(super) fn node_failed(&mut self, now: Time, id: &NodeId, reason: String, out: &mut Effects<Zen>) {
+        let newest = self.ledger.accepted.id();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -202,7 +224,7 @@ impl Zen {
         let reason: Arc<str> = reason.into();
         peer.failed = Some(reason.clone());
         let node = peer.node.clone();
-        lead.unsure_before = now;
+        (lead.proven_above, lead.wish) = (newest, None);
         out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
         self.give_up_acks_of(id);
         self.settle_acks(now, out);
@@ -223,7 +245,8 @@ impl Zen {
         let master = following.master.clone();
         let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
         let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
-        self.call(&master.address, message, errand, self.tuning.fd_ping_timeout, out);
+        let timeout = self.fd_timeout(&master.address);
+        self.call(&master.address, message, errand, timeout, out);
     }
 
     pub(super) fn on_master_ping(
@@ -243,10 +266,13 @@ impl Zen {
         &mut self,
         now: Time,
         master: &EphemeralId,
-        kind: PingKind,
+        (asked, kind): (Time, PingKind),
         pong: &MasterPong,
         out: &mut Effects<Zen>,
     ) {
+        if let Mode::Following(following) = &self.mode {
+            self.note_round_trip(now, &following.master.clone(), asked, out);
+        }
         let (interval, rules) = (self.tuning.fd_ping_interval, self.rules);
         let Mode::Following(following) = &mut self.mode else {
             return;
@@ -275,18 +301,22 @@ impl Zen {
         &mut self,
         now: Time,
         master: &EphemeralId,
-        kind: PingKind,
+        (asked, kind): (Time, PingKind),
         why: Failure,
         out: &mut Effects<Zen>,
     ) {
-        let (retries, timeout) = (self.tuning.fd_ping_retries, self.tuning.fd_ping_timeout);
-        let is_doubtful = now < self.doubts_until;
-        let Mode::Following(following) = &mut self.mode else {
+        let Mode::Following(following) = &self.mode else {
             return;
         };
         if following.master.ephemeral_id != *master {
             return;
         }
+        let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&following.master.address));
+        self.doubt_if_late(now, asked + timeout, out);
+        let is_doubtful = now < self.doubts_until;
+        let Mode::Following(following) = &mut self.mode else {
+            return;
+        };
         if kind == PingKind::Regular {
             following.is_pinging = false;
         }
