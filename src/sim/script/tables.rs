@@ -40,6 +40,10 @@ fn roles(flags: &[&str]) -> Roles {
 fn sight(node: Arc<Node>) -> Sight {
     let accepted = StateId::NONE;
     Sight {
+        unwell: false,
+        hangs: false,
+        left_out: false,
+        awake: false,
         node,
         master: None,
         term: Term::ZERO,
