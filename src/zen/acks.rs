@@ -3,7 +3,7 @@
 //! What is committed is certain; how many nodes show it already is another question, and how long a client waits for the
 //! answer is its own. Mirrors `AckedClusterStateTaskListener` and `MasterService.AckCountDownListener` (6.8).
 
-use super::leadership::{Awaiting, Finished, Origin, Waiting};
+use super::leadership::{Awaiting, Finished, Origin, Peer, Waiting};
 use super::{Timer, Zen};
 use crate::cluster::{NodeId, Outcome, Remembered, StateId};
 use crate::protocol::{Effects, Time};
@@ -32,13 +32,16 @@ impl Zen {
         let Some(deadline) = waiters.iter().map(|waiting| waiting.deadline).min() else {
             return;
         };
+        let (patience, is_old) = (self.tuning.fd_ping_timeout, self.is_old());
         let Some(lead) = self.lead() else {
             return;
         };
-        let live = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && peer.applied != id);
-        let missing = live.map(|(id, _)| id.clone()).collect();
-        // A member that is taken for dead will not apply it before it is removed.
-        let is_incomplete = lead.peers.values().any(|peer| peer.failed.is_some() && peer.applied != id);
+        // Nobody waits for who does not follow yet. A member that is taken for dead will not apply it before it is removed,
+        // and one that is slow not soon.
+        let behind = || lead.peers.iter().filter(|(_, peer)| (peer.follows || is_old) && peer.applied != id);
+        let is_late = |peer: &Peer| peer.failed.is_some() || peer.has_owed(now, patience);
+        let missing = behind().filter(|(_, peer)| !is_late(peer)).map(|(id, _)| id.clone()).collect();
+        let is_incomplete = behind().any(|(_, peer)| is_late(peer));
         lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete });
         if lead.awaiting.len() > AWAITING_MAX {
             self.expire_oldest(now, out);
@@ -82,6 +85,20 @@ impl Zen {
         for awaiting in &mut lead.awaiting {
             awaiting.is_incomplete |= awaiting.missing.remove(id);
         }
+    }
+
+    /// Nobody waits any longer for nodes that store slowly.
+    pub(super) fn give_up_slow(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let patience = self.tuning.fd_ping_timeout;
+        let Some(lead) = self.lead().filter(|lead| !lead.awaiting.is_empty()) else {
+            return;
+        };
+        let slow = lead.peers.iter().filter(|(_, peer)| peer.has_owed(now, patience));
+        let slow: Vec<NodeId> = slow.map(|(id, _)| id.clone()).collect();
+        for id in slow {
+            self.give_up_acks_of(&id);
+        }
+        self.settle_acks(now, out);
     }
 
     pub(super) fn expire_acks(&mut self, now: Time, out: &mut Effects<Zen>) {

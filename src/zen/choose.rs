@@ -92,7 +92,7 @@ impl Zen {
             return;
         };
         let since = *self.search.possible.get_or_insert(now);
-        let is_complete = self.search.is_complete() && self.is_agreed(&choice);
+        let is_complete = self.search.is_complete() && self.is_agreed(&choice) || self.has_candidate_waited(&choice);
         if now < self.search.not_before {
             self.timers.set(Timer::Grace, self.search.not_before);
         } else if is_complete || (self.is_formed() && now >= since + Tuning::GRACE) {
@@ -114,7 +114,15 @@ impl Zen {
             return true;
         };
         let is_over = self.ledger.cluster_uuid.is_some() && now >= since + Tuning::GRACE;
-        is_over || search.is_complete() && (!search.naming.is_empty() || search.all_see())
+        is_over || search.standing > 0 || search.is_complete() && (!search.naming.is_empty() || search.all_see())
+    }
+
+    /// Whether the candidate stands already: it has waited for those who were silent.
+    fn has_candidate_waited(&self, choice: &Choice) -> bool {
+        match choice {
+            Choice::Join(_) => false,
+            Choice::Elect(node) => self.stands_for(node).is_some() && self.own_bootstrap().is_none_or(|set| !set.all),
+        }
     }
 
     /// Whether nobody who answered could still change the choice by seeing a quorum a moment later.
@@ -240,6 +248,7 @@ impl Zen {
             node: self.local.clone(),
             accepted: self.ledger.durable_id().rank(),
             sees_quorum: self.search.sees_quorum,
+            unwell: self.is_unwell(self.now),
         }
     }
 
@@ -275,6 +284,7 @@ impl Zen {
     fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {
         match (choice, &self.mode) {
             (Choice::Join(master), _) => self.join_master(now, master, out),
+            (Choice::Elect(node), Mode::Electing(_)) if node.same_process(&self.local) => self.rise_above(now, out),
             (Choice::Elect(node), Mode::Electing(_)) => {
                 let mut found = self.candidates().into_iter();
                 let is_better = found.any(|candidate| candidate.node.same_process(&node) && self.yields_to(&candidate));
@@ -321,7 +331,11 @@ impl Zen {
 
     /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
     pub(super) fn is_news(&self, sight: &Sight) -> bool {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return true;
+        };
         let is_better = || Candidate::of(sight).is_some_and(|found| self.yields_to(&found));
-        !matches!(self.mode, Mode::Electing(_)) || sight.master.is_some() || sight.sees_quorum && is_better()
+        let is_above = sight.term >= candidacy.term && sight.masterless && sight.node.is_master_eligible();
+        sight.master.is_some() || sight.sees_quorum && is_better() || is_above
     }
 }

@@ -24,6 +24,7 @@ impl Protocol for Zen {
     type Timer = Timer;
 
     fn handle(&mut self, now: Time, input: Input<Zen>, out: &mut Effects<Zen>) {
+        self.now = now;
         self.notice_stall(now, out);
         match input {
             Input::Started => self.started(now, out),
@@ -37,7 +38,7 @@ impl Protocol for Zen {
             Input::LinkClosed { peer } => self.on_link_closed(now, &peer, out),
             Input::Woke => self.woke(now, out),
             Input::Stored(id) => {
-                self.ledger.stored(id);
+                self.note_stored(now, id, out);
                 self.stored(now, out);
             }
             Input::Resolved(found) => self.on_resolved(now, found, out),
@@ -138,7 +139,7 @@ impl Zen {
             (Errand::NodePing { node, asked, kind }, Message::Report(report)) => {
                 self.on_node_pong(now, &node, asked, kind, &report, out)
             }
-            (Errand::RoundTrip { joiner }, Message::Report(report)) => self.on_round_trip(now, joiner, &report, out),
+            (Errand::RoundTrip { joiner }, Message::Pong { sight, .. }) => self.on_round_trip(now, joiner, &sight, out),
             (Errand::MasterPing { master, kind, .. }, Message::MasterPong(pong)) => {
                 self.on_master_pong(now, &master, kind, &pong, out)
             }
@@ -178,7 +179,7 @@ impl Zen {
                 Timer::Round => self.end_round(now, out),
                 Timer::PingAgain => self.ping_again(now, out),
                 Timer::Grace => self.consider(now, out),
-                Timer::Candidacy => self.end_candidacy(now, out),
+                Timer::Candidacy => self.doubt_candidacy(now, out),
                 Timer::Join => self.join_again(now, out),
                 Timer::MasterPing => self.ping_master(now, PingKind::Regular, out),
                 Timer::NodePings => self.ping_nodes(now, out),
@@ -189,6 +190,7 @@ impl Zen {
                 Timer::Leases => self.expire_leases(now, out),
                 Timer::Gateway => self.recover(now, out),
                 Timer::Asks => self.retry_asks(now, out),
+                Timer::Disk => self.on_write_overdue(now, out),
                 Timer::Leave => self.has_left(out),
             }
         }
@@ -225,7 +227,9 @@ impl Zen {
         match self.mode {
             Mode::Electing(_) => self.count_votes(now, out),
             Mode::Leading(_) => self.count_acks(now, out),
-            Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
+            // A vote may be repeated once it is stored.
+            Mode::Finding => self.consider(now, out),
+            Mode::Joining(_) | Mode::Following(_) => {}
         }
     }
 }

@@ -82,6 +82,8 @@ pub struct Candidate {
     pub accepted: (Term, Version),
     /// Whether it sees a quorum that follows no master.
     pub sees_quorum: bool,
+    /// Whether others come first: it says that it is not well, or leading did not work out with it lately.
+    pub unwell: bool,
 }
 
 impl Candidate {
@@ -91,12 +93,13 @@ impl Candidate {
             node: sight.node.clone(),
             accepted: sight.accepted.rank(),
             sees_quorum: sight.sees_quorum,
+            unwell: sight.unwell,
         })
     }
 
-    /// The order of candidates: newest accepted state first, then lowest id.
-    pub fn rank(&self) -> (Reverse<(Term, Version)>, &str) {
-        (Reverse(self.accepted), self.node.id.as_str())
+    /// The order of candidates: those that are well, then the newest accepted state, then the lowest id.
+    pub fn rank(&self) -> (bool, Reverse<(Term, Version)>, &str) {
+        (self.unwell, Reverse(self.accepted), self.node.id.as_str())
     }
 }
 

@@ -125,6 +125,7 @@ impl Zen {
         self.mode = Mode::Following(Following { master: master.clone(), heard: now, failures: 0, is_pinging: false });
         self.timers.set(Timer::MasterPing, now + self.tuning.fd_ping_interval);
         self.lost.remove(&master.ephemeral_id);
+        self.setbacks.forget(&master.id);
     }
 
     /// Notes that the master gave a sign of life.

@@ -6,10 +6,10 @@
 
 use super::elect::Lost;
 use super::message::{Join, JoinAnswer, Message, Sight};
-use super::mode::{Ballot, Candidacy, EarlyJoin, Joining};
+use super::mode::{Ballot, Candidacy, Joining};
 use super::quorum::BootstrapSet;
 use super::rules::{Protection, Rules};
-use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Rejection, Timer, Write, Zen};
+use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Rejection, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,33 +22,52 @@ impl Zen {
         if self.is_old() {
             return self.wait_for_joins(now, reason, out);
         }
-        let early_votes = self.early_joins.values().filter(|early| early.join.vote && early.node.is_master_eligible());
-        let proposed = early_votes.map(|early| early.join.term).chain([self.highest_seen()]).max();
-        let next = self.ledger.promise.term.next().max(proposed.unwrap_or(Term::ZERO));
         let stood = &self.ledger.promise;
+        let next = stood.term.max(self.highest_seen()).next();
         let stands_again = !self.keeps(Protection::EndedCandidacies) && stood.vote.as_ref() == Some(&self.local.id);
         let term = if stands_again { stood.term } else { term.unwrap_or(next) };
         if term <= stood.term && !stands_again {
             return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
         }
-        let early = std::mem::take(&mut self.early_joins);
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
+        self.mode = Mode::Electing(Candidacy::new(now, term));
+        // Voters need not wait for this disk: a vote counts only when the own one is stored.
+        self.tell_if_changed(now, out);
         if !stands_again {
             self.promise(term, &self.local.id.clone(), out);
         }
-        let bootstrap = BTreeMap::new();
-        self.mode = Mode::Electing(Candidacy { term, joins: BTreeMap::new(), bootstrap, fetching: None });
         self.heed_bootstrap(&self.local.id.clone(), self.own_bootstrap());
-        self.timers.set(Timer::Candidacy, now + self.tuning.candidacy_timeout());
+        self.timers.set(Timer::Candidacy, now + self.tuning.vote_timeout());
         self.keep_searching(now);
-        for early in early.into_values() {
-            self.on_join(now, early.exchange, &early.node, early.join, out);
-        }
         self.count_votes(now, out);
     }
 
-    /// Votes for a candidate, or asks it to be taken in if this node has no vote to give.
+    /// Stands anew if voters that are needed have promised a term that is not below the own one.
+    pub(super) fn rise_above(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return;
+        };
+        let can_vote = |id: &NodeId, term: Term| term < candidacy.term || candidacy.joins.contains_key(id);
+        let able =
+            self.search.seen.values().map(|seen| &seen.sight).filter(|sight| {
+                self.search.backers.contains_key(&sight.node.id) && can_vote(&sight.node.id, sight.term)
+            });
+        let able: BTreeMap<NodeId, Arc<Node>> =
+            able.map(|sight| &sight.node).chain([&self.local]).map(|node| (node.id.clone(), node.clone())).collect();
+        let again = candidacy.since + Tuning::GRACE;
+        if self.requirement(self.own_bootstrap().into_iter().collect()).is_met_by(&able) {
+            return;
+        }
+        if now < again {
+            // Two that take themselves for the best would drive each other's terms up without a pause.
+            return self.timers.set_earlier(Timer::Grace, again);
+        }
+        self.stand(now, None, "voters are in a higher term", out);
+    }
+
+    /// Votes for a candidate in the term in which it stands, or asks it to be taken in if this node has no vote to give.
+    /// One that does not stand yet will say so when it does.
     pub(super) fn vote_for(&mut self, now: Time, candidate: Arc<Node>, out: &mut Effects<Zen>) {
         if self.is_old() {
             return self.start_join(now, candidate, false, self.old_vote(), out);
@@ -56,21 +75,38 @@ impl Zen {
         if !self.local.is_master_eligible() {
             return self.start_join(now, candidate, false, None, out);
         }
-        let term = self.ledger.promise.term.next().max(self.highest_seen());
-        if term <= self.ledger.promise.term {
-            return;
+        if let Some(term) = self.stands_for(&candidate).filter(|_| !self.is_write_overdue(now)) {
+            self.vote_in(now, term, candidate, out);
         }
-        self.vote_in(now, term, candidate, out);
     }
 
-    /// Votes for a candidate in exactly this term, which lies above the own one.
+    /// The term in which a candidate says that it stands, if this node can vote for it there.
+    pub(super) fn stands_for(&self, candidate: &Node) -> Option<Term> {
+        let seen = self.search.seen.get(&candidate.address).filter(|seen| seen.sight.node.same_process(candidate))?;
+        seen.sight.stands.filter(|term| self.can_vote_in(*term, candidate))
+    }
+
+    /// Whether the vote of a term is not given yet, or was given to this candidate.
+    fn can_vote_in(&self, term: Term, candidate: &Node) -> bool {
+        let promise = &self.ledger.promise;
+        let is_stored = self.ledger.durable.promise == *promise || !self.keeps(Protection::StoredBeforeRepeat);
+        term > promise.term || term == promise.term && promise.vote.as_ref() == Some(&candidate.id) && is_stored
+    }
+
+    /// Votes for a candidate in a term in which this node can.
     pub(super) fn vote_in(&mut self, now: Time, term: Term, candidate: Arc<Node>, out: &mut Effects<Zen>) {
         out.note(Note::Votes { term, candidate: candidate.clone() });
-        self.promise(term, &candidate.id, out);
+        if term > self.ledger.promise.term {
+            self.promise(term, &candidate.id, out);
+        }
         self.start_join(now, candidate, false, Some(term), out);
     }
 
     pub(super) fn join_master(&mut self, now: Time, master: Arc<Node>, out: &mut Effects<Zen>) {
+        if self.is_write_overdue(now) {
+            // It could store no state of this master; when its disk is done it looks again.
+            return;
+        }
         out.note(Note::Joins { master: master.clone() });
         self.start_join(now, master, true, self.old_vote(), out);
     }
@@ -78,7 +114,7 @@ impl Zen {
     fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
         self.leave_mode_for(now, Some(&target.address), out);
         out.push(Effect::Link { to: target.address.clone() });
-        self.mode = Mode::Joining(Joining { target, leads, vote, since: now, answered: now, rebuffs: 0 });
+        self.mode = Mode::Joining(Joining { target, leads, vote, won: false, since: now, answered: now, rebuffs: 0 });
         self.send_join(now, out);
     }
 
@@ -106,18 +142,19 @@ impl Zen {
         self.timers.set(Timer::Join, now + self.tuning.ping_timeout);
     }
 
-    /// Sends an unanswered join again, or gives it up: a vote after two rounds, a master that answers later than that.
+    /// Sends an unanswered join again, or gives it up: a vote after two rounds, a master that answers later than that, and
+    /// a candidate that won not as long as it answers.
     pub(super) fn join_again(&mut self, now: Time, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
         let candidate = self.tuning.vote_timeout();
         let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
-        let is_silent = now.since(joining.answered) >= self.tuning.vote_timeout();
+        let is_silent = now.since(joining.answered) >= candidate;
         let is_over = if self.is_old() {
             now.since(joining.since) >= self.tuning.join_timeout
         } else {
-            now.since(joining.since) >= patience || is_silent
+            is_silent || !joining.won && now.since(joining.since) >= patience
         };
         let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote)
             || !self.keeps(Protection::StoredBeforeRepeat);
@@ -130,13 +167,15 @@ impl Zen {
         }
     }
 
-    /// A target that could not be joined counts as lost.
+    /// A target that could not be joined counts as lost, and a master is left alone for longer each time. Of a candidate only
+    /// its own word counts that it is not well, or each voter would have another order of them.
     fn give_up_join(&mut self, now: Time, reason: impl Into<String>, pause: Duration, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
-        let (node, reason) = (joining.target.clone(), reason.into());
+        let (node, leads, reason) = (joining.target.clone(), joining.leads, reason.into());
         self.forget_master(now, &node, format!("could not join: {reason}"));
+        let pause = if leads { self.set_back(now, &node.id, pause).min(self.tuning.vote_timeout()) } else { pause };
         out.note(Note::JoinFailed { node, reason });
         self.find(now, pause, "could not join", out);
     }
@@ -166,6 +205,7 @@ impl Zen {
         joining.answered = now;
         match answer {
             JoinAnswer::Noted => self.ask_for_succession(now, out),
+            JoinAnswer::Leads => joining.won = joining.vote.is_some(),
             JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
             JoinAnswer::NotMaster => self.on_rebuff(now, out),
             // It has no other answer to give so soon.
@@ -180,9 +220,8 @@ impl Zen {
         }
     }
 
-    /// Told the candidate's higher term, votes again in exactly that one.
+    /// Told of a higher term in which the candidate stands, votes again in exactly that one.
     fn vote_again(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
-        let term = if self.keeps(Protection::ExactTerm) { term } else { term.next() };
         let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
@@ -251,9 +290,11 @@ impl Zen {
             .master
             .as_ref()
             .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.local));
+        let gave_up = sight.masterless && joining.vote.is_some() && self.successor.is_none();
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
             _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),
+            None if gave_up => self.find(now, Duration::ZERO, "the candidate stands no more", out),
             Some(_) | None => {}
         }
     }
@@ -273,11 +314,10 @@ impl Zen {
         match &self.mode {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
             Mode::Electing(_) if self.is_old() => self.take_old_join(now, exchange, node, out),
-            Mode::Finding if self.is_old() => self.hold_join(exchange, node, join, out),
-            // Told that this node is no master, it will vote, or look who is.
-            Mode::Finding | Mode::Electing(_) if self.is_meant_for_a_master(node, &join) => self.rebuff(exchange, out),
-            Mode::Electing(_) => self.on_join_as_candidate(now, exchange, node, join, out),
-            Mode::Finding => self.hold_join(exchange, node, join, out),
+            Mode::Finding if self.is_old() => self.hold_join(exchange, node, out),
+            Mode::Electing(_) if !join.to_master || !self.keeps(Protection::FormerMasters) => {
+                self.on_join_as_candidate(now, exchange, node, join, out)
+            }
             // The master hands over: its vote is the order to stand.
             Mode::Following(following)
                 if join.vote
@@ -285,17 +325,12 @@ impl Zen {
                     && join.term > self.ledger.promise.term
                     && self.may_lead() =>
             {
-                let term = join.term;
-                self.hold_join(exchange, node, join, out);
-                self.stand(now, Some(term), "the master hands over", out);
+                self.stand(now, Some(join.term), "the master hands over", out);
+                self.on_join(now, exchange, node, join, out);
             }
-            Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
+            // Told that this node is no master, it will look who is.
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
         }
-    }
-
-    /// Whether a joiner takes this node for a master: it says so, or has a vote and does not give it.
-    fn is_meant_for_a_master(&self, node: &Node, join: &Join) -> bool {
-        join.to_master && self.keeps(Protection::FormerMasters) || node.is_master_eligible() && !join.vote
     }
 
     /// Whether it would lead: one that said good-bye would leave its cluster without a master.
@@ -305,17 +340,6 @@ impl Zen {
 
     pub(super) fn rebuff(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
         self.reply(exchange, Message::Joining(JoinAnswer::NotMaster), out);
-    }
-
-    /// Keeps a join until this node knows whether it stands.
-    fn hold_join(&mut self, exchange: Exchange, node: &Arc<Node>, join: Join, out: &mut Effects<Zen>) {
-        if self.early_joins.len() >= REMEMBERED_MAX && !self.early_joins.contains_key(&node.id) {
-            return self.rebuff(exchange, out);
-        }
-        let early = EarlyJoin { node: node.clone(), join, exchange };
-        if let Some(earlier) = self.early_joins.insert(node.id.clone(), early) {
-            self.rebuff(earlier.exchange, out);
-        }
     }
 
     fn on_join_as_candidate(
@@ -331,16 +355,9 @@ impl Zen {
             return;
         };
         let votes = join.vote && node.is_master_eligible();
-        if votes && join.term < candidacy.term && rules.keep(Protection::OneTermVotes) {
+        if votes && join.term != candidacy.term && rules.keep(Protection::OneTermVotes) {
             let again = Message::Joining(JoinAnswer::VoteAgain(candidacy.term));
             return self.reply(exchange, again, out);
-        }
-        if votes && join.term > candidacy.term {
-            // Votes of the lower term count no longer; a notice of the new one asks for them again.
-            candidacy.term = join.term;
-            candidacy.joins.retain(|_, ballot| !ballot.votes || !rules.keep(Protection::OneTermVotes));
-            out.note(Note::Stands { term: join.term, reason: "a voter's term is higher" });
-            self.promise(join.term, &self.local.id.clone(), out);
         }
         if votes && !self.is_formed() && rules.keep(Protection::EveryBootstrap) {
             self.heed_bootstrap(&node.id, join.bootstrap);
@@ -504,13 +521,31 @@ impl Zen {
         }
     }
 
-    pub(super) fn end_candidacy(&mut self, now: Time, out: &mut Effects<Zen>) {
+    /// A candidate that does not win as long as voters wait for it lets others go first; after much longer it gives up.
+    pub(super) fn doubt_candidacy(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return;
+        };
+        let end = candidacy.since + self.tuning.candidacy_timeout();
+        if now >= end || self.is_old() {
+            return self.end_candidacy(now, "timed out while waiting for joins", out);
+        }
+        self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);
+        self.timers.set(Timer::Candidacy, (now + self.tuning.vote_timeout()).min(end));
+    }
+
+    pub(super) fn end_candidacy(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         if let Mode::Electing(candidacy) = &self.mode {
-            let reason = "timed out while waiting for joins".to_string();
-            out.note(Note::Abandoned { term: candidacy.term, reason });
+            out.note(Note::Abandoned { term: candidacy.term, reason: reason.into() });
+            self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);
             self.warn_masterless(now, out);
             self.find(now, Duration::ZERO, "the candidacy ended", out);
         }
+    }
+
+    /// Remembers that it did not work out with a node, and says for how long it is left alone.
+    pub(super) fn set_back(&mut self, now: Time, id: &NodeId, first: Duration) -> Duration {
+        if self.is_old() { first } else { self.setbacks.note(now, id, first) }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::acks::told;
 use super::leadership::{Bump, Finished, Leadership, Origin, Peer, PendingRead, Waiter};
-use super::message::{Join, JoinAnswer, Message, Report};
+use super::message::{Join, JoinAnswer, Message, Sight};
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
@@ -33,10 +33,11 @@ impl Zen {
         let term = candidacy.term;
         let ballots = mem::take(&mut candidacy.joins);
         let is_awake = self.is_awake || ballots.values().any(|ballot| ballot.awake);
+        let holdings = ballots.values().map(|ballot| (ballot.node.ephemeral_id.clone(), ballot.accepted)).collect();
         let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
         self.leave_mode(now, out);
-        let mut lead = Leadership::new(term);
-        lead.bootstrap = bootstrap;
+        let mut lead = Leadership::new(term, self.ledger.accepted.id());
+        (lead.bootstrap, lead.holdings) = (bootstrap, holdings);
         self.mode = Mode::Leading(Box::new(lead));
         if !self.keeps(Protection::OwnTermCommits) && self.is_formed() {
             let inherited = self.ledger.accepted.clone();
@@ -110,30 +111,37 @@ impl Zen {
         }
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node) && !is_old) {
             // It follows again only once it is sent the state again.
-            let (failed, heard, missed) = (peer.failed.take(), peer.heard, peer.missed);
-            *peer = Peer { failed, heard, missed, ..Peer::new(now, node.clone()) };
+            let (failed, owes, full_until) = (peer.failed.take(), peer.owes.or(Some(now)), peer.full_until);
+            *peer = Peer { failed, owes, full_until, ..Peer::new(node.clone(), join.accepted) };
             if join.term <= lead.term {
-                self.nudge(now, &node.id, now, out);
+                self.send_state(now, &node.id, out);
             }
+        } else if let Some(until) = lead.laggards.until(now, &node.id) {
+            let why = format!("it stored no state when it was a member, and may join in {:?}", until.since(now));
+            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         } else if lead.joiners.len() >= REMEMBERED_MAX && !lead.joiners.contains_key(&node.id) {
             return self.rebuff(exchange, out);
         } else if !rules.keep(Protection::RoundTrip) {
             self.enqueue(now, Task::Join { node: node.clone() }, out);
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
-            let message =
-                Message::NodePing { from: self.sender.clone(), target: node.ephemeral_id.clone(), term: own_term };
+            // A ping makes a connection of its own, so that it shows whether the joiner can be reached at its address.
+            let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
             let errand = Errand::RoundTrip { joiner: node.clone() };
             // It ends before the join is sent again, which then starts another one.
             self.call(&node.address, message, errand, self.tuning.ping_timeout / 2, out);
         }
-        self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
+        let answer = if join.vote && join.term == own_term { JoinAnswer::Leads } else { JoinAnswer::Noted };
+        self.reply(exchange, Message::Joining(answer), out);
         self.advance(now, out);
     }
 
     /// The joiner can be reached: it is added.
-    pub(super) fn on_round_trip(&mut self, now: Time, joiner: Arc<Node>, report: &Report, out: &mut Effects<Zen>) {
+    pub(super) fn on_round_trip(&mut self, now: Time, joiner: Arc<Node>, sight: &Sight, out: &mut Effects<Zen>) {
         // Where another process answers, the joiner is not to be found.
-        if self.take_joiner(&joiner) && report.ephemeral_id == joiner.ephemeral_id {
+        if self.take_joiner(&joiner) && sight.node.same_process(&joiner) {
+            if let Some(lead) = self.lead() {
+                lead.holdings.insert(joiner.ephemeral_id.clone(), sight.accepted);
+            }
             self.enqueue(now, Task::Join { node: joiner }, out);
         }
     }
@@ -239,14 +247,12 @@ impl Zen {
         if self.is_old() {
             return self.run_old_tasks(now, out);
         }
-        if self.asks_anew(now, out) {
-            return;
-        }
+        self.ask_voters(now, out);
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
         let accepted = &self.ledger.accepted;
-        let is_idle = lead.queue.is_empty() && self.next_own_set(now, accepted) == accepted.metadata.voting.own;
+        let is_idle = lead.queue.is_empty() && self.next_own_set(accepted) == accepted.metadata.voting.own;
         if lead.publish.is_some() && !is_idle {
             let state = self.next_state(lead.term);
             self.publish_tasks(now, state, false, out);
@@ -260,7 +266,7 @@ impl Zen {
         let batch = lead.queue.take_batch();
         let (mut state, tasks) = self.carry_out(now, state, batch, out);
         let base = self.ledger.accepted.metadata.voting.own.clone();
-        let own = self.next_own_set(now, &state);
+        let own = self.next_own_set(&state);
         state.metadata.voting = VotingSets { committed: base.clone(), own: own.clone() };
         if tasks.is_empty() && own == base && !must {
             return;
@@ -319,18 +325,26 @@ impl Zen {
             return;
         }
         let sets = &requirement.sets;
-        let is_own_proposal = (lead.is_settled || !self.keeps(Protection::OwnTakeBack)) && sets.own != sets.committed;
         let without = super::quorum::Requirement {
             sets: VotingSets { committed: sets.committed.clone(), own: sets.committed.clone() },
             ..requirement.clone()
         };
-        if is_own_proposal && without.is_met_by(&live) {
+        if self.may_take_back() && without.is_met_by(&live) {
             return self.take_back(now, out);
         }
         let eligible = live.values().filter(|node| node.is_master_eligible()).count();
         let minimum = requirement.minimum;
         let needed = if eligible < minimum { minimum.to_string() } else { format!("a majority of {sets}") };
         self.step_down(now, format!("not enough master nodes (has [{eligible}], but needed [{needed}])"), out);
+    }
+
+    /// Whether the publish under way proposes a voting set on a state that this master committed.
+    fn may_take_back(&self) -> bool {
+        let sets = self.accepted_sets();
+        let Mode::Leading(lead) = &self.mode else {
+            return false;
+        };
+        (lead.is_settled || !self.keeps(Protection::OwnTakeBack)) && sets.own != sets.committed
     }
 
     /// Publishes the old voting set again after a new one, proposed by this very master, lost its majority. The tasks
@@ -355,6 +369,11 @@ impl Zen {
 
     /// Ends the reign and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
+        self.step_down_for(now, Duration::ZERO, reason, out);
+    }
+
+    /// The same, and makes no choice for some time.
+    pub(super) fn step_down_for(&mut self, now: Time, pause: Duration, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
         let is_old = self.is_old();
         let followers: Option<Vec<Address>> = self
@@ -364,7 +383,7 @@ impl Zen {
         for to in followers.unwrap_or_default() {
             out.push(Effect::Unlink { to });
         }
-        self.find(now, Duration::ZERO, reason, out);
+        self.find(now, pause, reason, out);
     }
 
     /// Whatever the node was doing ends here; the caller sets what comes next.
@@ -391,9 +410,7 @@ impl Zen {
         ] {
             self.timers.stop(timer);
         }
-        for early in mem::take(&mut self.early_joins).into_values() {
-            self.rebuff(early.exchange, out);
-        }
+        self.forget_early_joins(out);
         self.forget_search();
         self.forget_accepted();
         match mem::replace(&mut self.mode, Mode::Finding) {

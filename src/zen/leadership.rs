@@ -4,7 +4,8 @@ use super::gateway::Recovery;
 use super::lease::Deadlines;
 use super::message::Body;
 use super::quorum::BootstrapSet;
-use crate::cluster::{ClusterState, Diff, Node, NodeId, Remembered, StateId, Term};
+use super::setbacks::Setbacks;
+use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -26,12 +27,17 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
-    /// Who has answered nothing that was asked since may be dead, as the one that was taken for dead then.
-    pub unsure_before: Time,
-    /// Whether what is to be published waits for new answers.
-    pub is_asking: bool,
+    /// The newest state that was made when the reign began or a node was taken for dead: who has stored none since may be
+    /// dead as well, and no voting set counts on it.
+    pub proven_above: StateId,
+    /// Since when another voting set is wanted, that nothing but answers is missing for.
+    pub wish: Option<Time>,
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
+    /// What those hold that the next states take in.
+    pub holdings: BTreeMap<EphemeralId, StateId>,
+    /// Who was removed because it took no state: it is not taken in again at once.
+    pub laggards: Setbacks,
     /// Nodes that said good-bye and wait until they can be done without.
     pub leaving: BTreeMap<NodeId, Vec<Exchange>>,
     /// A higher term that a joiner brought along, to be taken when no publish is under way.
@@ -56,16 +62,18 @@ pub struct Leadership {
 
 impl Leadership {
     /// The beginning of a reign.
-    pub fn new(term: Term) -> Self {
+    pub fn new(term: Term, newest: StateId) -> Self {
         Leadership {
             term,
+            proven_above: newest,
+            wish: None,
+            holdings: BTreeMap::new(),
+            laggards: Setbacks::default(),
             is_settled: false,
             bootstrap: BTreeSet::new(),
             queue: Queue::default(),
             publish: None,
             peers: BTreeMap::new(),
-            unsure_before: Time::ZERO,
-            is_asking: false,
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             wanted_term: None,
@@ -94,6 +102,10 @@ pub struct Peer {
     pub storing: Option<StateId>,
     /// The state that was last sent, and when; none once it is known to have failed.
     pub sent: Option<(StateId, Time)>,
+    /// Until when a full state may be on its way to it: no other one is sent meanwhile.
+    pub full_until: Option<Time>,
+    /// Since when it has stored nothing of what it was to store.
+    pub owes: Option<Time>,
     /// The commit that was last sent, and when.
     pub told: Option<(StateId, Time)>,
     /// Pings in a row that it did not answer as a follower would.
@@ -104,56 +116,54 @@ pub struct Peer {
     pub votes_elsewhere: bool,
     /// Everything it confirmed was asked at this time or before.
     pub confirmed: Time,
-    /// Everything it answered as a follower was asked at this time or before.
+    /// Whether it has said that it follows this master.
+    pub follows: bool,
+    /// All that it answered as a follower was asked at this time or before.
     pub heard: Time,
-    /// When it answered what was asked then, for the last time.
-    pub answered: Time,
-    /// How long it took to answer that first.
-    pub took: Duration,
-    /// Whether it was asked for a confirmation, which is on its way.
-    pub is_asked: bool,
-    /// When it did not confirm in time.
-    pub missed: Time,
     /// Why it is taken for dead, until it is removed.
     pub failed: Option<Arc<str>>,
 }
 
 impl Peer {
-    /// A node that has just joined.
-    pub fn new(now: Time, node: Arc<Node>) -> Self {
+    /// A node that has just joined, and holds this state.
+    pub fn new(node: Arc<Node>, accepted: StateId) -> Self {
         Peer {
             node,
-            accepted: StateId::NONE,
+            accepted,
             applied: StateId::NONE,
             storing: None,
             sent: None,
+            full_until: None,
+            owes: None,
             told: None,
             failures: 0,
             is_pinging: false,
             votes_elsewhere: false,
             confirmed: Time::ZERO,
-            heard: now,
-            answered: now,
-            took: Duration::ZERO,
-            is_asked: false,
-            missed: Time::ZERO,
+            follows: false,
+            heard: Time::ZERO,
             failed: None,
         }
     }
 
-    /// Whether it may be dead, for all that is known: it left its last ping unanswered, or has answered nothing that was
-    /// asked since this, or since it owed a confirmation.
-    pub fn is_doubtful(&self, unsure_before: Time) -> bool {
-        self.failures > 0 || self.heard < unsure_before.max(self.missed)
+    /// Whether it has stored a state since the last failure, so that a voting set may count on it.
+    pub fn is_proven(&self, proven_above: StateId) -> bool {
+        self.failed.is_none() && self.failures == 0 && self.follows && self.accepted.rank() > proven_above.rank()
     }
 
-    /// It answered as a follower what was asked at this time.
-    pub fn hear(&mut self, now: Time, asked: Time) {
-        if asked > self.heard {
-            (self.heard, self.took) = (asked, now.since(asked));
-        }
-        if asked == self.heard {
-            self.answered = now;
+    /// Whether it has owed an acknowledgement for so long.
+    pub fn has_owed(&self, now: Time, span: Duration) -> bool {
+        self.owes.is_some_and(|since| now.since(since) >= span)
+    }
+
+    /// It says what it has stored; `newest` is what it is to store.
+    pub fn note_accepted(&mut self, now: Time, accepted: StateId, newest: Option<StateId>) {
+        let has_moved = accepted.rank() > self.accepted.rank();
+        self.accepted = self.accepted.max(accepted);
+        if newest == Some(self.accepted) {
+            (self.owes, self.full_until) = (None, None);
+        } else if has_moved {
+            self.owes = Some(now);
         }
     }
 }
@@ -226,7 +236,8 @@ pub struct Publish {
 impl Publish {
     /// What to send to a node whose accepted state is `known`.
     pub fn body_for(&self, known: Option<StateId>, with_diffs: bool) -> Body {
-        if with_diffs && known == Some(self.base.id()) {
+        // Whoever has the state already is told its name by what makes it.
+        if with_diffs && (known == Some(self.base.id()) || known == Some(self.state.id())) {
             Body::Diff(self.diff.clone())
         } else {
             Body::Full(self.state.clone())

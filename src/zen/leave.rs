@@ -165,6 +165,23 @@ impl Zen {
         self.successor = Some(Successor { node, term, followers, origin: succession.origin });
     }
 
+    /// The own disk hangs: the best follower is told to stand, if the others can do without this node's vote.
+    pub(super) fn give_way(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let (newest, term) = (self.ledger.accepted.id(), self.ledger.promise.term.next());
+        let requirement = self.requirement(BTreeSet::new());
+        let Mode::Leading(lead) = &self.mode else {
+            return;
+        };
+        let fit = lead.peers.iter().filter(|(id, _)| is_fit(lead, id, newest));
+        let fit: BTreeMap<NodeId, Arc<Node>> = fit.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
+        let Some(node) = fit.values().next().filter(|_| lead.is_settled && requirement.is_met_by(&fit)).cloned() else {
+            return self.timers.set(Timer::Disk, now + self.tuning.write_patience());
+        };
+        let message = Message::CallVote { from: self.sender.clone(), term, candidate: node.clone() };
+        out.push(Effect::Tell { to: node.address.clone(), message });
+        self.step_down(now, format!("the disk hangs, {node} shall lead"), out);
+    }
+
     fn refuse_succession(&mut self, now: Time, succession: Succession, out: &mut Effects<Zen>) {
         let wanted =
             succession.to.map_or_else(|| "no follower".to_string(), |to| format!("node [{to}] is not one that"));

@@ -4,7 +4,7 @@
 //! comes from [`Ledger::durable`]. Takes the place of `GatewayMetaState` (6.8), which wrote after it had acknowledged.
 
 use crate::cluster::{ClusterState, NodeId, StateId, Term, Uuid};
-use crate::protocol::{Disk, StoreId};
+use crate::protocol::{Disk, StoreId, Time};
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub struct Ledger {
     pub cluster_uuid: Option<Uuid>,
     /// What is on disk.
     pub durable: Memory,
-    under_way: VecDeque<(StoreId, Write)>,
+    under_way: VecDeque<(StoreId, Write, Time)>,
     asked: StoreId,
 }
 
@@ -98,7 +98,7 @@ impl Ledger {
     }
 
     /// Takes a change in and names the write that makes it durable.
-    pub fn change(&mut self, write: &Write) -> StoreId {
+    pub fn change(&mut self, now: Time, write: &Write) -> StoreId {
         match write {
             Write::Promise(promise) => self.promise = promise.clone(),
             Write::Accepted(state) => self.accepted = state.clone(),
@@ -106,7 +106,7 @@ impl Ledger {
             Write::Committed(id) => self.committed = *id,
         }
         self.asked = StoreId(self.asked.0 + 1);
-        self.under_way.push_back((self.asked, write.clone()));
+        self.under_way.push_back((self.asked, write.clone(), now));
         self.asked
     }
 
@@ -123,17 +123,22 @@ impl Ledger {
 
     /// Notes that a write and all before it are durable.
     pub fn stored(&mut self, id: StoreId) {
-        while self.under_way.front().is_some_and(|(asked, _)| *asked <= id) {
-            if let Some((_, write)) = self.under_way.pop_front() {
+        while self.under_way.front().is_some_and(|(asked, _, _)| *asked <= id) {
+            if let Some((_, write, _)) = self.under_way.pop_front() {
                 self.durable.apply(&write);
             }
         }
     }
 
+    /// Since when the oldest write under way waits for the disk.
+    pub fn oldest_write(&self) -> Option<Time> {
+        self.under_way.front().map(|(_, _, since)| *since)
+    }
+
     /// Takes it into a hash, whatever its writes are numbered.
     pub(super) fn fold(&self, hasher: &mut impl Hasher) {
         (&self.promise, self.accepted.id(), self.committed, self.cluster_uuid, &self.durable).hash(hasher);
-        self.under_way.iter().for_each(|(_, write)| write.hash(hasher));
+        self.under_way.iter().for_each(|(_, write, _)| write.hash(hasher));
     }
 
     /// Whether the accepted state is known to be committed.

@@ -44,6 +44,9 @@ pub struct Sight {
     /// The term in which it stands as a candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands: Option<Term>,
+    /// Whether it should lead only if nobody else can: its disk is slow or hangs, or it lately tried to lead in vain.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwell: bool,
     /// How often the process has changed its word; of two that overtook each other the later one counts.
     #[serde(default)]
     pub change: u64,
@@ -77,7 +80,9 @@ pub struct Join {
 pub enum JoinAnswer {
     /// It was taken down: a state that holds the joiner follows if all goes well.
     Noted,
-    /// The receiver stands in a higher term: vote again in exactly that one.
+    /// The receiver leads in the term of the vote: its state is on its way, however long it takes.
+    Leads,
+    /// The receiver stands in another term: vote in exactly that one.
     VoteAgain(Term),
     /// The receiver neither leads nor stands.
     NotMaster,
@@ -324,7 +329,8 @@ impl fmt::Display for Sight {
             (None, Some(term)) => write!(f, ", stands in {term}")?,
             (None, None) => {}
         }
-        if self.sees_quorum { f.write_str(", sees a quorum") } else { Ok(()) }
+        f.write_str(if self.sees_quorum { ", sees a quorum" } else { "" })?;
+        f.write_str(if self.unwell { ", unwell" } else { "" })
     }
 }
 
@@ -368,6 +374,7 @@ impl fmt::Display for Message {
             Message::Submit { task, .. } => write!(f, "({task})"),
             Message::Read { query, .. } => write!(f, "({query})"),
             Message::Joining(JoinAnswer::Noted) => f.write_str("(noted)"),
+            Message::Joining(JoinAnswer::Leads) => f.write_str("(leads)"),
             Message::Joining(JoinAnswer::VoteAgain(term)) => write!(f, "(vote again in term {term})"),
             Message::Joining(JoinAnswer::NotMaster) => f.write_str("(not master)"),
             Message::Joining(JoinAnswer::Rejected(why)) => write!(f, "({why})"),

@@ -33,6 +33,7 @@ pub mod explain;
 mod fold;
 mod follow;
 pub mod gateway;
+mod health;
 mod invariants;
 mod join;
 mod lead;
@@ -52,6 +53,7 @@ pub mod recovery;
 mod reject;
 pub mod rules;
 mod search;
+mod setbacks;
 mod span;
 mod tuning;
 mod view;
@@ -74,10 +76,10 @@ use crate::service::SettingRule;
 use elect::Lost;
 use episode::Episode;
 use message::{Report, Sender};
-use mode::EarlyJoin;
 use reject::Strangers;
 use rules::{Protection, Rules};
 use search::Search;
+use setbacks::Setbacks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::mem;
@@ -137,6 +139,8 @@ pub enum Timer {
     Leases,
     /// More nodes were waited for long enough after a full restart.
     Gateway,
+    /// A write is overdue.
+    Disk,
     /// Clients' questions are tried again or given up.
     Asks,
     /// A good-bye is given up.
@@ -196,9 +200,10 @@ pub struct Zen {
     is_awake: bool,
     mode: Mode,
     search: Search,
-    early_joins: BTreeMap<NodeId, EarlyJoin>,
     /// Masters that were lost or could not be joined, and when.
     lost: BTreeMap<EphemeralId, Lost>,
+    /// With whom it did not work out lately, this node included.
+    setbacks: Setbacks,
     episode: Episode,
     strangers: Strangers,
     timers: Timers<Timer>,
@@ -208,6 +213,8 @@ pub struct Zen {
     leaving: Option<Ticket>,
     /// After a hand-over was agreed: who is to be asked for a vote, in which term and for whom.
     successor: Option<leave::Successor>,
+    /// When the present input came.
+    now: Time,
     /// The node was stalled and does not count silence before this.
     doubts_until: Time,
     /// What only an old dialect keeps.
@@ -272,8 +279,9 @@ impl Zen {
             ledger,
             mode: Mode::Finding,
             search: Search::default(),
-            early_joins: BTreeMap::new(),
             lost: BTreeMap::new(),
+            setbacks: Setbacks::default(),
+            now: Time::ZERO,
             episode: Episode::default(),
             strangers: Strangers::default(),
             timers: Timers::default(),
@@ -306,7 +314,8 @@ impl Zen {
     }
 
     fn store(&mut self, write: Write, out: &mut Effects<Zen>) {
-        let id = self.ledger.change(&write);
+        let id = self.ledger.change(self.now, &write);
+        self.timers.set_earlier(Timer::Disk, self.now + self.tuning.write_patience());
         if let Write::Identity(uuid) = &write {
             self.sender = Arc::new(Sender { cluster_uuid: Some(*uuid), ..(*self.sender).clone() });
         }

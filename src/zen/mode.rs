@@ -15,7 +15,7 @@
 use super::leadership::Leadership;
 use super::quorum::BootstrapSet;
 use crate::cluster::{Node, NodeId, StateId, Term};
-use crate::protocol::{Exchange, Time};
+use crate::protocol::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -52,6 +52,8 @@ impl Mode {
 pub struct Candidacy {
     /// The term.
     pub term: Term,
+    /// When it began.
+    pub since: Time,
     /// The joins of this term, by node.
     pub joins: BTreeMap<NodeId, Ballot>,
     /// The bootstrap sets of all who voted, the candidate included, as they last told them; as long as the cluster is
@@ -59,6 +61,13 @@ pub struct Candidacy {
     pub bootstrap: BTreeMap<BootstrapSet, BTreeSet<NodeId>>,
     /// Whose newer state is being fetched.
     pub fetching: Option<NodeId>,
+}
+
+impl Candidacy {
+    /// A candidacy that begins.
+    pub fn new(now: Time, term: Term) -> Self {
+        Candidacy { term, since: now, joins: BTreeMap::new(), bootstrap: BTreeMap::new(), fetching: None }
+    }
 }
 
 /// A join that a candidate counts, or holds for the day it leads.
@@ -83,6 +92,8 @@ pub struct Joining {
     pub leads: bool,
     /// The term of the vote, if it is one.
     pub vote: Option<Term>,
+    /// Whether the candidate won in that term: its state is on its way.
+    pub won: bool,
     /// When it began.
     pub since: Time,
     /// When the target last answered.
@@ -102,15 +113,4 @@ pub struct Following {
     pub failures: u32,
     /// Whether a ping is on its way.
     pub is_pinging: bool,
-}
-
-/// A join that came before the node knew whether it would stand.
-#[derive(Clone, Debug, Hash)]
-pub(super) struct EarlyJoin {
-    /// The joiner.
-    pub node: Arc<Node>,
-    /// What it asked.
-    pub join: super::message::Join,
-    /// What the reply must name.
-    pub exchange: Exchange,
 }

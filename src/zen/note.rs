@@ -72,6 +72,10 @@ pub enum Note {
     BadSetting { what: String },
     /// The node itself was stalled.
     Stalled { by: Duration },
+    /// The disk has not finished a write for so long.
+    WriteOverdue { since: Duration },
+    /// A write took so long that others should lead.
+    SlowWrite { took: Duration },
 }
 
 impl Remark for Note {
@@ -107,7 +111,9 @@ impl Remark for Note {
             | Note::DuplicateId { .. }
             | Note::MinimumTooLow { .. }
             | Note::BadSetting { .. }
-            | Note::Stalled { .. } => Level::Warn,
+            | Note::Stalled { .. }
+            | Note::WriteOverdue { .. }
+            | Note::SlowWrite { .. } => Level::Warn,
         }
     }
 }
@@ -179,6 +185,10 @@ impl fmt::Display for Note {
             ),
             Note::BadSetting { what } => write!(f, "{what}, left as it was"),
             Note::Stalled { by } => write!(f, "this node was stalled for {by:?} and doubts itself first"),
+            Note::WriteOverdue { since } => {
+                write!(f, "the disk has not finished a write for {since:?}: this node leads only if nobody else can")
+            }
+            Note::SlowWrite { took } => write!(f, "the disk took {took:?} for a write: others come first as masters"),
         }
     }
 }

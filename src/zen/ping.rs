@@ -172,10 +172,16 @@ impl Zen {
             term: self.ledger.promise.term,
             accepted: if self.is_old() { self.recovered_id() } else { self.ledger.durable_id() },
             masterless: self.is_masterless(),
-            sees_quorum: self.is_masterless() && self.search.sees_quorum,
+            sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
+            unwell: self.is_unwell(now),
             change: self.search.changes,
         }
+    }
+
+    /// Whether it would win if it stood: a node whose disk hangs can give not even its own vote.
+    fn claims_quorum(&self, now: Time) -> bool {
+        self.is_masterless() && self.search.sees_quorum && !self.is_write_overdue(now)
     }
 
     fn stands_in(&self) -> Option<Term> {
@@ -344,8 +350,9 @@ impl Zen {
         let told = Told {
             master: self.open_master().map(|master| master.id.clone()),
             masterless: self.is_masterless(),
-            sees_quorum: self.is_masterless() && self.search.sees_quorum,
+            sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
+            unwell: self.is_unwell(now),
         };
         if self.search.told.as_ref() == Some(&told) || self.is_old() {
             return;

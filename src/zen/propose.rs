@@ -1,20 +1,16 @@
 //! Voting sets: which one the next state has, and whether enough is known to propose it.
 //!
 //! Which set is wanted is decided in `quorum`; whoever accepts a set that cannot be committed can be led only by its
-//! majority, so none is proposed before it is known who of them lives. Zen had a number in its place.
+//! majority, so it counts only on nodes that have stored a state since the last failure. Nobody votes in the set of the
+//! state that takes it in. Zen had a number in its place.
 
-use super::leadership::{Leadership, Peer};
+use super::leadership::Leadership;
 use super::quorum::next_voting_set;
 use super::rules::Protection;
 use super::{Mode, PingKind, Zen};
-use crate::cluster::{ClusterState, Node, NodeId, VotingSet};
+use crate::cluster::{ClusterState, NodeId, VotingSet};
 use crate::protocol::{Effects, Time};
 use std::collections::BTreeSet;
-use std::sync::Arc;
-
-/// A voting set counts on answers that came within this part of the interval of the pings, 10 ms unless that is set
-/// otherwise, or within the time that they took themselves.
-const FRESH: u32 = 20;
 
 impl Zen {
     /// Whether a new voting set would be proposed if one were wanted.
@@ -22,76 +18,72 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return false;
         };
-        let is_sure = |peer: &Peer| !peer.is_doubtful(lead.unsure_before);
-        lead.is_settled && self.ledger.is_settled() && lead.peers.values().all(is_sure)
+        let mut voters = self.ledger.accepted.metadata.voting.own.iter();
+        lead.is_settled && self.ledger.is_settled() && voters.all(|id| self.is_counted_on(lead, id))
     }
 
-    /// The voting set that a state should have, if one can be proposed at all.
-    fn wanted_set(&self, state: &ClusterState) -> Option<VotingSet> {
-        let Mode::Leading(lead) = &self.mode else {
-            return None;
-        };
+    /// The voting set that a state should have, if all who vote in it and live have stored a state since the last failure.
+    fn wanted_set(&self, lead: &Leadership, state: &ClusterState) -> Option<VotingSet> {
         if !lead.is_settled || !self.ledger.is_settled() {
             return None;
         }
-        let peer = |node: &Arc<Node>| lead.peers.get(&node.id).filter(|peer| peer.node.same_process(node));
-        let is_live = |node: &&Arc<Node>| {
-            !lead.leaving.contains_key(&node.id) && peer(node).is_none_or(|peer| peer.failed.is_none())
-        };
-        let live: BTreeSet<NodeId> = state.nodes.eligible().filter(is_live).map(|node| node.id.clone()).collect();
         // Tasks may have taken voters out of it.
-        Some(next_voting_set(&state.metadata.voting.own, &live, &self.local.id))
+        let next = next_voting_set(&state.metadata.voting.own, &self.live(lead, state), &self.local.id);
+        let is_new = next != self.ledger.accepted.metadata.voting.own;
+        (is_new && next.iter().all(|id| self.is_counted_on(lead, id))).then_some(next)
     }
 
-    /// The voting set of the next state: a new one is proposed only on a state committed in the own term.
-    pub(super) fn next_own_set(&self, now: Time, state: &ClusterState) -> VotingSet {
+    /// The voting set of the next state: a new one is proposed only on a state committed in the own term, and only if all
+    /// who vote in it have answered since it is wanted.
+    pub(super) fn next_own_set(&self, state: &ClusterState) -> VotingSet {
         let base = &self.ledger.accepted.metadata.voting.own;
-        let (Some(next), Mode::Leading(lead)) = (self.wanted_set(state), &self.mode) else {
+        let Mode::Leading(lead) = &self.mode else {
             return base.clone();
         };
-        let is_doubtful = voters(lead, &next).any(|peer| peer.is_doubtful(lead.unsure_before));
-        let is_unsure = is_doubtful && self.keeps(Protection::SureProposals);
-        if is_unsure || voters(lead, &next).any(|peer| self.is_stale(now, peer)) { base.clone() } else { next }
-    }
-
-    /// Whether what somebody answered last is too old to count on it: it may have died since, and nobody has missed it.
-    fn is_stale(&self, now: Time, peer: &Peer) -> bool {
-        let fresh = peer.took.max(self.tuning.fd_ping_interval / FRESH);
-        now.since(peer.answered) > fresh && self.keeps(Protection::NewAnswers)
-    }
-
-    /// Asks those once more whose answers are too old for the voting set that is wanted, if one is. Until they have
-    /// answered, or have not in time, nothing is published: it could last until other answers are too old as well.
-    pub(super) fn asks_anew(&mut self, now: Time, out: &mut Effects<Zen>) -> bool {
-        let stale = self.stale_voters(now);
-        let Some(lead) = self.lead() else {
-            return false;
+        let has_answered = |id: &NodeId| {
+            let peer = lead.peers.get(id).filter(|peer| peer.failed.is_none());
+            peer.is_none_or(|peer| lead.wish.is_some_and(|wish| peer.heard >= wish))
+                || !self.keeps(Protection::NewAnswers)
         };
-        lead.is_asking = !stale.is_empty();
-        let is_open = stale.iter().any(|id| lead.peers.get(id).is_some_and(|peer| peer.is_asked));
-        for id in stale.iter().filter(|_| !is_open) {
+        let wanted = self.wanted_set(lead, state).filter(|wanted| wanted.iter().all(has_answered));
+        wanted.unwrap_or_else(|| base.clone())
+    }
+
+    /// Asks those once more who would vote in the set that is wanted, when it is: one may have died since it stored what
+    /// proves it.
+    pub(super) fn ask_voters(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Leading(lead) = &self.mode else {
+            return;
+        };
+        let wanted = self.wanted_set(lead, &self.ledger.accepted);
+        let is_new = wanted.is_some() && lead.wish.is_none();
+        let wish = wanted.as_ref().map(|_| lead.wish.unwrap_or(now));
+        if let Some(lead) = self.lead() {
+            lead.wish = wish;
+        }
+        for id in wanted.iter().filter(|_| is_new).flat_map(|wanted| wanted.iter()) {
             self.ping_node(now, id, PingKind::Confirm, out);
         }
-        !stale.is_empty()
     }
 
-    /// Who would vote in the set that is wanted, and answered too long ago for it; nobody, if it cannot be proposed
-    /// whatever they answer.
-    fn stale_voters(&self, now: Time) -> Vec<NodeId> {
-        let accepted = &self.ledger.accepted;
-        let wanted = self.wanted_set(accepted).filter(|wanted| *wanted != accepted.metadata.voting.own);
-        let (Some(wanted), Mode::Leading(lead)) = (wanted, &self.mode) else {
-            return Vec::new();
+    /// Who lives and can vote, of those who vote already or have stored a state as followers.
+    fn live(&self, lead: &Leadership, state: &ClusterState) -> BTreeSet<NodeId> {
+        let votes = |id: &NodeId| state.metadata.voting.own.contains(id);
+        let is_live = |id: &NodeId| match lead.peers.get(id) {
+            Some(peer) if lead.leaving.contains_key(id) || peer.failed.is_some() => false,
+            Some(peer) => votes(id) || peer.follows && peer.accepted.rank() > lead.proven_above.rank(),
+            None => *id == self.local.id,
         };
-        if voters(lead, &wanted).any(|peer| peer.is_doubtful(lead.unsure_before)) {
-            return Vec::new();
-        }
-        let stale = voters(lead, &wanted).filter(|peer| self.is_stale(now, peer));
-        stale.map(|peer| peer.node.id.clone()).collect()
+        let eligible = state.nodes.eligible().filter(|node| {
+            is_live(&node.id) && lead.peers.get(&node.id).is_none_or(|peer| peer.node.same_process(node))
+        });
+        eligible.map(|node| node.id.clone()).collect()
     }
-}
 
-/// Those who vote in a set, but the master itself and who is taken for dead.
-fn voters<'a>(lead: &'a Leadership, set: &'a VotingSet) -> impl Iterator<Item = &'a Peer> {
-    set.iter().filter_map(|id| lead.peers.get(id)).filter(|peer| peer.failed.is_none())
+    /// Whether a voting set may count on a voter, or counts on it in no way since it is taken for dead.
+    fn is_counted_on(&self, lead: &Leadership, id: &NodeId) -> bool {
+        let is_proven =
+            lead.peers.get(id).is_none_or(|peer| peer.failed.is_some() || peer.is_proven(lead.proven_above));
+        is_proven || !self.keeps(Protection::SureProposals)
+    }
 }

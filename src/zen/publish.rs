@@ -6,7 +6,7 @@
 
 use super::acks::note_applied;
 use super::leadership::{Finished, Leadership, Peer, Publish};
-use super::message::{Message, Report};
+use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
 use crate::cluster::{ClusterState, Diff, Node, NodeId, StateId};
@@ -16,6 +16,15 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Links are taken to carry so many bytes a second at the least.
+const TRANSFER_RATE_MIN: u64 = 256 << 10;
+
+/// About as many bytes as a node takes in a state.
+const NODE_BYTES: u64 = 256;
+
+/// After a reign that failed a node makes no choice for this part of the time in which others come first.
+const REIGNS_PER_REST: u32 = 10;
 
 /// Nodes that lag and were named are not named again within this time.
 const NAMED_AGAIN: Duration = Duration::from_secs(60);
@@ -41,7 +50,8 @@ impl Zen {
         if rules.keep(Protection::MetAnew) {
             forget_removed(lead, &tasks);
         }
-        let has_newcomers = meet_peers(now, lead, &state, &local);
+        let has_newcomers = meet_peers(lead, &state, &local);
+        let transfer = if has_newcomers { transfer_time(&state) } else { Duration::ZERO };
         lead.publish = Some(Publish {
             state: state.clone(),
             base,
@@ -58,6 +68,9 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return;
         };
+        for peer in lead.peers.values_mut() {
+            peer.owes.get_or_insert(now);
+        }
         // A peer that has not answered for the last state gets this one when it does.
         let is_free = |peer: &Peer| peer.sent.is_none_or(|(sent, _)| sent == peer.accepted);
         let free: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| is_free(peer)).map(|(id, _)| id.clone()).collect();
@@ -65,7 +78,7 @@ impl Zen {
             self.send_state(now, &id, out);
         }
         self.accept(state, made_from, out);
-        self.timers.set(Timer::Commit, now + self.tuning.commit_timeout);
+        self.timers.set(Timer::Commit, now + self.tuning.commit_timeout + transfer);
         if has_newcomers {
             self.timers.set(Timer::NodePings, now);
         }
@@ -73,6 +86,7 @@ impl Zen {
 
     pub(super) fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
         let with_diffs = self.tuning.publish_diff && !self.is_old();
+        let (mut timeout, round_trip) = (self.tuning.commit_timeout, self.tuning.fd_ping_timeout);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -82,11 +96,19 @@ impl Zen {
         };
         let known = peer.sent.map_or(peer.accepted, |(sent, _)| sent);
         let body = publish.body_for(Some(known), with_diffs);
+        if matches!(body, Body::Full(_)) && with_diffs {
+            if peer.full_until.is_some_and(|until| now < until) {
+                return;
+            }
+            let transfer = transfer_time(&publish.state);
+            peer.full_until = Some(now + round_trip + transfer);
+            timeout += transfer;
+        }
         peer.sent = Some((publish.state.id(), now));
         let address = peer.node.address.clone();
         let errand = Errand::Publish { node: id.clone(), asked: now };
         let message = Message::Publish { from: self.sender.clone(), term, body };
-        self.call(&address, message, errand, self.tuning.commit_timeout, out);
+        self.call(&address, message, errand, timeout, out);
     }
 
     pub(super) fn send_commit(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
@@ -141,9 +163,11 @@ impl Zen {
         };
         let is_mine = report.follows.as_ref() == Some(&local);
         let votes_for_me = report.vote.as_ref() == Some(&local);
-        let was_doubtful = peer.is_doubtful(lead.unsure_before);
-        take_down(peer, now, asked, report, is_mine);
-        let is_sure_again = was_doubtful && !peer.is_doubtful(lead.unsure_before);
+        let was_proven = peer.is_proven(lead.proven_above);
+        take_down(peer, now, report, is_mine, lead.publish.as_ref());
+        let is_awaited = is_mine && lead.wish.is_some_and(|wish| peer.heard < wish && asked >= wish);
+        peer.heard = if is_mine { peer.heard.max(asked) } else { peer.heard };
+        let is_proven_now = !was_proven && peer.is_proven(lead.proven_above);
         let applied = peer.applied;
         note_applied(&mut lead.awaiting, id, applied);
         peer.votes_elsewhere = report.term == lead.term && !votes_for_me;
@@ -175,7 +199,7 @@ impl Zen {
         self.count_bump(now, out);
         self.settle_acks(now, out);
         self.answer_reads(now, out);
-        if is_sure_again {
+        if is_proven_now || is_awaited {
             // A voting set may have waited for it.
             self.advance(now, out);
         }
@@ -235,6 +259,7 @@ impl Zen {
         let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
         let tasks = mem::take(&mut publish.tasks);
         self.timers.stop(Timer::Commit);
+        self.setbacks.forget(&self.local.id);
         for id in acked {
             self.send_commit(now, &id, out);
         }
@@ -336,18 +361,24 @@ impl Zen {
             Some(publish) if !publish.is_committed => {
                 let state = publish.state.id();
                 out.note(Note::CommitFailed { state, timeout });
-                self.step_down(now, "failed to publish cluster state".into(), out);
+                self.fail_reign(now, "failed to publish cluster state", out);
             }
             Some(_) | None if lead.bump.is_some() => {
-                self.step_down(now, "not enough followers voted in the higher term".into(), out)
+                self.fail_reign(now, "not enough followers voted in the higher term", out)
             }
             Some(_) | None => {}
         }
     }
 
+    /// Steps down after a reign that came to nothing, and rests for longer each time before the next choice.
+    fn fail_reign(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+        let rest = self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);
+        self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
+    }
+
     pub(super) fn on_publish_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
         if let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) {
-            peer.sent = None;
+            (peer.sent, peer.full_until) = (None, None);
         }
         self.on_call_failed(now, id, why, out);
     }
@@ -365,16 +396,20 @@ impl Zen {
 }
 
 /// Takes down what a peer says of itself. Reports overtake each other; what a process accepted only rises.
-fn take_down(peer: &mut Peer, now: Time, asked: Time, report: &Report, is_mine: bool) {
-    peer.accepted = peer.accepted.max(report.accepted);
+fn take_down(peer: &mut Peer, now: Time, report: &Report, is_mine: bool, publish: Option<&Publish>) {
+    peer.note_accepted(now, report.accepted, publish.map(|publish| publish.state.id()));
     peer.applied = peer.applied.max(report.committed);
     peer.storing = report.storing;
-    if is_mine {
-        peer.hear(now, asked);
-    }
+    peer.follows |= is_mine;
     if report.needs_full {
-        peer.sent = None;
+        (peer.sent, peer.full_until) = (None, None);
     }
+}
+
+/// How long a state may take to get to a node for its size alone.
+pub(super) fn transfer_time(state: &ClusterState) -> Duration {
+    let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
+    Duration::from_micros(bytes.saturating_mul(1_000_000) / TRANSFER_RATE_MIN)
 }
 
 /// Counts a report as an acknowledgement if it is one.
@@ -397,13 +432,14 @@ fn forget_removed(lead: &mut Leadership, tasks: &[Finished]) {
 }
 
 /// Brings the peers in step with the nodes of a state, and says whether there are new ones.
-fn meet_peers(now: Time, lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bool {
+fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bool {
     let mut before = mem::take(&mut lead.peers);
     let mut has_newcomers = false;
     for node in state.nodes.iter().filter(|node| node.id != *local) {
         let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
         has_newcomers |= known.is_none();
-        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::new(now, node.clone())));
+        let held = lead.holdings.remove(&node.ephemeral_id).unwrap_or(StateId::NONE);
+        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::new(node.clone(), held)));
     }
     has_newcomers
 }

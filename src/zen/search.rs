@@ -65,6 +65,8 @@ pub(super) struct Search {
     /// Who of those seen knows a committed state of the cluster.
     pub(super) formed: BTreeSet<Address>,
     pub(super) seeing: usize,
+    /// How many of those seen stand as candidates.
+    pub(super) standing: usize,
     pub(super) since: Time,
     /// Rounds in a row in which most of a crowd said nothing at all, and whether this node waits before the next one.
     pub(super) unheard: u32,
@@ -96,6 +98,7 @@ pub(super) struct Told {
     pub(super) masterless: bool,
     pub(super) sees_quorum: bool,
     pub(super) stands: Option<Term>,
+    pub(super) unwell: bool,
 }
 
 impl Search {
@@ -224,6 +227,7 @@ impl Search {
         let node = seen.sight.node.clone();
         if let Some(before) = self.seen.get(&address) {
             self.seeing -= usize::from(sees(&before.sight));
+            self.standing -= usize::from(before.sight.stands.is_some());
             let before = before.sight.node.id.clone();
             if before != node.id {
                 // Its disk was wiped: who answered at its address is gone.
@@ -236,6 +240,7 @@ impl Search {
             self.naming.remove(&address);
         }
         self.seeing += usize::from(sees(&seen.sight));
+        self.standing += usize::from(seen.sight.stands.is_some());
         if node.is_master_eligible() && seen.sight.masterless {
             self.backers.insert(node.id.clone(), node);
         } else {
@@ -249,6 +254,7 @@ impl Search {
             self.naming.remove(address);
             self.formed.remove(address);
             self.seeing -= usize::from(sees(&seen.sight));
+            self.standing -= usize::from(seen.sight.stands.is_some());
             self.forget_backer(&seen.sight.node.id);
         }
     }
@@ -259,7 +265,7 @@ impl Search {
         self.backers.clear();
         self.naming.clear();
         self.formed.clear();
-        self.seeing = 0;
+        (self.seeing, self.standing) = (0, 0);
         self.sees_quorum = false;
     }
 

@@ -82,6 +82,12 @@ impl Tuning {
     /// How long a formed cluster waits for silent hosts once a choice is possible.
     pub const GRACE: Duration = Duration::from_millis(100);
 
+    /// The shortest time that a write may take.
+    const WRITE_PATIENCE_MIN: Duration = Duration::from_millis(500);
+
+    /// The shortest time that a member may take to store a state.
+    const LAG_PATIENCE_MIN: Duration = Duration::from_secs(2);
+
     /// The longest rest after a round that most of a crowd did not answer, in rounds.
     pub(super) const CROWD_REST_MAX: u32 = 8;
 
@@ -121,6 +127,17 @@ impl Tuning {
     /// than 10 s.
     pub fn slow_publish(&self) -> Duration {
         (self.commit_timeout / 2).min(Duration::from_secs(10))
+    }
+
+    /// A write that takes longer than this is overdue: as long as a silent peer is waited for, within bounds.
+    pub fn write_patience(&self) -> Duration {
+        let silence = self.fd_ping_timeout * self.fd_ping_retries;
+        silence.min(self.commit_timeout / 2).max(Self::WRITE_PATIENCE_MIN)
+    }
+
+    /// A member that stores nothing for longer than this, besides what a state takes to get to it, is removed.
+    pub fn lag_patience(&self) -> Duration {
+        (self.commit_timeout * 2 / 5).max(Self::LAG_PATIENCE_MIN)
     }
 
     /// Within this time a fault detector finds out that a peer is silent.

@@ -40,10 +40,12 @@ impl Zen {
         }
     }
 
-    /// Whether a state of this master is on its way and not committed yet.
+    /// Whether a state of this master is on its way and not committed yet, or about to be sent.
     pub fn is_publishing(&self) -> bool {
         match &self.mode {
-            Mode::Leading(lead) => lead.publish.as_ref().is_some_and(|publish| !publish.is_committed),
+            Mode::Leading(lead) => {
+                lead.wish.is_some() || lead.publish.as_ref().is_some_and(|publish| !publish.is_committed)
+            }
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => false,
         }
     }

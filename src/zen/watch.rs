@@ -4,7 +4,9 @@
 //! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
 //! node itself was not stalled.
 
+use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
+use super::publish::transfer_time;
 use super::rules::Protection;
 use super::{Errand, Mode, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
@@ -40,6 +42,25 @@ impl Zen {
             self.ping_node(now, &id, PingKind::Regular, out);
         }
         self.timers.set(Timer::NodePings, now + self.tuning.fd_ping_interval);
+        self.give_up_slow(now, out);
+        self.remove_laggards(now, out);
+    }
+
+    /// A node that answers and takes no state is no member that anybody can count on.
+    fn remove_laggards(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let (patience, is_doubtful) = (self.tuning.lag_patience(), now < self.doubts_until);
+        let Some(lead) = self.lead().filter(|_| !is_doubtful) else {
+            return;
+        };
+        let transfer = lead.publish.as_ref().map_or(Duration::ZERO, |publish| transfer_time(&publish.state));
+        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience + transfer);
+        let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
+        for id in late {
+            if let Some(lead) = self.lead() {
+                lead.laggards.note(now, &id, patience);
+            }
+            self.node_failed(now, &id, format!("it has stored no state for {:?}", patience + transfer), out);
+        }
     }
 
     pub(super) fn probe_node(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
@@ -52,7 +73,6 @@ impl Zen {
             return;
         };
         peer.is_pinging |= kind == PingKind::Regular;
-        peer.is_asked |= kind == PingKind::Confirm;
         let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
         let message = Message::NodePing { from: self.sender.clone(), target, term };
         let errand = Errand::NodePing { node: id.clone(), asked: now, kind };
@@ -113,7 +133,6 @@ impl Zen {
             return;
         };
         peer.is_pinging &= kind != PingKind::Regular;
-        peer.is_asked &= kind != PingKind::Confirm;
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
@@ -140,9 +159,8 @@ impl Zen {
             }
         }
         self.on_report(now, id, asked, report, out);
-        let is_waited_for = kind == PingKind::Confirm && self.lead().is_some_and(|lead| lead.is_asking);
-        if is_well_again || is_waited_for {
-            // It may become a voter, or what is to be published may have waited for it.
+        if is_well_again {
+            // It may become a voter.
             self.advance(now, out);
         }
     }
@@ -161,18 +179,11 @@ impl Zen {
             return;
         };
         peer.is_pinging &= kind != PingKind::Regular;
-        if kind == PingKind::Confirm {
-            (peer.is_asked, peer.missed) = (false, now);
-        }
         match (why, kind) {
             (Failure::Refused, _) | (Failure::Reset, PingKind::Probe) => {
                 self.node_failed(now, id, "transport disconnected".into(), out)
             }
-            (Failure::Reset, PingKind::Regular) => self.probe_node(now, id, out),
-            (Failure::Reset, PingKind::Confirm) => {
-                self.probe_node(now, id, out);
-                self.advance(now, out);
-            }
+            (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
             (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
             (Failure::TimedOut, PingKind::Regular) => {
                 peer.failures += u32::from(!is_doubtful);
@@ -182,14 +193,13 @@ impl Zen {
                 out.note(Note::PingFailed { node: peer.node.clone(), tried: peer.failures, of: retries });
                 self.ping_node(now, id, PingKind::Regular, out);
             }
-            (Failure::TimedOut, PingKind::Probe) => {}
-            // What was to be published may have waited for it.
-            (Failure::TimedOut, PingKind::Confirm) => self.advance(now, out),
+            (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {}
         }
     }
 
     /// Takes a node for dead: it is removed if the others are enough.
     pub(super) fn node_failed(&mut self, now: Time, id: &NodeId, reason: String, out: &mut Effects<Zen>) {
+        let newest = self.ledger.accepted.id();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -202,7 +212,7 @@ impl Zen {
         let reason: Arc<str> = reason.into();
         peer.failed = Some(reason.clone());
         let node = peer.node.clone();
-        lead.unsure_before = now;
+        (lead.proven_above, lead.wish) = (newest, None);
         out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
         self.give_up_acks_of(id);
         self.settle_acks(now, out);

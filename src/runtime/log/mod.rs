@@ -140,6 +140,7 @@ fn logger(note: &Note) -> Logger {
         Note::MinimumTooLow { .. } => Logger::ElectMaster,
         Note::BadSetting { .. } => Logger::ClusterSettings,
         Note::Stalled { .. } => Logger::ThreadPool,
+        Note::WriteOverdue { .. } | Note::SlowWrite { .. } => Logger::Gateway,
     }
 }
 
@@ -155,6 +156,8 @@ fn topic(note: &Note) -> Option<Topic> {
         Note::BadSetting { what } => ("bad setting", what.clone()),
         Note::SlowPublish { .. } => ("slow publish", String::new()),
         Note::Stalled { .. } => ("stalled", String::new()),
+        Note::WriteOverdue { .. } => ("write overdue", String::new()),
+        Note::SlowWrite { .. } => ("slow write", String::new()),
         Note::Searching { .. }
         | Note::Stands { .. }
         | Note::Votes { .. }

@@ -40,6 +40,7 @@ fn roles(flags: &[&str]) -> Roles {
 fn sight(node: Arc<Node>) -> Sight {
     let accepted = StateId::NONE;
     Sight {
+        unwell: false,
         node,
         master: None,
         term: Term::ZERO,

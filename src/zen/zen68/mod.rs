@@ -18,7 +18,7 @@ use super::message::Message;
 use super::mode::{Ballot, Candidacy};
 use super::quorum::Requirement;
 use super::rules::Dialect;
-use super::{Mode, Note, Timer, Tuning, Zen};
+use super::{Mode, Note, REMEMBERED_MAX, Timer, Tuning, Zen};
 use crate::cluster::{Block, ClusterState, Node, NodeId, StateId, Term, Version, VotingSets};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use crate::service::{Batch, Task};
@@ -44,6 +44,8 @@ pub(super) struct Old {
     foreign_pings: u32,
     /// The recovery of what disks hold.
     gateway: Gateway,
+    /// Joins that came before the node knew whether it would wait for them.
+    early_joins: BTreeMap<NodeId, (Arc<Node>, Exchange)>,
 }
 
 impl Zen {
@@ -80,6 +82,7 @@ impl Zen {
             node: node.clone(),
             accepted: accepted.rank(),
             sees_quorum: true,
+            unwell: false,
         };
         let seen = self.search.seen.values().filter(|seen| self.counts(seen)).map(|seen| &seen.sight);
         let eligible = seen.filter(|sight| sight.node.is_master_eligible());
@@ -107,20 +110,33 @@ impl Zen {
 
     /// Waits for joins, beginning with those that came while it was pinging, whatever their senders do since.
     pub(super) fn wait_for_joins(&mut self, now: Time, reason: &'static str, out: &mut Effects<Zen>) {
-        let early = std::mem::take(&mut self.early_joins);
+        let early = std::mem::take(&mut self.old.early_joins);
         self.leave_mode(now, out);
         out.note(Note::Stands { term: Term::ZERO, reason });
-        self.mode = Mode::Electing(Candidacy {
-            term: Term::ZERO,
-            joins: BTreeMap::new(),
-            bootstrap: BTreeMap::new(),
-            fetching: None,
-        });
+        self.mode = Mode::Electing(Candidacy::new(now, Term::ZERO));
         self.timers.set(Timer::Candidacy, now + self.tuning.wait_for_joins_timeout);
-        for early in early.into_values() {
-            self.take_old_join(now, early.exchange, &early.node, out);
+        for (node, exchange) in early.into_values() {
+            self.take_old_join(now, exchange, &node, out);
         }
         self.count_joins(now, out);
+    }
+
+    /// Keeps a join until this node knows whether it waits for any.
+    pub(super) fn hold_join(&mut self, exchange: Exchange, node: &Arc<Node>, out: &mut Effects<Zen>) {
+        let early = &mut self.old.early_joins;
+        if early.len() >= REMEMBERED_MAX && !early.contains_key(&node.id) {
+            return self.rebuff(exchange, out);
+        }
+        if let Some((_, earlier)) = early.insert(node.id.clone(), (node.clone(), exchange)) {
+            self.rebuff(earlier, out);
+        }
+    }
+
+    /// Tells those whose joins were kept that there is nothing to join.
+    pub(super) fn forget_early_joins(&mut self, out: &mut Effects<Zen>) {
+        for (_, exchange) in std::mem::take(&mut self.old.early_joins).into_values() {
+            self.rebuff(exchange, out);
+        }
     }
 
     pub(super) fn take_old_join(&mut self, now: Time, exchange: Exchange, node: &Arc<Node>, out: &mut Effects<Zen>) {
@@ -152,7 +168,7 @@ impl Zen {
     /// Publishes the first state of a reign: the last one that was committed here, with the joiners.
     fn begin_old_reign(&mut self, now: Time, joiners: &[Arc<Node>], lost: Option<&Node>, out: &mut Effects<Zen>) {
         self.leave_mode(now, out);
-        self.mode = Mode::Leading(Box::new(Leadership::new(Term::ZERO)));
+        self.mode = Mode::Leading(Box::new(Leadership::new(Term::ZERO, StateId::NONE)));
         let mut batch = Batch::new(self.next_old_state(), self.config.rule);
         if let Some(lost) = lost {
             batch.state.nodes.remove(&lost.id);
