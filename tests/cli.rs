@@ -159,8 +159,8 @@ fn a_single_run_prints_its_trace_up_to_the_event_that_is_asked_for() {
 
 #[test]
 fn a_run_that_breaks_a_rule_says_how_to_see_it_again() {
-    // No write is durable, let alone acknowledged, within this time, so healthy masters step down again and again.
-    let (out, err) = ends_with(1, "sim --runs 10 --updates 20 --jobs 2 -E discovery.zen.commit_timeout=1ms");
+    let broken = "sim --runs 10 --updates 20 --jobs 2 --without whole-commits -E discovery.zen.commit_timeout=500ms";
+    let (out, err) = ends_with(1, broken);
     assert!(out.contains("\nFAIL ") && out.contains(" runs broke a rule.\n"), "{out}\n{err}");
     let replay = out.lines().find_map(|line| line.strip_prefix("replay: zazen ")).expect("a failure can be replayed");
     let (again, _) = ends_with(1, &replay.replace("--trace full", "--trace short --lines 3"));
@@ -189,6 +189,7 @@ fn arguments_that_make_no_sense_are_refused() {
     let cases = [
         ("sim -E discovery.zen.ping_timout=1s", unknown),
         ("sim -E discovery.zen.ping_timeout=100", "as a time value: unit is missing or unrecognized"),
+        ("sim -E discovery.zen.commit_timeout=1ms", "must be >= [500ms] and <= [365d]"),
         ("sim -E discovery.zen.fd.ping_retries=0", "must be >= 1"),
         ("sim -E discovery.zen.fd.ping_retries", "allowed: KEY=VALUE"),
         ("sim --runs 0", "0 is not in 1.."),

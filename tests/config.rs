@@ -3,11 +3,12 @@
 //! The cases stand in text files: a title, environment (`$ NAME=value`), arguments (`-E key=value`) and a file, then what
 //! comes of it. They are written anew, to be read before they are kept, by the command in [`BLESS`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
+use zazen::cluster::Metadata;
 use zazen::settings::{self, FileText, Loaded, NodeSettings, Origin, REGISTRY, Sources, sample};
 use zazen::zen::Tuning;
 
@@ -114,6 +115,28 @@ fn what_is_refused_is_told_with_its_place() {
         Ok(accepted) => Err(accepted),
         Err(told) => Ok(format!("error: {told}\n")),
     });
+}
+
+#[test]
+fn what_goes_over_the_cluster_is_what_is_told_to_do_so() {
+    let argument = |key: &&str| ((*key).to_owned(), "2s".to_owned());
+    let keys = ["discovery.zen.commit_timeout", "discovery.zen.fd.ping_timeout", "discovery.zen.ping_timeout"];
+    let file = "discovery.zen.fd.ping_interval: 1s";
+    let loaded = load(Some(("f.yml", file)), &BTreeMap::new(), &keys.each_ref().map(argument));
+    let loaded = loaded.expect("nothing is wrong");
+    let own: Vec<&str> = loaded.settings.tuning.overrides.iter().copied().collect();
+    assert_eq!(own, keys[..2], "the third cannot change, and the fourth is in a file");
+    let told = loaded.effective.iter().filter(|one| one.origin == Origin::Override);
+    assert_eq!(told.map(|one| one.key.as_str()).collect::<BTreeSet<_>>(), own.into_iter().collect());
+}
+
+#[test]
+fn no_minimum_of_the_cluster_counts_on_a_node_that_is_one_by_itself() {
+    let loaded = load_text("f.yml", "discovery.type: single-node\ndiscovery.zen.minimum_master_nodes: 3");
+    let tuning = loaded.expect("nothing is wrong").settings.tuning;
+    let mut metadata = Metadata::default();
+    metadata.persistent.insert("discovery.zen.minimum_master_nodes".into(), "3".into());
+    assert_eq!((tuning.minimum(), tuning.with_dynamic(&metadata).0.minimum()), (0, 0));
 }
 
 #[test]

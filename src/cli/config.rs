@@ -31,7 +31,9 @@ pub(super) struct ConfigArgs {
 
     /// A setting, as in -E node.name=n0; it wins over ZAZEN_… variables, and these over the file.
     ///
-    /// Can be given several times. All settings are listed in docs/settings.md.
+    /// Can be given several times. What PUT /_cluster/settings could change of the protocol, as
+    /// discovery.zen.commit_timeout, is this node's own then: it wins over what the cluster is told.
+    /// All settings are listed in docs/settings.md.
     #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value, help_heading = "Settings")]
     pub(super) settings: Vec<(String, String)>,
 }

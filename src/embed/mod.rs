@@ -69,7 +69,8 @@ impl Builder {
         Builder { file: Some(text.into()), ..self }
     }
 
-    /// Gives a setting, which wins over those of the file. All are listed in `docs/settings.md`.
+    /// Gives a setting, which wins over those of the file, and over those of the cluster as `-E` does on a command line. All
+    /// are listed in `docs/settings.md`.
     #[must_use]
     pub fn setting(mut self, key: impl Into<String>, value: impl fmt::Display) -> Builder {
         self.settings.push((key.into(), value.to_string()));

@@ -4,7 +4,8 @@
 
 use super::fault::Fault;
 use super::load::Loader;
-use super::{DiscoveryKind, KAFKA, ListenSettings, MINIMUM_MASTER_NODES, NodeSettings};
+use super::{DiscoveryKind, KAFKA, ListenSettings, NodeSettings};
+use crate::service::MINIMUM_MASTER_NODES;
 
 const TYPE: &str = "discovery.type";
 const HOSTS: &str = "discovery.zen.ping.unicast.hosts";
@@ -53,7 +54,9 @@ fn single_node(node: &mut NodeSettings, loader: &Loader<'_>, faults: &mut Vec<Fa
     if tuning.minimum() > 1 {
         warnings.push(format!("[{MINIMUM_MASTER_NODES}] has no effect when [{TYPE}] is [single-node]"));
     }
-    (tuning.minimum_master_nodes, tuning.minimum_master_nodes_override) = (None, None);
+    // Not even one that its own state carries from a time with others counts.
+    tuning.minimum_master_nodes = None;
+    tuning.overrides.insert(MINIMUM_MASTER_NODES);
 }
 
 /// As Elasticsearch has it; votes and states need a disk.

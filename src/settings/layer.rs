@@ -5,6 +5,7 @@
 use super::fault::{FAULTS_MAX, Fault, Span};
 use super::load::FileText;
 use super::{Origin, Place, SettingsError, Value};
+use crate::zen::Tuning;
 use std::collections::BTreeMap;
 
 /// Something given for a key.
@@ -55,8 +56,14 @@ impl Given {
                 Origin::File(Place { file, line: value.line, column: value.column })
             }
             (At::Environment(variable), _) => Origin::Environment(variable.clone()),
+            (At::CommandLine, _) if self.is_override() => Origin::Override,
             (At::CommandLine, _) => Origin::CommandLine,
         }
+    }
+
+    /// Whether it goes over what the cluster is told, so that a node can be helped whose cluster was told the wrong thing.
+    pub(super) fn is_override(&self) -> bool {
+        matches!(self.at, At::CommandLine) && Tuning::dynamic_keys().any(|key| key == self.key)
     }
 }
 

@@ -7,8 +7,9 @@
 use super::fault::{FAULTS_MAX, Fault, Faults};
 use super::layer::{At, Given, Layer, Part, layer};
 use super::setting::Presumed;
-use super::{Effect, Kind, MINIMUM_MASTER_NODES, NodeSettings, Origin, Preset, REGISTRY, Setting, Value};
+use super::{Effect, Kind, NodeSettings, Origin, Preset, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
+use crate::zen::Tuning;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -190,10 +191,8 @@ impl Loader<'_> {
                 effective.push(one);
             }
         }
-        let from_command_line = |given: &Given| matches!(given.at, At::CommandLine);
-        if self.given(MINIMUM_MASTER_NODES).is_some_and(from_command_line) {
-            node.tuning.minimum_master_nodes_override = node.tuning.minimum_master_nodes;
-        }
+        let is_override = |key: &&str| self.given(key).is_some_and(Given::is_override);
+        node.tuning.overrides = Tuning::dynamic_keys().filter(is_override).collect();
         Ok((node, effective))
     }
 

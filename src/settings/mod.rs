@@ -52,9 +52,6 @@ pub use value::{Origin, Place, Value};
 
 use crate::zen::Tuning;
 
-/// The setting that a node's own command line gives more weight than the cluster's.
-const MINIMUM_MASTER_NODES: &str = "discovery.zen.minimum_master_nodes";
-
 /// The setting, or the family of settings, with this key; else the error that names the nearest one.
 pub fn setting(key: &str) -> Result<&'static Setting, SettingsError> {
     let found = REGISTRY.iter().find(|setting| setting.key == key);

@@ -12,7 +12,9 @@ const HEAD: &str = "\
 
 Every setting of a node, with the default that holds when none is given; [configuration](configuration.md) tells how they are given.
 Keys and values are those of Elasticsearch 6.8; a value that it would refuse is refused here, in its words.
+Times that nothing works with are refused as well: the column of Elasticsearch tells where it takes shorter ones.
 A **dynamic** setting can be changed in a running cluster; a **static** one is read when a node starts.
+What the cluster is told of a dynamic one goes over a node's file and environment, and [what `-E` gives to a node goes over the cluster](configuration.md#settings-of-the-cluster).
 One that is marked **–** is Elasticsearch's and has no effect here; many more of these are accepted in a file, and named once in a warning.
 Times are a whole number and a unit: `nanos`, `micros`, `ms`, `s`, `m`, `h` or `d`; `0` needs none.
 ";

@@ -125,6 +125,36 @@ fn timeouts_follow_each_other() {
 }
 
 #[test]
+fn every_time_of_the_protocol_has_a_least_value() {
+    let least = [
+        ("discovery.zen.ping_timeout", Tuning::PING_TIMEOUT_MIN),
+        ("discovery.zen.join_timeout", Tuning::JOIN_TIMEOUT_MIN),
+        ("discovery.zen.join_retry_delay", Tuning::JOIN_RETRY_DELAY_MIN),
+        ("discovery.zen.master_election.wait_for_joins_timeout", Tuning::WAIT_FOR_JOINS_TIMEOUT_MIN),
+        ("discovery.zen.fd.ping_interval", Tuning::FD_PING_INTERVAL_MIN),
+        ("discovery.zen.fd.ping_timeout", Tuning::FD_PING_TIMEOUT_MIN),
+        ("discovery.zen.commit_timeout", Tuning::COMMIT_TIMEOUT_MIN),
+        // It is waited for once after a full restart, if anything is: none is fine.
+        ("gateway.recover_after_time", Duration::ZERO),
+    ];
+    let times = of_protocol().filter_map(|setting| {
+        let Kind::Time { min } = setting.kind else { return None };
+        Some((setting.key, min))
+    });
+    assert_eq!(times.collect::<Vec<_>>(), least);
+    for (key, min) in least.into_iter().filter(|(_, min)| !min.is_zero()) {
+        let (least, below) = (min.as_millis(), min.as_millis() - 1);
+        assert!(tuning(&[(key, &*format!("{least}ms"))]).is_ok(), "{key}");
+        let expected =
+            format!("failed to parse value [{below}ms] for setting [{key}], must be >= [{least}ms] and <= [365d]");
+        assert_eq!(refused(key, &format!("{below}ms")), expected);
+    }
+    let shortest = tuning(&[("discovery.zen.ping_timeout", "50ms")]).expect("what follows from the least is allowed");
+    assert_eq!(shortest.wait_for_joins_timeout, Duration::from_millis(500));
+    assert!(tuning(&[("discovery.zen.join_timeout", "100ms")]).is_ok(), "half of the least join timeout is allowed");
+}
+
+#[test]
 fn values_are_taken_over() {
     let given = [
         ("discovery.zen.minimum_master_nodes", "2"),
@@ -167,10 +197,11 @@ fn a_refusal_says_what_was_tried_and_what_is_allowed() {
             "1.5h",
             format!("failed to parse [1.5h] for setting [{time}], fractional time values are not supported"),
         ),
-        (time, "0", format!("failed to parse value [0] for setting [{time}], must be >= [1ms] and <= [365d]")),
-        (time, "-1", format!("failed to parse value [-1] for setting [{time}], must be >= [1ms] and <= [365d]")),
-        (time, "-5s", format!("failed to parse value [-5s] for setting [{time}], must be >= [1ms] and <= [365d]")),
-        (time, "400d", format!("failed to parse value [400d] for setting [{time}], must be >= [1ms] and <= [365d]")),
+        (time, "0", format!("failed to parse value [0] for setting [{time}], must be >= [50ms] and <= [365d]")),
+        (time, "49ms", format!("failed to parse value [49ms] for setting [{time}], must be >= [50ms] and <= [365d]")),
+        (time, "-1", format!("failed to parse value [-1] for setting [{time}], must be >= [50ms] and <= [365d]")),
+        (time, "-5s", format!("failed to parse value [-5s] for setting [{time}], must be >= [50ms] and <= [365d]")),
+        (time, "400d", format!("failed to parse value [400d] for setting [{time}], must be >= [50ms] and <= [365d]")),
         (count, "0", format!("Failed to parse value [0] for setting [{count}] must be >= 1")),
         (count, "many", format!("Failed to parse value [many] for setting [{count}] must be >= 1")),
     ];

@@ -65,6 +65,8 @@ impl fmt::Display for Value {
 /// Where a value comes from; each wins over those after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
+    /// The command line, for a setting that the cluster would change.
+    Override,
     /// The command line.
     CommandLine,
     /// This environment variable.
@@ -80,6 +82,7 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Origin::Override => write!(f, "command line, over the cluster's"),
             Origin::CommandLine => write!(f, "command line"),
             Origin::Environment(variable) => write!(f, "{variable}"),
             Origin::File(place) => write!(f, "{place}"),

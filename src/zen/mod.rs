@@ -68,7 +68,7 @@ pub use mode::Mode;
 pub use note::Note;
 pub use quorum::BootstrapSet;
 pub use reject::Rejection;
-pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_span, parse_time};
+pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_time};
 
 use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Rng, Ticket, Time, Timers};
@@ -236,7 +236,7 @@ impl Zen {
     /// A node that keeps these rules; only the simulator has others than [`Rules::default`].
     pub(crate) fn with_rules(mut config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
         if rules.is_old() {
-            config.tuning.forget_override();
+            config.tuning.overrides.clear();
         }
         if !rules.keep(Protection::DurableVote) {
             disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };

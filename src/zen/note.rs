@@ -68,7 +68,7 @@ pub enum Note {
     DuplicateId { node: Arc<Node> },
     /// The operator's number is lower than a majority.
     MinimumTooLow { minimum: usize, eligible: usize },
-    /// A setting in the cluster state could not be understood.
+    /// A setting in the cluster state is not heeded as it stands there.
     BadSetting { what: String },
     /// The node itself was stalled.
     Stalled { by: Duration },
@@ -183,7 +183,7 @@ impl fmt::Display for Note {
                  master-eligible nodes use {}; the automatic quorum holds all the same",
                 eligible / 2 + 1
             ),
-            Note::BadSetting { what } => write!(f, "{what}, left as it was"),
+            Note::BadSetting { what } => write!(f, "{what}"),
             Note::Stalled { by } => write!(f, "this node was stalled for {by:?} and doubts itself first"),
             Note::WriteOverdue { since } => {
                 write!(f, "the disk has not finished a write for {since:?}: this node leads only if nobody else can")

@@ -1,11 +1,13 @@
 //! The numbers that the protocol runs by, and which of them a committed state may change.
 //!
-//! Knows the keys of the dynamic settings only; all keys with their bounds and documentation stand in `settings`.
+//! Knows the keys of the dynamic settings only, and the least value of every time; all keys with their documentation stand
+//! in `settings`, which refers to these values.
 //! Mirrors the settings of `ZenDiscovery`, `FaultDetection`, `DiscoverySettings` and `ElectMasterService` (6.8).
 
 use super::gateway::Gateway;
 use crate::cluster::Metadata;
 use crate::service::MINIMUM_MASTER_NODES;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What the protocol runs by.
@@ -37,10 +39,10 @@ pub struct Tuning {
     pub no_master_block: NoMasterBlock,
     /// The quorum that the operator asks for besides the automatic one.
     pub minimum_master_nodes: Option<u32>,
-    /// The same from this node's own command line, which the cluster's setting does not override.
-    pub minimum_master_nodes_override: Option<u32>,
     /// What is waited for after a full restart.
     pub gateway: Gateway,
+    /// The dynamic settings that are this node's own, as its command line gives them: the cluster's do not go over these.
+    pub overrides: BTreeSet<&'static str>,
     /// More hosts than these are a crowd, of which a quarter as many look for everybody. No setting changes it; random
     /// runs make crowds of few.
     pub crowd: usize,
@@ -71,8 +73,8 @@ impl Default for Tuning {
             publish_diff: true,
             no_master_block: NoMasterBlock::Write,
             minimum_master_nodes: None,
-            minimum_master_nodes_override: None,
             gateway: Gateway::default(),
+            overrides: BTreeSet::new(),
             crowd: 64,
         }
     }
@@ -91,20 +93,35 @@ impl Tuning {
     /// The longest rest after a round that most of a crowd did not answer, in rounds.
     pub(super) const CROWD_REST_MAX: u32 = 8;
 
-    /// The shortest time after which a node does something by itself; with less it would do nothing else.
-    pub const SPAN_MIN: Duration = Duration::from_millis(1);
+    /// The least [`Tuning::ping_timeout`]: a ping opens a connection and is answered, which takes tens of milliseconds
+    /// between sites.
+    pub const PING_TIMEOUT_MIN: Duration = Duration::from_millis(50);
+
+    /// The least [`Tuning::join_timeout`]: two of the shortest rounds are waited for in any case.
+    pub const JOIN_TIMEOUT_MIN: Duration = Duration::from_millis(100);
+
+    /// The least [`Tuning::join_retry_delay`]: whatever waits for a master asks a hundred times a second.
+    pub const JOIN_RETRY_DELAY_MIN: Duration = Duration::from_millis(10);
+
+    /// The least [`Tuning::wait_for_joins_timeout`]: half of the least join timeout, as which it is preset.
+    pub const WAIT_FOR_JOINS_TIMEOUT_MIN: Duration = Duration::from_millis(50);
+
+    /// The least [`Tuning::fd_ping_interval`]: a hundred pings a second to every peer.
+    pub const FD_PING_INTERVAL_MIN: Duration = Duration::from_millis(10);
+
+    /// The least [`Tuning::fd_ping_timeout`]: a process that is healthy may be late by tens of milliseconds.
+    pub const FD_PING_TIMEOUT_MIN: Duration = Duration::from_millis(50);
+
+    /// The least [`Tuning::commit_timeout`]: with less than a slow disk takes for a write, reigns end as they begin, and
+    /// no change comes through that could set it right.
+    pub const COMMIT_TIMEOUT_MIN: Duration = Duration::from_millis(500);
 
     /// The longest time that is understood: more is a slip of the pen, and sums of these never overflow.
     pub const TIME_MAX: Duration = Duration::from_secs(365 * 86_400);
 
     /// How many master-eligible nodes the operator asks for.
     pub fn minimum(&self) -> usize {
-        self.minimum_master_nodes_override.or(self.minimum_master_nodes).unwrap_or(0) as usize
-    }
-
-    /// Makes the number of the command line one like any other, which the cluster's goes over, as it was in Zen.
-    pub(super) fn forget_override(&mut self) {
-        self.minimum_master_nodes = self.minimum_master_nodes_override.take().or(self.minimum_master_nodes);
+        self.minimum_master_nodes.unwrap_or(0) as usize
     }
 
     /// How long a vote waits for the candidate to lead: two rounds, since one would miss a round that began just before.
@@ -167,25 +184,30 @@ impl Tuning {
         (self.crowd / 4).max(1)
     }
 
-    /// This tuning with what the cluster's settings change of it. What cannot be understood is left as it was and named.
+    /// This tuning with what the cluster's settings change of it, and what is not heeded as it stands there: what cannot be
+    /// understood, what is below its least value, and what this node's own goes over.
     pub fn with_dynamic(&self, metadata: &Metadata) -> (Tuning, Vec<String>) {
         let mut tuning = self.clone();
         let mut faults = Vec::new();
-        for (key, set) in DYNAMIC {
+        for (key, place) in DYNAMIC {
             let value = metadata.transient.get(*key).or_else(|| metadata.persistent.get(*key));
-            if let Some(value) = value
-                && set(&mut tuning, value).is_none()
-            {
-                faults.push(format!("failed to parse value [{value}] for setting [{key}]"));
+            match value {
+                None => {}
+                Some(value) if self.overrides.contains(key) => {
+                    faults.push(format!(
+                        "setting [{key}] is [{value}] in the cluster: what this node was started with goes over that"
+                    ));
+                }
+                Some(value) => faults.extend(place.heed(&mut tuning, key, value).err()),
             }
         }
         (tuning, faults)
     }
 
-    /// Takes the text of a dynamic setting over; none if there is no such setting, or it cannot be understood.
+    /// Takes the text of a dynamic setting over; none if there is no such setting, or it is not allowed.
     pub fn set_dynamic(&mut self, key: &str, text: &str) -> Option<()> {
-        let (_, set) = DYNAMIC.iter().find(|(known, _)| *known == key)?;
-        set(self, text)
+        let (_, place) = DYNAMIC.iter().find(|(known, _)| *known == key)?;
+        place.set(self, text)
     }
 
     /// The keys of the settings that a committed state may change while the node runs.
@@ -194,53 +216,84 @@ impl Tuning {
     }
 }
 
-/// Takes a setting's text over, or gives none if it cannot be understood.
-type Set = fn(&mut Tuning, &str) -> Option<()>;
+/// Where a dynamic setting has its place.
+enum Place {
+    /// A time that is not below the least one.
+    Time(Duration, fn(&mut Tuning) -> &mut Duration),
+    /// Anything else, which takes a text over or gives none.
+    Text(fn(&mut Tuning, &str) -> Option<()>),
+}
+
+impl Place {
+    /// Takes a text over, or gives none if it is not allowed.
+    fn set(&self, tuning: &mut Tuning, text: &str) -> Option<()> {
+        match self {
+            Place::Time(least, time) => *time(tuning) = parse_time(text).filter(|given| given >= least)?,
+            Place::Text(set) => set(tuning, text)?,
+        }
+        Some(())
+    }
+
+    /// Takes over what stands in a committed state, which may be from a release that allowed more.
+    fn heed(&self, tuning: &mut Tuning, key: &str, text: &str) -> Result<(), String> {
+        if let Place::Time(least, time) = self
+            && parse_time(text).is_some_and(|given| given < *least)
+        {
+            *time(tuning) = *least;
+            return Err(format!(
+                "setting [{key}] is [{text}], below the least allowed value [{least:?}]: running by that"
+            ));
+        }
+        self.set(tuning, text)
+            .ok_or_else(|| format!("failed to parse value [{text}] for setting [{key}], left as it was"))
+    }
+}
 
 /// The settings that a committed state may change while the node runs.
-const DYNAMIC: &[(&str, Set)] = &[
-    (MINIMUM_MASTER_NODES, |tuning, text| {
-        tuning.minimum_master_nodes = if text == "-1" { None } else { Some(parse_count(text)?) };
-        Some(())
-    }),
-    ("discovery.zen.commit_timeout", |tuning, text| {
-        tuning.commit_timeout = parse_span(text)?;
-        Some(())
-    }),
-    ("discovery.zen.publish_diff.enable", |tuning, text| {
-        tuning.publish_diff = text.parse().ok()?;
-        Some(())
-    }),
-    ("discovery.zen.no_master_block", |tuning, text| {
-        tuning.no_master_block = match text {
-            "write" => NoMasterBlock::Write,
-            "all" => NoMasterBlock::All,
-            _ => return None,
-        };
-        Some(())
-    }),
-    ("discovery.zen.fd.ping_interval", |tuning, text| {
-        tuning.fd_ping_interval = parse_span(text)?;
-        Some(())
-    }),
-    ("discovery.zen.fd.ping_timeout", |tuning, text| {
-        tuning.fd_ping_timeout = parse_span(text)?;
-        Some(())
-    }),
-    ("discovery.zen.fd.ping_retries", |tuning, text| {
-        tuning.fd_ping_retries = parse_count(text)?;
-        Some(())
-    }),
+const DYNAMIC: &[(&str, Place)] = &[
+    (
+        MINIMUM_MASTER_NODES,
+        Place::Text(|tuning, text| {
+            tuning.minimum_master_nodes = if text == "-1" { None } else { Some(parse_count(text)?) };
+            Some(())
+        }),
+    ),
+    ("discovery.zen.commit_timeout", Place::Time(Tuning::COMMIT_TIMEOUT_MIN, |tuning| &mut tuning.commit_timeout)),
+    (
+        "discovery.zen.publish_diff.enable",
+        Place::Text(|tuning, text| {
+            tuning.publish_diff = text.parse().ok()?;
+            Some(())
+        }),
+    ),
+    (
+        "discovery.zen.no_master_block",
+        Place::Text(|tuning, text| {
+            tuning.no_master_block = match text {
+                "write" => NoMasterBlock::Write,
+                "all" => NoMasterBlock::All,
+                _ => return None,
+            };
+            Some(())
+        }),
+    ),
+    (
+        "discovery.zen.fd.ping_interval",
+        Place::Time(Tuning::FD_PING_INTERVAL_MIN, |tuning| &mut tuning.fd_ping_interval),
+    ),
+    ("discovery.zen.fd.ping_timeout", Place::Time(Tuning::FD_PING_TIMEOUT_MIN, |tuning| &mut tuning.fd_ping_timeout)),
+    (
+        "discovery.zen.fd.ping_retries",
+        Place::Text(|tuning, text| {
+            tuning.fd_ping_retries = parse_count(text)?;
+            Some(())
+        }),
+    ),
 ];
 
 /// A number of which there must be at least one; as large as Elasticsearch's, which are 32 bits with a sign.
 pub fn parse_count(text: &str) -> Option<u32> {
     text.parse::<i32>().ok().filter(|count| *count >= 1).map(i32::unsigned_abs)
-}
-
-/// A time after which a node does something by itself, so that it must not be none.
-pub fn parse_span(text: &str) -> Option<Duration> {
-    parse_time(text).filter(|span| *span >= Tuning::SPAN_MIN)
 }
 
 /// A time as Elasticsearch writes it: a whole number and a unit. Only the `m` of minutes must not be a capital.
@@ -267,20 +320,62 @@ pub fn parse_time(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    /// What a tuning becomes in a cluster with this setting, and what is told of it.
+    fn with(tuning: &Tuning, key: &str, value: &str) -> (Tuning, Vec<String>) {
+        let mut metadata = Metadata::default();
+        metadata.transient.insert(key.into(), value.into());
+        tuning.with_dynamic(&metadata)
+    }
+
     #[test]
-    fn a_state_sets_no_span_that_the_protocol_cannot_run_by() {
+    fn a_state_sets_no_time_that_the_protocol_cannot_run_by() {
         let key = "discovery.zen.fd.ping_interval";
         let with = |value: &str| {
-            let mut metadata = Metadata::default();
-            metadata.transient.insert(key.into(), value.into());
-            let (tuning, faults) = Tuning::default().with_dynamic(&metadata);
+            let (tuning, faults) = with(&Tuning::default(), key, value);
             (tuning.fd_ping_interval, faults)
         };
-        assert_eq!(with("1ms"), (Tuning::SPAN_MIN, Vec::new()));
+        assert_eq!(with("10ms"), (Tuning::FD_PING_INTERVAL_MIN, Vec::new()));
         assert_eq!(with("365d").0, Tuning::TIME_MAX);
-        for value in ["0", "0ms", "999micros", "366d", "18446744073709551615s", "-1", "1"] {
-            let fault = format!("failed to parse value [{value}] for setting [{key}]");
+        for value in ["366d", "18446744073709551615s", "-1", "1"] {
+            let fault = format!("failed to parse value [{value}] for setting [{key}], left as it was");
             assert_eq!(with(value), (Tuning::default().fd_ping_interval, vec![fault]));
+        }
+    }
+
+    #[test]
+    fn a_state_below_the_least_value_is_not_obeyed() {
+        let of = |key: &str, value: &str| {
+            let (tuning, faults) = with(&Tuning::default(), key, value);
+            ([tuning.commit_timeout, tuning.fd_ping_interval, tuning.fd_ping_timeout], faults)
+        };
+        let [commit, interval, timeout] = [5_000, 200, 250].map(Duration::from_millis);
+        let cases = [
+            ("discovery.zen.commit_timeout", "500ms", [Tuning::COMMIT_TIMEOUT_MIN, interval, timeout]),
+            ("discovery.zen.fd.ping_interval", "10ms", [commit, Tuning::FD_PING_INTERVAL_MIN, timeout]),
+            ("discovery.zen.fd.ping_timeout", "50ms", [commit, interval, Tuning::FD_PING_TIMEOUT_MIN]),
+        ];
+        for (key, least, expected) in cases {
+            assert_eq!(of(key, least), (expected, Vec::new()));
+            for value in ["0", "0ms", "999micros", "1ms"] {
+                let fault =
+                    format!("setting [{key}] is [{value}], below the least allowed value [{least}]: running by that");
+                assert_eq!(of(key, value), (expected, vec![fault]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_of_the_command_line_goes_over_that_of_the_cluster() {
+        for key in Tuning::dynamic_keys() {
+            let value = ["2s", "2", "all", "false"].into_iter().find(|text| {
+                Tuning::default().set_dynamic(key, text).is_some() && with(&Tuning::default(), key, text).1.is_empty()
+            });
+            let value = value.expect("one of them is a value of it");
+            assert_ne!(with(&Tuning::default(), key, value).0, Tuning::default(), "{key} changes");
+            let own = Tuning { overrides: [key].into(), ..Tuning::default() };
+            let told =
+                format!("setting [{key}] is [{value}] in the cluster: what this node was started with goes over that");
+            assert_eq!(with(&own, key, value), (own.clone(), vec![told]));
         }
     }
 }

@@ -180,3 +180,58 @@ fn hyper_failure(error: &reqwest::Error) -> Failure {
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    /// Long, on a machine with much else to do.
+    const TIMEOUT: Duration = Duration::from_secs(20);
+
+    /// A caller, and what becomes of its requests.
+    fn caller() -> (Caller, mpsc::UnboundedReceiver<Outcome>) {
+        let (outcomes, told) = mpsc::unbounded_channel();
+        let client = client().expect("a client needs no network");
+        (Caller::new(client, Arc::new(Faults::new(false)), outcomes), told)
+    }
+
+    fn ping(caller: &Caller, to: &Address, call: u64) {
+        caller.send(to, Call(call), ("ping", Bytes::from_static(b"{}")), TIMEOUT);
+    }
+
+    /// A peer that answers each request on a connection, as long as that is open.
+    async fn answer(mut connection: TcpStream) {
+        let mut seen = Vec::new();
+        let body = wire::encode(&Message::Gone);
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+        while connection.read_buf(&mut seen).await.is_ok_and(|length| length > 0) {
+            if seen.ends_with(b"}") {
+                seen.clear();
+                connection.write_all(&[head.as_bytes(), &body].concat()).await.expect("the caller waits for it");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_peer_is_reached_where_a_connection_of_this_node_leads_and_not_otherwise() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
+        let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
+        let (caller, mut told) = caller();
+        ping(&caller, &peer, 1);
+        let (connection, _) = listener.accept().await.expect("the caller connects");
+        // Nobody listens any more, as behind a firewall that lets go on what is open.
+        drop(listener);
+        let peer_runs = tokio::spawn(answer(connection));
+        assert!(matches!(told.recv().await, Some(Outcome::Replied(Call(1), Message::Gone))));
+        ping(&caller, &peer, 2);
+        assert!(matches!(told.recv().await, Some(Outcome::Replied(Call(2), Message::Gone))), "it is used again");
+        peer_runs.abort();
+        let _ = peer_runs.await;
+        ping(&caller, &peer, 3);
+        assert!(matches!(told.recv().await, Some(Outcome::Failed(Call(3), Failure::Refused | Failure::Reset))));
+        ping(&caller, &peer, 4);
+        assert!(matches!(told.recv().await, Some(Outcome::Failed(Call(4), Failure::Refused))));
+    }
+}

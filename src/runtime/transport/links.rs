@@ -311,11 +311,16 @@ mod tests {
 
     const PEER: &str = "127.0.0.1:1";
 
-    /// A node that holds an open link to [`PEER`], the name of that link, and what is sent over it.
-    fn linked() -> (Links, LinkId, mpsc::Receiver<Line>) {
+    /// A node without links.
+    fn alone() -> Links {
         let client = crate::runtime::client().expect("a client needs no network");
         let (inbox, _) = mpsc::channel(1);
-        let mut links = Links::new(client, "127.0.0.1:2".into(), Arc::new(Faults::new(false)), inbox);
+        Links::new(client, "127.0.0.1:2".into(), Arc::new(Faults::new(false)), inbox)
+    }
+
+    /// A node that holds an open link to [`PEER`], the name of that link, and what is sent over it.
+    fn linked() -> (Links, LinkId, mpsc::Receiver<Line>) {
+        let mut links = alone();
         links.hold(PEER.into());
         let id = links.held[&Address::from(PEER)].id;
         let (lines, sent) = mpsc::channel(4);
@@ -369,5 +374,30 @@ mod tests {
         assert!(ask(&mut links, 1, Manner::Small, BODY_MAX, 5));
         assert!(!ask(&mut links, 2, Manner::Small, BODY_MAX + 1, 5));
         assert!(!ask(&mut links, 3, Manner::Alone, 9, 5));
+    }
+
+    /// A message of every kind.
+    const MESSAGES: &str = include_str!("../../../tests/wire/messages.json");
+
+    #[tokio::test]
+    async fn only_what_members_say_all_the_time_goes_over_a_link_that_the_peer_made() {
+        let mut links = alone();
+        let (lines, mut sent) = mpsc::channel(4);
+        links.opened(LinkId::next(), PEER.into(), Side::Accepted, lines);
+        let (mut over_link, mut alone) = (BTreeSet::new(), BTreeSet::new());
+        for line in MESSAGES.lines().filter(|line| line.starts_with('{')) {
+            let message = wire::decode(line.trim_end_matches(',').as_bytes()).expect("a line is a message");
+            let (manner, body) = (Manner::of(&message), Bytes::from(wire::encode(&message)));
+            let is_asked = links.ask(&PEER.into(), Call(1), (manner, &body), Time::from_micros(5));
+            assert_eq!(is_asked, sent.try_recv().is_ok(), "{message:?}");
+            if is_asked {
+                over_link.insert(message.kind())
+            } else {
+                alone.insert(message.kind())
+            };
+        }
+        // Whoever asks anything else learns whether the peer can be reached where it says that it is.
+        assert_eq!(over_link, ["commit", "master_ping", "node_ping", "publish", "submit"].into());
+        assert!(["ping", "join"].iter().all(|kind| alone.contains(kind)), "{alone:?}");
     }
 }

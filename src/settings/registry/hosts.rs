@@ -5,6 +5,9 @@ use crate::settings::{DiscoveryKind, EXPERIMENTS};
 use crate::zen::{parse_count, parse_time};
 use std::time::Duration;
 
+/// The least time for looking names up: in less, none would ever be found.
+const RESOLVE_TIMEOUT_MIN: Duration = Duration::from_millis(100);
+
 /// The words of `discovery.type`.
 const KINDS: [&str; 2 + EXPERIMENTS.len()] = {
     let mut words = ["zen"; 2 + EXPERIMENTS.len()];
@@ -63,9 +66,9 @@ pub(super) const HOSTS: [Setting; 7] = [
     Setting {
         key: "discovery.zen.ping.unicast.hosts.resolve_timeout",
         topic: Topic::Hosts,
-        kind: Kind::Time { min: Duration::ZERO },
+        kind: Kind::Time { min: RESOLVE_TIMEOUT_MIN },
         preset: Preset::Fixed("5s"),
-        original: None,
+        original: Some("`5s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
             node.discovery.resolve_timeout = parse_time(text)?;

@@ -1,13 +1,8 @@
 //! The settings that the protocol runs by: how nodes ping, elect, join, watch each other and publish.
 
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
-use crate::zen::{Tuning, parse_count, parse_span, parse_time};
-use std::time::Duration;
+use crate::zen::{Tuning, parse_count, parse_time};
 
-/// A time that may be none.
-const TIME: Kind = Kind::Time { min: Duration::ZERO };
-/// A time after which a node does something by itself.
-const SPAN: Kind = Kind::Time { min: Tuning::SPAN_MIN };
 /// A number of which there must be at least one.
 const COUNT: Kind = Kind::Integer { min: 1, none: None };
 
@@ -16,12 +11,12 @@ pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.ping_timeout",
         topic: Topic::Pinging,
-        kind: SPAN,
+        kind: Kind::Time { min: Tuning::PING_TIMEOUT_MIN },
         preset: Preset::Fixed("1s"),
         original: Some("`3s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
-            tuning.ping_timeout = parse_span(text)?;
+            tuning.ping_timeout = parse_time(text)?;
             Some(())
         }),
         doc: "How long a ping round lasts at the most, and how long a single ping or join waits for its answer.\n\
@@ -35,9 +30,9 @@ pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.join_timeout",
         topic: Topic::Election,
-        kind: TIME,
+        kind: Kind::Time { min: Tuning::JOIN_TIMEOUT_MIN },
         preset: Preset::Follows { key: "discovery.zen.ping_timeout", times: 20, by: 1 },
-        original: Some("20 × `discovery.zen.ping_timeout` = `60s`"),
+        original: Some("20 × `discovery.zen.ping_timeout` = `60s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
             tuning.join_timeout = parse_time(text)?;
@@ -70,12 +65,12 @@ pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.join_retry_delay",
         topic: Topic::Election,
-        kind: SPAN,
+        kind: Kind::Time { min: Tuning::JOIN_RETRY_DELAY_MIN },
         preset: Preset::Fixed("100ms"),
         original: Some("`100ms`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
-            tuning.join_retry_delay = parse_span(text)?;
+            tuning.join_retry_delay = parse_time(text)?;
             Some(())
         }),
         doc: "The pause between two tries of `join_retry_attempts`, after a join that failed, and before a request of \
@@ -85,9 +80,9 @@ pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.master_election.wait_for_joins_timeout",
         topic: Topic::Election,
-        kind: TIME,
+        kind: Kind::Time { min: Tuning::WAIT_FOR_JOINS_TIMEOUT_MIN },
         preset: Preset::Follows { key: "discovery.zen.join_timeout", times: 1, by: 2 },
-        original: Some("`discovery.zen.join_timeout` / 2 = `30s`"),
+        original: Some("`discovery.zen.join_timeout` / 2 = `30s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
             tuning.wait_for_joins_timeout = parse_time(text)?;
@@ -136,7 +131,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.fd.ping_interval",
         topic: Topic::FaultDetection,
-        kind: SPAN,
+        kind: Kind::Time { min: Tuning::FD_PING_INTERVAL_MIN },
         preset: Preset::Fixed("200ms"),
         original: Some("`1s`, at least `0ms`"),
         changes: Changes::Dynamic,
@@ -151,7 +146,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.fd.ping_timeout",
         topic: Topic::FaultDetection,
-        kind: SPAN,
+        kind: Kind::Time { min: Tuning::FD_PING_TIMEOUT_MIN },
         preset: Preset::Fixed("250ms"),
         original: Some("`30s`, any time"),
         changes: Changes::Dynamic,
@@ -181,7 +176,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
     Setting {
         key: "discovery.zen.commit_timeout",
         topic: Topic::Publishing,
-        kind: SPAN,
+        kind: Kind::Time { min: Tuning::COMMIT_TIMEOUT_MIN },
         preset: Preset::Fixed("5s"),
         original: Some("that of `discovery.zen.publish_timeout` = `30s`, any time"),
         changes: Changes::Dynamic,
@@ -189,6 +184,8 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         doc: "How long a publish may lack acknowledgements of a quorum before the master steps down; the changes in it \
               end as unknown then, for they may yet be committed.\n\
               It also bounds how long a node that says good-bye waits to be let go.\n\
+              Less than 500 ms is refused: with less than a slow disk takes for a write, every reign ends as it begins, \
+              and no change comes through that could set it right.\n\
               Raise it where disks or links need seconds for a full cluster state; a lower value ends the reign of a \
               master sooner that hears its nodes but cannot commit, and is part of the time within which a cluster \
               recovers.",

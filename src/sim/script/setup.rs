@@ -128,18 +128,25 @@ fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Res
     Ok(spec)
 }
 
-/// Settings are named as in Elasticsearch, without `discovery.zen.` before them; `min` is `minimum_master_nodes`.
+/// Settings are named as in Elasticsearch, without `discovery.zen.` before them; `min` is `minimum_master_nodes`. With
+/// `_override` behind its name, a dynamic one is given on the node's command line.
 fn tune(tuning: &mut Tuning, words: &mut Words<'_>) -> Result<(), Mistake> {
     for setting in REGISTRY.iter().filter(|setting| setting.is_of_protocol()) {
         let key = setting.key.strip_prefix("discovery.zen.").unwrap_or(setting.key);
-        let short = (key == "minimum_master_nodes").then_some("min");
-        if let Some(text) = words.option(key).or_else(|| words.option(short?)) {
-            let mistake = |_| Mistake::new(format!("`{text}` for `{key}`"), setting.kind.to_string());
-            setting.set(tuning, text).map_err(mistake)?;
+        let short = if key == "minimum_master_nodes" { "min" } else { key };
+        let mistake = |text| move |_| Mistake::new(format!("`{text}` for `{key}`"), setting.kind.to_string());
+        if let Some(text) = words.option(key).or_else(|| words.option(short)) {
+            setting.set(tuning, text).map_err(mistake(text))?;
+            tuning.overrides.remove(setting.key);
+        }
+        if !setting.is_dynamic() {
+            continue;
+        }
+        if let Some(text) = words.option(&format!("{short}_override")) {
+            setting.set(tuning, text).map_err(mistake(text))?;
+            tuning.overrides.insert(setting.key);
         }
     }
-    let minimum = words.parsed("min_override", "a number")?;
-    tuning.minimum_master_nodes_override = minimum.or(tuning.minimum_master_nodes_override);
     Ok(())
 }
 
