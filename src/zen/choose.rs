@@ -211,10 +211,10 @@ impl Zen {
                 if !set.has(&self.local) {
                     set.members.insert(own);
                 }
-                let seen = self.search.seen.values().map(|seen| &seen.sight.node);
-                for other in seen.chain([&self.local]).filter(|node| !node.is_master_eligible()) {
-                    set.leave_out(other);
-                }
+                let seen = self.search.seen.values().map(|seen| &seen.sight);
+                let struck = seen.filter(|sight| !sight.node.is_master_eligible() || sight.abstains);
+                let own = (!self.local.is_master_eligible() || self.abstains()).then_some(&self.local);
+                struck.map(|sight| &sight.node).chain(own).for_each(|other| set.leave_out(other));
                 set
             }
             Bootstrap::Found => {

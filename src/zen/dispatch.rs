@@ -75,8 +75,9 @@ impl Protocol for Zen {
 
 impl Zen {
     fn started(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.ledger.promise.node_id.is_none() {
-            let promise = Promise { node_id: Some(self.local.id.clone()), ..self.ledger.promise.clone() };
+        let abstains = self.ledger.promise.abstains || !self.local.is_master_eligible() && !self.is_formed();
+        let promise = Promise { node_id: Some(self.local.id.clone()), abstains, ..self.ledger.promise.clone() };
+        if promise != self.ledger.promise {
             self.store(Write::Promise(promise), out);
         }
         self.episode = Episode::begin(now);
@@ -140,8 +141,8 @@ impl Zen {
                 self.on_node_pong(now, &node, asked, kind, &report, out)
             }
             (Errand::RoundTrip { joiner }, Message::Pong { sight, .. }) => self.on_round_trip(now, joiner, &sight, out),
-            (Errand::MasterPing { master, kind, .. }, Message::MasterPong(pong)) => {
-                self.on_master_pong(now, &master, kind, &pong, out)
+            (Errand::MasterPing { master, asked, kind }, Message::MasterPong(pong)) => {
+                self.on_master_pong(now, &master, (asked, kind), &pong, out)
             }
             (Errand::Leave, Message::Gone) => self.has_left(out),
             (Errand::Forward { ticket }, Message::Answered(answer)) => self.on_answered(now, ticket, *answer, out),
@@ -158,15 +159,9 @@ impl Zen {
             Errand::Fetch { from } => self.on_fetch_failed(&from),
             Errand::Publish { node, .. } => self.on_publish_failed(now, &node, why, out),
             Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
-            Errand::NodePing { node, asked, kind } => {
-                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
-                self.on_node_silent(now, &node, kind, why, out)
-            }
+            Errand::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
             Errand::RoundTrip { joiner } => self.on_round_trip_failed(&joiner),
-            Errand::MasterPing { master, asked, kind } => {
-                self.doubt_if_late(now, asked + self.tuning.fd_ping_timeout, out);
-                self.on_master_silent(now, &master, kind, why, out)
-            }
+            Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),
             // The next master is told; without one the time for the good-bye runs out.
             Errand::Leave => {}
             Errand::Forward { ticket } => self.on_forward_failed(now, ticket, why, out),
@@ -212,7 +207,7 @@ impl Zen {
     }
 
     /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
-    fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
+    pub(super) fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
         let late = now.since(due);
         if late > self.tuning.fd_ping_timeout / 2 && self.keeps(Protection::SelfDoubt) {
             // What piled up meanwhile is handled before the deadline is; the stall is told of once.

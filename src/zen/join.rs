@@ -75,7 +75,8 @@ impl Zen {
         if !self.local.is_master_eligible() {
             return self.start_join(now, candidate, false, None, out);
         }
-        if let Some(term) = self.stands_for(&candidate).filter(|_| !self.is_write_overdue(now)) {
+        let may_vote = !self.is_write_overdue(now) && !self.has_twin() && !self.abstains();
+        if let Some(term) = self.stands_for(&candidate).filter(|_| may_vote) {
             self.vote_in(now, term, candidate, out);
         }
     }
@@ -335,7 +336,12 @@ impl Zen {
 
     /// Whether it would lead: one that said good-bye would leave its cluster without a master.
     pub(super) fn may_lead(&self) -> bool {
-        self.local.is_master_eligible() && self.leaving.is_none()
+        self.local.is_master_eligible() && self.leaving.is_none() && !self.has_twin() && !self.abstains()
+    }
+
+    /// Whether it takes no part in the first forming, since others may have been told that it cannot be master.
+    pub(super) fn abstains(&self) -> bool {
+        self.ledger.promise.abstains && !self.is_formed() && self.keeps(Protection::RolesOnDisk)
     }
 
     pub(super) fn rebuff(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
@@ -458,7 +464,7 @@ impl Zen {
         };
         if state.term > self.ledger.promise.term && self.keeps(Protection::FetchedTerm) {
             let vote = state.nodes.master.clone();
-            let promise = Promise { node_id: Some(self.local.id.clone()), term: state.term, vote };
+            let promise = Promise { term: state.term, vote, ..self.ledger.promise.clone() };
             self.store(Write::Promise(promise), out);
         }
         let ends = state.term >= term;

@@ -32,7 +32,9 @@ impl Zen {
         };
         let term = candidacy.term;
         let ballots = mem::take(&mut candidacy.joins);
-        let is_awake = self.is_awake || ballots.values().any(|ballot| ballot.awake);
+        // Who runs on and did not vote may have been told of settings that a full restart would end.
+        let is_seen_awake = self.search.seen.values().any(|seen| seen.sight.awake);
+        let is_awake = self.is_awake || is_seen_awake || ballots.values().any(|ballot| ballot.awake);
         let holdings = ballots.values().map(|ballot| (ballot.node.ephemeral_id.clone(), ballot.accepted)).collect();
         let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
         self.leave_mode(now, out);
@@ -128,7 +130,8 @@ impl Zen {
             let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
             let errand = Errand::RoundTrip { joiner: node.clone() };
             // It ends before the join is sent again, which then starts another one.
-            self.call(&node.address, message, errand, self.tuning.ping_timeout / 2, out);
+            let timeout = self.answer_timeout(&node.address, self.tuning.ping_timeout / 2);
+            self.call(&node.address, message, errand, timeout, out);
         }
         let answer = if join.vote && join.term == own_term { JoinAnswer::Leads } else { JoinAnswer::Noted };
         self.reply(exchange, Message::Joining(answer), out);
@@ -215,7 +218,8 @@ impl Zen {
             let (term, address) = (bump.term, peer.node.address.clone());
             let message = Message::CallVote { from: self.sender.clone(), term, candidate };
             let errand = Errand::CallVote { node: id.clone(), asked: now };
-            self.call(&address, message, errand, self.tuning.fd_ping_timeout, out);
+            let timeout = self.fd_timeout(&address);
+            self.call(&address, message, errand, timeout, out);
         }
     }
 

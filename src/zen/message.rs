@@ -47,6 +47,15 @@ pub struct Sight {
     /// Whether it should lead only if nobody else can: its disk is slow or hangs, or it lately tried to lead in vain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwell: bool,
+    /// Whether its disk hangs, so that it can give no vote.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hangs: bool,
+    /// Whether it takes no part in the first forming, having said before that it cannot be master.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub abstains: bool,
+    /// Whether it has applied, since it was started, a state of a cluster that had its own back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awake: bool,
     /// How often the process has changed its word; of two that overtook each other the later one counts.
     #[serde(default)]
     pub change: u64,
@@ -330,7 +339,8 @@ impl fmt::Display for Sight {
             (None, None) => {}
         }
         f.write_str(if self.sees_quorum { ", sees a quorum" } else { "" })?;
-        f.write_str(if self.unwell { ", unwell" } else { "" })
+        f.write_str(if self.unwell { ", unwell" } else { "" })?;
+        f.write_str(if self.hangs { ", its disk hangs" } else { "" })
     }
 }
 

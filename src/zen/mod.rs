@@ -51,6 +51,7 @@ pub mod quorum;
 mod read;
 pub mod recovery;
 mod reject;
+mod round_trip;
 pub mod rules;
 mod search;
 mod setbacks;
@@ -77,6 +78,7 @@ use elect::Lost;
 use episode::Episode;
 use message::{Report, Sender};
 use reject::Strangers;
+use round_trip::RoundTrips;
 use rules::{Protection, Rules};
 use search::Search;
 use setbacks::Setbacks;
@@ -204,6 +206,10 @@ pub struct Zen {
     lost: BTreeMap<EphemeralId, Lost>,
     /// With whom it did not work out lately, this node included.
     setbacks: Setbacks,
+    /// How long answers take at the least.
+    round_trips: RoundTrips,
+    /// Another process that goes by this node's id, and when it was last heard of.
+    twin: Option<(Arc<Node>, Time)>,
     episode: Episode,
     strangers: Strangers,
     timers: Timers<Timer>,
@@ -281,6 +287,8 @@ impl Zen {
             search: Search::default(),
             lost: BTreeMap::new(),
             setbacks: Setbacks::default(),
+            round_trips: RoundTrips::default(),
+            twin: None,
             now: Time::ZERO,
             episode: Episode::default(),
             strangers: Strangers::default(),
@@ -325,7 +333,7 @@ impl Zen {
     /// Votes: the term never moves without.
     fn promise(&mut self, term: Term, vote: &NodeId, out: &mut Effects<Zen>) {
         assert!(term > self.ledger.promise.term, "a vote is only given in a term above the own one");
-        let promise = Promise { node_id: Some(self.local.id.clone()), term, vote: Some(vote.clone()) };
+        let promise = Promise { term, vote: Some(vote.clone()), ..self.ledger.promise.clone() };
         self.store(Write::Promise(promise), out);
     }
 

@@ -72,6 +72,8 @@ pub enum Note {
     BadSetting { what: String },
     /// The node itself was stalled.
     Stalled { by: Duration },
+    /// A link is too slow for the timeout that is set.
+    TimeoutRaised { node: Arc<Node>, round_trip: Duration, set: Duration, to: Duration },
     /// The disk has not finished a write for so long.
     WriteOverdue { since: Duration },
     /// A write took so long that others should lead.
@@ -112,6 +114,7 @@ impl Remark for Note {
             | Note::MinimumTooLow { .. }
             | Note::BadSetting { .. }
             | Note::Stalled { .. }
+            | Note::TimeoutRaised { .. }
             | Note::WriteOverdue { .. }
             | Note::SlowWrite { .. } => Level::Warn,
         }
@@ -185,6 +188,11 @@ impl fmt::Display for Note {
             ),
             Note::BadSetting { what } => write!(f, "{what}"),
             Note::Stalled { by } => write!(f, "this node was stalled for {by:?} and doubts itself first"),
+            Note::TimeoutRaised { node, round_trip, set, to } => write!(
+                f,
+                "answers of {node} take {round_trip:?}: waiting for them for {to:?}, since [discovery.zen.fd.ping_timeout] \
+                 is [{set:?}]"
+            ),
             Note::WriteOverdue { since } => {
                 write!(f, "the disk has not finished a write for {since:?}: this node leads only if nobody else can")
             }

@@ -175,6 +175,9 @@ impl Zen {
             sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
+            hangs: self.is_write_overdue(now),
+            abstains: self.abstains(),
+            awake: self.is_awake,
             change: self.search.changes,
         }
     }
@@ -260,10 +263,14 @@ impl Zen {
         }
         if self.is_foreign(from) || self.is_itself(&sight.node) {
             let is_other = self.is_foreign(from);
+            if !is_other {
+                self.meet_twin(now, &sight.node, false, out);
+            }
             let why = if is_other { Rejection::OtherCluster(from.clone()) } else { Rejection::DuplicateId(sight.node) };
             return self.on_ping_rejected(now, &address, why, out);
         }
         self.search.answered(&address);
+        self.note_round_trip(now, &sight.node, asked, out);
         let is_news = self.is_news(&sight);
         self.see(address, Seen { sight, asked }, from);
         for address in self.search.strangers(mentioned.into_iter().take(2 * MENTIONED_MAX)) {
@@ -287,6 +294,9 @@ impl Zen {
             return;
         }
         let names_master = !elect::active_masters(std::iter::once(&seen), &self.local, &self.lost).is_empty();
+        if let Some((master, _)) = word.master.clone().filter(|(master, _)| self.is_twin(master)) {
+            self.twin = Some((master, seen.asked));
+        }
         if from.cluster_uuid.is_some() {
             self.search.formed.insert(address.clone());
         }
@@ -299,6 +309,9 @@ impl Zen {
 
     /// Whoever is there is none of this cluster, or this node itself.
     pub(super) fn on_ping_rejected(&mut self, now: Time, address: &Address, why: Rejection, out: &mut Effects<Zen>) {
+        if let Rejection::DuplicateId(node) = &why {
+            self.meet_twin(now, &node.clone(), false, out);
+        }
         self.miss(now, address, Mishap::Rejected(why), out);
     }
 
@@ -353,6 +366,7 @@ impl Zen {
             sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
+            hangs: self.is_write_overdue(now),
         };
         if self.search.told.as_ref() == Some(&told) || self.is_old() {
             return;

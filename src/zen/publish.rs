@@ -86,7 +86,12 @@ impl Zen {
 
     pub(super) fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
         let with_diffs = self.tuning.publish_diff && !self.is_old();
-        let (mut timeout, round_trip) = (self.tuning.commit_timeout, self.tuning.fd_ping_timeout);
+        let mut timeout = self.tuning.commit_timeout;
+        let Some(address) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.address.clone())
+        else {
+            return;
+        };
+        let round_trip = self.fd_timeout(&address);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -105,7 +110,6 @@ impl Zen {
             timeout += transfer;
         }
         peer.sent = Some((publish.state.id(), now));
-        let address = peer.node.address.clone();
         let errand = Errand::Publish { node: id.clone(), asked: now };
         let message = Message::Publish { from: self.sender.clone(), term, body };
         self.call(&address, message, errand, timeout, out);
@@ -162,6 +166,11 @@ impl Zen {
             return;
         };
         let is_mine = report.follows.as_ref() == Some(&local);
+        if is_mine && report.accepted.rank() > accepted_rank && rules.keep(Protection::Twins) {
+            let node = peer.node.clone();
+            let why = format!("{node} follows a node with the id of this one, which published {}", report.accepted);
+            return self.step_down(now, why, out);
+        }
         let votes_for_me = report.vote.as_ref() == Some(&local);
         let was_proven = peer.is_proven(lead.proven_above);
         take_down(peer, now, report, is_mine, lead.publish.as_ref());

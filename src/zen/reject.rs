@@ -5,7 +5,7 @@
 
 use super::message::{Message, Sender};
 use super::rules::Protection;
-use super::{Note, Zen};
+use super::{Mode, Note, Zen};
 use crate::cluster::{EphemeralId, Node, Uuid};
 use crate::protocol::{Effects, Time};
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,7 @@ impl Zen {
             // One of its own addresses may be among the seed hosts.
             Some(Rejection::Itself)
         } else if self.is_itself(&from.node) {
+            self.meet_twin(now, &from.node.clone(), is_from_master(message), out);
             if self.strangers.is_news(now, &from.node, Oddity::DuplicateId) {
                 out.note(Note::DuplicateId { node: from.node.clone() });
             }
@@ -112,6 +113,32 @@ impl Zen {
         } else {
             None
         }
+    }
+
+    /// Whether a node goes by the id of this one and is another process.
+    pub(super) fn is_twin(&self, node: &Node) -> bool {
+        node.id == self.local.id && !node.same_process(&self.local) && !self.is_old()
+    }
+
+    /// Another process has this node's id, as when a data directory was copied. Two that lead would both acknowledge, so one
+    /// that leads gives way to one that leads as well; and who leads not does not begin to.
+    pub(super) fn meet_twin(&mut self, now: Time, twin: &Arc<Node>, leads: bool, out: &mut Effects<Zen>) {
+        if !self.is_twin(twin) || !self.keeps(Protection::Twins) {
+            return;
+        }
+        let is_leading = matches!(self.mode, Mode::Leading(_));
+        if !is_leading || leads {
+            self.twin = Some((twin.clone(), now));
+        }
+        if is_leading && leads {
+            self.step_down(now, format!("{twin} leads under the id of this node"), out);
+        }
+    }
+
+    /// Whether another process with this node's id was heard of lately: only one of them may vote and lead.
+    pub(super) fn has_twin(&self) -> bool {
+        let lately = self.now - self.tuning.ping_timeout * 3;
+        self.twin.as_ref().is_some_and(|(_, heard)| *heard >= lately)
     }
 
     /// What sets the cluster of a node apart from the own one.
@@ -133,6 +160,32 @@ impl Zen {
         from.cluster_name != self.config.cluster_name
             || matches!((from.cluster_uuid, self.ledger.cluster_uuid), (Some(theirs), Some(ours)) if theirs != ours)
                 && self.keeps(Protection::UuidChecked)
+    }
+}
+
+/// Whether this is what only a master says.
+fn is_from_master(message: &Message) -> bool {
+    match message {
+        Message::Ping { from, sight } | Message::Notice { from, sight } => {
+            sight.master.as_ref().is_some_and(|(master, _)| master.same_process(&from.node))
+        }
+        Message::Publish { .. } | Message::Commit { .. } | Message::NodePing { .. } | Message::CallVote { .. } => true,
+        Message::Join { .. }
+        | Message::Fetch { .. }
+        | Message::MasterPing { .. }
+        | Message::Leave { .. }
+        | Message::Submit { .. }
+        | Message::Read { .. }
+        | Message::PendingTasks { .. }
+        | Message::Succession { .. }
+        | Message::Pong { .. }
+        | Message::Joining(_)
+        | Message::Fetched { .. }
+        | Message::Report(_)
+        | Message::MasterPong(_)
+        | Message::Gone
+        | Message::Answered(_)
+        | Message::Rejected(_) => false,
     }
 }
 

@@ -46,7 +46,6 @@ protections! {
     SettledRestart "settled-restart" "After a restart only a state that is known to be committed is shown.",
     AcceptingVotes "accepting-votes" "Accepting a state of a higher term is a vote for its master.",
     VotesTellAccepted "votes-tell-accepted" "A vote tells the state that is stored when it goes out, not when it is cast.",
-    ExactTerm "exact-term" "Told the candidate's higher term, a voter votes again in exactly that one.",
     OneTermVotes "one-term-votes" "A candidacy counts the votes of its own term only.",
     NamedVotes "named-votes" "A vote counts for the node that it names, not for whoever listens at its address.",
     OneVoteEach "one-vote-each" "A join that arrives twice counts once.",
@@ -82,6 +81,8 @@ protections! {
     RisingStates "rising-states" "A state is accepted only if its term and version rise.",
     DiffBase "diff-base" "A change is applied only to the state that it was made from.",
     IdentityOnCommit "identity-on-commit" "The cluster's identity is locked when a state is known to be committed.",
+    Twins "twins" "Of two processes with one id only one leads, and none votes that has heard of the other.",
+    RolesOnDisk "roles-on-disk" "A node that said that it cannot be master takes no part in the first forming, whatever it is later.",
     UuidChecked "uuid-checked" "Nodes of another cluster are refused by its identity.",
     FatalAnswers "fatal-answers" "A master that says that it does not lead is lost at once.",
     NonMembers "non-members" "A node that hears that it is no member joins again.",
@@ -168,11 +169,13 @@ pub struct Rules {
 impl Rules {
     /// The rules of a dialect. An old one lacks these protections, and does in its own way what stands in `zen68`.
     pub fn of(dialect: Dialect) -> Rules {
-        const LACKING: [Protection; 9] = [
+        const LACKING: [Protection; 11] = [
             Protection::DurableVote,
             Protection::SelfDoubt,
             Protection::OwnPings,
             Protection::LostMasters,
+            Protection::Twins,
+            Protection::RolesOnDisk,
             Protection::UuidChecked,
             Protection::MetAnew,
             Protection::ReadsOwnTerm,

@@ -99,6 +99,7 @@ pub(super) struct Told {
     pub(super) sees_quorum: bool,
     pub(super) stands: Option<Term>,
     pub(super) unwell: bool,
+    pub(super) hangs: bool,
 }
 
 impl Search {
@@ -241,7 +242,7 @@ impl Search {
         }
         self.seeing += usize::from(sees(&seen.sight));
         self.standing += usize::from(seen.sight.stands.is_some());
-        if node.is_master_eligible() && seen.sight.masterless {
+        if node.is_master_eligible() && seen.sight.masterless && !seen.sight.hangs {
             self.backers.insert(node.id.clone(), node);
         } else {
             self.forget_backer(&node.id);

@@ -76,7 +76,8 @@ impl Zen {
         let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
         let message = Message::NodePing { from: self.sender.clone(), target, term };
         let errand = Errand::NodePing { node: id.clone(), asked: now, kind };
-        self.call(&address, message, errand, self.tuning.fd_ping_timeout, out);
+        let timeout = self.fd_timeout(&address);
+        self.call(&address, message, errand, timeout, out);
     }
 
     /// The master asks after this node; another master of a higher term ends the own reign.
@@ -136,6 +137,11 @@ impl Zen {
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
+        let node = peer.node.clone();
+        self.note_round_trip(now, &node, asked, out);
+        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
+            return;
+        };
         if is_old {
             // Whoever answers lives; whom it follows was not asked.
             peer.failures = 0;
@@ -169,11 +175,16 @@ impl Zen {
         &mut self,
         now: Time,
         id: &NodeId,
-        kind: PingKind,
+        (asked, kind): (Time, PingKind),
         why: Failure,
         out: &mut Effects<Zen>,
     ) {
-        let (retries, timeout) = (self.tuning.fd_ping_retries, self.tuning.fd_ping_timeout);
+        let Some(address) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.address.clone())
+        else {
+            return;
+        };
+        let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&address));
+        self.doubt_if_late(now, asked + timeout, out);
         let is_doubtful = now < self.doubts_until;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
@@ -233,7 +244,8 @@ impl Zen {
         let master = following.master.clone();
         let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
         let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
-        self.call(&master.address, message, errand, self.tuning.fd_ping_timeout, out);
+        let timeout = self.fd_timeout(&master.address);
+        self.call(&master.address, message, errand, timeout, out);
     }
 
     pub(super) fn on_master_ping(
@@ -253,10 +265,13 @@ impl Zen {
         &mut self,
         now: Time,
         master: &EphemeralId,
-        kind: PingKind,
+        (asked, kind): (Time, PingKind),
         pong: &MasterPong,
         out: &mut Effects<Zen>,
     ) {
+        if let Mode::Following(following) = &self.mode {
+            self.note_round_trip(now, &following.master.clone(), asked, out);
+        }
         let (interval, rules) = (self.tuning.fd_ping_interval, self.rules);
         let Mode::Following(following) = &mut self.mode else {
             return;
@@ -285,18 +300,22 @@ impl Zen {
         &mut self,
         now: Time,
         master: &EphemeralId,
-        kind: PingKind,
+        (asked, kind): (Time, PingKind),
         why: Failure,
         out: &mut Effects<Zen>,
     ) {
-        let (retries, timeout) = (self.tuning.fd_ping_retries, self.tuning.fd_ping_timeout);
-        let is_doubtful = now < self.doubts_until;
-        let Mode::Following(following) = &mut self.mode else {
+        let Mode::Following(following) = &self.mode else {
             return;
         };
         if following.master.ephemeral_id != *master {
             return;
         }
+        let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&following.master.address));
+        self.doubt_if_late(now, asked + timeout, out);
+        let is_doubtful = now < self.doubts_until;
+        let Mode::Following(following) = &mut self.mode else {
+            return;
+        };
         if kind == PingKind::Regular {
             following.is_pinging = false;
         }

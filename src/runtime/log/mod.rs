@@ -140,6 +140,7 @@ fn logger(note: &Note) -> Logger {
         Note::MinimumTooLow { .. } => Logger::ElectMaster,
         Note::BadSetting { .. } => Logger::ClusterSettings,
         Note::Stalled { .. } => Logger::ThreadPool,
+        Note::TimeoutRaised { .. } => Logger::FaultDetection,
         Note::WriteOverdue { .. } | Note::SlowWrite { .. } => Logger::Gateway,
     }
 }
@@ -156,6 +157,7 @@ fn topic(note: &Note) -> Option<Topic> {
         Note::BadSetting { what } => ("bad setting", what.clone()),
         Note::SlowPublish { .. } => ("slow publish", String::new()),
         Note::Stalled { .. } => ("stalled", String::new()),
+        Note::TimeoutRaised { node, .. } => ("timeout raised", node.address.to_string()),
         Note::WriteOverdue { .. } => ("write overdue", String::new()),
         Note::SlowWrite { .. } => ("slow write", String::new()),
         Note::Searching { .. }

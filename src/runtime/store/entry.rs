@@ -13,7 +13,13 @@ use std::sync::Arc;
 #[serde(rename_all = "snake_case")]
 pub(super) enum Entry {
     /// Identity, term and vote.
-    Promise { node_id: Option<NodeId>, term: Term, vote: Option<NodeId> },
+    Promise {
+        node_id: Option<NodeId>,
+        term: Term,
+        vote: Option<NodeId>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        abstains: bool,
+    },
     /// The first accepted state of a file, in full.
     Accepted(Arc<ClusterState>),
     /// What makes the next accepted state of the last one.
@@ -28,8 +34,8 @@ impl Entry {
     /// What to write so that a reader that has read `memory` takes `write` in.
     pub(super) fn of(write: &Write, memory: &Memory) -> Self {
         match write {
-            Write::Promise(Promise { node_id, term, vote }) => {
-                Entry::Promise { node_id: node_id.clone(), term: *term, vote: vote.clone() }
+            Write::Promise(Promise { node_id, term, vote, abstains }) => {
+                Entry::Promise { node_id: node_id.clone(), term: *term, vote: vote.clone(), abstains: *abstains }
             }
             Write::Accepted(state) => match &memory.accepted {
                 Some(base) => Entry::AcceptedDiff(Diff::between(base, state).into()),
@@ -43,7 +49,9 @@ impl Entry {
     /// The write it was made of, for a reader that has read `memory`.
     pub(super) fn write(self, memory: &Memory) -> Result<Write, WrongBase> {
         Ok(match self {
-            Entry::Promise { node_id, term, vote } => Write::Promise(Promise { node_id, term, vote }),
+            Entry::Promise { node_id, term, vote, abstains } => {
+                Write::Promise(Promise { node_id, term, vote, abstains })
+            }
             Entry::Accepted(state) => Write::Accepted(state),
             Entry::AcceptedDiff(diff) => {
                 let base = memory.accepted.as_deref();

@@ -41,6 +41,9 @@ fn sight(node: Arc<Node>) -> Sight {
     let accepted = StateId::NONE;
     Sight {
         unwell: false,
+        hangs: false,
+        abstains: false,
+        awake: false,
         node,
         master: None,
         term: Term::ZERO,
