@@ -66,10 +66,10 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         if self.calls.time_out(span, expires, id) {
             self.queue.push(expires, Event::Timeouts { span });
         }
-        match self.network.route(from, to, Cargo::Request) {
+        match self.route_request(from, to, &message) {
             Route::Refused => self.after(1, Event::Fail { call: id, why: Failure::Refused }),
             Route::Lost => self.counters.lost += 1,
-            Route::After(delay) => self.travel(Freight { from, to, manner: Manner::Request(id), message }, delay),
+            Route::After(delay) => self.dispatch(Freight { from, to, manner: Manner::Request(id), message }, delay),
         }
     }
 
@@ -79,10 +79,22 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             return;
         };
         self.account(from, to, &message, "tell ");
-        match self.network.route(from, to, Cargo::Request) {
+        match self.route_request(from, to, &message) {
             Route::Refused | Route::Lost => self.counters.lost += 1,
-            Route::After(delay) => self.travel(Freight { from, to, manner: Manner::Tell, message }, delay),
+            Route::After(delay) => self.dispatch(Freight { from, to, manner: Manner::Tell, message }, delay),
         }
+    }
+
+    /// What an unreachable address stops may still go over a link that is open between the two, whoever made it.
+    fn route_request(&mut self, from: usize, to: usize, message: &P::Message) -> Route {
+        match self.network.bar(from, to) {
+            Some(stopped) if !self.goes_over_link(from, to, message) => stopped,
+            Some(_) | None => self.network.route(from, to, Cargo::Request),
+        }
+    }
+
+    fn goes_over_link(&self, from: usize, to: usize, message: &P::Message) -> bool {
+        self.over_links.is_some_and(|goes| goes(message)) && self.lines.are_linked(from, to)
     }
 
     fn reply(&mut self, node: usize, exchange: Exchange, message: P::Message) {
@@ -100,9 +112,17 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
                 if let Some(pending) = self.calls.get(id) {
                     pending.replying = true;
                 }
-                self.travel(Freight { from: node, to: from, manner: Manner::Reply(id), message }, delay);
+                self.dispatch(Freight { from: node, to: from, manner: Manner::Reply(id), message }, delay);
             }
         }
+    }
+
+    /// Sends a message on its way, which takes it `delay` and as long as its link needs for its size.
+    fn dispatch(&mut self, freight: Freight<P>, delay: u64) {
+        let Freight { from, to, ref message, .. } = freight;
+        let weigher = self.weigher.filter(|_| self.network.has_rate(from, to));
+        let size = weigher.map_or(0, |weigh| self.network.transfer(self.now, (from, to), weigh(message) as u64));
+        self.travel(freight, delay.saturating_add(size));
     }
 
     /// An address that no node has refuses after a round trip.
@@ -135,13 +155,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             self.trace.line(self.now, self.counters.events, Some(node), &text);
         }
         let number = self.hosts[node].disk.store(id, write);
-        if self.hosts[node].disk.begins() {
-            self.begin_write(node);
-        }
+        self.begin_write(node);
         number
     }
 
-    /// Writes one after the other, each at the speed that the disk has when it begins.
+    /// Writes one after the other, each at the speed that the disk has when it begins; none on a disk that hangs.
     pub(super) fn begin_write(&mut self, node: usize) {
         let host = &mut self.hosts[node];
         let life = host.life();

@@ -4,6 +4,7 @@
 //! `a-1`, `a-2` and so on, one for each start. Its disk decides who it is; a start that finds the disk wiped makes a new
 //! node, `a~2` if it is the second start.
 
+use super::transit;
 use super::watch::Watch;
 use super::world::World;
 use crate::cluster::{Address, ClusterName, Node, Roles};
@@ -89,6 +90,12 @@ pub fn address(index: usize) -> Address {
     format!("10.0.{net}.{host}:{PORT}").into()
 }
 
+/// Tells a world how Zen's messages travel.
+pub fn prepare<W: Watch<Zen>>(world: &mut World<Zen, W>) {
+    world.weigh_messages(transit::bytes);
+    world.send_over_links(transit::goes_over_links);
+}
+
 /// Adds a node that is down, and tells its index.
 pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
     let seeds = spec.seeds.clone();
@@ -97,9 +104,12 @@ pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
     node
 }
 
-/// Sets a node up anew: its seeds at once, all else from its next start on.
+/// Sets a node up anew: its seeds at once, all else from its next start on. A node that is given another address moves
+/// there, and must be down.
 pub fn configure<W: Watch<Zen>>(world: &mut World<Zen, W>, node: usize, spec: NodeSpec) {
-    assert!(world.peer(node) == &spec.address, "a node keeps its address");
+    if world.peer(node) != &spec.address {
+        world.move_to(node, spec.address.clone());
+    }
     world.set_seeds(node, spec.seeds.clone());
     world.set_boot(node, move |boot| spec.boot(boot));
 }

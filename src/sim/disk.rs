@@ -1,7 +1,8 @@
 //! One node's disk: an ordered queue of writes, and what of it survives a crash.
 //!
 //! Effects that wait for a write wait here, beside it. A crash keeps a random prefix of what was not synced; a torn
-//! last write counts as lost, because checksums find it.
+//! last write counts as lost, because checksums find it. A disk that hangs finishes nothing, what it is writing included,
+//! until it is mended; then it begins that write anew.
 
 use crate::protocol::{Disk, Effect, Protocol, Rng, StoreId};
 use std::collections::VecDeque;
@@ -26,7 +27,10 @@ pub(super) struct Storage<P: Protocol> {
     queue: VecDeque<Waiting<P>>,
     /// How many writes left the queue.
     done: u64,
-    pub(super) latency_us: (u64, u64),
+    /// Whether the first write of the queue is under way.
+    begun: bool,
+    hangs: bool,
+    latency_us: (u64, u64),
 }
 
 impl<P: Protocol> Storage<P> {
@@ -36,6 +40,8 @@ impl<P: Protocol> Storage<P> {
             lazy: Vec::new(),
             queue: VecDeque::new(),
             done: 0,
+            begun: false,
+            hangs: false,
             latency_us: LATENCY_US,
         }
     }
@@ -47,14 +53,22 @@ impl<P: Protocol> Storage<P> {
         self.done + self.queue.len() as u64 - 1
     }
 
-    /// Whether a write waits that has to be begun.
-    pub(super) fn begins(&self) -> bool {
-        self.queue.len() == 1
+    /// Works at this speed from the next write on; a disk that hung goes on.
+    pub(super) fn mend(&mut self, latency_us: (u64, u64)) {
+        self.latency_us = latency_us;
+        self.hangs = false;
     }
 
-    /// Begins the first write of the queue, if there is one: how long it takes, in microseconds.
+    /// Finishes nothing until it is mended.
+    pub(super) fn hang(&mut self) {
+        self.hangs = true;
+    }
+
+    /// Begins the first write of the queue, unless there is none, or it is under way, or the disk hangs: how long it
+    /// takes, in microseconds.
     pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<u64> {
-        let first = self.queue.front()?;
+        let first = self.queue.front().filter(|_| !self.begun && !self.hangs)?;
+        self.begun = true;
         let drawn = rng.between(self.latency_us.0, self.latency_us.1);
         let takes = if P::Disk::is_lazy(&first.write) { drawn / LAZY_SPEEDUP } else { drawn };
         Some(takes.max(1))
@@ -66,8 +80,12 @@ impl<P: Protocol> Storage<P> {
         waiting.held.push(effect);
     }
 
-    /// The first write of the queue is done: its name, and what waited for it.
-    pub(super) fn finish(&mut self) -> (StoreId, Vec<Effect<P>>) {
+    /// The time that the first write of the queue takes is over: its name, and what waited for it; nothing if it hangs.
+    pub(super) fn finish(&mut self) -> Option<(StoreId, Vec<Effect<P>>)> {
+        self.begun = false;
+        if self.hangs {
+            return None;
+        }
         let Waiting { id, write, held } = self.queue.pop_front().expect("a finished write was queued");
         self.done += 1;
         if P::Disk::is_lazy(&write) {
@@ -76,7 +94,7 @@ impl<P: Protocol> Storage<P> {
             self.sync();
             self.synced.apply(&write);
         }
-        (id, held)
+        Some((id, held))
     }
 
     fn sync(&mut self) {
@@ -87,6 +105,7 @@ impl<P: Protocol> Storage<P> {
 
     /// Keeps a random prefix of what was not synced, or nothing of it, and says how many writes are gone.
     pub(super) fn crash(&mut self, rng: &mut Rng, loses_unsynced: bool) -> u64 {
+        self.begun = false;
         let queued = self.queue.drain(..).map(|waiting| waiting.write);
         let unsynced: Vec<Write<P>> = self.lazy.drain(..).chain(queued).collect();
         let kept = if loses_unsynced { 0 } else { rng.between(0, unsynced.len() as u64) as usize };

@@ -21,12 +21,18 @@ pub enum Fault {
     Resume(usize),
     /// Ends a process if one runs, and empties the disk.
     Wipe(usize),
-    /// Changes how long a synced write takes, in microseconds.
+    /// Changes how long a synced write takes, in microseconds; a disk that hung goes on.
     Disk(usize, u64, u64),
+    /// A disk finishes no write, what it is writing included, until it is mended.
+    DiskHangs(usize),
     /// Changes the rate of a node's clock, in millionths.
     Clock(usize, u64),
     /// Looking up the seeds is answered, or is not.
     Seeds(usize, bool),
+    /// Nobody else can make a connection to a node; those that it made itself work both ways.
+    Unreachable(usize, Mode),
+    /// Ends that.
+    Reachable(usize),
     /// Sets one direction, from the first to the second.
     Link(usize, usize, Mode),
     /// Sets both directions between two nodes.
@@ -66,8 +72,11 @@ impl Fault {
             Fault::Resume(_) => "resume",
             Fault::Wipe(_) => "wipe",
             Fault::Disk(..) => "disk",
+            Fault::DiskHangs(_) => "disk-hangs",
             Fault::Clock(..) => "clock",
             Fault::Seeds(..) => "seeds",
+            Fault::Unreachable(..) => "unreachable",
+            Fault::Reachable(_) => "reachable",
             Fault::Link(..) => "link",
             Fault::Cut(..) => "cut",
             Fault::Isolate(..) => "isolate",
@@ -105,12 +114,14 @@ impl fmt::Display for Fault {
             | Fault::PowerLoss(node)
             | Fault::Pause(node)
             | Fault::Resume(node)
-            | Fault::Wipe(node) => write!(f, " n{node}"),
+            | Fault::Wipe(node)
+            | Fault::DiskHangs(node)
+            | Fault::Reachable(node) => write!(f, " n{node}"),
             Fault::Disk(node, min_us, max_us) => write!(f, " n{node} {min_us} {max_us}"),
             Fault::Clock(node, rate_ppm) => write!(f, " n{node} {rate_ppm}"),
             Fault::Seeds(node, answered) => write!(f, " n{node} {}", if *answered { "up" } else { "down" }),
             Fault::Link(one, two, mode) | Fault::Cut(one, two, mode) => write!(f, " n{one} n{two} {mode}"),
-            Fault::Isolate(node, mode) => write!(f, " n{node} {mode}"),
+            Fault::Isolate(node, mode) | Fault::Unreachable(node, mode) => write!(f, " n{node} {mode}"),
             Fault::Partition(groups, mode) => {
                 groups.iter().try_for_each(|group| write!(f, " {}", List(group)))?;
                 write!(f, " {mode}")
@@ -164,7 +175,9 @@ fn parse_life(kind: &str, words: &[&str]) -> Option<Fault> {
         ("resume", &[n]) => Fault::Resume(node(n)?),
         ("wipe", &[n]) => Fault::Wipe(node(n)?),
         ("disk", &[n, min, max]) => Fault::Disk(node(n)?, min.parse().ok()?, max.parse().ok()?),
+        ("disk-hangs", &[n]) => Fault::DiskHangs(node(n)?),
         ("clock", &[n, rate]) => Fault::Clock(node(n)?, rate.parse().ok().filter(|&rate| rate > 0)?),
+        ("reachable", &[n]) => Fault::Reachable(node(n)?),
         ("seeds", &[n, "up"]) => Fault::Seeds(node(n)?, true),
         ("seeds", &[n, "down"]) => Fault::Seeds(node(n)?, false),
         ("mend", &[]) => Fault::Mend,
@@ -181,6 +194,7 @@ fn parse_links(kind: &str, words: &[&str], mode: Mode) -> Option<Fault> {
     Some(match (kind, words) {
         ("link", &[one, two]) => Fault::Link(node(one)?, node(two)?, mode),
         ("cut", &[one, two]) => Fault::Cut(node(one)?, node(two)?, mode),
+        ("unreachable", &[n]) => Fault::Unreachable(node(n)?, mode),
         ("isolate", &[n]) => Fault::Isolate(node(n)?, mode),
         ("partition", groups) => Fault::Partition(groups.iter().map(|group| list(group)).collect::<Option<_>>()?, mode),
         ("bridge", &[left, between, right]) => Fault::Bridge([list(left)?, list(between)?, list(right)?], mode),
@@ -214,6 +228,7 @@ fn quality(words: &[&str]) -> Option<Quality> {
             "loss" => quality.loss_percent = low,
             "duplicates" => quality.duplicate_percent = low,
             "stalls" => (quality.stall_permille, quality.stall_max_us) = (low, high),
+            "rate" => quality.bytes_per_s = low,
             _ => return None,
         }
     }
@@ -231,7 +246,8 @@ impl fmt::Display for Quality {
             self.duplicate_percent,
             self.stall_permille,
             self.stall_max_us
-        )
+        )?;
+        if self.bytes_per_s > 0 { write!(f, " rate={}", self.bytes_per_s) } else { Ok(()) }
     }
 }
 
@@ -241,12 +257,12 @@ mod tests {
 
     #[test]
     fn every_fault_is_read_back_from_its_text() {
-        let lines = "start n0; kill n1; power-loss n2; pause n3; resume n4; wipe n5; disk n0 100 9000; \
-                     clock n1 990000; seeds n0 down; seeds n0 up; \
+        let lines = "start n0; kill n1; power-loss n2; pause n3; resume n4; wipe n5; disk n0 100 9000; disk-hangs n0; \
+                     clock n1 990000; seeds n0 down; seeds n0 up; unreachable n1 refuse; reachable n1; \
                      link n0 n1 refuse; cut n0 n1 hole; isolate n2 requests; \
                      partition n0,n1 n2 hole; bridge n0,n1 n2 n3,n4 hole; ring n0,n2,n1 refuse; graph 63 hole; mend; \
                      mend n0 n1; weather delay=1..2 loss=3 duplicates=4 stalls=5..6; \
-                     link-weather n0 n1 delay=1..2 loss=3 duplicates=4 stalls=5..6; heal; heal-only n0,n2";
+                     link-weather n0 n1 delay=1..2 loss=3 duplicates=4 stalls=5..6 rate=7; heal; heal-only n0,n2";
         for line in lines.split("; ") {
             assert_eq!(line.parse::<Fault>().map(|fault| fault.to_string()), Ok(line.to_owned()));
         }

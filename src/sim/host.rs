@@ -70,6 +70,8 @@ impl<P: Protocol> Process<P> {
 /// One node.
 pub(super) struct Host<P: Protocol> {
     pub(super) peer: P::Peer,
+    /// The addresses that it had before, and how many processes had run on it when it left each.
+    pub(super) former: Vec<(u32, P::Peer)>,
     pub(super) boot: BootFn<P>,
     pub(super) seeds: Resolution<P::Peer>,
     /// Whether looking up the seeds is answered.
@@ -87,6 +89,7 @@ impl<P: Protocol> Host<P> {
     pub(super) fn new(peer: P::Peer, seeds: Resolution<P::Peer>, rng: Rng, boot: BootFn<P>) -> Self {
         Host {
             peer,
+            former: Vec::new(),
             boot,
             seeds,
             resolves: true,
@@ -102,6 +105,12 @@ impl<P: Protocol> Host<P> {
     /// The process, if it is still the one that `life` names.
     pub(super) fn process_of(&mut self, life: u32) -> Option<&mut Process<P>> {
         self.process.as_mut().filter(|process| process.life == life)
+    }
+
+    /// The address of a process that ran or runs on it; zero stands for the next one.
+    pub(super) fn peer_of(&self, life: u32) -> &P::Peer {
+        let moved = self.former.iter().find(|(boots, _)| life != 0 && life <= *boots);
+        moved.map_or(&self.peer, |(_, peer)| peer)
     }
 
     /// Which process runs, or zero.

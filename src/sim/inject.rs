@@ -24,9 +24,12 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
                 self.end(node, true);
                 self.hosts[node].disk.wipe();
             }
-            Fault::Disk(node, min_us, max_us) => self.hosts[node].disk.latency_us = (min_us, max_us),
+            Fault::Disk(node, min_us, max_us) => self.mend_disk(node, (min_us, max_us)),
+            Fault::DiskHangs(node) => self.hosts[node].disk.hang(),
             Fault::Clock(node, rate_ppm) => self.set_rate(node, rate_ppm),
             Fault::Seeds(node, answered) => self.hosts[node].resolves = answered,
+            Fault::Unreachable(node, mode) => self.network.set_reach(node, mode),
+            Fault::Reachable(node) => self.network.set_reach(node, Mode::Up),
             Fault::Link(from, to, mode) => self.set_link(from, to, mode),
             Fault::Cut(one, two, mode) => self.cut(one, two, mode),
             Fault::Isolate(node, mode) => (0..self.hosts.len()).for_each(|other| self.cut(node, other, mode)),
@@ -124,6 +127,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.judge(verdict);
     }
 
+    fn mend_disk(&mut self, node: usize, latency_us: (u64, u64)) {
+        self.hosts[node].disk.mend(latency_us);
+        self.begin_write(node);
+    }
+
     fn set_rate(&mut self, node: usize, rate_ppm: u64) {
         let host = &mut self.hosts[node];
         host.clock.set_rate(self.now, rate_ppm);
@@ -186,8 +194,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     }
 
     fn heal_node(&mut self, node: usize) {
-        self.hosts[node].disk.latency_us = self.normal.disk_us;
+        self.mend_disk(node, self.normal.disk_us);
         self.hosts[node].resolves = true;
+        self.network.set_reach(node, Mode::Up);
         self.resume(node);
         self.start(node);
     }

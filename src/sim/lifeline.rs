@@ -72,6 +72,14 @@ impl Lifelines {
         between.find(|(_, line)| line.other.open).map(|(&id, _)| id)
     }
 
+    /// Whether a link between the two is open at both ends, whoever holds it.
+    pub(super) fn are_linked(&self, one: usize, two: usize) -> bool {
+        [(one, two), (two, one)].into_iter().any(|(holder, other)| {
+            let mut between = self.lines.range((holder, other, 0)..=(holder, other, u64::MAX));
+            between.any(|(_, line)| line.holder.open && line.other.open)
+        })
+    }
+
     /// The links of a node, and which end of each it is.
     fn of(&self, node: usize) -> Vec<(LineId, End)> {
         let ends = |&id: &LineId| {
@@ -118,7 +126,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         if !self.lines.lines.contains_key(&line) {
             return;
         }
-        match self.network.route(line.0, line.1, Cargo::Request) {
+        let barred = self.network.bar(line.0, line.1);
+        match barred.unwrap_or_else(|| self.network.route(line.0, line.1, Cargo::Request)) {
             Route::Refused => self.after(1, Event::LineClosed { line, end: End::Holder }),
             Route::Lost => self.dial_again(line, until),
             Route::After(delay) => self.after(delay, Event::Syn { line, until }),
@@ -189,6 +198,15 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         }
     }
 
+    /// Nobody is at this node's address from now on: who still tries to make a link to it is refused.
+    pub(super) fn refuse_dials_to(&mut self, node: usize) {
+        let dialled = |(id, line): (&LineId, &Lifeline)| (id.1 == node && !line.made).then_some(*id);
+        let dialled: Vec<LineId> = self.lines.lines.iter().filter_map(dialled).collect();
+        for line in dialled {
+            self.line_closed(line, End::Holder);
+        }
+    }
+
     fn close_end(&mut self, line: LineId, end: End, notice: bool) {
         let Some(closing) = self.lines.lines.get_mut(&line) else {
             return;
@@ -223,10 +241,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             return self.after(NEWS_AGAIN_US, Event::LineClosed { line, end });
         }
         let Knows { life, open } = *closing.end(end);
+        let gone = closing.end(opposite(end)).life;
         closing.end(end).open = false;
         self.forget_if_closed(line);
         if open {
-            let peer = self.hosts[from].peer.clone();
+            let peer = self.hosts[from].peer_of(gone).clone();
             self.arrive(to, life, Arrival::Input(Input::LinkClosed { peer }));
         }
     }

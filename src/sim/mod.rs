@@ -48,6 +48,7 @@ pub mod script;
 mod stakes;
 mod step;
 mod trace;
+mod transit;
 mod watch;
 mod watchers;
 mod world;

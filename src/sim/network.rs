@@ -1,9 +1,9 @@
 //! The directed links between nodes: which way messages pass, how fast, and what is lost.
 //!
 //! A node reaches itself always. Shapes (partitions, bridges, rings, graphs) are sets of arrows that work; the others
-//! get one mode.
+//! get one mode. An address that cannot be reached refuses or swallows new connections, whoever makes them.
 
-use crate::protocol::Rng;
+use crate::protocol::{Rng, Time};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -46,6 +46,8 @@ pub struct Quality {
     pub stall_permille: u64,
     /// The longest delay of a message that is held up.
     pub stall_max_us: u64,
+    /// How many bytes a second the link carries; no end of them if zero.
+    pub bytes_per_s: u64,
 }
 
 impl Default for Quality {
@@ -57,6 +59,7 @@ impl Default for Quality {
             duplicate_percent: 0,
             stall_permille: 0,
             stall_max_us: 0,
+            bytes_per_s: 0,
         }
     }
 }
@@ -84,15 +87,28 @@ pub(super) struct Network {
     pub(super) quality: Quality,
     /// Links with a quality of their own.
     pub(super) special: BTreeMap<(usize, usize), Quality>,
+    /// Until when links with a rate carry what was sent.
+    busy: BTreeMap<(usize, usize), Time>,
+    /// Nodes to whose addresses nobody else can make a connection, and what becomes of an attempt.
+    unreachable: BTreeMap<usize, Mode>,
     pub(super) rng: Rng,
 }
 
+/// What is not larger than a packet goes between the packets of what is.
+const PACKET_BYTES: u64 = 1_500;
 /// The longest delay of what a node sends to itself.
 const LOOPBACK_US: u64 = 10;
 
 impl Network {
     pub(super) fn new(rng: Rng) -> Self {
-        Network { modes: Vec::new(), quality: Quality::default(), special: BTreeMap::new(), rng }
+        Network {
+            modes: Vec::new(),
+            quality: Quality::default(),
+            special: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            unreachable: BTreeMap::new(),
+            rng,
+        }
     }
 
     pub(super) fn add_node(&mut self) {
@@ -110,6 +126,24 @@ impl Network {
         if from != to {
             self.modes[from][to] = mode;
         }
+    }
+
+    /// From now on an attempt to connect to a node has this end, or may succeed again with [`Mode::Up`].
+    pub(super) fn set_reach(&mut self, node: usize, mode: Mode) {
+        match mode {
+            Mode::Up => self.unreachable.remove(&node),
+            Mode::Refuse | Mode::Hole | Mode::RequestHole => self.unreachable.insert(node, mode),
+        };
+    }
+
+    pub(super) fn is_reachable(&self, node: usize) -> bool {
+        !self.unreachable.contains_key(&node)
+    }
+
+    /// What stops a new connection to the address of a node, if something does.
+    pub(super) fn bar(&self, from: usize, to: usize) -> Option<Route> {
+        let mode = self.unreachable.get(&to).filter(|_| from != to)?;
+        Some(if *mode == Mode::Refuse { Route::Refused } else { Route::Lost })
     }
 
     fn quality_of(&self, from: usize, to: usize) -> Quality {
@@ -148,6 +182,22 @@ impl Network {
             return self.rng.between(quality.delay_max_us, quality.stall_max_us);
         }
         self.rng.between(quality.delay_min_us, quality.delay_max_us).max(1)
+    }
+
+    /// Whether what is larger takes longer this way.
+    pub(super) fn has_rate(&self, from: usize, to: usize) -> bool {
+        from != to && self.quality_of(from, to).bytes_per_s > 0
+    }
+
+    /// How much longer something takes because of its size, and of what is large and was sent before it.
+    pub(super) fn transfer(&mut self, now: Time, (from, to): (usize, usize), bytes: u64) -> u64 {
+        let takes_us = bytes.saturating_mul(1_000_000) / self.quality_of(from, to).bytes_per_s.max(1);
+        if bytes <= PACKET_BYTES {
+            return takes_us;
+        }
+        let busy = self.busy.entry((from, to)).or_insert(now);
+        *busy = Time::from_micros((*busy).max(now).as_micros().saturating_add(takes_us));
+        busy.since(now).as_micros() as u64
     }
 
     /// How long something takes to get from one node to another, whatever the mode.

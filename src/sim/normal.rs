@@ -36,7 +36,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.normal = normal;
         self.network.quality = normal.quality;
         for host in &mut self.hosts {
-            host.disk.latency_us = normal.disk_us;
+            host.disk.mend(normal.disk_us);
         }
     }
 }

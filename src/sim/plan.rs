@@ -237,6 +237,7 @@ fn draw_weather(rng: &mut Rng) -> Quality {
         duplicate_percent: if rng.percent(50) { rng.between(0, 50) } else { 0 },
         stall_permille: if stalls { rng.between(1, 50) } else { 0 },
         stall_max_us: if stalls { delay_max_us + (10_000 << rng.below(8)) } else { 0 },
+        bytes_per_s: 0,
     }
 }
 

@@ -124,7 +124,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     fn finish_write(&mut self, node: usize, life: u32) {
         if self.hosts[node].life() == life {
-            let (id, held) = self.hosts[node].disk.finish();
+            let Some((id, held)) = self.hosts[node].disk.finish() else {
+                return;
+            };
             self.begin_write(node);
             self.arrive(node, life, Arrival::Written(id, held));
         }

@@ -63,6 +63,10 @@ pub struct World<P: Protocol, W: Watch<P> = Unwatched> {
     /// Kept between events, so that no event allocates it anew.
     pub(super) effects: Effects<P>,
     pub(super) sizer: Option<fn(&P::Message) -> usize>,
+    /// How many bytes a message has on a link with a rate.
+    pub(super) weigher: Option<fn(&P::Message) -> usize>,
+    /// Which requests go over an open link rather than over a connection of their own.
+    pub(super) over_links: Option<fn(&P::Message) -> bool>,
     pub(super) normal: Normal,
     pub(super) gate: Option<Gate<P::Message>>,
     pub(super) held: Vec<Freight<P>>,
@@ -88,6 +92,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             broken: None,
             effects: Effects::default(),
             sizer: None,
+            weigher: None,
+            over_links: None,
             normal: Normal::default(),
             gate: None,
             held: Vec::new(),
@@ -102,7 +108,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         let before = self.addresses.insert(peer.clone(), node);
         assert!(before.is_none(), "two nodes have the address {peer}");
         let mut host = Host::new(peer, Resolution::of(seeds), self.seeds.fork(), Box::new(boot));
-        host.disk.latency_us = self.normal.disk_us;
+        host.disk.mend(self.normal.disk_us);
         self.hosts.push(host);
         self.network.add_node();
         self.trace.add_node();
@@ -113,6 +119,18 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     /// Changes how a node's participant is made, from its next start on.
     pub fn set_boot(&mut self, node: usize, boot: impl FnMut(Boot<'_, P>) -> P + 'static) {
         self.hosts[node].boot = Box::new(boot);
+    }
+
+    /// Moves a node that is down to another address; who asks for it at its old one is refused.
+    pub fn move_to(&mut self, node: usize, peer: P::Peer) {
+        assert!(self.hosts[node].process.is_none(), "a process runs at the address that is left");
+        self.refuse_dials_to(node);
+        let before = self.addresses.insert(peer.clone(), node);
+        assert!(before.is_none(), "two nodes have the address {peer}");
+        let host = &mut self.hosts[node];
+        let left = std::mem::replace(&mut host.peer, peer);
+        self.addresses.remove(&left);
+        host.former.push((host.boots, left));
     }
 
     /// Starts every node that does not run.
@@ -276,6 +294,21 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     /// Says how many bytes a message has, for the counters.
     pub fn measure_messages(&mut self, sizer: fn(&P::Message) -> usize) {
         self.sizer = Some(sizer);
+    }
+
+    /// Says how many bytes a message has where a link carries only so many in a second; none has any unless it is said.
+    pub fn weigh_messages(&mut self, weigher: fn(&P::Message) -> usize) {
+        self.weigher = Some(weigher);
+    }
+
+    /// Says which requests need no new connection while a link between the two is open; none do unless it is said.
+    pub fn send_over_links(&mut self, goes: fn(&P::Message) -> bool) {
+        self.over_links = Some(goes);
+    }
+
+    /// Whether others can make a connection to the address of a node, as far as their links let them.
+    pub fn is_reachable(&self, node: usize) -> bool {
+        self.network.is_reachable(node)
     }
 
     /// What the run consisted of so far.

@@ -91,7 +91,9 @@ fn submit(stage: &mut Stage, words: &mut Words<'_>, what: &str, task: Task) -> R
 pub(super) fn put(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
     let (key, value) = (words.need("a key")?, words.need("a value")?);
     let lease = words.option("lease").map(holding).transpose()?;
-    let puts = vec![Put { key: key.into(), value: value.into(), lease }];
+    let size: usize = words.parsed("size", "a number of bytes")?.unwrap_or(0);
+    let stored = format!("{value}{}", ".".repeat(size.saturating_sub(value.len())));
+    let puts = vec![Put { key: key.into(), value: stored.as_str().into(), lease }];
     let txn = Txn { puts, ..Txn::default() }.only_if(condition(key, words)?);
     submit(stage, words, &format!("put {key}={value}"), Task::Txn(txn))
 }

@@ -14,6 +14,8 @@ pub(super) const FAULTS: &[&str] = &[
     "wipe a…",
     "clock a 1100000",
     "seeds a down|up",
+    "unreachable a [<mode>]",
+    "reachable a…",
     "link a b [<mode>|up]",
     "cut a b [<mode>]",
     "isolate a [<mode>]",
@@ -21,14 +23,14 @@ pub(super) const FAULTS: &[&str] = &[
     "bridge a,b c d,e [<mode>]",
     "ring a,b,c [<mode>]",
     "mend [a b]",
-    "weather delay=1000..1000 [loss=5] [duplicates=5]",
-    "link-weather a b delay=1000..1000 [loss=5] [duplicates=5]",
+    "weather delay=1000..1000 [loss=5] [duplicates=5] [rate=100000]",
+    "link-weather a b delay=1000..1000 [loss=5] [duplicates=5] [rate=100000]",
     "heal",
     "heal-only a,b",
 ];
 
 /// Those that befall one node, of which a command may name several.
-const OF_ONE: [&str; 5] = ["kill", "power-loss", "pause", "resume", "wipe"];
+const OF_ONE: [&str; 6] = ["kill", "power-loss", "pause", "resume", "wipe", "reachable"];
 
 /// What the faults are called.
 pub(super) fn verbs() -> impl Iterator<Item = &'static str> {

@@ -79,12 +79,24 @@ pub(super) fn configure(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), 
     for name in names {
         let node = stage.node(name)?;
         let mut words = options.clone();
+        let address = words.option("address").map(|place| free_address(stage, node, place)).transpose()?;
         let spec = with_options(stage, stage.cast[node].clone(), &mut words)?;
+        let spec = NodeSpec { address: address.unwrap_or(spec.address), ..spec };
         words.end()?;
         stage.cast[node] = spec.clone();
         cluster_world::configure(&mut stage.world, node, spec);
     }
     Ok(())
+}
+
+/// Where a node that is down can move to.
+fn free_address(stage: &Stage, node: usize, place: &str) -> Result<Address, Mistake> {
+    let address = Address::from(place);
+    if stage.world.participant(node).is_some() || stage.world.node_at(&address).is_some() {
+        let allowed = "an address that no node has, for a node that is down";
+        return Err(Mistake::new(format!("`{place}` as an address"), allowed));
+    }
+    Ok(address)
 }
 
 fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Result<NodeSpec, Mistake> {

@@ -122,6 +122,7 @@ pub(super) fn disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Troub
             let text = contents(stage, node);
             stage.say_of(node, &text);
         }
+        Some("hangs") => stage.world.inject(Fault::DiskHangs(node)),
         Some(speed) => {
             let micros = match speed {
                 "slow" => SLOW_DISK_US,

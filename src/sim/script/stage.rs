@@ -68,6 +68,7 @@ impl Stage {
             lookup_us: (DISK_US, DISK_US),
             loses_unsynced: true,
         });
+        crate::sim::cluster_world::prepare(&mut world);
         let rules = Rc::new(RefCell::new(Rules::default()));
         let judge = rules.clone();
         world.set_gate(Some(Box::new(move |from, to, message| judge.borrow_mut().judge(from, to, message))));

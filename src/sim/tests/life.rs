@@ -56,6 +56,36 @@ fn a_crash_keeps_what_was_synced_and_a_prefix_of_the_rest() {
 }
 
 #[test]
+fn a_disk_that_hangs_finishes_nothing_until_it_is_mended() {
+    let mut world = echoes(1, 2, Unwatched);
+    world.inject(Fault::Disk(0, 500_000, 500_000));
+    told(&mut world, 0, Order::Store { lazy: false }, SECOND / 4);
+    world.inject(Fault::DiskHangs(0));
+    told(&mut world, 0, Order::StoreThenPing(1), SECOND * 600);
+    assert_eq!((world.disk(0).0.len(), log_of(&world, 1).len()), (0, 1), "not even what was under way is written");
+    world.inject(Fault::Disk(0, 100, 100));
+    assert_eq!(told(&mut world, 0, Order::Nothing, SECOND), ["stored 1", "stored 2", "call 1: Pong(1)"]);
+    world.inject(Fault::DiskHangs(0));
+    told(&mut world, 0, Order::Store { lazy: true }, SECOND);
+    world.inject(Fault::Heal);
+    assert_eq!(told(&mut world, 0, Order::Nothing, SECOND), ["stored 3"]);
+}
+
+#[test]
+fn a_process_that_starts_on_a_disk_that_hangs_reads_it_and_writes_nothing() {
+    let mut world = echoes(1, 1, Unwatched);
+    told(&mut world, 0, Order::Store { lazy: false }, SECOND);
+    world.inject(Fault::DiskHangs(0));
+    world.inject(Fault::Kill(0));
+    world.inject(Fault::Start(0));
+    told(&mut world, 0, Order::Store { lazy: false }, SECOND);
+    assert_eq!(world.disk(0).0, [1]);
+    world.inject(Fault::Disk(0, 100, 100));
+    told(&mut world, 0, Order::Nothing, SECOND);
+    assert_eq!(world.disk(0).0, [1, 2]);
+}
+
+#[test]
 fn a_wiped_disk_is_empty() {
     let mut world = echoes(1, 1, Unwatched);
     told(&mut world, 0, Order::Store { lazy: false }, SECOND);

@@ -1,6 +1,6 @@
 //! Held links: both ends learn of the end, unless something keeps the news back.
 
-use super::echo::{Echo, Order, echoes, log_of, told};
+use super::echo::{Address, Echo, Order, echoes, log_of, told};
 use crate::sim::{Fault, Mode, Unwatched, World};
 use std::time::Duration;
 
@@ -85,4 +85,17 @@ fn a_link_that_begins_to_refuse_closes_at_both_ends() {
     world.inject(Fault::Link(0, 1, Mode::Refuse));
     assert_eq!(meanwhile(&mut world, 0, SECOND), ["link with host1 closed"]);
     assert_eq!(log_of(&world, 1).last().map(String::as_str), Some("link with host0 closed"));
+}
+
+#[test]
+fn a_node_that_moved_is_found_at_its_new_address_only() {
+    let mut world = linked();
+    told(&mut world, 1, Order::Link(0), SECOND);
+    world.inject(Fault::Kill(1));
+    world.move_to(1, Address(9));
+    world.inject(Fault::Start(1));
+    let closed = meanwhile(&mut world, 0, SECOND);
+    assert_eq!(closed, ["link with host1 closed", "link with host1 closed"], "its links were with its old address");
+    assert_eq!(told(&mut world, 0, Order::Ping(1, SECOND), SECOND), ["call 1 refused"]);
+    assert_eq!(told(&mut world, 0, Order::Ping(9, SECOND), SECOND), ["call 2: Pong(2)"]);
 }

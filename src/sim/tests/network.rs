@@ -1,6 +1,7 @@
 //! Calls: each has one outcome, and it tells what happened.
 
-use super::echo::{Echo, Order, echoes, log_of, told};
+use super::echo::{Echo, Message, Order, echoes, log_of, told};
+use crate::protocol::Time;
 use crate::sim::{Fault, Mode, Quality, Unwatched, World};
 use std::time::Duration;
 
@@ -140,4 +141,47 @@ fn seeds_are_told_unless_their_look_up_is_down() {
     assert_eq!(told(&mut world, 0, Order::Resolve, SECOND), ["seeds 1"]);
     world.inject(Fault::Seeds(0, false));
     assert_eq!(told(&mut world, 0, Order::Resolve, SECOND), Vec::<String>::new());
+}
+
+#[test]
+fn a_link_with_a_rate_takes_longer_for_what_is_larger_and_lets_the_large_wait_for_each_other() {
+    let mut world = pair();
+    world.weigh_messages(|message| if matches!(message, Message::Ping(_)) { 10_000 } else { 10 });
+    let slow = Quality { delay_min_us: 1_000, delay_max_us: 1_000, bytes_per_s: 100_000, ..Quality::default() };
+    world.inject(Fault::LinkWeather(0, 1, slow));
+    for _ in 0..3 {
+        world.ask(0, Order::Ping(1, SECOND));
+    }
+    world.run_for(SECOND).expect("nothing is checked");
+    let received = world.participant(1).expect("it runs").log.iter().filter(|(_, line)| line.starts_with("received"));
+    let times: Vec<u128> = received.map(|(at, _)| at.since(Time::ZERO).as_millis()).collect();
+    assert_eq!(times, [101, 201, 301]);
+}
+
+#[test]
+fn an_address_that_nobody_reaches_swallows_or_refuses_what_needs_a_connection() {
+    let mut world = pair();
+    world.inject(Fault::Unreachable(1, Mode::Hole));
+    assert_eq!(ping(&mut world, 1), ["call 1 timed out"]);
+    world.inject(Fault::Unreachable(1, Mode::Refuse));
+    assert_eq!(ping(&mut world, 1), ["call 2 refused"]);
+    let back = told(&mut world, 1, Order::Ping(0, SECOND), SECOND * 2);
+    assert_eq!(back, ["call 1: Pong(1)"], "it reaches others itself, and the reply passes");
+    let own = told(&mut world, 1, Order::Ping(1, SECOND), SECOND * 2);
+    assert_eq!(own.last().map(String::as_str), Some("call 2: Pong(2)"), "and itself");
+    assert_eq!(told(&mut world, 0, Order::Link(1), SECOND), ["link with host1 closed"]);
+    world.inject(Fault::Reachable(1));
+    assert_eq!(ping(&mut world, 1), ["call 3: Pong(3)"]);
+}
+
+#[test]
+fn what_may_goes_over_a_link_that_an_unreachable_node_opened_itself() {
+    let mut world = pair();
+    world.inject(Fault::Unreachable(1, Mode::Hole));
+    told(&mut world, 1, Order::Link(0), SECOND);
+    assert_eq!(ping(&mut world, 1), ["call 1 timed out"], "nothing goes over links unless it is said");
+    world.send_over_links(|message| matches!(message, Message::Ping(_)));
+    assert_eq!(ping(&mut world, 1), ["call 2: Pong(2)"]);
+    told(&mut world, 1, Order::Unlink(0), SECOND);
+    assert_eq!(ping(&mut world, 1), ["call 3 timed out"], "the link is gone");
 }
