@@ -46,7 +46,7 @@ impl Zen {
         if lead.awaiting.len() > AWAITING_MAX {
             self.expire_oldest(now, out);
         }
-        self.timers.set_earlier(Timer::Acks, deadline);
+        self.timers.set_earlier(Timer::Acks, deadline.min(now + patience));
         self.settle_acks(now, out);
     }
 
@@ -102,6 +102,7 @@ impl Zen {
     }
 
     pub(super) fn expire_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.give_up_slow(now, out);
         let Some(lead) = self.lead() else {
             return;
         };

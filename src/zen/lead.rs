@@ -113,8 +113,8 @@ impl Zen {
         }
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node) && !is_old) {
             // It follows again only once it is sent the state again.
-            let (failed, owes, full_until) = (peer.failed.take(), peer.owes.or(Some(now)), peer.full_until);
-            *peer = Peer { failed, owes, full_until, ..Peer::new(node.clone(), join.accepted) };
+            let (failed, owes, whole) = (peer.failed.take(), peer.owes.or(Some(now)), peer.whole.take());
+            *peer = Peer { failed, owes, whole, ..Peer::new(node.clone(), join.accepted) };
             if join.term <= lead.term {
                 self.send_state(now, &node.id, out);
             }
@@ -128,7 +128,7 @@ impl Zen {
         } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
             // A ping makes a connection of its own, so that it shows whether the joiner can be reached at its address.
             let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
-            let errand = Errand::RoundTrip { joiner: node.clone() };
+            let errand = Errand::RoundTrip { joiner: node.clone(), asked: now };
             // It ends before the join is sent again, which then starts another one.
             let timeout = self.answer_timeout(&node.address, self.tuning.ping_timeout / 2);
             self.call(&node.address, message, errand, timeout, out);
@@ -139,7 +139,15 @@ impl Zen {
     }
 
     /// The joiner can be reached: it is added.
-    pub(super) fn on_round_trip(&mut self, now: Time, joiner: Arc<Node>, sight: &Sight, out: &mut Effects<Zen>) {
+    pub(super) fn on_round_trip(
+        &mut self,
+        now: Time,
+        joiner: Arc<Node>,
+        asked: Time,
+        sight: &Sight,
+        out: &mut Effects<Zen>,
+    ) {
+        self.note_round_trip(now, &joiner, asked, out);
         // Where another process answers, the joiner is not to be found.
         if self.take_joiner(&joiner) && sight.node.same_process(&joiner) {
             if let Some(lead) = self.lead() {

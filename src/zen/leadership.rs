@@ -102,8 +102,8 @@ pub struct Peer {
     pub storing: Option<StateId>,
     /// The state that was last sent, and when; none once it is known to have failed.
     pub sent: Option<(StateId, Time)>,
-    /// Until when a full state may be on its way to it: no other one is sent meanwhile.
-    pub full_until: Option<Time>,
+    /// The state that was last sent as a whole, as long as it has not stored the newest one.
+    pub whole: Option<Whole>,
     /// Since when it has stored nothing of what it was to store.
     pub owes: Option<Time>,
     /// The commit that was last sent, and when.
@@ -133,7 +133,7 @@ impl Peer {
             applied: StateId::NONE,
             storing: None,
             sent: None,
-            full_until: None,
+            whole: None,
             owes: None,
             told: None,
             failures: 0,
@@ -151,6 +151,22 @@ impl Peer {
         self.failed.is_none() && self.failures == 0 && self.follows && self.accepted.rank() > proven_above.rank()
     }
 
+    /// Whether a whole state may be on its way to it.
+    pub fn is_being_sent(&self, now: Time) -> bool {
+        self.whole.as_ref().is_some_and(|whole| now < whole.until && self.accepted != whole.state.id())
+    }
+
+    /// What to send for a publish: what differs from what it has, or all of it.
+    pub fn body_for(&self, publish: &Publish, with_diffs: bool) -> Body {
+        let known = self.sent.map_or(self.accepted, |(sent, _)| sent);
+        match (publish.body_for(Some(known), with_diffs), &self.whole) {
+            (Body::Full(state), Some(whole)) if with_diffs && whole.state.id() == self.accepted => {
+                Body::Diff(Arc::new(Diff::between(&whole.state, &state)))
+            }
+            (body, _) => body,
+        }
+    }
+
     /// Whether it has owed an acknowledgement for so long.
     pub fn has_owed(&self, now: Time, span: Duration) -> bool {
         self.owes.is_some_and(|since| now.since(since) >= span)
@@ -161,11 +177,20 @@ impl Peer {
         let has_moved = accepted.rank() > self.accepted.rank();
         self.accepted = self.accepted.max(accepted);
         if newest == Some(self.accepted) {
-            (self.owes, self.full_until) = (None, None);
+            (self.owes, self.whole) = (None, None);
         } else if has_moved {
             self.owes = Some(now);
         }
     }
+}
+
+/// A state that was sent as a whole, and until when it may be on its way: nothing else is sent meanwhile.
+#[derive(Clone, Debug, Hash)]
+pub struct Whole {
+    /// The state.
+    pub state: Arc<ClusterState>,
+    /// Until when.
+    pub until: Time,
 }
 
 /// Who waits for a task.

@@ -164,7 +164,7 @@ enum Errand {
     Publish { node: NodeId, asked: Time },
     Commit { node: NodeId, asked: Time },
     NodePing { node: NodeId, asked: Time, kind: PingKind },
-    RoundTrip { joiner: Arc<Node> },
+    RoundTrip { joiner: Arc<Node>, asked: Time },
     MasterPing { master: EphemeralId, asked: Time, kind: PingKind },
     CallVote { node: NodeId, asked: Time },
     Leave,

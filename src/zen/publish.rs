@@ -5,7 +5,7 @@
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
 use super::acks::note_applied;
-use super::leadership::{Finished, Leadership, Peer, Publish};
+use super::leadership::{Finished, Leadership, Peer, Publish, Whole};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Links are taken to carry so many bytes a second at the least.
-const TRANSFER_RATE_MIN: u64 = 256 << 10;
+const TRANSFER_RATE_MIN: u64 = 64 << 10;
 
 /// About as many bytes as a node takes in a state.
 const NODE_BYTES: u64 = 256;
@@ -99,14 +99,13 @@ impl Zen {
         let (Some(peer), Some(publish)) = (lead.peers.get_mut(id), &lead.publish) else {
             return;
         };
-        let known = peer.sent.map_or(peer.accepted, |(sent, _)| sent);
-        let body = publish.body_for(Some(known), with_diffs);
+        if peer.is_being_sent(now) {
+            return;
+        }
+        let body = peer.body_for(publish, with_diffs);
         if matches!(body, Body::Full(_)) && with_diffs {
-            if peer.full_until.is_some_and(|until| now < until) {
-                return;
-            }
             let transfer = transfer_time(&publish.state);
-            peer.full_until = Some(now + round_trip + transfer);
+            peer.whole = Some(Whole { state: publish.state.clone(), until: now + round_trip + transfer });
             timeout += transfer;
         }
         peer.sent = Some((publish.state.id(), now));
@@ -156,6 +155,9 @@ impl Zen {
     pub(super) fn on_report(&mut self, now: Time, id: &NodeId, asked: Time, report: &Report, out: &mut Effects<Zen>) {
         if self.is_old() {
             return self.on_old_report(now, id, report, out);
+        }
+        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
+            self.note_round_trip(now, &node, asked, out);
         }
         let local = self.local.id.clone();
         let (accepted_rank, rules) = (self.ledger.accepted.rank(), self.rules);
@@ -387,7 +389,7 @@ impl Zen {
 
     pub(super) fn on_publish_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
         if let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) {
-            (peer.sent, peer.full_until) = (None, None);
+            (peer.sent, peer.whole) = (None, None);
         }
         self.on_call_failed(now, id, why, out);
     }
@@ -411,12 +413,12 @@ fn take_down(peer: &mut Peer, now: Time, report: &Report, is_mine: bool, publish
     peer.storing = report.storing;
     peer.follows |= is_mine;
     if report.needs_full {
-        (peer.sent, peer.full_until) = (None, None);
+        (peer.sent, peer.whole) = (None, None);
     }
 }
 
 /// How long a state may take to get to a node for its size alone.
-pub(super) fn transfer_time(state: &ClusterState) -> Duration {
+fn transfer_time(state: &ClusterState) -> Duration {
     let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
     Duration::from_micros(bytes.saturating_mul(1_000_000) / TRANSFER_RATE_MIN)
 }

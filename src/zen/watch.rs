@@ -6,7 +6,6 @@
 
 use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
-use super::publish::transfer_time;
 use super::rules::Protection;
 use super::{Errand, Mode, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
@@ -52,14 +51,14 @@ impl Zen {
         let Some(lead) = self.lead().filter(|_| !is_doubtful) else {
             return;
         };
-        let transfer = lead.publish.as_ref().map_or(Duration::ZERO, |publish| transfer_time(&publish.state));
-        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience + transfer);
+        let is_sent = |peer: &Peer| peer.whole.as_ref().is_none_or(|whole| whole.until + patience <= now);
+        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {
             if let Some(lead) = self.lead() {
                 lead.laggards.note(now, &id, patience);
             }
-            self.node_failed(now, &id, format!("it has stored no state for {:?}", patience + transfer), out);
+            self.node_failed(now, &id, format!("it has stored no state for more than {patience:?}"), out);
         }
     }
 
@@ -137,11 +136,6 @@ impl Zen {
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
         }
-        let node = peer.node.clone();
-        self.note_round_trip(now, &node, asked, out);
-        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
-            return;
-        };
         if is_old {
             // Whoever answers lives; whom it follows was not asked.
             peer.failures = 0;
@@ -154,7 +148,7 @@ impl Zen {
         }
         // A node that is still storing the state that makes it a follower cannot follow yet.
         let lags = peer.sent.is_some_and(|(sent, _)| report.accepted.rank() < sent.rank());
-        let is_storing = lags && report.term <= term;
+        let is_storing = (lags || peer.is_being_sent(now)) && report.term <= term;
         let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;

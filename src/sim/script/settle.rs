@@ -87,6 +87,7 @@ fn is_done(zen: &Zen) -> bool {
                 && lead.bump.is_none()
                 && lead.wanted_term.is_none()
                 && lead.awaiting.is_empty()
+                && lead.wish.is_none()
         }
         Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => false,
     }
