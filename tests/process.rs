@@ -15,6 +15,8 @@ mod experiments;
 mod garbage;
 #[path = "process/goodbye.rs"]
 mod goodbye;
+#[path = "process/half_well.rs"]
+mod half_well;
 #[path = "process/http.rs"]
 mod http;
 #[path = "process/identity.rs"]

@@ -50,6 +50,8 @@ pub(crate) struct Node {
     pub(crate) data: PathBuf,
     /// The lines of its file that are not told by the fields above.
     pub(crate) settings: Vec<String>,
+    /// What it is told on its command line besides the place of its file.
+    pub(crate) arguments: Vec<String>,
     /// The directory with its file and its log.
     home: PathBuf,
     child: Option<Child>,
@@ -66,6 +68,7 @@ impl Node {
             transport: ports.1,
             data: home.join("data"),
             settings: Vec::new(),
+            arguments: Vec::new(),
             home,
             child: None,
         }
@@ -100,7 +103,7 @@ impl Node {
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log can be written to");
         let err = log.try_clone().expect("a file can be opened twice");
         let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
-        command.arg("start").arg("-c").arg(path).env_clear();
+        command.arg("start").arg("-c").arg(path).args(&self.arguments).env_clear();
         let child = command.stdin(Stdio::null()).stdout(log).stderr(err).spawn();
         self.child = Some(child.expect("the command that was built with this test can be run"));
     }
