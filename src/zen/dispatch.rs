@@ -162,7 +162,7 @@ impl Zen {
             Errand::Publish { node, .. } => self.on_publish_failed(now, &node, why, out),
             Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
             Errand::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
-            Errand::RoundTrip { joiner, .. } => self.on_round_trip_failed(&joiner),
+            Errand::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),
             Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),
             // The next master is told; without one the time for the good-bye runs out.
             Errand::Leave => {}

@@ -7,6 +7,7 @@
 use super::elect::Lost;
 use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy, Joining};
+use super::publish::transfer_time;
 use super::quorum::BootstrapSet;
 use super::rules::{Protection, Rules};
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Rejection, Timer, Tuning, Write, Zen};
@@ -210,7 +211,10 @@ impl Zen {
             JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
             JoinAnswer::NotMaster => self.on_rebuff(now, out),
             // It has no other answer to give so soon.
-            JoinAnswer::Rejected(why) => self.give_up_join(now, why, self.tuning.ping_timeout, out),
+            JoinAnswer::Rejected(why) => {
+                out.note(Note::JoinRejected { master: joining.target.clone(), why: why.clone() });
+                self.give_up_join(now, why, self.tuning.ping_timeout, out)
+            }
         }
     }
 
@@ -423,7 +427,8 @@ impl Zen {
         out.note(Note::Fetches { from: node.clone(), id });
         let message = Message::Fetch { from: self.sender.clone() };
         let errand = Errand::Fetch { from: node.id.clone() };
-        self.call(&node.address, message, errand, self.tuning.ping_timeout, out);
+        let timeout = self.tuning.commit_timeout + transfer_time(&self.ledger.accepted);
+        self.call(&node.address, message, errand, timeout, out);
     }
 
     pub(super) fn on_fetch(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {

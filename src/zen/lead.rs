@@ -10,7 +10,7 @@ use super::quorum::{BootstrapSet, next_voting_set};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
-use crate::protocol::{Effect, Effects, Exchange, Time};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::{Answer, Batch, Priority, Queued, Refusal, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -118,8 +118,10 @@ impl Zen {
             if join.term <= lead.term {
                 self.send_state(now, &node.id, out);
             }
-        } else if let Some(until) = lead.laggards.until(now, &node.id) {
-            let why = format!("it stored no state when it was a member, and may join in {:?}", until.since(now));
+        } else if let (Some(until), Some((_, why))) =
+            (lead.laggards.until(now, &node.id), lead.turned_away.get(&node.id))
+        {
+            let why = format!("{why}; it may ask again in {:?}", until.since(now));
             return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         } else if lead.joiners.len() >= REMEMBERED_MAX && !lead.joiners.contains_key(&node.id) {
             return self.rebuff(exchange, out);
@@ -157,8 +159,39 @@ impl Zen {
         }
     }
 
-    pub(super) fn on_round_trip_failed(&mut self, joiner: &Node) {
-        self.take_joiner(joiner);
+    pub(super) fn on_round_trip_failed(
+        &mut self,
+        now: Time,
+        joiner: &Arc<Node>,
+        failure: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        if self.take_joiner(joiner) {
+            let why = format!(
+                "the master {} cannot reach it at its publish address [{}] ({failure})",
+                self.local, joiner.address
+            );
+            self.turn_away(now, joiner, self.tuning.ping_timeout, why, out);
+        }
+    }
+
+    /// Leaves a node alone for a while that doubles each time, and remembers why for those who ask.
+    pub(super) fn turn_away(
+        &mut self,
+        now: Time,
+        node: &Arc<Node>,
+        first: Duration,
+        why: String,
+        out: &mut Effects<Zen>,
+    ) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        lead.laggards.note(now, &node.id, first);
+        if lead.turned_away.len() < REMEMBERED_MAX || lead.turned_away.contains_key(&node.id) {
+            lead.turned_away.insert(node.id.clone(), (node.clone(), why.as_str().into()));
+        }
+        out.note(Note::TurnedAway { node: node.clone(), why });
     }
 
     /// Ends the round trip to a joiner, and says whether one was under way.

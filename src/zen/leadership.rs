@@ -36,8 +36,10 @@ pub struct Leadership {
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// What those hold that the next states take in.
     pub holdings: BTreeMap<EphemeralId, StateId>,
-    /// Who was removed because it took no state: it is not taken in again at once.
+    /// Who was removed because it took no state, or could not be reached when it asked: it is not taken in at once.
     pub laggards: Setbacks,
+    /// The same nodes, and why, until they are members.
+    pub turned_away: BTreeMap<NodeId, (Arc<Node>, Arc<str>)>,
     /// Nodes that said good-bye and wait until they can be done without.
     pub leaving: BTreeMap<NodeId, Vec<Exchange>>,
     /// A higher term that a joiner brought along, to be taken when no publish is under way.
@@ -69,6 +71,7 @@ impl Leadership {
             wish: None,
             holdings: BTreeMap::new(),
             laggards: Setbacks::default(),
+            turned_away: BTreeMap::new(),
             is_settled: false,
             bootstrap: BTreeSet::new(),
             queue: Queue::default(),

@@ -72,6 +72,10 @@ pub enum Note {
     BadSetting { what: String },
     /// The node itself was stalled.
     Stalled { by: Duration },
+    /// A master does not take a node in, or not any more.
+    TurnedAway { node: Arc<Node>, why: String },
+    /// A master says that it does not take this node in.
+    JoinRejected { master: Arc<Node>, why: String },
     /// A link is too slow for the timeout that is set.
     TimeoutRaised { node: Arc<Node>, round_trip: Duration, set: Duration, to: Duration },
     /// The disk has not finished a write for so long.
@@ -114,6 +118,8 @@ impl Remark for Note {
             | Note::MinimumTooLow { .. }
             | Note::BadSetting { .. }
             | Note::Stalled { .. }
+            | Note::TurnedAway { .. }
+            | Note::JoinRejected { .. }
             | Note::TimeoutRaised { .. }
             | Note::WriteOverdue { .. }
             | Note::SlowWrite { .. } => Level::Warn,
@@ -188,6 +194,8 @@ impl fmt::Display for Note {
             ),
             Note::BadSetting { what } => write!(f, "{what}"),
             Note::Stalled { by } => write!(f, "this node was stalled for {by:?} and doubts itself first"),
+            Note::TurnedAway { node, why } => write!(f, "turned {node} away: {why}"),
+            Note::JoinRejected { master, why } => write!(f, "master {master} does not take this node in: {why}"),
             Note::TimeoutRaised { node, round_trip, set, to } => write!(
                 f,
                 "answers of {node} take {round_trip:?}: waiting for them for {to:?}, since [discovery.zen.fd.ping_timeout] \

@@ -59,6 +59,7 @@ impl Zen {
         let pingers = self.search.pingers.iter().filter(|(_, pinger)| pinger.node.is_master_eligible());
         addresses.extend(pingers.map(|(at, _)| at.clone()));
         addresses.extend(self.search.seen.keys().cloned());
+        addresses.extend(self.twin.iter().map(|(twin, _)| twin.address.clone()));
         addresses.remove(&self.local.address);
         self.search.forget_targets();
         self.search.rests = false;
@@ -272,6 +273,7 @@ impl Zen {
         self.search.answered(&address);
         self.note_round_trip(now, &sight.node, asked, out);
         let is_news = self.is_news(&sight);
+        self.introduce_twins(&sight, out);
         self.see(address, Seen { sight, asked }, from);
         for address in self.search.strangers(mentioned.into_iter().take(2 * MENTIONED_MAX)) {
             if self.has_room() {
@@ -326,6 +328,10 @@ impl Zen {
     pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: Sight, out: &mut Effects<Zen>) {
         let address = from.node.address.clone();
         if self.is_itself(&sight.node) {
+            let leads = sight.master.as_ref().is_some_and(|(master, _)| master.same_process(&sight.node));
+            return self.meet_twin(now, &sight.node, leads, out);
+        }
+        if !sight.node.same_process(&from.node) {
             return;
         }
         if self.is_searching() {
@@ -341,6 +347,18 @@ impl Zen {
             }
         } else {
             self.heed_target(now, &sight, out);
+        }
+    }
+
+    /// Tells two processes with one id of each other: they may not know whom to ping.
+    fn introduce_twins(&self, sight: &Sight, out: &mut Effects<Zen>) {
+        let is_twin = |other: &Sight| other.node.id == sight.node.id && !other.node.same_process(&sight.node);
+        let seen = self.search.seen.values().map(|seen| &seen.sight);
+        for other in seen.filter(|other| is_twin(other) && other.node.address != sight.node.address) {
+            for (to, of) in [(other, sight), (sight, other)] {
+                let message = Message::Notice { from: self.sender.clone(), sight: Box::new(of.clone()) };
+                out.push(Effect::Tell { to: to.node.address.clone(), message });
+            }
         }
     }
 

@@ -418,7 +418,7 @@ fn take_down(peer: &mut Peer, now: Time, report: &Report, is_mine: bool, publish
 }
 
 /// How long a state may take to get to a node for its size alone.
-fn transfer_time(state: &ClusterState) -> Duration {
+pub(super) fn transfer_time(state: &ClusterState) -> Duration {
     let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
     Duration::from_micros(bytes.saturating_mul(1_000_000) / TRANSFER_RATE_MIN)
 }
@@ -449,6 +449,7 @@ fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bo
     for node in state.nodes.iter().filter(|node| node.id != *local) {
         let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
         has_newcomers |= known.is_none();
+        lead.turned_away.remove(&node.id);
         let held = lead.holdings.remove(&node.ephemeral_id).unwrap_or(StateId::NONE);
         lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::new(node.clone(), held)));
     }

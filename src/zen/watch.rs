@@ -55,10 +55,12 @@ impl Zen {
         let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {
-            if let Some(lead) = self.lead() {
-                lead.laggards.note(now, &id, patience);
+            let why = format!("it has stored no state for more than {patience:?}");
+            let node = self.lead().and_then(|lead| lead.peers.get(&id)).map(|peer| peer.node.clone());
+            self.node_failed(now, &id, why.clone(), out);
+            if let Some(node) = node {
+                self.turn_away(now, &node, patience, why, out);
             }
-            self.node_failed(now, &id, format!("it has stored no state for more than {patience:?}"), out);
         }
     }
 

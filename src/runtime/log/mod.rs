@@ -140,6 +140,8 @@ fn logger(note: &Note) -> Logger {
         Note::MinimumTooLow { .. } => Logger::ElectMaster,
         Note::BadSetting { .. } => Logger::ClusterSettings,
         Note::Stalled { .. } => Logger::ThreadPool,
+        Note::TurnedAway { .. } => Logger::NodeJoinController,
+        Note::JoinRejected { .. } => Logger::ZenDiscovery,
         Note::TimeoutRaised { .. } => Logger::FaultDetection,
         Note::WriteOverdue { .. } | Note::SlowWrite { .. } => Logger::Gateway,
     }
@@ -157,6 +159,8 @@ fn topic(note: &Note) -> Option<Topic> {
         Note::BadSetting { what } => ("bad setting", what.clone()),
         Note::SlowPublish { .. } => ("slow publish", String::new()),
         Note::Stalled { .. } => ("stalled", String::new()),
+        Note::TurnedAway { node, .. } => ("turned away", node.id.to_string()),
+        Note::JoinRejected { master, .. } => ("join rejected", master.id.to_string()),
         Note::TimeoutRaised { node, .. } => ("timeout raised", node.address.to_string()),
         Note::WriteOverdue { .. } => ("write overdue", String::new()),
         Note::SlowWrite { .. } => ("slow write", String::new()),

@@ -18,6 +18,7 @@ pub(super) fn advice(all: &Explanation) -> Vec<String> {
     }
     let quotas = unmet(all).map(|quota| fill(all, quota));
     let others = [
+        free_disk(all),
         take_in_names(all),
         take_in_uuids(all),
         take_apart(all),
@@ -28,6 +29,10 @@ pub(super) fn advice(all: &Explanation) -> Vec<String> {
         be_taken_in(all),
     ];
     quotas.chain(others.into_iter().flatten()).collect()
+}
+
+fn free_disk(all: &Explanation) -> Option<String> {
+    all.disk_hangs_millis.map(|_| "see what keeps the disk of path.data on this node from writing".into())
 }
 
 /// The hosts for which something is so, by name.

@@ -6,7 +6,7 @@ use super::super::quorum::BootstrapSet;
 use super::super::search::{Mishap, Target};
 use super::super::{Mode, Rejection, Zen};
 use super::{Attempt, Explanation, Group, Host, Member, Outcome, Quota, Straggler, advice, words};
-use crate::cluster::{Address, Node, NodeId, VotingSet};
+use crate::cluster::{Address, Node, NodeId, StateId, VotingSet};
 use crate::protocol::{Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,6 +36,11 @@ impl Zen {
             since_millis: millis(now.since(self.episode.since())),
             master_heard_millis: heard,
             attempt: self.attempt(now),
+            disk_hangs_millis: self
+                .ledger
+                .oldest_write()
+                .filter(|_| self.is_write_overdue(now))
+                .map(|at| millis(now.since(at))),
             needed: self.quotas(),
             hosts: self.hosts(),
             unresolved: if self.is_masterless() { self.search.unresolved.clone() } else { Vec::new() },
@@ -217,7 +222,16 @@ impl Zen {
             failed: peer.failed.clone(),
             leaves: lead.leaving.contains_key(id),
         });
-        stragglers.collect()
+        let is_absent = |id: &NodeId| !lead.peers.contains_key(id);
+        let away = lead.turned_away.iter().filter(|(id, _)| is_absent(id)).map(|(_, (node, why))| Straggler {
+            node: node.clone(),
+            accepted: StateId::NONE,
+            applied: StateId::NONE,
+            missed_pings: 0,
+            failed: Some(why.clone()),
+            leaves: false,
+        });
+        stragglers.chain(away).collect()
     }
 }
 

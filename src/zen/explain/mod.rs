@@ -48,13 +48,16 @@ pub struct Explanation {
     /// What it is about to bring to an end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<Attempt>,
+    /// For how long its disk has not finished a write, if it hangs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_hangs_millis: Option<u64>,
     /// What an election, or a commit of the master, must be backed by.
     pub needed: Vec<Quota>,
     /// The hosts that were pinged, while there is no master.
     pub hosts: Vec<Host>,
     /// The configured hosts that have no address.
     pub unresolved: Vec<Unresolved>,
-    /// On the master: the nodes that lag, fail or leave.
+    /// On the master: the nodes that lag, fail, leave or are not taken in.
     pub nodes: Vec<Straggler>,
 }
 
@@ -237,7 +240,7 @@ pub struct Straggler {
     pub applied: StateId,
     /// Pings in a row that it left unanswered.
     pub missed_pings: u32,
-    /// Why it is taken for dead, until it is removed.
+    /// Why it is taken for dead, until it is removed; or why it is not taken in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Arc<str>>,
     /// Whether it said good-bye.

@@ -33,7 +33,9 @@ pub(in super::super) fn reason(all: &Explanation) -> String {
     let homeless = lost_members(all).map(|member| format!("where {} listens is not known", called(member)));
     let unresolved = all.unresolved.iter().map(|host| format!("host [{}] has no address: {}", host.host, host.why));
     let rest = [few(homeless, ", "), troubles(all), few(unresolved, ", ")];
-    joined(attempt.into_iter().chain(unmet).chain(otherwise).chain(rest))
+    let hangs =
+        all.disk_hangs_millis.map(|_| "the disk of this node hangs, so it can neither vote nor join".to_string());
+    joined(hangs.into_iter().chain(attempt).chain(unmet).chain(otherwise).chain(rest))
 }
 
 /// The quotas that keep an election from being won; where others have a master there is none to be won.
