@@ -181,8 +181,16 @@ fn first_hosts_that_cannot_be_master_are_passed_over_in_the_next_round() {
 fn random_runs_in_which_three_others_are_a_crowd_break_no_rule() {
     for seed in 1..=40 {
         let tuning = Tuning { crowd: 2, ..Tuning::default() };
-        let options =
-            RunOptions { seed, nodes: None, updates: 100, tuning, rules: Rules::default(), until: None, trace: None };
+        let options = RunOptions {
+            seed,
+            nodes: None,
+            updates: 100,
+            tuning,
+            rules: Rules::default(),
+            half_well: false,
+            until: None,
+            trace: None,
+        };
         let replay = format!("zazen sim --seed {seed} --runs 1 --updates 100 --crowd 2");
         run(&options).unwrap_or_else(|failure| panic!("{}\n{}\nsee: {replay}", failure.draw, failure.violation));
     }

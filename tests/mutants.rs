@@ -18,6 +18,7 @@ fn is_caught(protection: Protection, checkers: &[&str]) {
         updates: 100,
         tuning: Tuning::default(),
         rules,
+        half_well: false,
         until: None,
         trace: None,
     };

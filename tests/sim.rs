@@ -22,6 +22,7 @@ fn options(seed: u64) -> RunOptions {
         updates: 100,
         tuning: Tuning::default(),
         rules: Rules::default(),
+        half_well: false,
         until: None,
         trace: None,
     }
@@ -66,6 +67,21 @@ fn the_same_seed_gives_the_same_run_event_by_event() {
         }
         assert_eq!(first.counters, second.counters, "seed {seed}");
     }
+}
+
+/// How a run ends, whatever it shows: the hash of all its events, or what it broke and when.
+fn end(seed: u64) -> Result<u64, String> {
+    let half_well = RunOptions { half_well: true, ..options(seed) };
+    let ended = run(&half_well).map(|report| report.hash);
+    ended.map_err(|failure| format!("{} after {} events at {}", failure.violation, failure.event, failure.at))
+}
+
+#[test]
+fn runs_with_nodes_that_are_half_well_are_the_same_each_time_and_others_than_without() {
+    let ends: Vec<_> = (1..=10).map(end).collect();
+    assert_eq!(ends, (1..=10).map(end).collect::<Vec<_>>());
+    let well: Vec<_> = (1..=10).map(|seed| Ok(played(&options(seed)).hash)).collect();
+    assert!(ends.iter().zip(&well).all(|(one, other)| one != other), "every seed makes some node half well");
 }
 
 #[test]

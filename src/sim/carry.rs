@@ -119,10 +119,19 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     /// Sends a message on its way, which takes it `delay` and as long as its link needs for its size.
     fn dispatch(&mut self, freight: Freight<P>, delay: u64) {
-        let Freight { from, to, ref message, .. } = freight;
-        let weigher = self.weigher.filter(|_| self.network.has_rate(from, to));
-        let size = weigher.map_or(0, |weigh| self.network.transfer(self.now, (from, to), weigh(message) as u64));
-        self.travel(freight, delay.saturating_add(size));
+        let transfer = self.weigher.filter(|_| self.network.has_rate(freight.from, freight.to));
+        let longer = transfer.map_or(0, |weigh| self.transfer(&freight, weigh));
+        self.travel(freight, delay.saturating_add(longer));
+    }
+
+    fn transfer(&mut self, freight: &Freight<P>, weigh: fn(&P::Message) -> usize) -> u64 {
+        let Freight { from, to, manner, ref message } = *freight;
+        let call = match manner {
+            Manner::Request(call) | Manner::Reply(call) => Some(call),
+            Manner::Tell => None,
+        };
+        self.network.give_up_transfers(from, to, |call| self.calls.get(call).is_some());
+        self.network.transfer(self.now, (from, to), (call, weigh(message) as u64))
     }
 
     /// An address that no node has refuses after a round trip.

@@ -32,6 +32,11 @@ impl Clock {
         self.rate_ppm = rate_ppm;
     }
 
+    /// Shows so much more from now on.
+    pub(super) fn jump(&mut self, span_us: u64) {
+        self.local = self.local.saturating_add(span_us);
+    }
+
     /// What it shows when the world's time is `now`.
     pub(super) fn local(&self, now: Time) -> Time {
         let passed = now.as_micros().saturating_sub(self.world);

@@ -96,6 +96,12 @@ pub fn prepare<W: Watch<Zen>>(world: &mut World<Zen, W>) {
     world.send_over_links(transit::goes_over_links);
 }
 
+/// Tells the same to a world whose states are large, whatever is in them.
+pub(super) fn prepare_bulky<W: Watch<Zen>>(world: &mut World<Zen, W>) {
+    world.weigh_messages(transit::bytes_in_bulk);
+    world.send_over_links(transit::goes_over_links);
+}
+
 /// Adds a node that is down, and tells its index.
 pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
     let seeds = spec.seeds.clone();

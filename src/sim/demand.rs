@@ -26,7 +26,8 @@ impl Run {
         for node in self.world.watch.retire_operators() {
             self.world.inject(Fault::Kill(node));
         }
-        let everybody: Vec<usize> = (0..self.draw.nodes).collect();
+        self.settle_sick();
+        let everybody = self.well();
         let quorum = if self.draw.healing == Healing::All { None } else { self.draw_quorum() };
         // Whoever sees fewer candidates than the operator asks for chooses none, and a spoke may see only the hub and itself.
         let may_be_sparse = self.minimum() <= 2;
@@ -45,8 +46,8 @@ impl Run {
             }
             (Healing::Graph, Some(group)) if may_be_sparse => {
                 self.world.inject(Fault::Heal);
-                let open: Vec<bool> = everybody.iter().flat_map(|_| &everybody).map(|_| self.rng.percent(60)).collect();
                 let nodes = self.draw.nodes;
+                let open: Vec<bool> = (0..nodes * nodes).map(|_| self.rng.percent(60)).collect();
                 let in_group = |node| group.contains(&node);
                 self.cut_all_but(
                     |hub, one, two| {
@@ -76,10 +77,13 @@ impl Run {
     /// A random group whose eligible nodes are a quorum; one of them stands first.
     fn draw_quorum(&mut self) -> Option<Vec<usize>> {
         let size = self.draw.eligible / 2 + 1;
+        let well = self.well();
         let mut nodes: Vec<usize> = (0..self.draw.eligible).collect();
         self.rng.shuffle(&mut nodes);
+        nodes.retain(|node| well.contains(node));
         let mut group: Vec<usize> = nodes.into_iter().take(size).collect();
         group.extend((self.draw.eligible..self.draw.nodes).filter(|_| self.rng.percent(50)));
+        group.retain(|node| well.contains(node));
         self.is_quorum(&group).then_some(group)
     }
 
@@ -99,7 +103,7 @@ impl Run {
 
     fn recovery_bound(&self) -> Duration {
         let crowd = self.draw.nodes;
-        self.longest(|tuning| tuning.recovery_bound() + tuning.crowd_bound(crowd))
+        self.longest(|tuning| tuning.recovery_bound() + tuning.crowd_bound(crowd)) + self.transfer_bound()
     }
 
     fn detection(&self) -> Duration {
@@ -222,6 +226,13 @@ impl Run {
         Some((master, self.world.participant(master)?.local().ephemeral_id.clone()))
     }
 
+    pub(super) fn ask_for_update(&mut self, node: usize) {
+        let now = self.world.now();
+        let request = self.world.watch.passer(now);
+        let ticket = self.world.ask(node, request.question.clone());
+        self.world.watch.asked(ticket, node, request, now);
+    }
+
     /// Whoever asks a healthy cluster is answered, and what was asked before has been answered by then.
     pub(super) fn demand_answers(&mut self, group: &[usize]) -> Result<(), Violation> {
         self.world.watch.fall_silent();
@@ -229,15 +240,12 @@ impl Run {
         let asked = self.world.now();
         let before = self.world.watch.acknowledged();
         let tickets = group.len();
-        for node in group {
-            let request = self.world.watch.passer(asked);
-            let ticket = self.world.ask(*node, request.question.clone());
-            self.world.watch.asked(ticket, *node, request, asked);
-        }
+        group.iter().for_each(|node| self.ask_for_update(*node));
         self.run_clients(asked + MASTER_TIMEOUT)?;
         let done = self.world.watch.acknowledged() - before;
         // A process that was not healed and stands still answers nobody.
-        let stuck = self.world.watch.waiting().filter(|node| self.world.is_running(*node)).count();
+        let is_well = |node: &usize| self.world.is_running(*node) && !self.sick.contains(node);
+        let stuck = self.world.watch.waiting().filter(is_well).count();
         if done == tickets && stuck == 0 {
             return Ok(());
         }

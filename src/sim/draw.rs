@@ -2,6 +2,7 @@
 //!
 //! The faults themselves are drawn by [`Plan`], the rest of the run by whoever makes it.
 
+use super::half_well::HalfWell;
 use super::{Plan, RunOptions};
 use crate::protocol::{Rng, Time};
 use std::fmt;
@@ -40,6 +41,8 @@ pub struct Draw {
     pub updates: u64,
     /// The faults of each episode.
     pub plan: Plan,
+    /// How nodes are half well.
+    pub half_well: HalfWell,
 }
 
 /// What is healed before a master is demanded.
@@ -65,6 +68,9 @@ impl Draw {
         let minimum = options.tuning.minimum_master_nodes.map(|asked| asked.min(eligible as u32)).or(minimum);
         let clients = rng.between(2, 6) as usize;
         let pause_us = *rng.pick(&[(1_000, 20_000), (5_000, 100_000), (20_000, 300_000)]).unwrap_or(&(1_000, 20_000));
+        let plan = Plan::draw(options.seed, nodes, Time::ZERO);
+        let half_well =
+            if options.half_well { HalfWell::draw(options.seed, nodes, &plan) } else { HalfWell::none(nodes) };
         Draw {
             seed: options.seed,
             nodes,
@@ -79,7 +85,8 @@ impl Draw {
             wipe_percent: if rng.percent(30) { 25 } else { 0 },
             healing: draw_healing(&mut rng),
             updates: options.updates,
-            plan: Plan::draw(options.seed, nodes, Time::ZERO),
+            plan,
+            half_well,
         }
     }
 }
@@ -127,6 +134,7 @@ impl fmt::Display for Draw {
                 Healing::Graph => "all nodes and a random graph of links, then the rest",
             }
         )?;
-        write!(f, "{}", self.plan)
+        writeln!(f, "{}", self.plan)?;
+        write!(f, "{}", self.half_well)
     }
 }

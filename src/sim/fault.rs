@@ -27,12 +27,18 @@ pub enum Fault {
     DiskHangs(usize),
     /// Changes the rate of a node's clock, in millionths.
     Clock(usize, u64),
+    /// A node's clock jumps forward by so many microseconds.
+    Jump(usize, u64),
     /// Looking up the seeds is answered, or is not.
     Seeds(usize, bool),
     /// Nobody else can make a connection to a node; those that it made itself work both ways.
     Unreachable(usize, Mode),
     /// Ends that.
     Reachable(usize),
+    /// All connections between two nodes break, whoever made them, and can be made anew.
+    Reset(usize, usize),
+    /// What goes to and from a node is carried at so many bytes a second; zero ends that.
+    Rate(usize, u64),
     /// Sets one direction, from the first to the second.
     Link(usize, usize, Mode),
     /// Sets both directions between two nodes.
@@ -55,6 +61,12 @@ pub enum Fault {
     Weather(Quality),
     /// Gives one direction a quality of its own.
     LinkWeather(usize, usize, Quality),
+    /// What is wrong with the disk, the address and the speed of a node stays when everything is healed.
+    Lasting(usize),
+    /// Ends a process for good: none is started until the node arrives again.
+    Retire(usize),
+    /// A node that was taken out, or was kept back, is started.
+    Arrive(usize),
     /// All links up and good, all nodes started and resumed, disks fast, seeds answered; clocks keep their rates.
     Heal,
     /// The same for these nodes and the links among them; the rest stays as it is.
@@ -74,9 +86,12 @@ impl Fault {
             Fault::Disk(..) => "disk",
             Fault::DiskHangs(_) => "disk-hangs",
             Fault::Clock(..) => "clock",
+            Fault::Jump(..) => "jump",
             Fault::Seeds(..) => "seeds",
             Fault::Unreachable(..) => "unreachable",
             Fault::Reachable(_) => "reachable",
+            Fault::Reset(..) => "reset",
+            Fault::Rate(..) => "rate",
             Fault::Link(..) => "link",
             Fault::Cut(..) => "cut",
             Fault::Isolate(..) => "isolate",
@@ -87,6 +102,9 @@ impl Fault {
             Fault::Mend | Fault::MendPair(..) => "mend",
             Fault::Weather(_) => "weather",
             Fault::LinkWeather(..) => "link-weather",
+            Fault::Lasting(_) => "lasting",
+            Fault::Retire(_) => "retire",
+            Fault::Arrive(_) => "arrive",
             Fault::Heal => "heal",
             Fault::HealOnly(_) => "heal-only",
         }
@@ -116,9 +134,14 @@ impl fmt::Display for Fault {
             | Fault::Resume(node)
             | Fault::Wipe(node)
             | Fault::DiskHangs(node)
-            | Fault::Reachable(node) => write!(f, " n{node}"),
+            | Fault::Reachable(node)
+            | Fault::Lasting(node)
+            | Fault::Retire(node)
+            | Fault::Arrive(node) => write!(f, " n{node}"),
             Fault::Disk(node, min_us, max_us) => write!(f, " n{node} {min_us} {max_us}"),
-            Fault::Clock(node, rate_ppm) => write!(f, " n{node} {rate_ppm}"),
+            Fault::Clock(node, number) | Fault::Jump(node, number) | Fault::Rate(node, number) => {
+                write!(f, " n{node} {number}")
+            }
             Fault::Seeds(node, answered) => write!(f, " n{node} {}", if *answered { "up" } else { "down" }),
             Fault::Link(one, two, mode) | Fault::Cut(one, two, mode) => write!(f, " n{one} n{two} {mode}"),
             Fault::Isolate(node, mode) | Fault::Unreachable(node, mode) => write!(f, " n{node} {mode}"),
@@ -133,7 +156,7 @@ impl fmt::Display for Fault {
             Fault::Ring(order, mode) => write!(f, " {} {mode}", List(order)),
             Fault::Graph(arrows, mode) => write!(f, " {arrows} {mode}"),
             Fault::Mend | Fault::Heal => Ok(()),
-            Fault::MendPair(one, two) => write!(f, " n{one} n{two}"),
+            Fault::MendPair(one, two) | Fault::Reset(one, two) => write!(f, " n{one} n{two}"),
             Fault::Weather(quality) => write!(f, " {quality}"),
             Fault::LinkWeather(from, to, quality) => write!(f, " n{from} n{to} {quality}"),
             Fault::HealOnly(nodes) => write!(f, " {}", List(nodes)),
@@ -175,9 +198,15 @@ fn parse_life(kind: &str, words: &[&str]) -> Option<Fault> {
         ("resume", &[n]) => Fault::Resume(node(n)?),
         ("wipe", &[n]) => Fault::Wipe(node(n)?),
         ("disk", &[n, min, max]) => Fault::Disk(node(n)?, min.parse().ok()?, max.parse().ok()?),
+        ("retire", &[n]) => Fault::Retire(node(n)?),
+        ("arrive", &[n]) => Fault::Arrive(node(n)?),
+        ("lasting", &[n]) => Fault::Lasting(node(n)?),
         ("disk-hangs", &[n]) => Fault::DiskHangs(node(n)?),
         ("clock", &[n, rate]) => Fault::Clock(node(n)?, rate.parse().ok().filter(|&rate| rate > 0)?),
         ("reachable", &[n]) => Fault::Reachable(node(n)?),
+        ("jump", &[n, span]) => Fault::Jump(node(n)?, span.parse().ok()?),
+        ("rate", &[n, bytes]) => Fault::Rate(node(n)?, bytes.parse().ok()?),
+        ("reset", &[one, two]) => Fault::Reset(node(one)?, node(two)?),
         ("seeds", &[n, "up"]) => Fault::Seeds(node(n)?, true),
         ("seeds", &[n, "down"]) => Fault::Seeds(node(n)?, false),
         ("mend", &[]) => Fault::Mend,
@@ -258,7 +287,8 @@ mod tests {
     #[test]
     fn every_fault_is_read_back_from_its_text() {
         let lines = "start n0; kill n1; power-loss n2; pause n3; resume n4; wipe n5; disk n0 100 9000; disk-hangs n0; \
-                     clock n1 990000; seeds n0 down; seeds n0 up; unreachable n1 refuse; reachable n1; \
+                     clock n1 990000; seeds n0 down; seeds n0 up; unreachable n1 refuse; reachable n1; jump n1 5; reset n0 n1; rate n0 9; \
+                     lasting n0; retire n1; arrive n1; \
                      link n0 n1 refuse; cut n0 n1 hole; isolate n2 requests; \
                      partition n0,n1 n2 hole; bridge n0,n1 n2 n3,n4 hole; ring n0,n2,n1 refuse; graph 63 hole; mend; \
                      mend n0 n1; weather delay=1..2 loss=3 duplicates=4 stalls=5..6; \

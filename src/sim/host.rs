@@ -78,6 +78,10 @@ pub(super) struct Host<P: Protocol> {
     pub(super) resolves: bool,
     /// Whether the machine is there to refuse what no process takes.
     pub(super) powered: bool,
+    /// Whether healing leaves its disk, its address and its speed as they are.
+    pub(super) lasting: bool,
+    /// Whether no process is started on it.
+    pub(super) retired: bool,
     pub(super) process: Option<Process<P>>,
     pub(super) boots: u32,
     pub(super) clock: Clock,
@@ -94,6 +98,8 @@ impl<P: Protocol> Host<P> {
             seeds,
             resolves: true,
             powered: true,
+            lasting: false,
+            retired: false,
             process: None,
             boots: 0,
             clock: Clock::new(),

@@ -27,9 +27,12 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Fault::Disk(node, min_us, max_us) => self.mend_disk(node, (min_us, max_us)),
             Fault::DiskHangs(node) => self.hosts[node].disk.hang(),
             Fault::Clock(node, rate_ppm) => self.set_rate(node, rate_ppm),
+            Fault::Jump(node, span_us) => self.jump(node, span_us),
             Fault::Seeds(node, answered) => self.hosts[node].resolves = answered,
             Fault::Unreachable(node, mode) => self.network.set_reach(node, mode),
             Fault::Reachable(node) => self.network.set_reach(node, Mode::Up),
+            Fault::Reset(one, two) => self.reset(one, two),
+            Fault::Rate(node, bytes_per_s) => self.network.set_rate(node, bytes_per_s),
             Fault::Link(from, to, mode) => self.set_link(from, to, mode),
             Fault::Cut(one, two, mode) => self.cut(one, two, mode),
             Fault::Isolate(node, mode) => (0..self.hosts.len()).for_each(|other| self.cut(node, other, mode)),
@@ -48,6 +51,15 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Fault::LinkWeather(from, to, quality) => {
                 self.network.special.insert((from, to), quality);
             }
+            Fault::Lasting(node) => self.hosts[node].lasting = true,
+            Fault::Retire(node) => {
+                self.end(node, true);
+                self.hosts[node].retired = true;
+            }
+            Fault::Arrive(node) => {
+                self.hosts[node].retired = false;
+                self.start(node);
+            }
             Fault::Heal => self.heal(),
             Fault::HealOnly(nodes) => self.heal_only(&nodes),
         }
@@ -55,7 +67,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     /// Starts a process where none runs.
     pub(super) fn start(&mut self, node: usize) {
-        if self.hosts[node].process.is_some() {
+        if self.hosts[node].process.is_some() || self.hosts[node].retired {
             return;
         }
         self.hosts[node].boot(node, self.now);
@@ -141,6 +153,25 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.set_alarm(node);
     }
 
+    fn jump(&mut self, node: usize, span_us: u64) {
+        self.hosts[node].clock.jump(span_us);
+        if let Some(process) = &mut self.hosts[node].process {
+            process.alarm = None;
+        }
+        self.set_alarm(node);
+    }
+
+    /// Calls fail whose request may have been heard, and links close.
+    fn reset(&mut self, one: usize, two: usize) {
+        let between = |from, to| (from, to) == (one, two) || (from, to) == (two, one);
+        let broken = self.calls_where(|call| between(call.from, call.to));
+        for (call, _) in broken {
+            self.after(1, Event::Fail { call, why: Failure::Reset });
+        }
+        self.refuse_lines(one, two);
+        self.refuse_lines(two, one);
+    }
+
     fn set_link(&mut self, from: usize, to: usize, mode: Mode) {
         let before = self.network.mode(from, to);
         self.network.set_mode(from, to, mode);
@@ -184,6 +215,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     }
 
     fn heal_only(&mut self, nodes: &[usize]) {
+        nodes.iter().for_each(|&node| self.hosts[node].lasting = false);
         for &from in nodes {
             for &to in nodes {
                 self.set_link(from, to, Mode::Up);
@@ -194,9 +226,12 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     }
 
     fn heal_node(&mut self, node: usize) {
-        self.mend_disk(node, self.normal.disk_us);
+        if !self.hosts[node].lasting {
+            self.mend_disk(node, self.normal.disk_us);
+            self.network.set_reach(node, Mode::Up);
+            self.network.set_rate(node, 0);
+        }
         self.hosts[node].resolves = true;
-        self.network.set_reach(node, Mode::Up);
         self.resume(node);
         self.start(node);
     }

@@ -14,6 +14,7 @@
 //!                     └──────────────── after each event ────────────────▶ Watch, Trace, Counters
 //! ```
 
+mod afflict;
 pub mod arena;
 pub mod around;
 mod calls;
@@ -32,6 +33,7 @@ pub mod flaws;
 mod gate;
 mod gone;
 pub mod graphs;
+mod half_well;
 mod history;
 mod holders;
 mod host;

@@ -3,6 +3,7 @@
 //! A node reaches itself always. Shapes (partitions, bridges, rings, graphs) are sets of arrows that work; the others
 //! get one mode. An address that cannot be reached refuses or swallows new connections, whoever makes them.
 
+use super::calls::CallId;
 use crate::protocol::{Rng, Time};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -87,8 +88,10 @@ pub(super) struct Network {
     pub(super) quality: Quality,
     /// Links with a quality of their own.
     pub(super) special: BTreeMap<(usize, usize), Quality>,
-    /// Until when links with a rate carry what was sent.
-    busy: BTreeMap<(usize, usize), Time>,
+    /// How many bytes a second nodes send and receive, where that is limited.
+    rates: BTreeMap<usize, u64>,
+    /// What is large and under way on links with a rate: the call that it is of, and when it is through.
+    busy: BTreeMap<(usize, usize), Vec<(Option<CallId>, Time)>>,
     /// Nodes to whose addresses nobody else can make a connection, and what becomes of an attempt.
     unreachable: BTreeMap<usize, Mode>,
     pub(super) rng: Rng,
@@ -105,6 +108,7 @@ impl Network {
             modes: Vec::new(),
             quality: Quality::default(),
             special: BTreeMap::new(),
+            rates: BTreeMap::new(),
             busy: BTreeMap::new(),
             unreachable: BTreeMap::new(),
             rng,
@@ -186,18 +190,45 @@ impl Network {
 
     /// Whether what is larger takes longer this way.
     pub(super) fn has_rate(&self, from: usize, to: usize) -> bool {
-        from != to && self.quality_of(from, to).bytes_per_s > 0
+        from != to && self.rate(from, to).is_some()
+    }
+
+    /// The least that either node and the link carry in a second.
+    fn rate(&self, from: usize, to: usize) -> Option<u64> {
+        let own = Some(self.quality_of(from, to).bytes_per_s).filter(|rate| *rate > 0);
+        let limits = [own, self.rates.get(&from).copied(), self.rates.get(&to).copied()];
+        limits.into_iter().flatten().min()
+    }
+
+    /// What goes to and from a node is carried at so many bytes a second, or at any with zero.
+    pub(super) fn set_rate(&mut self, node: usize, bytes_per_s: u64) {
+        if bytes_per_s == 0 {
+            self.rates.remove(&node);
+        } else {
+            self.rates.insert(node, bytes_per_s);
+        }
+    }
+
+    /// Forgets what is under way and wanted by nobody any more: nothing waits for it.
+    pub(super) fn give_up_transfers(&mut self, from: usize, to: usize, mut is_wanted: impl FnMut(CallId) -> bool) {
+        if let Some(under_way) = self.busy.get_mut(&(from, to)) {
+            under_way.retain(|(call, _)| call.is_none_or(&mut is_wanted));
+        }
     }
 
     /// How much longer something takes because of its size, and of what is large and was sent before it.
-    pub(super) fn transfer(&mut self, now: Time, (from, to): (usize, usize), bytes: u64) -> u64 {
-        let takes_us = bytes.saturating_mul(1_000_000) / self.quality_of(from, to).bytes_per_s.max(1);
+    pub(super) fn transfer(&mut self, now: Time, (from, to): (usize, usize), what: (Option<CallId>, u64)) -> u64 {
+        let (call, bytes) = what;
+        let takes_us = bytes.saturating_mul(1_000_000) / self.rate(from, to).unwrap_or(u64::MAX);
         if bytes <= PACKET_BYTES {
             return takes_us;
         }
-        let busy = self.busy.entry((from, to)).or_insert(now);
-        *busy = Time::from_micros((*busy).max(now).as_micros().saturating_add(takes_us));
-        busy.since(now).as_micros() as u64
+        let under_way = self.busy.entry((from, to)).or_default();
+        under_way.retain(|(_, through)| *through > now);
+        let free = under_way.iter().map(|(_, through)| *through).max().unwrap_or(now);
+        let through = Time::from_micros(free.as_micros().saturating_add(takes_us));
+        under_way.push((call, through));
+        through.as_micros() - now.as_micros()
     }
 
     /// How long something takes to get from one node to another, whatever the mode.

@@ -109,6 +109,16 @@ impl Plan {
         self.weather.duplicate_percent > 0
     }
 
+    /// How links carry while faults go on.
+    pub(super) fn weather(&self) -> Quality {
+        self.weather
+    }
+
+    /// How fast the clocks of the nodes run, in millionths.
+    pub(super) fn rates_ppm(&self) -> &[u64] {
+        &self.rates_ppm
+    }
+
     /// How fast the slowest clock runs, as a part of real time.
     pub fn slowest_clock(&self) -> f64 {
         let slowest = self.rates_ppm.iter().min().copied().unwrap_or(REAL_TIME_PPM);

@@ -4,6 +4,7 @@
 //! everything or a part and demands one master within a bound computed from the settings, and phase three disturbs single
 //! followers and demands that the master stays (`demand`). Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
 
+use super::cluster_world;
 use super::demand::is_stable;
 use super::draw::Draw;
 use super::watch::Violation;
@@ -30,6 +31,8 @@ pub struct RunOptions {
     pub tuning: Tuning,
     /// The protections that the nodes keep.
     pub rules: Rules,
+    /// Whether nodes are half well besides their other faults.
+    pub half_well: bool,
     /// Stop after so many events.
     pub until: Option<u64>,
     /// How much of the trace to keep, and how many lines of it.
@@ -134,6 +137,16 @@ pub(super) struct Run {
     pub(super) world: World<Zen, Clients>,
     pub(super) draw: Draw,
     pub(super) rng: Rng,
+    pub(super) configs: Vec<Config>,
+    /// What each node goes by unless it was restarted with other times.
+    pub(super) tunings: Vec<Tuning>,
+    pub(super) rules: Rules,
+    /// Nodes that are kept back or were taken out.
+    pub(super) away: BTreeSet<usize>,
+    /// Nodes that stay sick when all else is healed.
+    pub(super) sick: BTreeSet<usize>,
+    /// How often a node moved to another address.
+    pub(super) moves: u64,
     until: Option<u64>,
     struck: u64,
     pub(super) recoveries: Vec<Duration>,
@@ -162,12 +175,17 @@ impl Run {
         let clients = Clients::new(rng.fork(), habits);
         let rules = options.rules;
         let mut world = World::new(options.seed, clients);
+        cluster_world::prepare_bulky(&mut world);
         let addresses: Vec<Address> = (0..draw.nodes).map(address).collect();
         let hosts: BTreeSet<Arc<str>> = addresses[..draw.hosts].iter().map(|host| host.as_str().into()).collect();
+        let (mut configs, mut tunings) = (Vec::new(), Vec::new());
         for (node, address) in addresses.iter().enumerate() {
             let (minimum_master_nodes, fd_ping_retries) = (draw.minimum, draw.retries[node]);
             let tuning = Tuning { minimum_master_nodes, fd_ping_retries, ..options.tuning.clone() };
+            tunings.push(tuning.clone());
+            let tuning = draw.half_well.times[node].over(tuning);
             let config = config(node, address, node < draw.eligible, &hosts, tuning);
+            configs.push(config.clone());
             world.add(address.clone(), addresses[..draw.eligible].to_vec(), move |boot| start(&config, rules, boot));
         }
         if let Some((detail, kept)) = options.trace {
@@ -178,6 +196,12 @@ impl Run {
             world,
             draw,
             rng,
+            configs,
+            tunings,
+            rules,
+            away: BTreeSet::new(),
+            sick: BTreeSet::new(),
+            moves: 0,
             until,
             struck: 0,
             recoveries,
@@ -192,11 +216,12 @@ impl Run {
         if let Some(arrows) = self.draw.first_links {
             self.world.inject(Fault::Graph(arrows, Cut::Hole));
         }
+        self.keep_back_late();
         self.world.start_all();
         self.hurt()?;
         self.hurt_again()?;
-        let everybody: Vec<usize> = (0..self.draw.nodes).collect();
         let (mut group, is_all) = self.heal();
+        let everybody = self.well();
         self.quorum_lost = !self.bears_without_others(&everybody);
         if self.quorum_lost {
             return Ok(());
@@ -212,6 +237,7 @@ impl Run {
             self.demand_master(&group)?;
         }
         self.demand_stability(&group)?;
+        self.demand_another(&group)?;
         self.demand_answers(&group)?;
         self.histories = self.world.watch.judge_histories(self.world.now())?;
         Ok(())
@@ -226,9 +252,10 @@ impl Run {
             for fault in self.draw.plan.standing_faults() {
                 self.world.inject(fault);
             }
-            self.draw.plan.begin_anew(self.world.now());
+            self.begin_anew();
             let span = Duration::from_millis(self.rng.between(500, 5_000));
             self.run_episode(self.world.now() + span)?;
+            self.give_roles_back();
             self.world.inject(Fault::Heal);
             let calm = Duration::from_millis(self.rng.between(200, 4_000));
             self.calm(self.world.now() + calm)?;
@@ -244,15 +271,20 @@ impl Run {
         for fault in self.draw.plan.standing_faults() {
             self.world.inject(fault);
         }
-        self.draw.plan.begin_anew(self.world.now());
+        self.begin_anew();
         let span = Duration::from_millis(self.rng.between(500, 5_000));
         self.run_episode(self.world.now() + span)
+    }
+
+    fn begin_anew(&mut self) {
+        self.draw.plan.begin_anew(self.world.now());
+        self.draw.half_well.begin_anew(self.world.now());
     }
 
     /// Nothing goes wrong until `end`.
     fn calm(&mut self, end: Time) -> Result<(), Violation> {
         let healed = self.world.now();
-        let everybody: Vec<usize> = (0..self.draw.nodes).collect();
+        let everybody = self.well();
         if self.run_while(end, |world| !is_stable(world, &everybody))? {
             self.recoveries.push(self.world.now().since(healed));
         } else {
@@ -262,10 +294,16 @@ impl Run {
     }
 
     fn run_episode(&mut self, end: Time) -> Result<(), Violation> {
-        while self.draw.plan.next_at() <= end {
-            let at = self.draw.plan.next_at();
+        while self.next_fault() <= end {
+            let at = self.next_fault();
             if at > self.world.now() {
                 self.run_clients(at)?;
+            }
+            if self.draw.half_well.next_at().is_some_and(|next| next <= at) {
+                if let Some(act) = self.draw.half_well.take() {
+                    self.act(act);
+                }
+                continue;
             }
             // Every other fault waits for a publish to strike, and some for an election.
             let patience = (self.world.now() + Duration::from_millis(200)).min(end);
@@ -282,6 +320,12 @@ impl Run {
             }
         }
         self.run_clients(end)
+    }
+
+    /// When the next fault of either kind begins or ends.
+    fn next_fault(&self) -> Time {
+        let next = self.draw.plan.next_at();
+        self.draw.half_well.next_at().map_or(next, |other| other.min(next))
     }
 
     /// Some faults of single nodes hit the master; what ends them is healing.
@@ -446,7 +490,7 @@ fn config(node: usize, address: &Address, eligible: bool, hosts: &BTreeSet<Arc<s
     }
 }
 
-fn start(config: &Config, rules: Rules, boot: Boot<'_, Zen>) -> Zen {
+pub(super) fn start(config: &Config, rules: Rules, boot: Boot<'_, Zen>) -> Zen {
     let mut config = config.clone();
     let start = boot.boots + 1;
     config.node.ephemeral_id = format!("n{}-{start}", boot.node).into();

@@ -56,7 +56,7 @@ impl Run {
             && blank.iter().all(|node| !self.has_hosts_of(*node, &blank))
     }
 
-    fn knows_cluster(&self, node: usize) -> bool {
+    pub(super) fn knows_cluster(&self, node: usize) -> bool {
         let running = self.world.participant(node).is_some_and(|zen| zen.ledger().cluster_uuid.is_some());
         running || self.world.disk(node).cluster_uuid.is_some()
     }

@@ -12,6 +12,8 @@ const FRAME_BYTES: usize = 400;
 const NODE_BYTES: usize = 300;
 /// A key, a setting or a request besides its text, about.
 const ENTRY_BYTES: usize = 40;
+/// What random runs add to each state, which their clients do not make large.
+const BULK_BYTES: usize = 300_000;
 /// What is larger goes over a connection of its own, as in the runtime.
 const OVER_LINK_MAX: usize = 32 << 10;
 
@@ -24,6 +26,13 @@ pub(super) fn bytes(message: &Message) -> usize {
         };
     }
     if let Message::Fetched { state: Some(state), .. } = message { of_state(state) } else { wire::size(message) }
+}
+
+/// How many bytes a message would have if every state had so many more.
+pub(super) fn bytes_in_bulk(message: &Message) -> usize {
+    let is_full =
+        matches!(message, Message::Publish { body: Body::Full(_), .. } | Message::Fetched { state: Some(_), .. });
+    bytes(message) + if is_full { BULK_BYTES } else { 0 }
 }
 
 /// Whether a request goes over an open link between the two: a master and its followers keep asking after each other

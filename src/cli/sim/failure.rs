@@ -53,6 +53,9 @@ fn replay(request: &Request, failure: &Failure) -> String {
     if let Some(nodes) = request.options.nodes {
         line += &format!(" --nodes {nodes}");
     }
+    if !request.options.half_well {
+        line += " --well";
+    }
     if request.is_crowd() {
         line += &format!(" --crowd {}", request.options.tuning.crowd);
     }

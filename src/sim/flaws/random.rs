@@ -43,6 +43,7 @@ pub fn witnessed(kind: Kind, seed: u64) -> BTreeMap<Oracle, String> {
         updates: UPDATES,
         tuning: Tuning::default(),
         rules: Rules::of(kind.dialect),
+        half_well: false,
         until: None,
         trace: None,
     };

@@ -13,9 +13,12 @@ pub(super) const FAULTS: &[&str] = &[
     "resume a…",
     "wipe a…",
     "clock a 1100000",
+    "jump a 5000000",
     "seeds a down|up",
     "unreachable a [<mode>]",
     "reachable a…",
+    "reset a b",
+    "rate a 100000",
     "link a b [<mode>|up]",
     "cut a b [<mode>]",
     "isolate a [<mode>]",
@@ -25,12 +28,15 @@ pub(super) const FAULTS: &[&str] = &[
     "mend [a b]",
     "weather delay=1000..1000 [loss=5] [duplicates=5] [rate=100000]",
     "link-weather a b delay=1000..1000 [loss=5] [duplicates=5] [rate=100000]",
+    "lasting a…",
+    "retire a…",
+    "arrive a…",
     "heal",
     "heal-only a,b",
 ];
 
 /// Those that befall one node, of which a command may name several.
-const OF_ONE: [&str; 6] = ["kill", "power-loss", "pause", "resume", "wipe", "reachable"];
+const OF_ONE: [&str; 9] = ["kill", "power-loss", "pause", "resume", "wipe", "reachable", "lasting", "retire", "arrive"];
 
 /// What the faults are called.
 pub(super) fn verbs() -> impl Iterator<Item = &'static str> {

@@ -1,0 +1,211 @@
+//! Carries out what makes the nodes of a random run half well, and decides who stays so.
+//!
+//! What happens when is drawn in [`HalfWell`](super::half_well::HalfWell). Here it is kept from asking more of a cluster
+//! than any algorithm could give: only nodes that the others can do without are taken out or stay sick, only nodes that do
+//! not lead have clocks that jump, because a lease is counted on its master's, and only in a cluster that all nodes know
+//! does one move to another address, because those that know none would form another.
+
+use super::half_well::{Act, Anew, draw_sickness};
+use super::operation::submit;
+use super::run::{Run, start};
+use super::watch::Violation;
+use super::{Fault, Mode};
+use crate::cluster::{Address, Roles};
+use crate::protocol::Resolution;
+use crate::service::{SettingsPatch, Task};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// About what a state has in a random run.
+const STATE_BYTES: u64 = 310_000;
+
+impl Run {
+    /// The nodes that are there and work, or will once all is healed.
+    pub(super) fn well(&self) -> Vec<usize> {
+        (0..self.draw.nodes).filter(|node| !self.away.contains(node) && !self.sick.contains(node)).collect()
+    }
+
+    /// Keeps those back that come late.
+    pub(super) fn keep_back_late(&mut self) {
+        for node in self.draw.half_well.late.clone() {
+            self.away.insert(node);
+            // Nobody says that they are not there.
+            if self.rng.percent(50) {
+                self.world.inject(Fault::PowerLoss(node));
+            }
+            self.world.inject(Fault::Retire(node));
+        }
+    }
+
+    /// Does what was drawn, if the cluster can bear it.
+    pub(super) fn act(&mut self, act: Act) {
+        match act {
+            Act::Fault(Fault::Retire(node)) => self.retire(node),
+            Act::Fault(Fault::Arrive(node)) => self.arrive(node),
+            Act::Fault(Fault::Jump(node, _)) if self.leads(node) => {}
+            Act::Fault(fault) => self.world.inject(fault),
+            Act::Set { node, key, value } => {
+                if self.world.participant(node).is_some() {
+                    self.world.remark(&format!("! n{node} is asked to set {key} to {value:?}"));
+                    let transient: SettingsPatch = vec![(key.into(), value.map(Into::into))];
+                    self.world.ask(node, submit(Task::PutSettings { persistent: Vec::new(), transient }));
+                }
+            }
+            Act::Restart(node, anew) => self.restart_anew(node, &anew),
+        }
+    }
+
+    fn leads(&self, node: usize) -> bool {
+        self.world.participant(node).is_some_and(|zen| zen.reign().is_some())
+    }
+
+    fn retire(&mut self, node: usize) {
+        let rest: Vec<usize> = self.well().into_iter().filter(|other| *other != node).collect();
+        if !self.away.contains(&node) && self.is_quorum(&rest) {
+            self.away.insert(node);
+            self.world.inject(Fault::Retire(node));
+        }
+    }
+
+    fn arrive(&mut self, node: usize) {
+        if self.away.remove(&node) {
+            self.world.inject(Fault::Arrive(node));
+        }
+    }
+
+    /// Restarts a node with other settings, as somebody else, or elsewhere.
+    fn restart_anew(&mut self, node: usize, anew: &Anew) {
+        if self.away.contains(&node) || self.world.participant(node).is_none() {
+            return;
+        }
+        let may_move =
+            anew.moves && self.draw.wipe_percent == 0 && (0..self.draw.nodes).all(|node| self.knows_cluster(node));
+        let config = &mut self.configs[node];
+        config.tuning = anew.times.over(self.tunings[node].clone());
+        config.node.roles = Roles { master: node < self.draw.eligible && !anew.loses_role, ..config.node.roles };
+        self.world.remark(&format!("! n{node} is restarted as {:?}", config));
+        self.world.inject(Fault::Kill(node));
+        if may_move {
+            self.move_away(node);
+        }
+        self.reboot(node);
+    }
+
+    fn move_away(&mut self, node: usize) {
+        self.moves += 1;
+        let address = Address::from(format!("10.1.{}.{node}:9300", self.moves));
+        self.configs[node].node.address = address.clone();
+        self.world.move_to(node, address);
+        let eligible: Vec<Address> = (0..self.draw.eligible).map(|node| self.world.peer(node).clone()).collect();
+        for other in 0..self.draw.nodes {
+            self.world.set_seeds(other, Resolution::of(eligible.clone()));
+        }
+    }
+
+    /// Starts a node that is down, as it is configured.
+    fn reboot(&mut self, node: usize) {
+        let (config, rules) = (self.configs[node].clone(), self.rules);
+        self.world.set_boot(node, move |boot| start(&config, rules, boot));
+        self.world.inject(Fault::Start(node));
+    }
+
+    /// Gives the nodes back their roles that were restarted without them; those that are down start with them.
+    pub(super) fn give_roles_back(&mut self) {
+        for node in 0..self.draw.eligible {
+            if !self.configs[node].node.roles.master {
+                self.configs[node].node.roles.master = true;
+                self.world.inject(Fault::Kill(node));
+                self.reboot(node);
+            }
+        }
+    }
+
+    /// Decides who stays away or sick when all else is healed: only those that the others can do without.
+    pub(super) fn settle_sick(&mut self) {
+        self.give_roles_back();
+        let percent = self.draw.half_well.never_percent;
+        for node in self.away.clone() {
+            if percent == 0 || !self.rng.percent(percent) {
+                self.arrive(node);
+            }
+        }
+        if let Some((node, bytes_per_s)) = self.draw.half_well.slow {
+            self.world.inject(Fault::Rate(node, bytes_per_s));
+            self.world.inject(Fault::Lasting(node));
+        }
+        let lasting = self.draw.half_well.lasting.clone();
+        self.sick = lasting.iter().filter(|fault| self.may_last(fault)).filter_map(sick_node).collect();
+        if self.sick.is_empty() && self.away.is_empty() {
+            return;
+        }
+        if !self.is_quorum(&self.well()) {
+            self.sick = BTreeSet::new();
+        }
+        if !self.is_quorum(&self.well()) {
+            self.away.clone().into_iter().for_each(|node| self.arrive(node));
+        }
+        for fault in lasting {
+            if let Some(node) = sick_node(&fault).filter(|node| self.sick.contains(node)) {
+                self.world.inject(fault);
+                self.world.inject(Fault::Lasting(node));
+            }
+        }
+    }
+
+    /// A master whose disk crawls or whom nobody reaches anew may go on; one whose disk hangs may not.
+    fn may_last(&self, fault: &Fault) -> bool {
+        matches!(fault, Fault::DiskHangs(_)) || sick_node(fault).is_none_or(|node| !self.leads(node))
+    }
+
+    /// By so much longer it takes to recover where states take long: each of these may be under way twice for a vote and
+    /// twice for a join.
+    pub(super) fn transfer_bound(&self) -> Duration {
+        transfer(self.draw.half_well.slow) * 4
+    }
+
+    /// L1 of those who are well: the master is lost, or its disk hangs, while others are or get sick.
+    pub(super) fn demand_another(&mut self, group: &[usize]) -> Result<(), Violation> {
+        let Some(master) = group.iter().copied().find(|node| self.leads(*node)) else {
+            return Ok(());
+        };
+        let mut others: Vec<usize> = group.iter().copied().filter(|node| *node != master).collect();
+        self.rng.shuffle(&mut others);
+        let count = self.rng.below(others.len() as u64 / 2 + 1) as usize;
+        let (sick, rest) = others.split_at(count);
+        if !self.draw.half_well.loses_master || !self.is_quorum(rest) {
+            return Ok(());
+        }
+        for node in sick {
+            let fault = draw_sickness(&mut self.rng, *node);
+            self.world.inject(fault);
+        }
+        self.world.inject(match self.rng.below(3) {
+            0 => Fault::Kill(master),
+            1 => Fault::PowerLoss(master),
+            _ => Fault::DiskHangs(master),
+        });
+        // A disk that hangs shows when there is something to write. What is stable before is so by the master that goes.
+        if let Some(node) = rest.first() {
+            self.ask_for_update(*node);
+        }
+        self.run_clients(self.world.now() + Duration::from_millis(1))?;
+        self.demand_master(rest)?;
+        self.world.inject(Fault::Heal);
+        self.demand_master(group)
+    }
+}
+
+/// How long a state takes at the most to a node that is reached slowly.
+fn transfer(slow: Option<(usize, u64)>) -> Duration {
+    slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64))
+}
+
+/// The node that a lasting fault befalls.
+fn sick_node(fault: &Fault) -> Option<usize> {
+    if let Fault::DiskHangs(node) | Fault::Disk(node, ..) | Fault::Unreachable(node, Mode::Hole | Mode::Refuse) = fault
+    {
+        Some(*node)
+    } else {
+        None
+    }
+}
