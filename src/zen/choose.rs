@@ -212,9 +212,11 @@ impl Zen {
                     set.members.insert(own);
                 }
                 let seen = self.search.seen.values().map(|seen| &seen.sight);
-                let struck = seen.filter(|sight| !sight.node.is_master_eligible() || sight.abstains);
-                let own = (!self.local.is_master_eligible() || self.abstains()).then_some(&self.local);
-                struck.map(|sight| &sight.node).chain(own).for_each(|other| set.leave_out(other));
+                set.all |= self.left_out();
+                let is_struck = |sight: &&Sight| !sight.node.is_master_eligible() || sight.left_out && !set.all;
+                let struck: Vec<&Arc<Node>> = seen.filter(is_struck).map(|sight| &sight.node).collect();
+                let own = (!self.local.is_master_eligible()).then_some(&self.local);
+                struck.into_iter().chain(own).for_each(|other| set.leave_out(other));
                 set
             }
             Bootstrap::Found => {

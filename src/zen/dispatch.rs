@@ -75,9 +75,8 @@ impl Protocol for Zen {
 
 impl Zen {
     fn started(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let abstains = self.ledger.promise.abstains || !self.local.is_master_eligible() && !self.is_formed();
-        let promise = Promise { node_id: Some(self.local.id.clone()), abstains, ..self.ledger.promise.clone() };
-        if promise != self.ledger.promise {
+        if self.ledger.promise.node_id.is_none() {
+            let promise = Promise { node_id: Some(self.local.id.clone()), ..self.ledger.promise.clone() };
             self.store(Write::Promise(promise), out);
         }
         self.episode = Episode::begin(now);

@@ -5,7 +5,7 @@
 //! `ZenDiscovery.joinElectedMaster` (6.8), which bound a join neither to a term nor to one election.
 
 use super::elect::Lost;
-use super::message::{Join, JoinAnswer, Message, Sight};
+use super::message::{Join, JoinAnswer, Message, Sender, Sight};
 use super::mode::{Ballot, Candidacy, Joining};
 use super::publish::transfer_time;
 use super::quorum::BootstrapSet;
@@ -76,7 +76,7 @@ impl Zen {
         if !self.local.is_master_eligible() {
             return self.start_join(now, candidate, false, None, out);
         }
-        let may_vote = !self.is_write_overdue(now) && !self.has_twin() && !self.abstains();
+        let may_vote = !self.is_write_overdue(now) && !self.has_twin();
         if let Some(term) = self.stands_for(&candidate).filter(|_| may_vote) {
             self.vote_in(now, term, candidate, out);
         }
@@ -340,12 +340,23 @@ impl Zen {
 
     /// Whether it would lead: one that said good-bye would leave its cluster without a master.
     pub(super) fn may_lead(&self) -> bool {
-        self.local.is_master_eligible() && self.leaving.is_none() && !self.has_twin() && !self.abstains()
+        self.local.is_master_eligible() && self.leaving.is_none() && !self.has_twin()
     }
 
-    /// Whether it takes no part in the first forming, since others may have been told that it cannot be master.
-    pub(super) fn abstains(&self) -> bool {
-        self.ledger.promise.abstains && !self.is_formed() && self.keeps(Protection::RolesOnDisk)
+    /// Whether others may have formed a cluster without this node, since it told them that it cannot be master. It forms one
+    /// only with all of its hosts then.
+    pub(super) fn left_out(&self) -> bool {
+        self.ledger.promise.left_out && !self.is_formed() && self.keeps(Protection::RolesOnDisk)
+    }
+
+    /// Remembers that it tells a node that may form a cluster that it cannot be master.
+    pub(super) fn note_left_out(&mut self, asker: &Sender, out: &mut Effects<Zen>) {
+        let may_form = asker.cluster_uuid.is_none() && asker.node.is_master_eligible();
+        let is_able = self.local.is_master_eligible() || self.is_formed() || self.is_old();
+        if may_form && !is_able && !self.ledger.promise.left_out {
+            let promise = Promise { left_out: true, ..self.ledger.promise.clone() };
+            self.store(Write::Promise(promise), out);
+        }
     }
 
     pub(super) fn rebuff(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {

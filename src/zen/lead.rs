@@ -113,8 +113,9 @@ impl Zen {
         }
         if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node) && !is_old) {
             // It follows again only once it is sent the state again.
-            let (failed, owes, whole) = (peer.failed.take(), peer.owes.or(Some(now)), peer.whole.take());
-            *peer = Peer { failed, owes, whole, ..Peer::new(node.clone(), join.accepted) };
+            let (failed, owes, wholes) =
+                (peer.failed.take(), peer.owes.or(Some(now)), std::mem::take(&mut peer.wholes));
+            *peer = Peer { failed, owes, wholes, ..Peer::new(node.clone(), join.accepted) };
             if join.term <= lead.term {
                 self.send_state(now, &node.id, out);
             }

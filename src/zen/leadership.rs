@@ -92,6 +92,19 @@ impl Leadership {
     }
 }
 
+impl Leadership {
+    /// Until when a state that was sent as a whole may be on its way to somebody who can acknowledge the publish under way,
+    /// if there is one and the publish did not begin so long ago.
+    pub fn arrival_of_wholes(&self, now: Time, at_most: Duration) -> Option<Time> {
+        let publish = self.publish.as_ref().filter(|publish| !publish.is_committed && now < publish.since + at_most)?;
+        let is_awaited = |(id, peer): &(&NodeId, &Peer)| {
+            peer.node.is_master_eligible() && peer.failed.is_none() && !publish.acks.contains_key(*id)
+        };
+        let awaited = self.peers.iter().filter(is_awaited).map(|(_, peer)| peer.wholes.until());
+        awaited.max().filter(|until| *until > now)
+    }
+}
+
 /// Another node as its master sees it.
 #[derive(Clone, Debug, Hash)]
 pub struct Peer {
@@ -105,8 +118,8 @@ pub struct Peer {
     pub storing: Option<StateId>,
     /// The state that was last sent, and when; none once it is known to have failed.
     pub sent: Option<(StateId, Time)>,
-    /// The state that was last sent as a whole, as long as it has not stored the newest one.
-    pub whole: Option<Whole>,
+    /// What was sent to it as a whole.
+    pub wholes: Wholes,
     /// Since when it has stored nothing of what it was to store.
     pub owes: Option<Time>,
     /// The commit that was last sent, and when.
@@ -136,7 +149,7 @@ impl Peer {
             applied: StateId::NONE,
             storing: None,
             sent: None,
-            whole: None,
+            wholes: Wholes::default(),
             owes: None,
             told: None,
             failures: 0,
@@ -154,18 +167,12 @@ impl Peer {
         self.failed.is_none() && self.failures == 0 && self.follows && self.accepted.rank() > proven_above.rank()
     }
 
-    /// Whether a whole state may be on its way to it.
-    pub fn is_being_sent(&self, now: Time) -> bool {
-        self.whole.as_ref().is_some_and(|whole| now < whole.until && self.accepted != whole.state.id())
-    }
-
     /// What to send for a publish: what differs from what it has, or all of it.
     pub fn body_for(&self, publish: &Publish, with_diffs: bool) -> Body {
-        let known = self.sent.map_or(self.accepted, |(sent, _)| sent);
-        match (publish.body_for(Some(known), with_diffs), &self.whole) {
-            (Body::Full(state), Some(whole)) if with_diffs && whole.state.id() == self.accepted => {
-                Body::Diff(Arc::new(Diff::between(&whole.state, &state)))
-            }
+        let sent = self.sent.filter(|_| self.wholes.sent.is_empty());
+        let known = sent.map_or(self.accepted, |(sent, _)| sent);
+        match (publish.body_for(Some(known), with_diffs), self.wholes.with_id(self.accepted)) {
+            (Body::Full(state), Some(whole)) if with_diffs => Body::Diff(Arc::new(Diff::between(whole, &state))),
             (body, _) => body,
         }
     }
@@ -179,21 +186,74 @@ impl Peer {
     pub fn note_accepted(&mut self, now: Time, accepted: StateId, newest: Option<StateId>) {
         let has_moved = accepted.rank() > self.accepted.rank();
         self.accepted = self.accepted.max(accepted);
+        if has_moved {
+            self.wholes.note_stored(now, accepted);
+        }
         if newest == Some(self.accepted) {
-            (self.owes, self.whole) = (None, None);
+            self.owes = None;
+            self.wholes.settle(now);
         } else if has_moved {
             self.owes = Some(now);
         }
     }
 }
 
-/// A state that was sent as a whole, and until when it may be on its way: nothing else is sent meanwhile.
-#[derive(Clone, Debug, Hash)]
-pub struct Whole {
-    /// The state.
-    pub state: Arc<ClusterState>,
-    /// Until when.
-    pub until: Time,
+/// The states that were sent to a node as a whole since it had the newest one. While one may be on its way nothing else is
+/// sent; what it stores of them is gone on from with what differs.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Wholes {
+    sent: Vec<(Arc<ClusterState>, Time)>,
+    until: Time,
+    /// How long one is waited for: longer each time that none arrives, and as long as the last one took.
+    patience: Duration,
+}
+
+/// Of how many states that were sent as a whole a node may have stored any.
+const WHOLES_MAX: usize = 4;
+
+impl Wholes {
+    /// Whether one may be on its way.
+    pub fn is_under_way(&self, now: Time) -> bool {
+        now < self.until
+    }
+
+    /// Until when one may be on its way.
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
+    /// One is sent, which takes so long at the least; says how long it is waited for.
+    pub fn send(&mut self, now: Time, state: Arc<ClusterState>, at_least: Duration) -> Duration {
+        let before = if self.sent.is_empty() { self.patience } else { self.patience * 2 };
+        self.patience = before.max(at_least);
+        self.until = now + self.patience;
+        if self.sent.len() >= WHOLES_MAX {
+            self.sent.remove(0);
+        }
+        self.sent.push((state, now));
+        self.patience
+    }
+
+    fn note_stored(&mut self, now: Time, id: StateId) {
+        if let Some((_, at)) = self.sent.iter().find(|(state, _)| state.id() == id) {
+            (self.until, self.patience) = (now, now.since(*at));
+        }
+    }
+
+    /// It has the newest state.
+    fn settle(&mut self, now: Time) {
+        self.sent.clear();
+        self.until = self.until.min(now);
+    }
+
+    fn with_id(&self, id: StateId) -> Option<&Arc<ClusterState>> {
+        self.sent.iter().map(|(state, _)| state).find(|state| state.id() == id)
+    }
+
+    /// None is on its way any more: what was asked of the node came back.
+    pub fn end(&mut self) {
+        self.until = Time::ZERO;
+    }
 }
 
 /// Who waits for a task.

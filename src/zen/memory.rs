@@ -18,8 +18,8 @@ pub struct Promise {
     pub term: Term,
     /// Whom the node voted for in it.
     pub vote: Option<NodeId>,
-    /// Whether it said that it cannot be master before it knew of a cluster: others may have formed one without it.
-    pub abstains: bool,
+    /// Whether it said that it cannot be master to somebody who may have formed a cluster without it since.
+    pub left_out: bool,
 }
 
 /// What survives a crash.

@@ -50,9 +50,9 @@ pub struct Sight {
     /// Whether its disk hangs, so that it can give no vote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hangs: bool,
-    /// Whether it takes no part in the first forming, having said before that it cannot be master.
+    /// Whether others may have formed a cluster without it, since it said before that it cannot be master.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub abstains: bool,
+    pub left_out: bool,
     /// Whether it has applied, since it was started, a state of a cluster that had its own back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awake: bool,

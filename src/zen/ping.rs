@@ -177,7 +177,7 @@ impl Zen {
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
             hangs: self.is_write_overdue(now),
-            abstains: self.abstains(),
+            left_out: self.left_out(),
             awake: self.is_awake,
             change: self.search.changes,
         }
@@ -209,6 +209,7 @@ impl Zen {
             let pinger = Pinger { node: from.node.clone(), at: now };
             self.search.pingers.insert(address.clone(), pinger);
         }
+        self.note_left_out(from, out);
         let mentioned = self.worth_mentioning(&address);
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);

@@ -5,7 +5,7 @@
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
 use super::acks::note_applied;
-use super::leadership::{Finished, Leadership, Peer, Publish, Whole};
+use super::leadership::{Finished, Leadership, Peer, Publish};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
@@ -16,6 +16,12 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// For so much longer than other publishes one is waited for whose state is on its way as a whole.
+const TRANSFER_MAX: Duration = Duration::from_secs(60);
+
+/// A state that was sent as a whole may be on its way for so long, whatever its size.
+const WHOLE_PATIENCE_MIN: Duration = Duration::from_secs(1);
 
 /// Links are taken to carry so many bytes a second at the least.
 const TRANSFER_RATE_MIN: u64 = 64 << 10;
@@ -51,7 +57,6 @@ impl Zen {
             forget_removed(lead, &tasks);
         }
         let has_newcomers = meet_peers(lead, &state, &local);
-        let transfer = if has_newcomers { transfer_time(&state) } else { Duration::ZERO };
         lead.publish = Some(Publish {
             state: state.clone(),
             base,
@@ -78,20 +83,15 @@ impl Zen {
             self.send_state(now, &id, out);
         }
         self.accept(state, made_from, out);
-        self.timers.set(Timer::Commit, now + self.tuning.commit_timeout + transfer);
+        self.timers.set(Timer::Commit, now + self.tuning.commit_timeout);
         if has_newcomers {
             self.timers.set(Timer::NodePings, now);
         }
     }
 
     pub(super) fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
-        let with_diffs = self.tuning.publish_diff && !self.is_old();
+        let (is_old, with_diffs) = (self.is_old(), self.tuning.publish_diff && !self.is_old());
         let mut timeout = self.tuning.commit_timeout;
-        let Some(address) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.address.clone())
-        else {
-            return;
-        };
-        let round_trip = self.fd_timeout(&address);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -99,16 +99,16 @@ impl Zen {
         let (Some(peer), Some(publish)) = (lead.peers.get_mut(id), &lead.publish) else {
             return;
         };
-        if peer.is_being_sent(now) {
+        if peer.wholes.is_under_way(now) {
             return;
         }
         let body = peer.body_for(publish, with_diffs);
-        if matches!(body, Body::Full(_)) && with_diffs {
-            let transfer = transfer_time(&publish.state);
-            peer.whole = Some(Whole { state: publish.state.clone(), until: now + round_trip + transfer });
-            timeout += transfer;
+        if matches!(body, Body::Full(_)) && !is_old {
+            let at_least = WHOLE_PATIENCE_MIN + transfer_time(&publish.state);
+            timeout += peer.wholes.send(now, publish.state.clone(), at_least);
         }
         peer.sent = Some((publish.state.id(), now));
+        let address = peer.node.address.clone();
         let errand = Errand::Publish { node: id.clone(), asked: now };
         let message = Message::Publish { from: self.sender.clone(), term, body };
         self.call(&address, message, errand, timeout, out);
@@ -368,6 +368,9 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return;
         };
+        if let Some(until) = lead.arrival_of_wholes(now, timeout + TRANSFER_MAX) {
+            return self.timers.set(Timer::Commit, until);
+        }
         match &lead.publish {
             Some(publish) if !publish.is_committed => {
                 let state = publish.state.id();
@@ -389,7 +392,8 @@ impl Zen {
 
     pub(super) fn on_publish_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
         if let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) {
-            (peer.sent, peer.whole) = (None, None);
+            peer.sent = None;
+            peer.wholes.end();
         }
         self.on_call_failed(now, id, why, out);
     }
@@ -413,7 +417,8 @@ fn take_down(peer: &mut Peer, now: Time, report: &Report, is_mine: bool, publish
     peer.storing = report.storing;
     peer.follows |= is_mine;
     if report.needs_full {
-        (peer.sent, peer.whole) = (None, None);
+        peer.sent = None;
+        peer.wholes.end();
     }
 }
 

@@ -82,7 +82,7 @@ protections! {
     DiffBase "diff-base" "A change is applied only to the state that it was made from.",
     IdentityOnCommit "identity-on-commit" "The cluster's identity is locked when a state is known to be committed.",
     Twins "twins" "Of two processes with one id only one leads, and none votes that has heard of the other.",
-    RolesOnDisk "roles-on-disk" "A node that said that it cannot be master takes no part in the first forming, whatever it is later.",
+    RolesOnDisk "roles-on-disk" "A node that said that it cannot be master forms a cluster only with all of its hosts, whatever it is later.",
     UuidChecked "uuid-checked" "Nodes of another cluster are refused by its identity.",
     FatalAnswers "fatal-answers" "A master that says that it does not lead is lost at once.",
     NonMembers "non-members" "A node that hears that it is no member joins again.",

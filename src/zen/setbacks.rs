@@ -12,7 +12,7 @@ use std::time::Duration;
 const REMEMBERED_MAX: usize = 2_048;
 
 /// The longest pause, as a multiple of the first one.
-const LONGEST: u32 = 8;
+const LONGEST: u32 = 4;
 
 /// The nodes with which something did not work lately.
 #[derive(Clone, Debug, Default, Hash)]
@@ -73,7 +73,7 @@ mod tests {
             pauses.push(pause.as_secs());
             now = now + pause;
         }
-        assert_eq!(pauses, [1, 2, 4, 8, 8]);
+        assert_eq!(pauses, [1, 2, 4, 4, 4]);
         setbacks.forget(&id);
         assert_eq!(setbacks.note(now, &id, FIRST), FIRST);
         assert_eq!(setbacks.note(now + FIRST * 60, &id, FIRST), FIRST, "the last one was long ago");

@@ -51,7 +51,7 @@ impl Zen {
         let Some(lead) = self.lead().filter(|_| !is_doubtful) else {
             return;
         };
-        let is_sent = |peer: &Peer| peer.whole.as_ref().is_none_or(|whole| whole.until + patience <= now);
+        let is_sent = |peer: &Peer| peer.wholes.until() + patience <= now;
         let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {
@@ -59,7 +59,7 @@ impl Zen {
             let node = self.lead().and_then(|lead| lead.peers.get(&id)).map(|peer| peer.node.clone());
             self.node_failed(now, &id, why.clone(), out);
             if let Some(node) = node {
-                self.turn_away(now, &node, patience, why, out);
+                self.turn_away(now, &node, self.tuning.ping_timeout, why, out);
             }
         }
     }
@@ -150,7 +150,7 @@ impl Zen {
         }
         // A node that is still storing the state that makes it a follower cannot follow yet.
         let lags = peer.sent.is_some_and(|(sent, _)| report.accepted.rank() < sent.rank());
-        let is_storing = (lags || peer.is_being_sent(now)) && report.term <= term;
+        let is_storing = (lags || peer.wholes.is_under_way(now)) && report.term <= term;
         let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;

@@ -18,7 +18,7 @@ pub(super) enum Entry {
         term: Term,
         vote: Option<NodeId>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        abstains: bool,
+        left_out: bool,
     },
     /// The first accepted state of a file, in full.
     Accepted(Arc<ClusterState>),
@@ -34,8 +34,8 @@ impl Entry {
     /// What to write so that a reader that has read `memory` takes `write` in.
     pub(super) fn of(write: &Write, memory: &Memory) -> Self {
         match write {
-            Write::Promise(Promise { node_id, term, vote, abstains }) => {
-                Entry::Promise { node_id: node_id.clone(), term: *term, vote: vote.clone(), abstains: *abstains }
+            Write::Promise(Promise { node_id, term, vote, left_out }) => {
+                Entry::Promise { node_id: node_id.clone(), term: *term, vote: vote.clone(), left_out: *left_out }
             }
             Write::Accepted(state) => match &memory.accepted {
                 Some(base) => Entry::AcceptedDiff(Diff::between(base, state).into()),
@@ -49,8 +49,8 @@ impl Entry {
     /// The write it was made of, for a reader that has read `memory`.
     pub(super) fn write(self, memory: &Memory) -> Result<Write, WrongBase> {
         Ok(match self {
-            Entry::Promise { node_id, term, vote, abstains } => {
-                Write::Promise(Promise { node_id, term, vote, abstains })
+            Entry::Promise { node_id, term, vote, left_out } => {
+                Write::Promise(Promise { node_id, term, vote, left_out })
             }
             Entry::Accepted(state) => Write::Accepted(state),
             Entry::AcceptedDiff(diff) => {

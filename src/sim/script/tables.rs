@@ -42,7 +42,7 @@ fn sight(node: Arc<Node>) -> Sight {
     Sight {
         unwell: false,
         hangs: false,
-        abstains: false,
+        left_out: false,
         awake: false,
         node,
         master: None,
