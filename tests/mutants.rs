@@ -52,7 +52,7 @@ fn a_state_that_is_applied_before_its_commit_is_missed() {
 
 #[test]
 fn an_end_of_a_reign_that_is_not_told_is_missed() {
-    is_caught(Protection::ToldAtEnd, &["S7"]);
+    is_caught(Protection::ToldAtEnd, &["S7", "L3"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Random runs: the same seed gives the same run, event by event, and no run breaks a rule.
 
-use zazen::sim::{Report, RunOptions, run};
+use std::sync::OnceLock;
+use zazen::sim::{PACE, Recoveries, Report, RunOptions, run};
 use zazen::zen::Tuning;
 use zazen::zen::rules::Rules;
 
@@ -113,13 +114,38 @@ fn different_seeds_give_different_runs() {
     assert_eq!(hashes.len(), 5);
 }
 
+/// How many runs the batch has.
+const BATCH: u64 = 60;
+
+/// A batch of runs, none of which breaks a rule.
+fn batch() -> &'static [Report] {
+    static REPORTS: OnceLock<Vec<Report>> = OnceLock::new();
+    REPORTS.get_or_init(|| (1..=BATCH).map(|seed| played(&options(seed))).collect())
+}
+
+#[test]
+fn a_batch_of_runs_recovers_at_the_pace() {
+    let mut recoveries = Recoveries::default();
+    batch().iter().for_each(|report| recoveries.add(&report.recoveries));
+    let verdict = recoveries.judge(PACE).map_err(|violation| violation.to_string());
+    assert_eq!(verdict, Ok(()), "elections became slower, or PACE in src/sim/recoveries.rs is too tight");
+    assert!(recoveries.len() >= 200, "only {} recoveries, fewer are not judged: play more runs", recoveries.len());
+}
+
+#[test]
+fn a_calm_cluster_is_asked_often_enough_to_tell_how_it_answers() {
+    let asked: u64 = batch().iter().map(|report| report.service.calm.ended).sum();
+    let sick: u64 = batch().iter().map(|report| report.service.one_sick.ended).sum();
+    assert!(asked >= 3 * BATCH && sick >= 3 * BATCH, "{asked} requests in calm and {sick} writes with a sick member");
+}
+
 #[test]
 fn random_runs_break_no_rule() {
-    let reports: Vec<Report> = (1..=40).map(|seed| played(&options(seed))).collect();
+    let reports = batch();
     let telling = reports.iter().filter(|report| report.vacuous().is_none()).count();
     assert!(
-        telling >= 20,
-        "only {telling} of 40 runs prove anything: look at what `Report::vacuous` says of the others"
+        telling >= 30,
+        "only {telling} of {BATCH} runs prove anything: look at what `Report::vacuous` says of the others"
     );
 }
 

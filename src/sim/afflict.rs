@@ -20,7 +20,8 @@ use std::time::Duration;
 const STATE_BYTES: u64 = 310_000;
 
 impl Run {
-    /// The nodes that are there and work, or will once all is healed.
+    /// The nodes that are there and work, or will once all is healed. A majority among them is owed a master and answers,
+    /// whatever the others do.
     pub(super) fn well(&self) -> Vec<usize> {
         (0..self.draw.nodes).filter(|node| !self.away.contains(node) && !self.sick.contains(node)).collect()
     }

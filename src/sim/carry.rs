@@ -59,6 +59,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             return self.refuse_nobody(from, Input::Failed { call, why: Failure::Refused });
         };
         self.account(from, to, &message, "");
+        let verdict = self.watch.called(self.now, (from, to), call, &message);
+        self.judge(verdict);
         let id = self.calls.open(Pending { from, to, to_life: 0, call, replying: false });
         let span_us = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
         let span = self.hosts[from].clock.world_span(span_us);
@@ -163,6 +165,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             let text = format!("store {}: {write:?}", id.0);
             self.trace.line(self.now, self.counters.events, Some(node), &text);
         }
+        let verdict = self.watch.wrote(self.now, node, &write);
+        self.judge(verdict);
         let number = self.hosts[node].disk.store(id, write);
         self.begin_write(node);
         number

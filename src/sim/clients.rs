@@ -4,7 +4,7 @@
 //! it got no answer to. Three outcomes of a write are kept apart: carried out, certainly not, unknown; only the first is
 //! a promise. Holders of leases and watchers go on beside them. What answers mean is judged in `check`.
 
-use super::check::{Acknowledged, Checkers, Finished, Kept, Order};
+use super::check::{Acknowledged, Bounds, Checkers, Configured, Finished, Kept, Order, Storm, Timely};
 use super::flaws::Witness;
 use super::gone::Gone;
 use super::history::{End, Histories, History};
@@ -13,15 +13,18 @@ use super::operation::{Choice, Key, Known, Operation, Update, question, revision
 use super::watch::{Violation, Watch};
 use super::watchers::{Told, Watchers};
 use crate::cluster::{ClusterState, KeyValue, Outcome, RequestId, StateId, Uuid};
-use crate::protocol::{Rng, Ticket, Time};
+use crate::protocol::{Call, Disk, Rng, Ticket, Time};
 use crate::service::{Answer, Question, Refusal};
-use crate::zen::{Message, Note, Zen};
+use crate::zen::{Memory, Message, Note, Write, Zen};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a client asks again before it takes the outcome for unknown.
 const TRIES_MAX: u32 = 4;
+
+/// Bounds of the pause of a client that takes its time.
+const LEISURE_US: (u64, u64) = (100_000, 600_000);
 
 /// One thing that a client wants, however often it has to ask.
 #[derive(Clone, Debug)]
@@ -85,6 +88,10 @@ pub struct Habits {
     pub fastest_ppm: u64,
     /// Whether the network may deliver a request twice.
     pub is_doubling: bool,
+    /// How often the nodes ping each other.
+    pub ping_interval: Duration,
+    /// By what their requests are judged.
+    pub bounds: Bounds,
 }
 
 /// The clients of a run, and the checkers that listen to them.
@@ -94,6 +101,12 @@ pub struct Clients {
     pub checkers: Checkers,
     acknowledged: Acknowledged,
     kept: Kept,
+    /// Judges settings.
+    pub configured: Configured,
+    /// Judges when requests end.
+    pub timely: Timely,
+    /// Judges how much nodes send and write.
+    pub storm: Storm,
     order: Order,
     history: History,
     rng: Rng,
@@ -122,6 +135,9 @@ impl Clients {
             checkers: Checkers::default(),
             acknowledged: Acknowledged::default(),
             kept: Kept::default(),
+            configured: Configured::default(),
+            timely: Timely::new(habits.bounds),
+            storm: Storm::new(habits.nodes, habits.ping_interval),
             order: Order::default(),
             history: History::default(),
             clients: vec![client; habits.clients],
@@ -244,8 +260,15 @@ impl Clients {
 
     /// Remembers that a question was asked.
     pub fn asked(&mut self, ticket: Ticket, node: usize, request: Request, began: Time) {
-        if let Some(witness) = &mut self.witness {
-            witness.asked(began, ticket, &request.question);
+        match &mut self.witness {
+            Some(witness) => witness.asked(began, ticket, &request.question),
+            None => {
+                self.storm.asked(began);
+                self.timely.asked(ticket, node, &request.question, began);
+            }
+        }
+        if let Some(Wish { operation: Operation::Set { setting, value }, .. }) = &request.wish {
+            self.configured.asked(setting, value.as_ref());
         }
         self.open.insert(ticket, Open { who: request.who, node, wish: request.wish, began });
     }
@@ -306,6 +329,13 @@ impl Clients {
     /// Whether a change of a setting may be under way.
     pub fn is_setting(&self) -> bool {
         self.open.values().any(|open| matches!(&open.wish, Some(Wish { operation: Operation::Set { .. }, .. })))
+    }
+
+    /// From now on clients take their time, and nobody else asks.
+    pub fn take_time(&mut self) {
+        self.habits.pause_us = LEISURE_US;
+        self.holders.fall_silent();
+        self.watchers.fall_silent();
     }
 
     /// Nobody asks any more by himself.
@@ -373,9 +403,13 @@ impl Clients {
                 let seen = pair.map(|key| (key.register(), self.see(key, held(key))));
                 Some((Some(*at), End::Done(seen.to_vec())))
             }
-            (Operation::Set { .. } | Operation::Drop(_), Answer::Done { at, .. }) => {
+            (Operation::Set { setting, value }, Answer::Done { at, .. }) => {
+                let is_over = !self.habits.is_doubling;
+                let told = (setting, value.as_ref());
+                self.configured.acknowledged(&self.checkers.descent, *at, told, is_over)?;
                 Some((Some(*at), End::Done(Vec::new())))
             }
+            (Operation::Drop(_), Answer::Done { at, .. }) => Some((Some(*at), End::Done(Vec::new()))),
             (_, _) => None,
         })
     }
@@ -467,6 +501,7 @@ fn outcome(answer: &Answer) -> &'static str {
 impl Watch<Zen> for Clients {
     fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
         self.watchers.booted(node);
+        self.configured.booted(node);
         self.gone.booted(node, &zen.local().id);
         match &mut self.witness {
             Some(witness) => witness.booted(at, node, zen),
@@ -478,23 +513,70 @@ impl Watch<Zen> for Clients {
         if let Some(witness) = &mut self.witness {
             return witness.handled(at, node, zen);
         }
+        let before = self.checkers.descent.newest();
         self.checkers.handled(at, node, zen)?;
-        self.kept.look(&self.checkers.descent)
+        self.timely.passes(at)?;
+        if self.checkers.descent.newest() == before {
+            return Ok(());
+        }
+        self.kept.look(&self.checkers.descent)?;
+        self.configured.look(&self.checkers.descent)?;
+        self.holders.keep_theirs(at, &self.checkers.descent)
     }
 
     fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
+        self.configured.ended(node);
+        self.storm.ended(node);
+        self.timely.ended(node);
         self.witness.as_mut().map_or(Ok(()), |witness| witness.ended(at, node))
     }
 
     fn paused(&mut self, at: Time, node: usize, is_paused: bool) -> Result<(), Violation> {
+        self.timely.paused(node, is_paused);
         self.witness.as_mut().map_or(Ok(()), |witness| witness.paused(at, node, is_paused))
     }
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
         match &mut self.witness {
             Some(witness) => witness.sent(at, from, to, message),
-            None => self.checkers.sent(at, from, to, message),
+            None => {
+                self.storm.sent(at, from, message)?;
+                self.checkers.sent(at, from, to, message)
+            }
         }
+    }
+
+    fn called(&mut self, _at: Time, ends: (usize, usize), call: Call, message: &Message) -> Result<(), Violation> {
+        if self.witness.is_some() { Ok(()) } else { self.storm.called(ends, call, message) }
+    }
+
+    fn call_ended(&mut self, _at: Time, ends: (usize, usize), call: Call) -> Result<(), Violation> {
+        self.storm.call_ended(ends, call);
+        Ok(())
+    }
+
+    fn delivered(&mut self, _at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
+        self.storm.delivered((from, to), message);
+        Ok(())
+    }
+
+    fn wrote(&mut self, at: Time, node: usize, write: &Write) -> Result<(), Violation> {
+        if self.witness.is_some() {
+            return Ok(());
+        }
+        self.timely.wrote(at, node);
+        if !Memory::is_lazy(write) {
+            self.storm.wrote(at, node)?;
+        }
+        self.checkers.wrote(at, node, write)
+    }
+
+    fn synced(&mut self, at: Time, node: usize, disk: &Memory) -> Result<(), Violation> {
+        if self.witness.is_some() {
+            return Ok(());
+        }
+        self.timely.synced(at, node);
+        self.checkers.synced(at, node, disk)
     }
 
     fn noted(&mut self, _at: Time, _node: usize, _note: &Note) -> Result<(), Violation> {
@@ -503,6 +585,7 @@ impl Watch<Zen> for Clients {
 
     fn applied(&mut self, _at: Time, node: usize, view: &Arc<ClusterState>) -> Result<(), Violation> {
         self.watchers.applied(node, view);
+        self.configured.applied(node, view);
         Ok(())
     }
 
@@ -510,8 +593,9 @@ impl Watch<Zen> for Clients {
         let Some(Open { who, node, wish, .. }) = self.open.remove(&ticket) else {
             return Ok(());
         };
-        if let Some(witness) = &mut self.witness {
-            witness.answered(at, node, ticket, answer)?;
+        match &mut self.witness {
+            Some(witness) => witness.answered(at, node, ticket, answer)?,
+            None => self.timely.answered(ticket, at, answer)?,
         }
         let is_drop = matches!(&wish, Some(Wish { operation: Operation::Drop(_), .. }));
         self.count(if is_drop && matches!(answer, Answer::Done { .. }) { "voter dropped" } else { outcome(answer) });
@@ -521,7 +605,9 @@ impl Watch<Zen> for Clients {
                 Ok(())
             }
             (Who::Holder(holder, asked), _) => {
-                self.holders.answered(*holder, at, (asked, answer), &mut self.checkers.fencing)
+                self.holders.answered(*holder, at, (asked, answer), &mut self.checkers.fencing)?;
+                self.acknowledged.lease(&self.checkers.descent, answer)?;
+                self.holders.keep_theirs(at, &self.checkers.descent)
             }
             (_, Some(wish)) => self.heard(at, node, &who, wish, answer),
             (Who::Client(_) | Who::Passer, None) => Ok(()),
@@ -532,8 +618,9 @@ impl Watch<Zen> for Clients {
         let Some(Open { who, node, wish, .. }) = self.open.remove(&ticket) else {
             return Ok(());
         };
-        if let Some(witness) = &mut self.witness {
-            witness.lost(at, node, ticket)?;
+        match &mut self.witness {
+            Some(witness) => witness.lost(at, node, ticket)?,
+            None => self.timely.lost(ticket, at)?,
         }
         self.count("lost");
         match (&who, wish) {

@@ -2,6 +2,7 @@
 //!
 //! How the cluster is hurt before stands in `run`, what it can bear in `stakes`.
 
+use super::check::Phase;
 use super::clients::Clients;
 use super::draw::Healing;
 use super::operation::MASTER_TIMEOUT;
@@ -17,6 +18,8 @@ use std::time::Duration;
 pub(super) const ONE_MASTER: &str = "L1 one master within the bound";
 /// All nodes stand still for so long at least, in milliseconds.
 const STANDSTILL_MS: u64 = 800;
+/// For so long a healthy cluster is asked.
+const CALM: Duration = Duration::from_secs(1);
 /// The rule that nobody bullies a master.
 const STAYS: &str = "L2 a healthy master is never replaced";
 
@@ -33,8 +36,8 @@ impl Run {
         let may_be_sparse = self.minimum() <= 2;
         match (self.draw.healing, quorum) {
             (Healing::Quorum, Some(group)) => {
-                for node in everybody.iter().filter(|node| !group.contains(node)) {
-                    self.world.inject(Fault::Isolate(*node, Mode::Hole));
+                for node in (0..self.draw.nodes).filter(|node| !group.contains(node)) {
+                    self.world.inject(Fault::Isolate(node, Mode::Hole));
                 }
                 self.world.inject(Fault::HealOnly(group.clone()));
                 (group, true)
@@ -116,11 +119,20 @@ impl Run {
         longest.unwrap_or_else(|| time(&Tuning::default())).div_f64(self.draw.plan.slowest_clock().min(1.0))
     }
 
+    /// L3: whoever asks a healthy cluster is answered rightly and soon.
+    pub(super) fn demand_service(&mut self, group: &[usize]) -> Result<(), Violation> {
+        // What operators asked for before may still take effect.
+        self.world.watch.take_time();
+        self.run_clients(self.world.now() + MASTER_TIMEOUT * 2)?;
+        self.demand_master(group)?;
+        self.world.watch.timely.begin(Phase::Calm, group);
+        self.run_clients(self.world.now() + CALM)?;
+        self.world.watch.timely.begin(Phase::Well, group);
+        Ok(())
+    }
+
     /// L2: a healthy master is never replaced by what single followers go through, nor by a standstill of all.
     pub(super) fn demand_stability(&mut self, group: &[usize]) -> Result<(), Violation> {
-        // What operators asked for before may still take effect.
-        self.world.watch.fall_silent();
-        self.run_clients(self.world.now() + MASTER_TIMEOUT * 2)?;
         self.demand_master(group)?;
         for _ in 0..self.rng.between(1, 3) {
             let Some((master, process)) = self.master(group) else {
@@ -200,12 +212,16 @@ impl Run {
         let shortest = if hurt.len() > 1 { STANDSTILL_MS } else { 1 };
         let lasts = Duration::from_millis(self.rng.between(shortest, 3_000));
         let what = hurt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let others: Vec<usize> = group.iter().copied().filter(|node| *node != victim).collect();
+        let phase = if hurt.len() > 1 { Phase::Hurt } else { Phase::OneSick };
+        self.world.watch.timely.begin(phase, &others);
         hurt.into_iter().for_each(|fault| self.world.inject(fault));
         let first = self.run_while(self.world.now() + lasts, |world| !is_replaced(world))?;
         mend.into_iter().for_each(|fault| self.world.inject(fault));
         // What is under way may still be noticed; the next disturbance must not meet this one.
         let settling = self.detection() * 2;
         let second = self.run_while(self.world.now() + settling, |world| !is_replaced(world))?;
+        self.world.watch.timely.begin(Phase::Well, group);
         let bound = self.recovery_bound();
         let third =
             self.run_while(self.world.now() + bound, |world| !is_replaced(world) && !is_stable(world, group))?;

@@ -4,7 +4,7 @@
 //! lease for as long as `docs/leases.md` says, counted on its own clock from the moment at which it first asked. Whether
 //! it is right is judged in `check`.
 
-use super::check::Fencing;
+use super::check::{Descent, Fencing};
 use super::operation::{once, read, submit};
 use super::watch::Violation;
 use crate::cluster::{Blob, Holding, Outcome, RequestId, Token, Uuid};
@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// How often a holder asks again with the same request before it begins anew.
 const TRIES_MAX: u32 = 4;
+
+/// The rule that what was granted stays.
+const LEASE_LOST: &str = "S5 an acknowledged lease is never lost";
 
 /// What a holder is doing.
 #[derive(Clone, Debug)]
@@ -148,6 +151,23 @@ impl Holders {
         };
         *tries += 1;
         (Asked::Release, submit(once(Task::ReleaseLease(holding.clone()), *request, *tries > 1)))
+    }
+
+    /// A lease that somebody believes to hold is in the newest committed state.
+    pub(super) fn keep_theirs(&self, now: Time, descent: &Descent) -> Result<(), Violation> {
+        let Some(state) = descent.committed(&descent.newest()) else {
+            return Ok(());
+        };
+        for holder in &self.holders {
+            if let Phase::Holding { holding, until } = &holder.phase
+                && *until > now
+                && state.metadata.leases.get(&holding.name).is_none_or(|lease| lease.token != holding.token)
+            {
+                let what = format!("{} is committed without {holding}, which is believed in until {until}", state.id());
+                return Err(Violation { checker: LEASE_LOST, what });
+            }
+        }
+        Ok(())
     }
 
     /// The node was not there, or the answer is lost.

@@ -70,6 +70,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         if self.hosts[node].process.is_some() || self.hosts[node].retired {
             return;
         }
+        let verdict = self.watch.synced(self.now, node, self.hosts[node].disk.contents());
+        self.judge(verdict);
         self.hosts[node].boot(node, self.now);
         self.reset_stale_lines_of(node);
         if let Some(process) = &self.hosts[node].process {

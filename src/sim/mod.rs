@@ -44,6 +44,7 @@ mod normal;
 mod operation;
 mod plan;
 mod queue;
+mod recoveries;
 mod run;
 pub mod scale;
 pub mod script;
@@ -58,6 +59,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use check::{Peak, Service, Storms, Tally};
 pub use clients::{Clients, Habits, Request};
 pub use clock::REAL_TIME_PPM;
 pub use counters::{Counters, Traffic};
@@ -69,6 +71,7 @@ pub use host::Boot;
 pub use network::{Mode, Quality};
 pub use normal::Normal;
 pub use plan::Plan;
+pub use recoveries::{PACE, Pace, Recoveries};
 pub use run::{Failure, Report, RunOptions, run};
 pub use trace::Detail;
 pub use watch::{Unwatched, Violation, Watch};

@@ -1,5 +1,6 @@
 //! What a client wants of a node, drawn at random, and the question that it asks for it.
 
+use super::check::Setting;
 use crate::cluster::{NodeId, RequestId, Revision, StateId};
 use crate::protocol::Rng;
 use crate::service::{Condition, MINIMUM_MASTER_NODES, Put, Query, Question, SettingsPatch, Task, Txn};
@@ -10,6 +11,11 @@ use std::time::Duration;
 /// How long a client waits for a master and for the nodes.
 pub(super) const MASTER_TIMEOUT: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The longest time that operators let a publish last.
+pub(super) const COMMIT_TIMEOUT_MAX: Duration = Duration::from_millis(COMMIT_TIMEOUT_STEP_MS * COMMIT_TIMEOUT_STEPS);
+const COMMIT_TIMEOUT_STEP_MS: u64 = 500;
+const COMMIT_TIMEOUT_STEPS: u64 = 10;
 
 /// A key of the run: two keys each are changed and read together at times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,7 +76,7 @@ pub(super) enum Operation {
     /// Change a setting, as an operator does.
     Set {
         /// The setting.
-        key: Arc<str>,
+        setting: Setting,
         /// Its value; none removes it.
         value: Option<Arc<str>>,
     },
@@ -166,12 +172,15 @@ impl Choice<'_> {
         let number = self.rng.between(1, eligible);
         let (key, value): (&str, String) = match self.rng.below(6) {
             0..3 => (MINIMUM_MASTER_NODES, number.to_string()),
-            3 => ("discovery.zen.commit_timeout", format!("{}ms", 500 * self.rng.between(1, 10))),
+            3 => (
+                "discovery.zen.commit_timeout",
+                format!("{}ms", COMMIT_TIMEOUT_STEP_MS * self.rng.between(1, COMMIT_TIMEOUT_STEPS)),
+            ),
             4 => ("discovery.zen.publish_diff.enable", self.rng.percent(50).to_string()),
             _ => ("discovery.zen.no_master_block", if self.rng.percent(50) { "all" } else { "write" }.into()),
         };
         let value = (!self.rng.percent(40)).then(|| value.into());
-        Operation::Set { key: key.into(), value }
+        Operation::Set { setting: Setting { key: key.into(), is_persistent: self.rng.percent(50) }, value }
     }
 }
 
@@ -184,9 +193,11 @@ pub(super) fn question(operation: &Operation, request: Option<RequestId>, retry:
         }
         Operation::Read(key) => read(Query::Key { key: key.name() }),
         Operation::List(group) => read(Query::Range { prefix: Key::prefix(*group), after: None, limit: 2 }),
-        Operation::Set { key, value } => {
-            let transient: SettingsPatch = vec![(key.clone(), value.clone())];
-            submit(Task::PutSettings { persistent: Vec::new(), transient })
+        Operation::Set { setting, value } => {
+            let patch: SettingsPatch = vec![(setting.key.clone(), value.clone())];
+            let none = SettingsPatch::new();
+            let (persistent, transient) = if setting.is_persistent { (patch, none) } else { (none, patch) };
+            submit(Task::PutSettings { persistent, transient })
         }
         Operation::Drop(id) => submit(Task::RemoveVoter { id: id.clone() }),
         Operation::HandOver => Question::HandOver { to: None::<NodeId>, master_timeout: MASTER_TIMEOUT },

@@ -4,11 +4,14 @@
 //! everything or a part and demands one master within a bound computed from the settings, and phase three disturbs single
 //! followers and demands that the master stays (`demand`). Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
 
+use super::check::{Bounds, Phase, Service, Storms};
 use super::cluster_world;
 use super::demand::is_stable;
+use super::disk::LATENCY_US;
 use super::draw::Draw;
+use super::operation::COMMIT_TIMEOUT_MAX;
 use super::watch::Violation;
-use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Told, World};
+use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Quality, Told, World};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Roles};
 use crate::protocol::{Rng, Time};
 use crate::zen::rules::Rules;
@@ -68,6 +71,12 @@ pub struct Report {
     pub grants: usize,
     /// What watchers were told.
     pub watched: Told,
+    /// What clients got while a majority was well.
+    pub service: Service,
+    /// The most that nodes sent and wrote.
+    pub storms: Storms,
+    /// How often transient settings ended without a full restart.
+    pub forgotten: u64,
     /// The virtual time at the end.
     pub lasted: Duration,
     /// Whether wiped disks left no quorum of what was decided, so that nothing could be demanded.
@@ -171,6 +180,8 @@ impl Run {
             nodes: draw.nodes,
             fastest_ppm: draw.plan.fastest_ppm(),
             is_doubling: draw.plan.is_doubling(),
+            ping_interval: options.tuning.fd_ping_interval,
+            bounds: bounds(options, &draw),
         };
         let clients = Clients::new(rng.fork(), habits);
         let rules = options.rules;
@@ -226,16 +237,20 @@ impl Run {
         if self.quorum_lost {
             return Ok(());
         }
+        self.world.watch.timely.begin(Phase::Well, &group);
         self.demand_master(&group)?;
         if group.len() < everybody.len() && self.rng.percent(50) {
             self.demand_welcome(&group, &everybody)?;
             group = everybody.clone();
+            self.world.watch.timely.begin(Phase::Well, &group);
         }
         if !is_all {
             self.world.inject(Fault::Mend);
             group = everybody;
+            self.world.watch.timely.begin(Phase::Well, &group);
             self.demand_master(&group)?;
         }
+        self.demand_service(&group)?;
         self.demand_stability(&group)?;
         self.demand_another(&group)?;
         self.demand_answers(&group)?;
@@ -254,6 +269,7 @@ impl Run {
             }
             self.begin_anew();
             let span = Duration::from_millis(self.rng.between(500, 5_000));
+            self.world.watch.timely.begin(Phase::Hurt, &[]);
             self.run_episode(self.world.now() + span)?;
             self.give_roles_back();
             self.world.inject(Fault::Heal);
@@ -273,6 +289,7 @@ impl Run {
         }
         self.begin_anew();
         let span = Duration::from_millis(self.rng.between(500, 5_000));
+        self.world.watch.timely.begin(Phase::Hurt, &[]);
         self.run_episode(self.world.now() + span)
     }
 
@@ -285,6 +302,7 @@ impl Run {
     fn calm(&mut self, end: Time) -> Result<(), Violation> {
         let healed = self.world.now();
         let everybody = self.well();
+        self.world.watch.timely.begin(Phase::Well, &everybody);
         if self.run_while(end, |world| !is_stable(world, &everybody))? {
             self.recoveries.push(self.world.now().since(healed));
         } else {
@@ -442,6 +460,9 @@ impl Run {
             histories: self.histories.clone(),
             grants: watch.grants(),
             watched: watch.watched().clone(),
+            service: watch.timely.service.clone(),
+            storms: watch.storm.storms.clone(),
+            forgotten: watch.configured.forgotten,
             lasted: self.world.now().since(Time::ZERO),
             quorum_lost: self.quorum_lost,
             hash: self.world.trace_hash(),
@@ -461,6 +482,17 @@ fn is_publishing(world: &World<Zen, Clients>) -> bool {
 
 fn is_electing(world: &World<Zen, Clients>) -> bool {
     world.participants().any(|(_, zen)| matches!(zen.mode(), Mode::Electing(_) | Mode::Joining(_)))
+}
+
+/// By what the requests of clients are judged.
+fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
+    let (quality, (_, disk_us)) = (Quality::default(), LATENCY_US);
+    Bounds {
+        round_trip: Duration::from_micros(2 * quality.delay_max_us + disk_us),
+        commit_timeout: options.tuning.commit_timeout.max(COMMIT_TIMEOUT_MAX),
+        master_change: options.tuning.recovery_bound(),
+        slowest_clock: draw.plan.slowest_clock(),
+    }
 }
 
 fn node_id(node: usize) -> NodeId {

@@ -64,7 +64,14 @@ impl Run {
     /// Whether a majority of those whom a node expects from the start is in the group.
     fn has_hosts_of(&self, node: usize, group: &[usize]) -> bool {
         let hosts: BTreeSet<usize> = (0..self.draw.hosts).chain((node < self.draw.eligible).then_some(node)).collect();
-        hosts.iter().filter(|host| group.contains(host)).count() * 2 > hosts.len()
+        let count = hosts.iter().filter(|host| group.contains(host)).count();
+        // One that others may have left out forms a cluster only with all of them.
+        if self.is_left_out(node) { count == hosts.len() } else { count * 2 > hosts.len() }
+    }
+
+    fn is_left_out(&self, node: usize) -> bool {
+        let running = self.world.participant(node).is_some_and(|zen| zen.ledger().promise.left_out);
+        running || self.world.disk(node).promise.left_out
     }
 
     /// Whether a master can do without one of its group.
@@ -79,7 +86,8 @@ impl Run {
     }
 }
 
+/// The higher of the two that a state sets: the transient one goes over the other, and ends with a full restart.
 fn minimum_in(state: &ClusterState) -> Option<usize> {
-    let key = crate::service::MINIMUM_MASTER_NODES;
-    state.metadata.transient.get(key).or_else(|| state.metadata.persistent.get(key))?.parse().ok()
+    let both = [&state.metadata.transient, &state.metadata.persistent];
+    both.into_iter().filter_map(|settings| settings.get(crate::service::MINIMUM_MASTER_NODES)?.parse().ok()).max()
 }

@@ -104,7 +104,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     /// A call has one outcome, and none after its sender ended: then it is closed.
     fn end_call(&mut self, call: CallId, outcome: impl FnOnce(Call) -> Input<P>) {
-        if let Some(Pending { from, call, .. }) = self.calls.close(call) {
+        if let Some(Pending { from, to, call, .. }) = self.calls.close(call) {
+            let verdict = self.watch.call_ended(self.now, (from, to), call);
+            self.judge(verdict);
             let life = self.hosts[from].life();
             self.arrive(from, life, Arrival::Input(outcome(call)));
         }
@@ -127,6 +129,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             let Some((id, held)) = self.hosts[node].disk.finish() else {
                 return;
             };
+            let verdict = self.watch.synced(self.now, node, self.hosts[node].disk.contents());
+            self.judge(verdict);
             self.begin_write(node);
             self.arrive(node, life, Arrival::Written(id, held));
         }

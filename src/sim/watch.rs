@@ -3,7 +3,7 @@
 //! All methods do nothing unless written. Watches are combined as pairs or as a `Vec` of boxes.
 
 use super::gate::Stop;
-use crate::protocol::{Protocol, Ticket, Time};
+use crate::protocol::{Call, Disk, Protocol, Ticket, Time};
 use std::any::Any;
 use std::fmt;
 
@@ -32,6 +32,9 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
+/// What a participant writes.
+pub(super) type WriteOf<P> = <<P as Protocol>::Disk as Disk>::Write;
+
 /// The verdict of a watch.
 pub(super) type Verdict = Result<(), Violation>;
 
@@ -56,6 +59,22 @@ pub trait Watch<P: Protocol> {
     }
     /// A message left a node: a request, a reply or a tell.
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &P::Message) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A request left a node, which will be told its outcome: right after `sent`.
+    fn called(&mut self, at: Time, ends: (usize, usize), call: Call, message: &P::Message) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A sender is told the outcome of its call: a reply, or that it failed.
+    fn call_ended(&mut self, at: Time, ends: (usize, usize), call: Call) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A process hands a write to its disk.
+    fn wrote(&mut self, at: Time, node: usize, write: &WriteOf<P>) -> Result<(), Violation> {
+        Ok(())
+    }
+    /// A write reached a disk, or a process is about to be started on it: this is what survives a crash.
+    fn synced(&mut self, at: Time, node: usize, disk: &P::Disk) -> Result<(), Violation> {
         Ok(())
     }
     /// A message reached a node that runs: a request, a reply or a tell.
@@ -107,6 +126,18 @@ macro_rules! pass_on {
         }
         fn sent(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.sent(at, from, to, message))
+        }
+        fn called(&mut $self, at: Time, ends: (usize, usize), call: Call, message: &P::Message) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.called(at, ends, call, message))
+        }
+        fn call_ended(&mut $self, at: Time, ends: (usize, usize), call: Call) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.call_ended(at, ends, call))
+        }
+        fn wrote(&mut $self, at: Time, node: usize, write: &WriteOf<P>) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.wrote(at, node, write))
+        }
+        fn synced(&mut $self, at: Time, node: usize, disk: &P::Disk) -> Verdict {
+            $each(&mut |$watch: &mut dyn Watch<P>| $watch.synced(at, node, disk))
         }
         fn delivered(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.delivered(at, from, to, message))

@@ -4,7 +4,9 @@ use super::Request;
 use super::batch::Verdict;
 use crate::cli::figures::{count, percent, rate, span};
 use crate::cli::table::Table;
-use crate::sim::{Failure, Histories, Report, Told};
+use crate::sim::{Failure, Histories, PACE, Peak, Recoveries, Report, Service, Storms, Tally, Told, Violation};
+use crate::zen::Tuning;
+use crate::zen::rules::Rules;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -32,7 +34,12 @@ pub(super) struct Summary {
     told: Counts,
     faults: Counts,
     struck: u64,
-    recoveries: Vec<Duration>,
+    recoveries: Recoveries,
+    /// Whether the recoveries are those of the protocol at default timings.
+    is_usual: bool,
+    service: Service,
+    storms: Storms,
+    forgotten: u64,
     interrupted: u64,
     disturbances: u64,
     histories: Histories,
@@ -44,7 +51,9 @@ pub(super) struct Summary {
 
 impl Summary {
     pub(super) fn new(request: &Request) -> Self {
-        Summary { seed: request.seed, asked: request.runs, jobs: request.jobs, ..Summary::default() }
+        let options = &request.options;
+        let is_usual = options.tuning == Tuning::default() && options.rules == Rules::default();
+        Summary { seed: request.seed, asked: request.runs, jobs: request.jobs, is_usual, ..Summary::default() }
     }
 
     /// Adds what came of one run.
@@ -75,7 +84,7 @@ impl Summary {
         add_all(&mut self.told, &report.told);
         add_all(&mut self.faults, &report.counters.faults);
         self.struck += report.struck;
-        self.recoveries.extend(&report.recoveries);
+        self.recoveries.add(&report.recoveries);
         self.interrupted += report.interrupted;
         self.disturbances += report.disturbances;
         self.judged += 1;
@@ -83,6 +92,9 @@ impl Summary {
         self.histories.add(&report.histories);
         self.grants += report.grants as u64;
         self.watched.add(&report.watched);
+        self.service.add(&report.service);
+        self.storms.add(&report.storms);
+        self.forgotten += report.forgotten;
     }
 
     /// How many runs broke a rule.
@@ -92,7 +104,12 @@ impl Summary {
 
     /// Whether any run broke a rule.
     pub(super) fn has_failed(&self) -> bool {
-        self.failed() > 0
+        self.failed() > 0 || self.slow().is_some()
+    }
+
+    /// What is wrong with the recoveries of all runs together, if they can be judged.
+    fn slow(&self) -> Option<Violation> {
+        self.recoveries.judge(PACE).err().filter(|_| self.is_usual)
     }
 
     fn runs_part(&self, table: &mut Table) {
@@ -137,18 +154,43 @@ impl Summary {
         table.part(1, "states to go on from", count(self.watched.jumps), "");
     }
 
+    fn demand_part(&self, table: &mut Table) {
+        let Service { calm, one_sick, well } = &self.service;
+        tally(table, "requests in calm", calm);
+        tally(table, "writes while one member was sick", one_sick);
+        tally(table, "requests while a majority was well", well);
+        let Storms { messages, bytes, writes, full, overlaps } = &self.storms;
+        table.row("full states sent", count(*full), "");
+        table.part(1, "while another was on its way", count(*overlaps), percent(*overlaps, *full));
+        peak(table, "messages of a node in a second", messages);
+        peak(table, "bytes", bytes);
+        peak(table, "synced writes", writes);
+        table.row("transient settings lost without a restart", count(self.forgotten), "");
+    }
+
     fn recovery_part(&self, table: &mut Table) {
-        let mut sorted = self.recoveries.clone();
-        sorted.sort_unstable();
-        let last = sorted.len().saturating_sub(1);
-        let at = |percent: usize| sorted.get(last * percent / 100).map_or_else(|| "-".into(), |time| span(*time));
-        table.row("recoveries after healing", count(sorted.len() as u64), "");
-        table.part(1, "median", at(50), "");
-        table.part(1, "99 of 100 within", at(99), "");
-        table.part(1, "longest", at(100), "");
+        let times = self.recoveries.within([0, 500, 900, 990, 999, 1_000]);
+        table.row("recoveries after healing", count(self.recoveries.len() as u64), "");
+        let names = ["shortest", "median", "90 of 100 within", "99 of 100 within", "999 of 1,000 within", "longest"];
+        for (name, time) in names.into_iter().zip(times) {
+            table.part(1, name, time.map_or_else(|| "-".into(), span), "");
+        }
         table.part(1, "cut short by the next faults", count(self.interrupted), "");
         table.row("disturbances outlived", count(self.disturbances), "");
     }
+}
+
+fn tally(table: &mut Table, what: &str, tally: &Tally) {
+    table.row(what, count(tally.ended), "");
+    let failed = tally.errors.values().sum();
+    table.part(1, "failed, or nobody knows", count(failed), percent(failed, tally.ended));
+    parts(table, 2, &tally.errors);
+    table.part(1, "more than a few round trips", count(tally.slow), percent(tally.slow, tally.ended));
+    table.part(1, "longest", span(tally.longest), "");
+}
+
+fn peak(table: &mut Table, what: &str, peak: &Peak) {
+    table.part(1, what, count(peak.most), format!("at most {} % of what is allowed", peak.percent));
 }
 
 fn add_all(sums: &mut Counts, more: &Counts) {
@@ -173,10 +215,12 @@ impl fmt::Display for Summary {
         self.cluster_part(&mut table);
         self.service_part(&mut table);
         self.recovery_part(&mut table);
+        self.demand_part(&mut table);
         write!(f, "{table}")?;
         match self.failed() {
             0 => writeln!(f, "\nNo rule was broken."),
             failed => writeln!(f, "\n{} of {} runs broke a rule.", count(failed), count(self.runs)),
-        }
+        }?;
+        self.slow().map_or(Ok(()), |violation| writeln!(f, "FAIL {violation}"))
     }
 }

@@ -4,7 +4,8 @@
 //! holds the update: all later ones descend from it.
 
 use super::{Descent, broken};
-use crate::cluster::{KeyValue, StateId};
+use crate::cluster::{KeyValue, Outcome, StateId};
+use crate::service::Answer;
 use crate::sim::operation::{Key, Update};
 use crate::sim::watch::Violation;
 use std::collections::BTreeSet;
@@ -49,6 +50,18 @@ impl Acknowledged {
             }
         }
         Ok(())
+    }
+
+    /// A holder was told that a lease was granted to it: it is there, unless it ended in the same state.
+    pub fn lease(&self, descent: &Descent, answer: &Answer) -> Result<(), Violation> {
+        let Answer::Done { at, outcome: Outcome::Granted { token }, .. } = answer else {
+            return Ok(());
+        };
+        let last = descent.committed(at).map(|state| state.metadata.last_token);
+        if last.is_some_and(|last| last >= *token) {
+            return Ok(());
+        }
+        broken("S5 an acknowledged lease is never lost", format!("token {token} was acknowledged at {at}: {last:?}"))
     }
 
     /// A client was told what a key holds in the state `at`.

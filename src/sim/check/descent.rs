@@ -1,13 +1,15 @@
 //! S2: every committed state descends from every earlier committed one.
 //!
-//! A state's parent is the one that its master made it from. States are committed once any node says so, and
-//! all their ancestors with them.
+//! A state's parent is the base of the change that its master sends. Where whole states went only, it is what the master
+//! says, which must be a state that it was seen to publish, to hand to its disk, or to start from; it must never say
+//! otherwise than the change that it sends. States are committed once any node says so, and all their ancestors with them.
 
 use super::broken;
 use crate::cluster::{Block, ClusterState, StateId};
 use crate::sim::watch::Violation;
-use crate::zen::Zen;
-use std::collections::BTreeMap;
+use crate::zen::message::{Body, Message};
+use crate::zen::{Memory, Write, Zen};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -20,7 +22,25 @@ pub struct Descent {
     accepted: BTreeMap<usize, StateId>,
     committed: BTreeMap<usize, StateId>,
     states: BTreeMap<StateId, Arc<ClusterState>>,
+    /// Who says that it made each state, and from which.
+    claims: BTreeMap<StateId, Claim>,
+    /// What is on each disk.
+    disks: BTreeMap<usize, StateId>,
+    /// What each process published, handed to its disk or started from, as far as it may yet matter.
+    held: BTreeMap<usize, BTreeSet<StateId>>,
 }
+
+/// What a master says of a state that it made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Claim {
+    node: usize,
+    from: StateId,
+    /// Whether the process runs that says so, and was seen to hold what it holds: an old one keeps states in memory only.
+    is_checked: bool,
+}
+
+const LINE: &str = "S2 committed states descend from each other";
+const CLAIM: &str = "S2 a state is made from the one that its master says";
 
 impl Descent {
     /// The newest committed state.
@@ -59,11 +79,11 @@ impl Descent {
 
     /// Takes a node's word in, and tells whether more is committed than before.
     pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<bool, Violation> {
+        if let Some((made, from)) = zen.made() {
+            self.claims(made, Claim { node, from, is_checked: !zen.rules().is_old() })?;
+        }
         let accepted = &zen.ledger().accepted;
         if self.accepted.insert(node, accepted.id()) != Some(accepted.id()) {
-            if let Some((made, from)) = zen.made() {
-                self.parents.entry(made).or_insert(from);
-            }
             self.states.entry(accepted.id()).or_insert_with(|| accepted.clone());
         }
         let committed = zen.ledger().committed;
@@ -76,20 +96,77 @@ impl Descent {
         Ok(self.newest != before)
     }
 
+    pub(super) fn synced(&mut self, node: usize, disk: &Memory) {
+        self.disks.insert(node, disk.accepted.as_ref().map_or(StateId::NONE, |state| state.id()));
+    }
+
+    pub(super) fn booted(&mut self, node: usize) {
+        let stored = self.disks.get(&node).copied().unwrap_or(StateId::NONE);
+        self.held.insert(node, BTreeSet::from([stored]));
+        self.claims.values_mut().filter(|claim| claim.node == node).for_each(|claim| claim.is_checked = false);
+    }
+
+    pub(super) fn wrote(&mut self, node: usize, write: &Write) -> Result<(), Violation> {
+        if let Write::Accepted(state) = write { self.holds(node, state.id()) } else { Ok(()) }
+    }
+
+    pub(super) fn sent(&mut self, from: usize, message: &Message) -> Result<(), Violation> {
+        let Message::Publish { body, .. } = message else {
+            return Ok(());
+        };
+        let id = body.id();
+        self.holds(from, id)?;
+        let Body::Diff(diff) = body else {
+            return Ok(());
+        };
+        let told = *self.parents.entry(id).or_insert(diff.from);
+        let said = self.claims.get(&id).map_or(told, |claim| claim.from);
+        if told == diff.from && said == diff.from {
+            return Ok(());
+        }
+        broken(CLAIM, format!("{id} is sent as a change of {}, and was made from {told}, or from {said}", diff.from))
+    }
+
+    /// A node publishes a state or hands it to its disk: if it made it, it held the one that it says it made it from.
+    fn holds(&mut self, node: usize, id: StateId) -> Result<(), Violation> {
+        let held = self.held.entry(node).or_default();
+        if !held.insert(id) {
+            return Ok(());
+        }
+        match self.claims.get(&id).filter(|claim| claim.node == node && claim.is_checked) {
+            Some(Claim { from, .. }) if !held.contains(from) && from.rank() >= self.newest.rank() => {
+                broken(CLAIM, format!("n{node} says that it made {id} from {from}, which it was not seen to hold"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn claims(&mut self, made: StateId, claim: Claim) -> Result<(), Violation> {
+        // What lies behind the newest committed state is forgotten, and can be committed no more.
+        let is_known = self.claims.get(&made).is_some_and(|known| known.from == claim.from);
+        if is_known || made.rank() < self.newest.rank() {
+            return Ok(());
+        }
+        let from = claim.from;
+        match self.claims.insert(made, claim) {
+            Some(before) => broken(CLAIM, format!("{made} is said to be made from {from}, and from {}", before.from)),
+            None => Ok(()),
+        }
+    }
+
     fn commit(&mut self, id: StateId) -> Result<(), Violation> {
-        let line = "S2 committed states descend from each other";
         if id.rank() <= self.newest.rank() {
             let is_known = self.line.contains_key(&id);
-            return if is_known { Ok(()) } else { broken(line, format!("{id} is committed, but {} too", self.newest)) };
+            return if is_known { Ok(()) } else { broken(LINE, format!("{id} is committed, but {} too", self.newest)) };
         }
         let mut at = id;
         let mut ancestors = Vec::new();
         while at != self.newest {
             ancestors.push(at);
-            match self.parents.get(&at) {
+            match self.parents.get(&at).or_else(|| self.claims.get(&at).map(|claim| &claim.from)) {
                 Some(parent) if parent.rank() >= self.newest.rank() => at = *parent,
                 Some(_) | None => {
-                    return broken(line, format!("{id} is committed, but does not descend from {}", self.newest));
+                    return broken(LINE, format!("{id} is committed, but does not descend from {}", self.newest));
                 }
             }
         }
@@ -101,6 +178,9 @@ impl Descent {
         self.newest = id;
         let newest = self.newest;
         self.states.retain(|state, _| state.rank() > newest.rank());
+        self.parents.retain(|state, _| state.rank() >= newest.rank());
+        self.claims.retain(|state, _| state.rank() >= newest.rank());
+        self.held.values_mut().for_each(|held| held.retain(|state| state.rank() >= newest.rank()));
         Ok(())
     }
 }
@@ -108,4 +188,102 @@ impl Descent {
 /// Whether a state counts: an old master's first states after a full restart hold nothing and belong to no line.
 pub(super) fn is_told(zen: &Zen, state: &ClusterState) -> bool {
     !zen.rules().is_old() || !state.blocks.contains(Block::STATE_NOT_RECOVERED.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{rule, sender, state};
+    use super::*;
+    use crate::cluster::Diff;
+
+    const RULE: Option<&str> = Some(LINE);
+
+    fn full(state: &ClusterState) -> Message {
+        Message::Publish { from: sender("a"), term: state.term, body: Body::Full(Arc::new(state.clone())) }
+    }
+
+    fn diff(from: &ClusterState, to: &ClusterState) -> Message {
+        Message::Publish { from: sender("a"), term: to.term, body: Body::Diff(Arc::new(Diff::between(from, to))) }
+    }
+
+    fn states() -> [ClusterState; 4] {
+        [1, 2, 3, 4].map(|version| state(version, &["a", "b"]))
+    }
+
+    fn claim(node: usize, from: StateId) -> Claim {
+        Claim { node, from, is_checked: true }
+    }
+
+    fn accepted(state: &ClusterState) -> Write {
+        Write::Accepted(Arc::new(state.clone()))
+    }
+
+    /// State 1 is committed, which node 0 made and stored.
+    fn descent() -> Descent {
+        let [one, ..] = states();
+        let mut descent = Descent::default();
+        descent.booted(0);
+        descent.claims(one.id(), claim(0, StateId::NONE)).expect("it is the first");
+        descent.wrote(0, &accepted(&one)).expect("its disk was empty");
+        descent.sent(0, &full(&one)).expect("it is whole");
+        descent.commit(one.id()).expect("it is the first");
+        descent
+    }
+
+    #[test]
+    fn whole_states_descend_from_what_their_master_says_and_held() {
+        let [one, two, three, four] = states();
+        let mut descent = descent();
+        for (from, state) in [(&one, &two), (&two, &three)] {
+            descent.claims(state.id(), claim(0, from.id())).expect("it is the first word");
+            descent.sent(0, &full(state)).expect("it is whole");
+        }
+        let mut skipped = descent.clone();
+        assert_eq!(descent.commit(three.id()), Ok(()));
+        assert!(descent.committed(&two.id()).is_none(), "nobody accepted it");
+        skipped.claims(four.id(), claim(0, one.id())).expect("what did not commit is taken back");
+        assert_eq!(skipped.commit(four.id()), Ok(()));
+        assert_eq!(rule(skipped.commit(three.id())), RULE);
+    }
+
+    #[test]
+    fn a_master_that_says_what_it_never_held_is_caught() {
+        let [one, two, three, four] = states();
+        let publishes = |descent: &Descent, (node, made): (usize, &ClusterState), from: &ClusterState| {
+            let mut descent = descent.clone();
+            descent.claims(made.id(), claim(node, from.id())).expect("it is the first word");
+            rule(descent.sent(node, &full(made)))
+        };
+        assert_eq!(publishes(&descent(), (0, &two), &one), None);
+        assert_eq!(publishes(&descent(), (0, &three), &two), Some(CLAIM));
+        assert_eq!(publishes(&descent(), (1, &two), &one), Some(CLAIM), "that was another node");
+        let mut restarted = descent();
+        restarted.wrote(0, &accepted(&two)).expect("it made none");
+        restarted.synced(0, &Memory { accepted: Some(Arc::new(three.clone())), ..Memory::default() });
+        restarted.booted(0);
+        assert_eq!(publishes(&restarted, (0, &four), &two), Some(CLAIM), "its disk had lost it");
+        assert_eq!(publishes(&restarted, (0, &four), &three), None, "it began with that");
+    }
+
+    #[test]
+    fn a_change_of_another_state_than_its_master_says_is_caught() {
+        let [one, two, three, _] = states();
+        let mut descent = descent();
+        descent.claims(two.id(), claim(0, one.id())).expect("it is the first word");
+        assert_eq!(descent.sent(0, &diff(&one, &two)), Ok(()));
+        assert_eq!(rule(descent.clone().sent(0, &diff(&three, &two))), Some(CLAIM));
+        assert_eq!(rule(descent.claims(two.id(), claim(0, three.id()))), Some(CLAIM));
+    }
+
+    #[test]
+    fn a_state_made_from_an_older_one_is_caught_on_the_wire() {
+        let [one, two, three, four] = states();
+        let mut known = descent();
+        known.sent(0, &diff(&one, &two)).expect("it is the first of it");
+        known.commit(two.id()).expect("it descends from state 1");
+        let mut forked = known.clone();
+        forked.sent(0, &diff(&one, &three)).expect("it is the first of it");
+        assert_eq!(rule(forked.commit(three.id())), RULE, "it was made from state 1");
+        assert_eq!(rule(known.commit(four.id())), RULE, "nobody was seen to make it");
+    }
 }

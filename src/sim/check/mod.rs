@@ -9,6 +9,7 @@ mod answered;
 mod applied;
 mod backed;
 pub mod chronicle;
+mod configured;
 mod descent;
 mod fencing;
 pub mod heard;
@@ -18,12 +19,17 @@ mod one_master;
 mod one_state;
 mod order;
 mod promises;
+#[cfg(test)]
+mod sample;
+mod storm;
+mod timely;
 mod watched;
 
 pub use acknowledged::Acknowledged;
 pub use answered::Answered;
 pub use applied::Applied;
 pub use backed::Backed;
+pub use configured::{Configured, Setting};
 pub use descent::Descent;
 pub use fencing::Fencing;
 pub use kept::Kept;
@@ -31,11 +37,13 @@ pub use one_master::OneMaster;
 pub use one_state::OneState;
 pub use order::{Finished, Order};
 pub use promises::Promises;
+pub use storm::{Peak, Storm, Storms};
+pub use timely::{Bounds, Phase, Service, Tally, Timely};
 pub use watched::Watched;
 
 use super::watch::{Violation, Watch};
 use crate::protocol::Time;
-use crate::zen::{Message, Zen};
+use crate::zen::{Memory, Message, Write, Zen};
 
 /// All checkers that look at nodes.
 #[derive(Clone, Debug, Default, Hash)]
@@ -62,6 +70,7 @@ impl Checkers {
 impl Watch<Zen> for Checkers {
     fn booted(&mut self, _at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
         self.applied.booted(node);
+        self.descent.booted(node);
         self.promises.booted(node, zen)
     }
 
@@ -79,7 +88,19 @@ impl Watch<Zen> for Checkers {
     }
 
     fn sent(&mut self, _at: Time, from: usize, _to: usize, message: &Message) -> Result<(), Violation> {
+        self.descent.sent(from, message)?;
         self.promises.sent(from, message)
+    }
+
+    fn wrote(&mut self, _at: Time, node: usize, write: &Write) -> Result<(), Violation> {
+        self.descent.wrote(node, write)
+    }
+
+    fn synced(&mut self, _at: Time, node: usize, disk: &Memory) -> Result<(), Violation> {
+        self.descent.synced(node, disk);
+        self.backed.synced(node, disk);
+        self.promises.synced(node, disk);
+        Ok(())
     }
 }
 

@@ -117,6 +117,16 @@ impl Node {
         self.unwritten.len()
     }
 
+    /// The writes that are under way, the oldest first.
+    pub(super) fn writes(&self) -> impl Iterator<Item = &Write> {
+        self.unwritten.iter().map(|unwritten| &unwritten.write)
+    }
+
+    /// What a process would find if it were started now.
+    pub(super) fn disk(&self) -> &Memory {
+        &self.disk
+    }
+
     /// The first write is done: returns its id and what waited for it.
     pub(super) fn write(&mut self) -> Option<(StoreId, Vec<Wish>)> {
         let Unwritten { id, write, held } = self.unwritten.pop_front()?;

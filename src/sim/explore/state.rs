@@ -127,7 +127,9 @@ impl State {
             Step::Write(node) => self.written(*node)?,
             Step::Wake(node) => {
                 self.bounds.deadlines -= u32::from(self.nodes[*node].deadline() == Some(true));
+                let before = self.nodes[*node].unwritten();
                 let wishes = self.node(*node).wake();
+                self.handed_over(*node, before)?;
                 self.handled(*node, wishes)?;
             }
             Step::End(node, written) => self.end(*node, *written),
@@ -145,8 +147,20 @@ impl State {
     }
 
     fn handle(&mut self, node: usize, input: Input<crate::zen::Zen>) -> Result<(), Violation> {
+        let before = self.nodes[node].unwritten();
         let wishes = self.node(node).handle(input);
+        self.handed_over(node, before)?;
         self.handled(node, wishes)
+    }
+
+    /// Tells what a node handed to its disk, behind as many writes as were under way.
+    fn handed_over(&mut self, node: usize, before: usize) -> Result<(), Violation> {
+        let checkers = Rc::make_mut(&mut self.checkers);
+        self.nodes[node].writes().skip(before).try_for_each(|write| checkers.wrote(Time::ZERO, node, write))
+    }
+
+    fn synced(&mut self, node: usize) -> Result<(), Violation> {
+        Rc::make_mut(&mut self.checkers).synced(Time::ZERO, node, self.nodes[node].disk())
     }
 
     /// Checks what a node came to, and does what it wants.
@@ -260,11 +274,13 @@ impl State {
         let Some((id, held)) = self.node(node).write() else {
             return Ok(());
         };
+        self.synced(node)?;
         held.into_iter().try_for_each(|wish| self.grant(node, wish))?;
         self.handle(node, Input::Stored(id))
     }
 
     fn start(&mut self, node: usize) -> Result<(), Violation> {
+        self.synced(node)?;
         self.node(node).boot(node);
         if let Some(zen) = &self.nodes[node].zen {
             Rc::make_mut(&mut self.checkers).booted(Time::ZERO, node, zen)?;

@@ -10,7 +10,7 @@ use crate::protocol::{Ticket, Time};
 use crate::service::Answer;
 use crate::sim::check::Checkers;
 use crate::sim::{Violation, Watch};
-use crate::zen::{Message, Zen};
+use crate::zen::{Memory, Message, Write, Zen};
 
 /// The checkers of each cluster.
 #[derive(Debug, Default)]
@@ -49,6 +49,14 @@ impl Watch<Zen> for Guards {
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
         self.of(from).sent(at, from, to, message)
+    }
+
+    fn wrote(&mut self, at: Time, node: usize, write: &Write) -> Result<(), Violation> {
+        self.of(node).wrote(at, node, write)
+    }
+
+    fn synced(&mut self, at: Time, node: usize, disk: &Memory) -> Result<(), Violation> {
+        self.of(node).synced(at, node, disk)
     }
 
     fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
