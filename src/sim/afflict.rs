@@ -5,6 +5,7 @@
 //! not lead have clocks that jump, because a lease is counted on its master's, and only in a cluster that all nodes know
 //! does one move to another address, because those that know none would form another.
 
+use super::check::Setting;
 use super::half_well::{Act, Anew, draw_sickness};
 use super::operation::submit;
 use super::run::{Run, start};
@@ -14,6 +15,7 @@ use crate::cluster::{Address, Roles};
 use crate::protocol::Resolution;
 use crate::service::{SettingsPatch, Task};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// About what a state has in a random run.
@@ -48,7 +50,10 @@ impl Run {
             Act::Set { node, key, value } => {
                 if self.world.participant(node).is_some() {
                     self.world.remark(&format!("! n{node} is asked to set {key} to {value:?}"));
-                    let transient: SettingsPatch = vec![(key.into(), value.map(Into::into))];
+                    let (key, value): (Arc<str>, Option<Arc<str>>) = (key.into(), value.map(Into::into));
+                    let setting = Setting { key: key.clone(), is_persistent: false };
+                    self.world.watch.configured.asked(&setting, value.as_ref());
+                    let transient: SettingsPatch = vec![(key, value)];
                     self.world.ask(node, submit(Task::PutSettings { persistent: Vec::new(), transient }));
                 }
             }

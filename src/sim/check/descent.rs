@@ -119,12 +119,14 @@ impl Descent {
         let Body::Diff(diff) = body else {
             return Ok(());
         };
-        let told = *self.parents.entry(id).or_insert(diff.from);
-        let said = self.claims.get(&id).map_or(told, |claim| claim.from);
-        if told == diff.from && said == diff.from {
+        let claimed = self.claims.get(&id).map_or(diff.from, |claim| claim.from);
+        let told = *self.parents.entry(id).or_insert(claimed);
+        // Who has an older state of the same sender is sent what differs from that one.
+        let is_catching_up = self.held.get(&from).is_some_and(|held| held.contains(&diff.from));
+        if told == claimed && (claimed == diff.from || is_catching_up) {
             return Ok(());
         }
-        broken(CLAIM, format!("{id} is sent as a change of {}, and was made from {told}, or from {said}", diff.from))
+        broken(CLAIM, format!("{id} is sent as a change of {}, and was made from {told}, or from {claimed}", diff.from))
     }
 
     /// A node publishes a state or hands it to its disk: if it made it, it held the one that it says it made it from.
