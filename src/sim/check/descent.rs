@@ -70,7 +70,7 @@ impl Descent {
 
     /// The line of these states, for those who test what looks at it.
     #[cfg(test)]
-    pub(super) fn line_of(states: impl IntoIterator<Item = ClusterState>) -> Self {
+    pub(in crate::sim) fn line_of(states: impl IntoIterator<Item = ClusterState>) -> Self {
         let line: BTreeMap<StateId, Arc<ClusterState>> =
             states.into_iter().map(|state| (state.id(), Arc::new(state))).collect();
         let newest = line.keys().next_back().copied().unwrap_or(StateId::NONE);
