@@ -121,8 +121,9 @@ impl Descent {
         };
         let claimed = self.claims.get(&id).map_or(diff.from, |claim| claim.from);
         let told = *self.parents.entry(id).or_insert(claimed);
-        // Who has an older state of the same sender is sent what differs from that one.
-        let is_catching_up = self.held.get(&from).is_some_and(|held| held.contains(&diff.from));
+        // Who has an older state of the same sender is sent what differs from that one; the oldest are forgotten.
+        let is_held = self.held.get(&from).is_some_and(|held| held.contains(&diff.from));
+        let is_catching_up = is_held || diff.from.rank() <= self.newest.rank();
         if told == claimed && (claimed == diff.from || is_catching_up) {
             return Ok(());
         }
