@@ -36,10 +36,11 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return;
         };
-        // Nobody waits for who does not follow yet. A member that is taken for dead will not apply it before it is removed,
-        // and one that is slow not soon.
-        let behind = || lead.peers.iter().filter(|(_, peer)| (peer.follows || is_old) && peer.applied != id);
-        let is_late = |peer: &Peer| peer.failed.is_some() || peer.has_owed(now, patience);
+        // Nobody waits for who does not follow yet, but the client is not told that it has applied it. A member that is
+        // taken for dead will not apply it before it is removed, and one that is slow not soon.
+        let behind = || lead.peers.iter().filter(|(_, peer)| peer.applied != id);
+        let is_awaited = |peer: &Peer| (peer.follows || is_old) && peer.failed.is_none();
+        let is_late = |peer: &Peer| !is_awaited(peer) || peer.has_owed(now, patience);
         let missing = behind().filter(|(_, peer)| !is_late(peer)).map(|(id, _)| id.clone()).collect();
         let is_incomplete = behind().any(|(_, peer)| is_late(peer));
         lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete });

@@ -1,7 +1,8 @@
 //! One node driven by hand: what it is told, and what it replies.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use zazen::cluster::{ClusterState, Node, NodeId, Roles, StateId, Term, Uuid, Version};
+use zazen::cluster::{Address, ClusterState, Node, NodeId, Roles, StateId, Term, Uuid, Version};
 use zazen::protocol::{Call, Effect, Effects, Exchange, Input, Protocol, Resolution, Rng, Time};
 use zazen::zen::message::{Body, Join, Report, Sender, Sight};
 use zazen::zen::{Bootstrap, Config, Memory, Message, Mode, Tuning, Zen};
@@ -10,6 +11,7 @@ use zazen::zen::{Bootstrap, Config, Memory, Message, Mode, Tuning, Zen};
 pub(crate) struct Hand {
     pub(crate) zen: Zen,
     pub(crate) sent: Vec<(Call, Message)>,
+    to: BTreeMap<Call, Address>,
     now: Time,
 }
 
@@ -20,7 +22,7 @@ impl Hand {
         let (bootstrap, tuning) = (Bootstrap::Hosts(hosts), Tuning::default());
         let config = Config { cluster_name: "prod".into(), node, bootstrap, tuning, rule: zazen::settings::rule };
         let zen = Zen::new(config, Memory::default(), Rng::new(1));
-        let mut hand = Hand { zen, sent: Vec::new(), now: Time::ZERO };
+        let mut hand = Hand { zen, sent: Vec::new(), to: BTreeMap::new(), now: Time::ZERO };
         hand.handle(Input::Started);
         hand
     }
@@ -39,7 +41,10 @@ impl Hand {
             match effect {
                 Effect::Reply { message, .. } => replies.push(message),
                 Effect::Store { id, .. } => replies.extend(self.handle(Input::Stored(id))),
-                Effect::Send { call, message, .. } => self.sent.push((call, message)),
+                Effect::Send { call, to, message, .. } => {
+                    self.to.insert(call, to);
+                    self.sent.push((call, message));
+                }
                 Effect::Tell { .. }
                 | Effect::Link { .. }
                 | Effect::Unlink { .. }
@@ -64,28 +69,31 @@ impl Hand {
         let join = join(self.zen.local().id.as_str(), 0);
         self.receive(Message::Join { from: sender(id), join });
         for _ in 0..4 {
-            let ledger = self.zen.ledger();
-            let report = Report {
-                ephemeral_id: node(id).ephemeral_id,
-                term: ledger.promise.term,
-                vote: Some(self.zen.local().id.clone()),
-                follows: Some(self.zen.local().id.clone()),
-                accepted: ledger.accepted.id(),
-                committed: ledger.committed,
-                needs_full: false,
-                storing: None,
-            };
             for (call, message) in std::mem::take(&mut self.sent) {
-                let reply = if matches!(message, Message::Ping { .. }) {
-                    pong(&sender(id))
-                } else {
-                    Message::Report(Box::new(report.clone()))
-                };
+                let to = self.to[&call].clone();
+                let asked = sender(to.as_str().trim_start_matches("host-").trim_end_matches(":9300"));
+                let reply =
+                    if matches!(message, Message::Ping { .. }) { pong(&asked) } else { self.report_of(&asked.node) };
                 self.handle(Input::Replied { call, message: reply });
             }
         }
         assert!(self.zen.applied().nodes.contains(&id.into()), "it was not added: {:?}", self.zen.mode());
         self.sent.clear();
+    }
+
+    /// What a node says that follows this one, and has all that it published.
+    fn report_of(&self, follower: &Node) -> Message {
+        let (ledger, id) = (self.zen.ledger(), &self.zen.local().id);
+        Message::Report(Box::new(Report {
+            ephemeral_id: follower.ephemeral_id.clone(),
+            term: ledger.promise.term,
+            vote: Some(id.clone()),
+            follows: Some(id.clone()),
+            accepted: ledger.accepted.id(),
+            committed: ledger.committed,
+            needs_full: false,
+            storing: None,
+        }))
     }
 
     /// Makes it accept a state of a master.

@@ -120,7 +120,8 @@ impl<P: Protocol, W: Watch<P>> Bout for Play<P, W> {
             return self.advance(span);
         };
         let end = self.world.now() + span;
-        while self.world.now() < end {
+        // Time stands still once a rule is broken.
+        while self.violation.is_none() && self.world.now() < end {
             self.probe_leaders(probe);
             let left = end.since(self.world.now());
             self.advance(left.min(PROBE_EVERY));
