@@ -5,15 +5,17 @@
 //! not lead have clocks that jump, because a lease is counted on its master's, and only in a cluster that all nodes know
 //! does one move to another address, because those that know none would form another.
 
+use super::Fault;
+use super::check::Setting;
 use super::half_well::{Act, Anew, draw_sickness};
 use super::operation::submit;
 use super::run::{Run, start};
 use super::watch::Violation;
-use super::{Fault, Mode};
 use crate::cluster::{Address, Roles};
 use crate::protocol::Resolution;
 use crate::service::{SettingsPatch, Task};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// About what a state has in a random run.
@@ -38,17 +40,40 @@ impl Run {
         }
     }
 
+    /// Makes those sick from the beginning who never are well. A disk that crawls stores something at last.
+    pub(super) fn begin_sick(&mut self) {
+        let lasting = if self.draw.half_well.from_birth { self.draw.half_well.lasting.clone() } else { Vec::new() };
+        for fault in lasting {
+            if let Fault::DiskHangs(node) | Fault::Unreachable(node, _) = fault {
+                self.world.inject(fault);
+                self.world.inject(Fault::Lasting(node));
+                self.never_well.insert(node);
+                self.sick.insert(node);
+            }
+        }
+    }
+
+    /// Breaks or mends something, but not what is wrong with a node that never is well.
+    pub(super) fn inject(&mut self, fault: Fault) {
+        if !ailing(&fault).is_some_and(|node| self.never_well.contains(&node)) {
+            self.world.inject(fault);
+        }
+    }
+
     /// Does what was drawn, if the cluster can bear it.
     pub(super) fn act(&mut self, act: Act) {
         match act {
             Act::Fault(Fault::Retire(node)) => self.retire(node),
             Act::Fault(Fault::Arrive(node)) => self.arrive(node),
             Act::Fault(Fault::Jump(node, _)) if self.leads(node) => {}
-            Act::Fault(fault) => self.world.inject(fault),
+            Act::Fault(fault) => self.inject(fault),
             Act::Set { node, key, value } => {
                 if self.world.participant(node).is_some() {
                     self.world.remark(&format!("! n{node} is asked to set {key} to {value:?}"));
-                    let transient: SettingsPatch = vec![(key.into(), value.map(Into::into))];
+                    let (key, value): (Arc<str>, Option<Arc<str>>) = (key.into(), value.map(Into::into));
+                    let setting = Setting { key: key.clone(), is_persistent: false };
+                    self.world.watch.configured.asked(&setting, value.as_ref());
+                    let transient: SettingsPatch = vec![(key, value)];
                     self.world.ask(node, submit(Task::PutSettings { persistent: Vec::new(), transient }));
                 }
             }
@@ -121,6 +146,12 @@ impl Run {
         }
     }
 
+    /// Sick nodes that store everything, if late.
+    pub(super) fn crawling(&self) -> Vec<usize> {
+        let crawls = |node: &&usize| self.world.is_crawling(**node);
+        self.sick.iter().filter(crawls).copied().collect()
+    }
+
     /// Decides who stays away or sick when all else is healed: only those that the others can do without.
     pub(super) fn settle_sick(&mut self) {
         self.give_roles_back();
@@ -130,23 +161,28 @@ impl Run {
                 self.arrive(node);
             }
         }
-        if let Some((node, bytes_per_s)) = self.draw.half_well.slow {
+        if let Some((node, bytes_per_s)) = self.draw.half_well.slow.filter(|(node, _)| !self.never_well.contains(node))
+        {
+            // It is well otherwise.
+            self.world.inject(Fault::HealOnly(vec![node]));
             self.world.inject(Fault::Rate(node, bytes_per_s));
             self.world.inject(Fault::Lasting(node));
         }
         let lasting = self.draw.half_well.lasting.clone();
-        self.sick = lasting.iter().filter(|fault| self.may_last(fault)).filter_map(sick_node).collect();
+        self.sick = lasting.iter().filter(|fault| self.may_last(fault)).filter_map(ailing).collect();
         if self.sick.is_empty() && self.away.is_empty() {
             return;
         }
         if !self.is_quorum(&self.well()) {
             self.sick = BTreeSet::new();
+            let cured: Vec<usize> = std::mem::take(&mut self.never_well).into_iter().collect();
+            self.world.inject(Fault::HealOnly(cured));
         }
         if !self.is_quorum(&self.well()) {
             self.away.clone().into_iter().for_each(|node| self.arrive(node));
         }
         for fault in lasting {
-            if let Some(node) = sick_node(&fault).filter(|node| self.sick.contains(node)) {
+            if let Some(node) = ailing(&fault).filter(|node| self.sick.contains(node)) {
                 self.world.inject(fault);
                 self.world.inject(Fault::Lasting(node));
             }
@@ -155,7 +191,7 @@ impl Run {
 
     /// A master whose disk crawls or whom nobody reaches anew may go on; one whose disk hangs may not.
     fn may_last(&self, fault: &Fault) -> bool {
-        matches!(fault, Fault::DiskHangs(_)) || sick_node(fault).is_none_or(|node| !self.leads(node))
+        matches!(fault, Fault::DiskHangs(_)) || ailing(fault).is_none_or(|node| !self.leads(node))
     }
 
     /// By so much longer it takes to recover where states take long: each of these may be under way twice for a vote and
@@ -180,6 +216,8 @@ impl Run {
             let fault = draw_sickness(&mut self.rng, *node);
             self.world.inject(fault);
         }
+        let before = self.sick.clone();
+        self.sick.extend(sick);
         self.world.inject(match self.rng.below(3) {
             0 => Fault::Kill(master),
             1 => Fault::PowerLoss(master),
@@ -191,6 +229,7 @@ impl Run {
         }
         self.run_clients(self.world.now() + Duration::from_millis(1))?;
         self.demand_master(rest)?;
+        self.sick = before;
         self.world.inject(Fault::Heal);
         self.demand_master(group)
     }
@@ -201,9 +240,9 @@ fn transfer(slow: Option<(usize, u64)>) -> Duration {
     slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64))
 }
 
-/// The node that a lasting fault befalls.
-fn sick_node(fault: &Fault) -> Option<usize> {
-    if let Fault::DiskHangs(node) | Fault::Disk(node, ..) | Fault::Unreachable(node, Mode::Hole | Mode::Refuse) = fault
+/// The node whose disk or address is concerned.
+fn ailing(fault: &Fault) -> Option<usize> {
+    if let Fault::DiskHangs(node) | Fault::Disk(node, ..) | Fault::Unreachable(node, _) | Fault::Reachable(node) = fault
     {
         Some(*node)
     } else {

@@ -59,6 +59,11 @@ impl<P: Protocol> Storage<P> {
         self.hangs = false;
     }
 
+    /// Whether it finishes writes, but takes longer than this.
+    pub(super) fn is_slower_than(&self, latency_us: (u64, u64)) -> bool {
+        !self.hangs && self.latency_us > latency_us
+    }
+
     /// Finishes nothing until it is mended.
     pub(super) fn hang(&mut self) {
         self.hangs = true;

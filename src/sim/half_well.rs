@@ -128,6 +128,8 @@ pub struct HalfWell {
     pub(super) late: Vec<usize>,
     /// What stays wrong with nodes when all is healed, if the others can do without them.
     pub(super) lasting: Vec<Fault>,
+    /// Whether that is wrong from the beginning, with those who can never have been counted on then.
+    pub(super) from_birth: bool,
     /// A node that everything reaches slowly when all is healed, and how many bytes a second.
     pub(super) slow: Option<(usize, u64)>,
     /// Whether some get sick in the end while the master is lost.
@@ -153,6 +155,7 @@ impl HalfWell {
             times: vec![Times::default(); nodes],
             late: Vec::new(),
             lasting: Vec::new(),
+            from_birth: false,
             slow: None,
             loses_master: false,
             never_percent: 0,
@@ -182,6 +185,7 @@ impl HalfWell {
             times: (0..nodes).map(|_| if differ { Times::draw(&mut rng) } else { Times::default() }).collect(),
             late,
             lasting,
+            from_birth: rng.percent(40),
             slow: rng.percent(20).then(|| (rng.below(nodes as u64) as usize, SLOWEST << rng.below(3))),
             loses_master: rng.percent(60),
             never_percent: if rng.percent(30) { 70 } else { 0 },
@@ -314,7 +318,8 @@ impl fmt::Display for HalfWell {
         writeln!(f, "every       {} to {} us, lasting {} to {} us", gap.0, gap.1, lasts.0, lasts.1)?;
         let lasting: Vec<String> = self.lasting.iter().map(ToString::to_string).collect();
         writeln!(f, "late        {:?}, of those who are away {} of 100 never come", self.late, self.never_percent)?;
-        writeln!(f, "stays sick  [{}], slow {:?}", lasting.join(", "), self.slow)?;
+        let since = if self.from_birth { " from birth" } else { "" };
+        writeln!(f, "stays sick  [{}]{since}, slow {:?}", lasting.join(", "), self.slow)?;
         write!(
             f,
             "in the end  {}",

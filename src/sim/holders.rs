@@ -269,3 +269,38 @@ fn believed(rate_ppm: u64, ttl: Duration) -> Duration {
     let own = holders_ttl(ttl).as_micros() as u64;
     Duration::from_micros(own * 1_000_000 / rate_ppm)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{ClusterName, ClusterState, Lease, Revision, Version};
+
+    fn token(number: u64) -> Token {
+        Token::new(number).expect("it is below 2^53")
+    }
+
+    /// A line of one state in which the first lease is held under this token.
+    fn line(held: Option<u64>) -> Descent {
+        let mut state = ClusterState::initial(ClusterName::from("one"));
+        state.version = Version::new(1).expect("it is below 2^53");
+        let ttl = Duration::from_secs(1);
+        held.map(|held| {
+            let lease = Lease { holder: "h0".into(), token: token(held), ttl, granted: Revision::default() };
+            state.metadata.leases.insert(name(0), lease)
+        });
+        Descent::line_of([state])
+    }
+
+    #[test]
+    fn a_lease_that_is_gone_while_its_holder_may_believe_in_it_is_caught() {
+        let time = Time::from_micros;
+        let mut holders = Holders::new(Rng::new(1), 1_000_000);
+        let holding = Holding { name: name(0), token: token(7) };
+        holders.holders[0].phase = Phase::Holding { holding, until: time(100) };
+        let rule = |now, held| holders.keep_theirs(time(now), &line(held)).err().map(|violation| violation.checker);
+        assert_eq!(rule(99, Some(7)), None);
+        assert_eq!(rule(99, None), Some(LEASE_LOST));
+        assert_eq!(rule(99, Some(8)), Some(LEASE_LOST), "another holds it");
+        assert_eq!(rule(100, None), None, "it is believed in no more");
+    }
+}

@@ -82,6 +82,14 @@ pub(super) enum Route {
     After(u64),
 }
 
+/// Something large on a link with a rate.
+struct Transfer {
+    /// The call that it is of, if it is of one.
+    call: Option<CallId>,
+    /// When it is through.
+    through: Time,
+}
+
 /// All links.
 pub(super) struct Network {
     modes: Vec<Vec<Mode>>,
@@ -90,8 +98,8 @@ pub(super) struct Network {
     pub(super) special: BTreeMap<(usize, usize), Quality>,
     /// How many bytes a second nodes send and receive, where that is limited.
     rates: BTreeMap<usize, u64>,
-    /// What is large and under way on links with a rate: the call that it is of, and when it is through.
-    busy: BTreeMap<(usize, usize), Vec<(Option<CallId>, Time)>>,
+    /// What is large and under way on links with a rate.
+    busy: BTreeMap<(usize, usize), Vec<Transfer>>,
     /// Nodes to whose addresses nobody else can make a connection, and what becomes of an attempt.
     unreachable: BTreeMap<usize, Mode>,
     pub(super) rng: Rng,
@@ -212,7 +220,7 @@ impl Network {
     /// Forgets what is under way and wanted by nobody any more: nothing waits for it.
     pub(super) fn give_up_transfers(&mut self, from: usize, to: usize, mut is_wanted: impl FnMut(CallId) -> bool) {
         if let Some(under_way) = self.busy.get_mut(&(from, to)) {
-            under_way.retain(|(call, _)| call.is_none_or(&mut is_wanted));
+            under_way.retain(|transfer| transfer.call.is_none_or(&mut is_wanted));
         }
     }
 
@@ -224,10 +232,10 @@ impl Network {
             return takes_us;
         }
         let under_way = self.busy.entry((from, to)).or_default();
-        under_way.retain(|(_, through)| *through > now);
-        let free = under_way.iter().map(|(_, through)| *through).max().unwrap_or(now);
+        under_way.retain(|transfer| transfer.through > now);
+        let free = under_way.iter().map(|transfer| transfer.through).max().unwrap_or(now);
         let through = Time::from_micros(free.as_micros().saturating_add(takes_us));
-        under_way.push((call, through));
+        under_way.push(Transfer { call, through });
         through.as_micros() - now.as_micros()
     }
 

@@ -154,6 +154,8 @@ pub(super) struct Run {
     pub(super) away: BTreeSet<usize>,
     /// Nodes that stay sick when all else is healed.
     pub(super) sick: BTreeSet<usize>,
+    /// Those of them whose disks never wrote anything, or whom nobody ever reached.
+    pub(super) never_well: BTreeSet<usize>,
     /// How often a node moved to another address.
     pub(super) moves: u64,
     until: Option<u64>,
@@ -212,6 +214,7 @@ impl Run {
             rules,
             away: BTreeSet::new(),
             sick: BTreeSet::new(),
+            never_well: BTreeSet::new(),
             moves: 0,
             until,
             struck: 0,
@@ -228,6 +231,7 @@ impl Run {
             self.world.inject(Fault::Graph(arrows, Cut::Hole));
         }
         self.keep_back_late();
+        self.begin_sick();
         self.world.start_all();
         self.hurt()?;
         self.hurt_again()?;
@@ -239,7 +243,7 @@ impl Run {
         }
         self.world.watch.timely.begin(Phase::Well, &group);
         self.demand_master(&group)?;
-        if group.len() < everybody.len() && self.rng.percent(50) {
+        if group.len() < everybody.len() && self.rng.percent(50) && self.is_led_from_within(&group) {
             self.demand_welcome(&group, &everybody)?;
             group = everybody.clone();
             self.world.watch.timely.begin(Phase::Well, &group);
@@ -251,7 +255,9 @@ impl Run {
             self.demand_master(&group)?;
         }
         self.demand_service(&group)?;
-        self.demand_stability(&group)?;
+        if self.is_led_from_within(&group) {
+            self.demand_stability(&group)?;
+        }
         self.demand_another(&group)?;
         self.demand_answers(&group)?;
         self.histories = self.world.watch.judge_histories(self.world.now())?;
@@ -334,7 +340,7 @@ impl Run {
                 let fault = self.aim(fault);
                 let fault = self.worsen(fault);
                 self.struck += u64::from(is_publishing(&self.world));
-                self.world.inject(fault);
+                self.inject(fault);
             }
         }
         self.run_clients(end)

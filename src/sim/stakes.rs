@@ -3,7 +3,7 @@
 //! Says nothing of what nodes should do; it keeps a run from demanding what no algorithm could give.
 
 use super::run::Run;
-use crate::cluster::{ClusterState, NodeId};
+use crate::cluster::{ClusterState, NodeId, VotingSet, VotingSets};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -38,11 +38,19 @@ impl Run {
         running.chain(stored).max().unwrap_or(0).max(self.draw.minimum.unwrap_or(0) as usize)
     }
 
-    /// Whether these nodes can go on without the others, if nobody asks for more than the protocol does.
+    /// Whether these nodes can go on without the others, if nobody asks for more than the protocol does. Nobody may count
+    /// on nodes that were never well.
     pub(super) fn bears_without_others(&self, group: &[usize]) -> bool {
         let voters = self.voters(group);
         let blank: Vec<usize> = group.iter().copied().filter(|node| !self.knows_cluster(*node)).collect();
-        self.accepted().all(|state| state.metadata.voting.has_majority(|id| voters.contains(id)))
+        let never: BTreeSet<NodeId> = self.never_well.iter().filter_map(|node| self.id_of(*node)).collect();
+        let has_majority = |set: &VotingSet| {
+            let counting = set.iter().filter(|id| !never.contains(*id));
+            let (all, ours) = (counting.clone().count(), counting.filter(|id| voters.contains(*id)).count());
+            set.is_empty() || ours * 2 > all
+        };
+        let is_backed = |sets: &VotingSets| has_majority(&sets.committed) && has_majority(&sets.own);
+        self.accepted().all(|state| is_backed(&state.metadata.voting))
             && blank.iter().all(|node| self.has_hosts_of(*node, group))
     }
 

@@ -311,6 +311,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.network.is_reachable(node)
     }
 
+    /// Whether the disk of a node works, but not as fast as is normal.
+    pub fn is_crawling(&self, node: usize) -> bool {
+        self.hosts[node].disk.is_slower_than(self.normal.disk_us)
+    }
+
     /// What the run consisted of so far.
     pub fn counters(&self) -> &Counters {
         &self.counters

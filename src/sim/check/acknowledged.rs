@@ -89,3 +89,29 @@ impl Acknowledged {
 fn number_in(held: Option<&KeyValue>) -> u64 {
     held.and_then(|held| held.value.as_str()?.parse().ok()).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{rule, state};
+    use super::*;
+    use crate::cluster::Token;
+
+    #[test]
+    fn a_grant_that_is_not_in_the_state_it_names_is_caught() {
+        let token = |number| Token::new(number).expect("it is below 2^53");
+        let mut holds = state(1, &["a"]);
+        holds.metadata.last_token = token(4);
+        let (descent, acknowledged) = (Descent::line_of([holds.clone()]), Acknowledged::default());
+        let told = |at, number| {
+            let outcome = Outcome::Granted { token: token(number) };
+            rule(acknowledged.lease(&descent, &Answer::Done { at, acknowledged: true, outcome }))
+        };
+        assert_eq!(told(holds.id(), 4), None);
+        assert_eq!(told(holds.id(), 5), Some("S5 an acknowledged lease is never lost"));
+        assert_eq!(
+            told(state(2, &["a"]).id(), 4),
+            Some("S5 an acknowledged lease is never lost"),
+            "nobody committed it"
+        );
+    }
+}

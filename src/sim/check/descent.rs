@@ -70,7 +70,7 @@ impl Descent {
 
     /// The line of these states, for those who test what looks at it.
     #[cfg(test)]
-    pub(super) fn line_of(states: impl IntoIterator<Item = ClusterState>) -> Self {
+    pub(in crate::sim) fn line_of(states: impl IntoIterator<Item = ClusterState>) -> Self {
         let line: BTreeMap<StateId, Arc<ClusterState>> =
             states.into_iter().map(|state| (state.id(), Arc::new(state))).collect();
         let newest = line.keys().next_back().copied().unwrap_or(StateId::NONE);
@@ -119,12 +119,15 @@ impl Descent {
         let Body::Diff(diff) = body else {
             return Ok(());
         };
-        let told = *self.parents.entry(id).or_insert(diff.from);
-        let said = self.claims.get(&id).map_or(told, |claim| claim.from);
-        if told == diff.from && said == diff.from {
+        let claimed = self.claims.get(&id).map_or(diff.from, |claim| claim.from);
+        let told = *self.parents.entry(id).or_insert(claimed);
+        // Who has an older state of the same sender is sent what differs from that one; the oldest are forgotten.
+        let is_held = self.held.get(&from).is_some_and(|held| held.contains(&diff.from));
+        let is_catching_up = is_held || diff.from.rank() <= self.newest.rank();
+        if told == claimed && (claimed == diff.from || is_catching_up) {
             return Ok(());
         }
-        broken(CLAIM, format!("{id} is sent as a change of {}, and was made from {told}, or from {said}", diff.from))
+        broken(CLAIM, format!("{id} is sent as a change of {}, and was made from {told}, or from {claimed}", diff.from))
     }
 
     /// A node publishes a state or hands it to its disk: if it made it, it held the one that it says it made it from.

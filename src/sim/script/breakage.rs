@@ -28,7 +28,6 @@ pub(super) const FAULTS: &[&str] = &[
     "mend [a b]",
     "weather delay=1000..1000 [loss=5] [duplicates=5] [rate=100000]",
     "link-weather a b delay=1000..1000 [loss=5] [duplicates=5] [rate=100000]",
-    "lasting a…",
     "retire a…",
     "arrive a…",
     "heal",
@@ -36,7 +35,7 @@ pub(super) const FAULTS: &[&str] = &[
 ];
 
 /// Those that befall one node, of which a command may name several.
-const OF_ONE: [&str; 9] = ["kill", "power-loss", "pause", "resume", "wipe", "reachable", "lasting", "retire", "arrive"];
+const OF_ONE: [&str; 8] = ["kill", "power-loss", "pause", "resume", "wipe", "reachable", "retire", "arrive"];
 
 /// What the faults are called.
 pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
