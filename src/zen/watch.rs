@@ -162,6 +162,10 @@ impl Zen {
                 return self.node_failed(now, id, "it does not follow this master".into(), out);
             }
         }
+        // Other reports wait for a disk as well.
+        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
+            self.note_round_trip(now, &node, asked, out);
+        }
         self.on_report(now, id, asked, report, out);
         if is_well_again {
             // It may become a voter.
