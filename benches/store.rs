@@ -56,7 +56,12 @@ fn store(scratch: &Scratch) -> Store {
 
 fn promise(term: usize) -> Write {
     let term = Term::new(term as u64).expect("it is far below 2^53");
-    Write::Promise(Promise { node_id: Some("a-node-of-the-cluster".into()), term, vote: Some("another-node".into()) })
+    Write::Promise(Promise {
+        node_id: Some("a-node-of-the-cluster".into()),
+        term,
+        vote: Some("another-node".into()),
+        left_out: false,
+    })
 }
 
 /// A state of about so many bytes.

@@ -41,7 +41,7 @@ impl Zen {
 
     /// The disk hangs: a candidate cannot give itself its vote, and a master lets somebody else lead.
     pub(super) fn on_write_overdue(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(since) = self.ledger.oldest_write() else {
+        let Some(since) = self.ledger.oldest_write().filter(|_| !self.is_old()) else {
             return;
         };
         if !self.is_write_overdue(now) {

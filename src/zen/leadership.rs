@@ -36,6 +36,8 @@ pub struct Leadership {
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// What those hold that the next states take in.
     pub holdings: BTreeMap<EphemeralId, StateId>,
+    /// What was sent as a whole to those who were removed before they had stored the newest state: they may have by now.
+    pub parted: BTreeMap<EphemeralId, Wholes>,
     /// Who was removed because it took no state, or could not be reached when it asked: it is not taken in at once.
     pub laggards: Setbacks,
     /// The same nodes, and why, until they are members.
@@ -70,6 +72,7 @@ impl Leadership {
             proven_above: newest,
             wish: None,
             holdings: BTreeMap::new(),
+            parted: BTreeMap::new(),
             laggards: Setbacks::default(),
             turned_away: BTreeMap::new(),
             is_settled: false,
@@ -208,6 +211,9 @@ pub struct Wholes {
     patience: Duration,
 }
 
+/// A state that was sent as a whole is not waited for any longer than this for its size alone.
+pub(super) const TRANSFER_MAX: Duration = Duration::from_secs(10);
+
 /// Of how many states that were sent as a whole a node may have stored any.
 const WHOLES_MAX: usize = 4;
 
@@ -215,6 +221,11 @@ impl Wholes {
     /// Whether one may be on its way.
     pub fn is_under_way(&self, now: Time) -> bool {
         now < self.until
+    }
+
+    /// Whether any was sent that it may have stored since.
+    pub fn is_any_sent(&self) -> bool {
+        !self.sent.is_empty()
     }
 
     /// Until when one may be on its way.
@@ -225,13 +236,20 @@ impl Wholes {
     /// One is sent, which takes so long at the least; says how long it is waited for.
     pub fn send(&mut self, now: Time, state: Arc<ClusterState>, at_least: Duration) -> Duration {
         let before = if self.sent.is_empty() { self.patience } else { self.patience * 2 };
-        self.patience = before.max(at_least);
+        self.patience = before.min(TRANSFER_MAX).max(at_least);
         self.until = now + self.patience;
         if self.sent.len() >= WHOLES_MAX {
             self.sent.remove(0);
         }
         self.sent.push((state, now));
         self.patience
+    }
+
+    /// It has received one and has yet to store it.
+    pub fn note_storing(&mut self, now: Time, storing: Option<StateId>) {
+        if storing.is_some_and(|id| self.with_id(id).is_some()) {
+            self.until = self.until.min(now);
+        }
     }
 
     fn note_stored(&mut self, now: Time, id: StateId) {

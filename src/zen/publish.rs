@@ -5,7 +5,7 @@
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
 use super::acks::note_applied;
-use super::leadership::{Finished, Leadership, Peer, Publish};
+use super::leadership::{Finished, Leadership, Peer, Publish, TRANSFER_MAX};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
@@ -17,8 +17,8 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For so much longer than other publishes one is waited for whose state is on its way as a whole.
-const TRANSFER_MAX: Duration = Duration::from_secs(60);
+/// Of how many nodes that were removed it is remembered what was sent to them as a whole.
+const PARTED_MAX: usize = 64;
 
 /// A state that was sent as a whole may be on its way for so long, whatever its size.
 const WHOLE_PATIENCE_MIN: Duration = Duration::from_secs(1);
@@ -99,7 +99,8 @@ impl Zen {
         let (Some(peer), Some(publish)) = (lead.peers.get_mut(id), &lead.publish) else {
             return;
         };
-        if peer.wholes.is_under_way(now) {
+        // What differs from what it is still storing is known when it has stored it.
+        if peer.wholes.is_under_way(now) || peer.storing.is_some() {
             return;
         }
         let body = peer.body_for(publish, with_diffs);
@@ -155,9 +156,6 @@ impl Zen {
     pub(super) fn on_report(&mut self, now: Time, id: &NodeId, asked: Time, report: &Report, out: &mut Effects<Zen>) {
         if self.is_old() {
             return self.on_old_report(now, id, report, out);
-        }
-        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
-            self.note_round_trip(now, &node, asked, out);
         }
         let local = self.local.id.clone();
         let (accepted_rank, rules) = (self.ledger.accepted.rank(), self.rules);
@@ -415,6 +413,7 @@ fn take_down(peer: &mut Peer, now: Time, report: &Report, is_mine: bool, publish
     peer.note_accepted(now, report.accepted, publish.map(|publish| publish.state.id()));
     peer.applied = peer.applied.max(report.committed);
     peer.storing = report.storing;
+    peer.wholes.note_storing(now, report.storing);
     peer.follows |= is_mine;
     if report.needs_full {
         peer.sent = None;
@@ -456,7 +455,15 @@ fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bo
         has_newcomers |= known.is_none();
         lead.turned_away.remove(&node.id);
         let held = lead.holdings.remove(&node.ephemeral_id).unwrap_or(StateId::NONE);
-        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::new(node.clone(), held)));
+        let wholes = lead.parted.remove(&node.ephemeral_id).unwrap_or_default();
+        let peer = known.unwrap_or_else(|| Peer { wholes, ..Peer::new(node.clone(), held) });
+        lead.peers.insert(node.id.clone(), peer);
+    }
+    for peer in before.into_values().filter(|peer| peer.wholes.is_any_sent()) {
+        if lead.parted.len() >= PARTED_MAX {
+            lead.parted.pop_first();
+        }
+        lead.parted.insert(peer.node.ephemeral_id.clone(), peer.wholes);
     }
     has_newcomers
 }

@@ -115,15 +115,16 @@ impl Zen {
         }
     }
 
-    /// Whether a node goes by the id of this one and is another process.
+    /// Whether a node goes by the id of this one and is another process elsewhere: whoever was at this address is gone.
     pub(super) fn is_twin(&self, node: &Node) -> bool {
-        node.id == self.local.id && !node.same_process(&self.local) && !self.is_old()
+        let is_other = node.address != self.local.address && !node.same_process(&self.local);
+        node.id == self.local.id && is_other && self.keeps(Protection::Twins)
     }
 
     /// Another process has this node's id, as when a data directory was copied. Two that lead would both acknowledge, so one
     /// that leads gives way to one that leads as well; and who leads not does not begin to.
     pub(super) fn meet_twin(&mut self, now: Time, twin: &Arc<Node>, leads: bool, out: &mut Effects<Zen>) {
-        if !self.is_twin(twin) || !self.keeps(Protection::Twins) {
+        if !self.is_twin(twin) {
             return;
         }
         let is_leading = matches!(self.mode, Mode::Leading(_));

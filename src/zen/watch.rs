@@ -4,7 +4,7 @@
 //! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
 //! node itself was not stalled.
 
-use super::leadership::Peer;
+use super::leadership::{Peer, TRANSFER_MAX};
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
 use super::{Errand, Mode, Note, PingKind, Timer, Zen};
@@ -51,7 +51,9 @@ impl Zen {
         let Some(lead) = self.lead().filter(|_| !is_doubtful) else {
             return;
         };
-        let is_sent = |peer: &Peer| peer.wholes.until() + patience <= now;
+        // A state that was sent as a whole may take longer than anybody can know.
+        let is_sent =
+            |peer: &Peer| peer.wholes.until() + patience <= now || peer.has_owed(now, patience + TRANSFER_MAX);
         let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {
@@ -59,7 +61,7 @@ impl Zen {
             let node = self.lead().and_then(|lead| lead.peers.get(&id)).map(|peer| peer.node.clone());
             self.node_failed(now, &id, why.clone(), out);
             if let Some(node) = node {
-                self.turn_away(now, &node, self.tuning.ping_timeout, why, out);
+                self.turn_away(now, &node, patience, why, out);
             }
         }
     }
@@ -159,6 +161,10 @@ impl Zen {
             if peer.failures >= retries.max(1) {
                 return self.node_failed(now, id, "it does not follow this master".into(), out);
             }
+        }
+        // Other reports wait for a disk as well.
+        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
+            self.note_round_trip(now, &node, asked, out);
         }
         self.on_report(now, id, asked, report, out);
         if is_well_again {

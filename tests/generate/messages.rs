@@ -131,6 +131,10 @@ fn random_sight(rng: &mut Rng) -> Box<Sight> {
         masterless: rng.percent(50),
         sees_quorum: rng.percent(50),
         stands: maybe(rng, random_term),
+        unwell: rng.percent(50),
+        hangs: rng.percent(50),
+        left_out: rng.percent(50),
+        awake: rng.percent(50),
         change: rng.below(1 << 53),
     })
 }
@@ -152,10 +156,11 @@ fn random_join(rng: &mut Rng) -> Join {
 }
 
 fn random_join_answer(rng: &mut Rng) -> JoinAnswer {
-    match rng.below(4) {
+    match rng.below(5) {
         0 => JoinAnswer::Noted,
-        1 => JoinAnswer::VoteAgain(random_term(rng)),
-        2 => JoinAnswer::NotMaster,
+        1 => JoinAnswer::Leads,
+        2 => JoinAnswer::VoteAgain(random_term(rng)),
+        3 => JoinAnswer::NotMaster,
         _ => JoinAnswer::Rejected(random_text(rng)),
     }
 }

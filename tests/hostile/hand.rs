@@ -112,6 +112,10 @@ pub(crate) fn sight(node: &Arc<Node>) -> Sight {
         masterless: true,
         sees_quorum: false,
         stands: None,
+        unwell: false,
+        hangs: false,
+        left_out: false,
+        awake: false,
         change: 0,
     }
 }

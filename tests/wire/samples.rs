@@ -45,6 +45,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Pong { from: from.clone(), sight: Box::new(full_sight()), mentioned: vec!["10.0.0.3:9300".into()] },
         Message::Pong { from: newcomer(), sight: Box::new(bare_sight()), mentioned: Vec::new() },
         Message::Joining(JoinAnswer::Noted),
+        Message::Joining(JoinAnswer::Leads),
         Message::Joining(JoinAnswer::VoteAgain(term(4))),
         Message::Joining(JoinAnswer::NotMaster),
         Message::Joining(JoinAnswer::Rejected("found existing node with the same id".into())),
@@ -125,6 +126,10 @@ fn bare_sight() -> Sight {
         masterless: true,
         sees_quorum: false,
         stands: None,
+        unwell: false,
+        hangs: false,
+        left_out: false,
+        awake: false,
         change: 0,
     }
 }
@@ -137,6 +142,10 @@ fn full_sight() -> Sight {
         masterless: false,
         sees_quorum: true,
         stands: Some(Term::MAX),
+        unwell: true,
+        hangs: true,
+        left_out: true,
+        awake: true,
         ..bare_sight()
     }
 }
