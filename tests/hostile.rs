@@ -32,7 +32,7 @@ use zazen::cluster::{Address, Node, NodeId, Roles};
 use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Query, Question, Task, Txn};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
-use zazen::zen::message::{Body, Join, JoinAnswer, Report, Sender, Sight};
+use zazen::zen::message::{Body, Join, JoinAnswer, Sender, Sight};
 use zazen::zen::{Bootstrap, Config, Message, Mode, Rejection, Tuning, Zen};
 
 type Exposure = World<Exposed, Unwatched>;
@@ -104,9 +104,8 @@ fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
     for _ in 0..3 {
         assert_eq!(master.receive(join.clone()), [Message::Joining(JoinAnswer::Noted)]);
         let sent = std::mem::take(&mut master.sent);
-        assert!(matches!(sent.as_slice(), [(_, Message::NodePing { .. })]), "one round trip is made: {sent:?}");
-        let report = Report { ephemeral_id: "another".into(), ..hand::report() };
-        master.handle(Input::Replied { call: sent[0].0, message: Message::Report(Box::new(report)) });
+        assert!(matches!(sent.as_slice(), [(_, Message::Ping { .. })]), "one round trip is made: {sent:?}");
+        master.handle(Input::Replied { call: sent[0].0, message: hand::pong(&hand::sender("c")) });
     }
     assert_eq!(master.zen.applied().nodes.len(), 1, "nobody was added");
 }

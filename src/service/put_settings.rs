@@ -123,21 +123,22 @@ pub(super) fn is_about_blocks(persistent: &SettingsPatch, transient: &SettingsPa
 }
 
 /// Leaves of the settings what survives a full restart: no transient ones, and those that the rule does not understand
-/// under names that nobody heeds. Tells which these are.
-pub fn restore_settings(state: &mut ClusterState, rule: SettingRule) -> Vec<Arc<str>> {
+/// under names that nobody heeds. Tells which these are, and why.
+pub fn restore_settings(state: &mut ClusterState, rule: SettingRule) -> Vec<(Arc<str>, String)> {
     state.metadata.transient = Settings::new();
     let strange = archive(&mut state.metadata, rule);
     block_as_set(state);
     strange
 }
 
-fn archive(metadata: &mut Metadata, rule: SettingRule) -> Vec<Arc<str>> {
-    let strange = metadata.persistent.iter().filter(|(key, value)| {
+fn archive(metadata: &mut Metadata, rule: SettingRule) -> Vec<(Arc<str>, String)> {
+    let own = metadata.persistent.iter().filter(|(key, _)| !key.starts_with(ARCHIVED));
+    let strange = own.filter_map(|(key, value)| {
         let update = Update { persistent: true, key, value: Some(value) };
-        !key.starts_with(ARCHIVED) && rule(update).is_err()
+        rule(update).err().map(|why| (key.clone(), why))
     });
-    let strange: Vec<Arc<str>> = strange.map(|(key, _)| key.clone()).collect();
-    for key in &strange {
+    let strange: Vec<(Arc<str>, String)> = strange.collect();
+    for (key, _) in &strange {
         if let Some(value) = metadata.persistent.remove(key) {
             metadata.persistent.insert(format!("{ARCHIVED}{key}").into(), value);
         }
@@ -184,7 +185,8 @@ mod tests {
         let mut batch = Batch::new(ClusterState::initial("one".into()), rule);
         batch.state.metadata.persistent.insert("old.thing".into(), "1".into());
         batch.state.metadata.persistent.insert("a.x".into(), "1".into());
-        assert_eq!(archive(&mut batch.state.metadata, rule), ["old.thing".into()]);
+        let told = ("old.thing".into(), "[old.thing], not recognized".to_string());
+        assert_eq!(archive(&mut batch.state.metadata, rule), [told]);
         assert_eq!(archive(&mut batch.state.metadata, rule), [], "it is put aside once");
         assert_eq!(held(&batch), ["a.x", "archived.old.thing"]);
         assert!(set(&mut batch, &[("archived.old.thing", Some("2"))]).is_err());

@@ -96,8 +96,8 @@ impl Zen {
     /// After a full restart: prepares the first state of a reign, which users get at once if nothing is to be waited for.
     /// The nodes that it names from before do not count unless they joined.
     pub(super) fn begin_recovery(&mut self, state: &mut ClusterState, joined: &[Arc<Node>], out: &mut Effects<Zen>) {
-        for key in restore_settings(state, self.config.rule) {
-            out.note(Note::Archives { key });
+        for (key, why) in restore_settings(state, self.config.rule) {
+            out.note(Note::Archives { key, why });
         }
         let is_absent = |node: &&Arc<Node>| !joined.iter().chain([&self.local]).any(|one| one.same_process(node));
         let absent = state.nodes.iter().filter(is_absent).map(|node| node.ephemeral_id.clone()).collect();

@@ -49,7 +49,7 @@ pub enum Note {
     /// After a full restart more nodes are waited for.
     DelaysRecovery { after: Duration, reason: String },
     /// A persistent setting that is not understood is put aside.
-    Archives { key: Arc<str> },
+    Archives { key: Arc<str>, why: String },
     /// The state came back after a full restart, with so many indices.
     Recovers { indices: usize },
     /// A set proposed by this master is taken back.
@@ -165,16 +165,11 @@ impl fmt::Display for Note {
                 f,
                 "cluster state update task [{source}] took [{took:?}] above the warn threshold of {threshold:?}"
             ),
-            Note::Behind { state, timeout, nodes } => write!(
-                f,
-                "timed out waiting for all nodes to process published state [{state}] (timeout [{timeout:?}], \
-                 pending nodes: [{}])",
-                nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-            ),
+            Note::Behind { state, timeout, nodes } => show_behind(f, *state, *timeout, nodes),
             Note::DelaysRecovery { after, reason } => {
                 write!(f, "delaying initial state recovery for [{after:?}]. {reason}")
             }
-            Note::Archives { key } => write!(f, "ignoring unknown persistent setting: [{key}]; archiving"),
+            Note::Archives { key, why } => write!(f, "ignoring persistent setting: [{key}]; archiving: {why}"),
             Note::Recovers { indices } => write!(f, "recovered [{indices}] indices into cluster_state"),
             Note::CommitFailed { state, timeout } => {
                 write!(f, "failing publish of {state}: timed out while waiting for enough masters to ack ({timeout:?})")
@@ -186,12 +181,7 @@ impl fmt::Display for Note {
             Note::NodeFailed { node, reason } => write!(f, "node_failed [{node}], reason [{reason}]"),
             Note::OtherCluster { node, what } => write!(f, "{node} is of another cluster: {what}"),
             Note::DuplicateId { node } => write!(f, "found existing node {node} with this node's id"),
-            Note::MinimumTooLow { minimum, eligible } => write!(
-                f,
-                "value for setting \"discovery.zen.minimum_master_nodes\" is too low: {minimum}, with {eligible} \
-                 master-eligible nodes use {}; the automatic quorum holds all the same",
-                eligible / 2 + 1
-            ),
+            Note::MinimumTooLow { minimum, eligible } => show_minimum(f, minimum, *eligible),
             Note::BadSetting { what } => write!(f, "{what}"),
             Note::Stalled { by } => write!(f, "this node was stalled for {by:?} and doubts itself first"),
             Note::TurnedAway { node, why } => write!(f, "turned {node} away: {why}"),
@@ -207,6 +197,25 @@ impl fmt::Display for Note {
             Note::SlowWrite { took } => write!(f, "the disk took {took:?} for a write: others come first as masters"),
         }
     }
+}
+
+fn show_behind(f: &mut fmt::Formatter<'_>, state: StateId, timeout: Duration, nodes: &[Arc<Node>]) -> fmt::Result {
+    let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+    write!(
+        f,
+        "timed out waiting for all nodes to process published state [{state}] (timeout [{timeout:?}], pending nodes: \
+         [{}])",
+        nodes.join(", ")
+    )
+}
+
+fn show_minimum(f: &mut fmt::Formatter<'_>, minimum: &impl fmt::Display, eligible: usize) -> fmt::Result {
+    write!(
+        f,
+        "value for setting \"discovery.zen.minimum_master_nodes\" is too low: {minimum}, with {eligible} \
+         master-eligible nodes use {}; the automatic quorum holds all the same",
+        eligible / 2 + 1
+    )
 }
 
 fn show_delta(f: &mut fmt::Formatter<'_>, delta: &NodesDelta, local: &NodeId) -> fmt::Result {

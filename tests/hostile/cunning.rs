@@ -35,9 +35,10 @@ pub(crate) fn cunning(zen: &Zen, rng: &mut Rng) -> Message {
         9 => Message::Pong { from, sight: Box::new(sight(zen, rng)), mentioned: vec![node(zen, rng).address.clone()] },
         10 => Message::Notice { from, sight: Box::new(sight(zen, rng)) },
         11 => Message::Fetched { from, state: Some(Arc::new(state(zen, rng))) },
-        12 => match rng.below(3) {
+        12 => match rng.below(4) {
             0 => Message::Joining(JoinAnswer::VoteAgain(term(zen, rng))),
             1 => Message::Joining(JoinAnswer::Noted),
+            2 => Message::Joining(JoinAnswer::Leads),
             _ => Message::MasterPong(MasterPong { leads: true, is_member: true, term: term(zen, rng) }),
         },
         _ => Message::Leave { from },

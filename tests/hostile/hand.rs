@@ -75,8 +75,13 @@ impl Hand {
                 needs_full: false,
                 storing: None,
             };
-            for (call, _) in std::mem::take(&mut self.sent) {
-                self.handle(Input::Replied { call, message: Message::Report(Box::new(report.clone())) });
+            for (call, message) in std::mem::take(&mut self.sent) {
+                let reply = if matches!(message, Message::Ping { .. }) {
+                    pong(&sender(id))
+                } else {
+                    Message::Report(Box::new(report.clone()))
+                };
+                self.handle(Input::Replied { call, message: reply });
             }
         }
         assert!(self.zen.applied().nodes.contains(&id.into()), "it was not added: {:?}", self.zen.mode());
@@ -120,17 +125,9 @@ pub(crate) fn sight(node: &Arc<Node>) -> Sight {
     }
 }
 
-pub(crate) fn report() -> Report {
-    Report {
-        ephemeral_id: "b1".into(),
-        term: Term::ZERO,
-        vote: None,
-        follows: None,
-        accepted: StateId::NONE,
-        committed: StateId::NONE,
-        needs_full: false,
-        storing: None,
-    }
+/// The reply to a ping of a node that knows nothing.
+pub(crate) fn pong(from: &Arc<Sender>) -> Message {
+    Message::Pong { from: from.clone(), sight: Box::new(sight(&from.node)), mentioned: Vec::new() }
 }
 
 /// A join of a node that knows nothing, for this one.
