@@ -23,12 +23,11 @@ const FOLDER: &str = "tests/golden";
 const SEEDS: u64 = 1_000;
 
 /// Protections against what comes in one order of many thousands.
-const RARE: [Protection; 19] = [
+const RARE: [Protection; 20] = [
     Protection::VotesTellAccepted,
     Protection::NamedVotes,
     Protection::FetchedTerm,
     Protection::CopiesAckNothing,
-    Protection::BlindYielding,
     Protection::LostMasters,
     Protection::EveryBootstrap,
     Protection::BlankForms,
@@ -36,6 +35,8 @@ const RARE: [Protection; 19] = [
     Protection::OwnTakeBack,
     Protection::SureProposals,
     Protection::NewAnswers,
+    Protection::Twins,
+    Protection::RolesOnDisk,
     Protection::UuidChecked,
     Protection::OthersTerms,
     Protection::RoundTrip,

@@ -249,7 +249,7 @@ impl Zen {
         Candidate {
             node: self.local.clone(),
             accepted: self.ledger.durable_id().rank(),
-            sees_quorum: self.search.sees_quorum,
+            sees_quorum: self.claims_quorum(self.now),
             unwell: self.is_unwell(self.now),
         }
     }

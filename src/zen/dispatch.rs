@@ -204,6 +204,9 @@ impl Zen {
     fn give_back(&mut self, now: Time, late: Duration) {
         if late > self.tuning.commit_timeout / 4 && self.keeps(Protection::SelfDoubt) {
             self.timers.put_off(Timer::Commit, now + late.min(self.tuning.commit_timeout));
+            if let Mode::Leading(lead) = &mut self.mode {
+                lead.peers.values_mut().filter(|peer| peer.owes.is_some()).for_each(|peer| peer.owes = Some(now));
+            }
         }
     }
 

@@ -25,7 +25,8 @@ impl Zen {
         let since = self.ledger.oldest_write();
         self.ledger.stored(id);
         match self.ledger.oldest_write() {
-            Some(since) => self.timers.set(Timer::Disk, since + self.tuning.write_patience()),
+            // One that is overdue already is looked at now: a deadline that passed would look like a stall.
+            Some(since) => self.timers.set(Timer::Disk, now.max(since + self.tuning.write_patience())),
             None => self.timers.stop(Timer::Disk),
         }
         let took = since.map_or_else(Default::default, |since| now.since(since));

@@ -184,7 +184,7 @@ impl Zen {
     }
 
     /// Whether it would win if it stood: a node whose disk hangs can give not even its own vote.
-    fn claims_quorum(&self, now: Time) -> bool {
+    pub(super) fn claims_quorum(&self, now: Time) -> bool {
         self.is_masterless() && self.search.sees_quorum && !self.is_write_overdue(now)
     }
 

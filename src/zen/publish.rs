@@ -157,9 +157,6 @@ impl Zen {
         if self.is_old() {
             return self.on_old_report(now, id, report, out);
         }
-        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
-            self.note_round_trip(now, &node, asked, out);
-        }
         let local = self.local.id.clone();
         let (accepted_rank, rules) = (self.ledger.accepted.rank(), self.rules);
         let Some(lead) = self.lead() else {

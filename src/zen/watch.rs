@@ -150,17 +150,20 @@ impl Zen {
             let reason = format!("another master {} leads in term {}", peer.node, report.term);
             return self.step_down(now, reason, out);
         }
-        // A node that is still storing the state that makes it a follower cannot follow yet.
-        let lags = peer.sent.is_some_and(|(sent, _)| report.accepted.rank() < sent.rank());
-        let is_storing = (lags || peer.wholes.is_under_way(now)) && report.term <= term;
+        // A node that has yet to store the state that makes it a follower cannot follow; how long it takes is judged apart.
+        let is_yet_to_follow = !peer.follows && report.term <= term;
         let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;
-        } else if kind == PingKind::Regular && !is_storing {
+        } else if kind == PingKind::Regular && !is_yet_to_follow {
             peer.failures += 1;
             if peer.failures >= retries.max(1) {
                 return self.node_failed(now, id, "it does not follow this master".into(), out);
             }
+        }
+        // Other reports wait for a disk as well.
+        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
+            self.note_round_trip(now, &node, asked, out);
         }
         self.on_report(now, id, asked, report, out);
         if is_well_again {

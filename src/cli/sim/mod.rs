@@ -142,13 +142,13 @@ pub(super) struct SimArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
     crowd: Option<u16>,
 
-    /// Leave out what makes nodes half well.
+    /// Make nodes half well besides.
     ///
     /// Disks that hang, addresses that nobody reaches, slow transfers, settings that differ, and the like. Clusters, clients
-    /// and all other faults are those of the same seed without it.
+    /// and all other faults are those of the same seed without it. Not all such runs hold yet: see docs/proof.md.
     #[arg(long, help_heading = "Cluster",
           conflicts_with_all = ["scenario", "around", "scale", "scenarios", "graphs"])]
-    well: bool,
+    half_well: bool,
 
     /// How many updates its clients ask for at least.
     #[arg(long, value_name = "N", default_value_t = UPDATES, help_heading = "Cluster")]
@@ -259,7 +259,7 @@ impl SimArgs {
             updates: self.updates,
             tuning,
             rules,
-            half_well: !self.well,
+            half_well: self.half_well,
             until: self.until,
             trace: None,
         };

@@ -119,7 +119,8 @@ impl Descent {
         let Body::Diff(diff) = body else {
             return Ok(());
         };
-        let claimed = self.claims.get(&id).map_or(diff.from, |claim| claim.from);
+        let claimed = self.claims.get(&id).map(|claim| claim.from).or_else(|| self.parents.get(&id).copied());
+        let claimed = claimed.unwrap_or(diff.from);
         let told = *self.parents.entry(id).or_insert(claimed);
         // Who has an older state of the same sender is sent what differs from that one; the oldest are forgotten.
         let is_held = self.held.get(&from).is_some_and(|held| held.contains(&diff.from));
