@@ -2,7 +2,7 @@
 //!
 //! Disks that hang, addresses that nobody reaches, slow transfers, connections that break for nothing, clocks that jump,
 //! messages that are late by minutes, settings that differ and change, nodes that come late or never come back. As in
-//! [`Plan`](super::Plan) every run has another mixture. Some nodes stay sick when everything else is healed. Who bears
+//! [`super::Plan`] every run has another mixture. Some nodes stay sick when everything else is healed. Who bears
 //! that is for the run to say.
 
 use super::network::{Mode, Quality};
