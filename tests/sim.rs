@@ -89,7 +89,8 @@ fn runs_with_nodes_that_are_half_well_are_the_same_each_time_and_others_than_wit
 fn a_run_that_is_ended_early_is_the_beginning_of_the_whole_run() {
     let whole = played(&options(3));
     let events = whole.counters.events;
-    for event in [1, 2, 1_000, events / 2, events - 1] {
+    // The very last ones may reach nobody, and then leave the hash as it is.
+    for event in [1, 2, 1_000, events / 2, events - 100] {
         let begun = played(&RunOptions { until: Some(event), ..options(3) });
         assert_eq!(begun.counters.events, event);
         assert_eq!(begun.hash, hash_after(3, event), "event {event}");
