@@ -105,8 +105,8 @@ impl Zen {
     }
 
     pub(super) fn join_master(&mut self, now: Time, master: Arc<Node>, out: &mut Effects<Zen>) {
-        if self.is_write_overdue(now) {
-            // It could store no state of this master; when its disk is done it looks again.
+        // One whose disk hangs could store no state of this master; when it is done the node looks again.
+        if self.is_write_overdue(now) || self.is_copy() {
             return;
         }
         out.note(Note::Joins { master: master.clone() });

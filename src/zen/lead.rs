@@ -151,13 +151,18 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         self.note_round_trip(now, &joiner, asked, out);
-        // Where another process answers, the joiner is not to be found.
-        if self.take_joiner(&joiner) && sight.node.same_process(&joiner) {
-            if let Some(lead) = self.lead() {
-                lead.holdings.insert(joiner.ephemeral_id.clone(), sight.accepted);
-            }
-            self.enqueue(now, Task::Join { node: joiner }, out);
+        if !self.take_joiner(&joiner) {
+            return;
         }
+        if !sight.node.same_process(&joiner) {
+            let (local, at, found) = (&self.local, &joiner.address, &sight.node);
+            let why = format!("the master {local} reaches {found} at its publish address [{at}]");
+            return self.turn_away(now, &joiner, self.tuning.ping_timeout, why, out);
+        }
+        if let Some(lead) = self.lead() {
+            lead.holdings.insert(joiner.ephemeral_id.clone(), sight.accepted);
+        }
+        self.enqueue(now, Task::Join { node: joiner }, out);
     }
 
     pub(super) fn on_round_trip_failed(

@@ -46,6 +46,8 @@ pub enum Write {
     Identity(Uuid),
     /// The newest state known to be committed.
     Committed(StateId),
+    /// The same, where the state changed the voting set: a crash must not make the old set count again.
+    Settled(StateId),
 }
 
 impl Disk for Memory {
@@ -56,13 +58,13 @@ impl Disk for Memory {
             Write::Promise(promise) => self.promise = promise.clone(),
             Write::Accepted(state) => self.accepted = Some(state.clone()),
             Write::Identity(uuid) => self.cluster_uuid = Some(*uuid),
-            Write::Committed(id) => self.committed = Some(*id),
+            Write::Committed(id) | Write::Settled(id) => self.committed = Some(*id),
         }
     }
 
     fn is_lazy(write: &Write) -> bool {
         match write {
-            Write::Promise(_) | Write::Accepted(_) | Write::Identity(_) => false,
+            Write::Promise(_) | Write::Accepted(_) | Write::Identity(_) | Write::Settled(_) => false,
             Write::Committed(_) => true,
         }
     }
@@ -105,7 +107,7 @@ impl Ledger {
             Write::Promise(promise) => self.promise = promise.clone(),
             Write::Accepted(state) => self.accepted = state.clone(),
             Write::Identity(uuid) => self.cluster_uuid = Some(*uuid),
-            Write::Committed(id) => self.committed = *id,
+            Write::Committed(id) | Write::Settled(id) => self.committed = *id,
         }
         self.asked = StoreId(self.asked.0 + 1);
         self.under_way.push_back((self.asked, write.clone(), now));

@@ -47,7 +47,7 @@ pub struct Sight {
     /// Whether it should lead only if nobody else can: its disk is slow or hangs, or it lately tried to lead in vain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwell: bool,
-    /// Whether its disk hangs, so that it can give no vote.
+    /// Whether it can give no vote: its disk hangs, or another process goes by its id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hangs: bool,
     /// Whether others may have formed a cluster without it, since it said before that it cannot be master.
@@ -340,7 +340,7 @@ impl fmt::Display for Sight {
         }
         f.write_str(if self.sees_quorum { ", sees a quorum" } else { "" })?;
         f.write_str(if self.unwell { ", unwell" } else { "" })?;
-        f.write_str(if self.hangs { ", its disk hangs" } else { "" })
+        f.write_str(if self.hangs { ", gives no vote" } else { "" })
     }
 }
 

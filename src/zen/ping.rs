@@ -176,11 +176,16 @@ impl Zen {
             sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
-            hangs: self.is_write_overdue(now),
+            hangs: self.cannot_vote(now),
             left_out: self.left_out(),
             awake: self.is_awake,
             change: self.search.changes,
         }
+    }
+
+    /// Whether it gives no vote: its disk hangs, or another process goes by its id.
+    fn cannot_vote(&self, now: Time) -> bool {
+        self.is_write_overdue(now) || self.has_twin()
     }
 
     /// Whether it would win if it stood: a node whose disk hangs can give not even its own vote.
@@ -385,7 +390,7 @@ impl Zen {
             sees_quorum: self.claims_quorum(now),
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
-            hangs: self.is_write_overdue(now),
+            hangs: self.cannot_vote(now),
         };
         if self.search.told.as_ref() == Some(&told) || self.is_old() {
             return;

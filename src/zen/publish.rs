@@ -21,7 +21,7 @@ use std::time::Duration;
 const PARTED_MAX: usize = 64;
 
 /// A state that was sent as a whole may be on its way for so long, whatever its size.
-const WHOLE_PATIENCE_MIN: Duration = Duration::from_secs(1);
+const WHOLE_PATIENCE_MIN: Duration = Duration::from_millis(300);
 
 /// Links are taken to carry so many bytes a second at the least.
 const TRANSFER_RATE_MIN: u64 = 64 << 10;
@@ -340,7 +340,10 @@ impl Zen {
         if let Some(uuid) = state.cluster_uuid.filter(|uuid| self.ledger.cluster_uuid != Some(*uuid)) {
             self.store(Write::Identity(uuid), out);
         }
-        self.store(Write::Committed(state.id()), out);
+        let voting = &state.metadata.voting;
+        let is_change = voting.committed != voting.own && !voting.committed.is_empty();
+        let write = if is_change { Write::Settled } else { Write::Committed };
+        self.store(write(state.id()), out);
     }
 
     fn minimum_and_eligible(&self) -> (usize, usize) {

@@ -136,6 +136,12 @@ impl Zen {
         }
     }
 
+    /// Whether it is the one of two processes with one id that does not stand where the last state has that id.
+    pub(super) fn is_copy(&self) -> bool {
+        let home = self.ledger.accepted.nodes.get(&self.local.id).map(|node| &node.address);
+        self.has_twin() && home.is_some_and(|home| *home != self.local.address)
+    }
+
     /// Whether another process with this node's id was heard of lately: only one of them may vote and lead.
     pub(super) fn has_twin(&self) -> bool {
         let lately = self.now - self.tuning.ping_timeout * 3;

@@ -42,7 +42,7 @@ impl Entry {
                 None => Entry::Accepted(Arc::clone(state)),
             },
             Write::Identity(uuid) => Entry::ClusterUuid(*uuid),
-            Write::Committed(id) => Entry::Committed(*id),
+            Write::Committed(id) | Write::Settled(id) => Entry::Committed(*id),
         }
     }
 
