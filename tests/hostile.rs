@@ -96,16 +96,22 @@ fn a_node_that_cannot_be_master_is_not_made_to_stand_by_what_others_say_in_its_n
 }
 
 #[test]
-fn a_joiner_whose_address_another_process_answers_at_may_try_again() {
+fn a_joiner_whose_address_another_process_answers_at_is_told_so_and_not_added() {
     let mut master = Hand::new(hand::node("a"));
     master.lead();
     let join = hand::join("a", 0);
     let join = Message::Join { from: hand::sender("b"), join };
+    assert_eq!(master.receive(join.clone()), [Message::Joining(JoinAnswer::Noted)]);
+    let sent = std::mem::take(&mut master.sent);
+    assert!(matches!(sent.as_slice(), [(_, Message::Ping { .. })]), "one round trip is made: {sent:?}");
+    master.handle(Input::Replied { call: sent[0].0, message: hand::pong(&hand::sender("c")) });
     for _ in 0..3 {
-        assert_eq!(master.receive(join.clone()), [Message::Joining(JoinAnswer::Noted)]);
-        let sent = std::mem::take(&mut master.sent);
-        assert!(matches!(sent.as_slice(), [(_, Message::Ping { .. })]), "one round trip is made: {sent:?}");
-        master.handle(Input::Replied { call: sent[0].0, message: hand::pong(&hand::sender("c")) });
+        let told = master.receive(join.clone());
+        let [Message::Joining(JoinAnswer::Rejected(why))] = told.as_slice() else {
+            panic!("it is not told: {told:?}");
+        };
+        assert!(why.contains("publish address") && why.contains("may ask again"), "{why}");
+        assert!(master.sent.is_empty(), "no round trip is made so soon");
     }
     assert_eq!(master.zen.applied().nodes.len(), 1, "nobody was added");
 }

@@ -235,7 +235,8 @@ impl Wholes {
 
     /// One is sent, which takes so long at the least; says how long it is waited for.
     pub fn send(&mut self, now: Time, state: Arc<ClusterState>, at_least: Duration) -> Duration {
-        let before = if self.sent.is_empty() { self.patience } else { self.patience * 2 };
+        // One that is lost is sent again soon; several that do not arrive show a slow link.
+        let before = if self.sent.len() < 2 { self.patience } else { self.patience * 2 };
         self.patience = before.min(TRANSFER_MAX).max(at_least);
         self.until = now + self.patience;
         if self.sent.len() >= WHOLES_MAX {

@@ -21,13 +21,13 @@ use std::time::Duration;
 const PARTED_MAX: usize = 64;
 
 /// A state that was sent as a whole may be on its way for so long, whatever its size.
-const WHOLE_PATIENCE_MIN: Duration = Duration::from_millis(300);
+const WHOLE_PATIENCE_MIN: Duration = Duration::from_millis(250);
 
 /// Links are taken to carry so many bytes a second at the least.
 const TRANSFER_RATE_MIN: u64 = 64 << 10;
 
-/// About as many bytes as a node takes in a state.
-const NODE_BYTES: u64 = 256;
+/// A node counts as so many bytes of a state: less than it takes, since many nodes are on fast links.
+const NODE_BYTES: u64 = 64;
 
 /// After a reign that failed a node makes no choice for this part of the time in which others come first.
 const REIGNS_PER_REST: u32 = 10;
