@@ -38,7 +38,7 @@ pub use one_state::OneState;
 pub use order::{Finished, Order};
 pub use promises::Promises;
 pub use storm::{Peak, Storm, Storms};
-pub use timely::{Bounds, Phase, Service, Tally, Timely};
+pub use timely::{Bounds, Phase, Service, Tally, Timely, failure};
 pub use watched::Watched;
 
 use super::watch::{Violation, Watch};

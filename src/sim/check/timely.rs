@@ -1,8 +1,8 @@
 //! L3: while a majority is well, a request through a well node ends, rightly and in time.
 //!
-//! Every request ends when its own timeouts say so, unless its process stands still or its disk is slow. In a calm cluster that is all well none fails, and
-//! each takes a few round trips; with one sick member no write takes longer than its client lets the nodes take. What
-//! fails or lasts while a majority is well but not all is calm is counted.
+//! Every request ends when its own timeouts say so, unless its process stands still or its disk is slow. In a calm cluster
+//! that is all well none fails, and each takes a few round trips; with one sick member no write takes longer than its
+//! client lets the nodes take. What fails or lasts while a majority is well but not all is calm is counted.
 
 use super::broken;
 use crate::protocol::{Ticket, Time};
@@ -256,7 +256,7 @@ impl Timely {
 
     /// A question is answered.
     pub fn answered(&mut self, ticket: Ticket, at: Time, answer: &Answer) -> Result<(), Violation> {
-        self.settle(ticket, at, error(answer))
+        self.settle(ticket, at, failure(answer))
     }
 
     /// A question will never be answered.
@@ -342,7 +342,7 @@ fn count(tally: &mut Tally, took: Duration, few: Duration, error: Option<&'stati
 }
 
 /// What went wrong, if an answer says so; a condition that does not hold is no error.
-fn error(answer: &Answer) -> Option<&'static str> {
+pub fn failure(answer: &Answer) -> Option<&'static str> {
     match answer {
         Answer::NotMaster | Answer::NoMaster => Some("no master"),
         Answer::TimedOut { .. } => Some("timed out in the queue"),
