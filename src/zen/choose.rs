@@ -4,11 +4,11 @@
 //! `ZenDiscovery.findMaster` (6.8), with rounds that end as soon as the answers suffice.
 
 use super::elect::{self, Candidate, Choice, Seen};
-use super::message::Sight;
+use super::message::{Sender, Sight};
 use super::quorum::{BootstrapSet, Requirement};
 use super::rules::Protection;
 use super::search::Target;
-use super::{Bootstrap, Mode, Timer, Tuning, Zen};
+use super::{Bootstrap, Mode, Promise, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, Node, NodeId, StateId, Term, VotingSets};
 use crate::protocol::{Effects, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,6 +115,22 @@ impl Zen {
         };
         let is_over = self.ledger.cluster_uuid.is_some() && now >= since + Tuning::GRACE;
         is_over || search.standing > 0 || search.is_complete() && (!search.naming.is_empty() || search.all_see())
+    }
+
+    /// Whether others may have formed a cluster without this node, since it told them that it cannot be master. It forms one
+    /// only with all of its hosts then.
+    pub(super) fn left_out(&self) -> bool {
+        self.ledger.promise.left_out && !self.is_formed() && self.keeps(Protection::RolesOnDisk)
+    }
+
+    /// Remembers that it tells a node that may form a cluster that it cannot be master.
+    pub(super) fn note_left_out(&mut self, asker: &Sender, out: &mut Effects<Zen>) {
+        let may_form = asker.cluster_uuid.is_none() && asker.node.is_master_eligible();
+        let is_able = self.local.is_master_eligible() || self.is_formed() || self.is_old();
+        if may_form && !is_able && !self.ledger.promise.left_out {
+            let promise = Promise { left_out: true, ..self.ledger.promise.clone() };
+            self.store(Write::Promise(promise), out);
+        }
     }
 
     /// Whether the candidate stands already: it has waited for those who were silent.

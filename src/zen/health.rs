@@ -4,7 +4,9 @@
 //! Zen asked a node only whether it answers.
 
 use super::{Mode, Note, Timer, Zen};
+use crate::cluster::NodeId;
 use crate::protocol::{Effects, StoreId, Time};
+use std::time::Duration;
 
 impl Zen {
     /// Whether others should come first: a write is overdue, or what it tried lately did not work out.
@@ -54,5 +56,10 @@ impl Zen {
             Mode::Leading(_) => self.give_way(now, out),
             Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
         }
+    }
+
+    /// Remembers that it did not work out with a node, and says for how long it is left alone.
+    pub(super) fn set_back(&mut self, now: Time, id: &NodeId, first: Duration) -> Duration {
+        if self.is_old() { first } else { self.setbacks.note(now, id, first) }
     }
 }

@@ -1,16 +1,17 @@
 //! Reigning: what a won election begins with, higher terms, the task queue, and how a reign ends.
 //!
-//! The two phases of a publish stand in `publish`, the health of the nodes in `watch`. Mirrors
-//! `NodeJoinController.JoinTaskExecutor`, `MasterService` and `ZenDiscovery.rejoin` (6.8).
+//! Who is taken in while it lasts stands in `admit`, the two phases of a publish in `publish`, the health of the nodes in
+//! `watch`. Mirrors `MasterService` and `ZenDiscovery.rejoin` (6.8).
 
 use super::acks::told;
-use super::leadership::{Bump, Finished, Leadership, Origin, Peer, PendingRead, Waiter};
-use super::message::{Join, JoinAnswer, Message, Sight};
+use super::leadership::{Bump, Finished, Leadership, Origin, PendingRead, Waiter};
+use super::message::Message;
+use super::mode::Ballot;
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::rules::Protection;
-use super::{Errand, Mode, Note, REMEMBERED_MAX, Timer, Zen};
+use super::{Errand, Mode, Note, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
-use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
+use crate::protocol::{Effect, Effects, Time};
 use crate::service::{Answer, Batch, Priority, Queued, Refusal, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -35,7 +36,8 @@ impl Zen {
         // Who runs on and did not vote may have been told of settings that a full restart would end.
         let is_seen_awake = self.search.seen.values().any(|seen| seen.sight.awake);
         let is_awake = self.is_awake || is_seen_awake || ballots.values().any(|ballot| ballot.awake);
-        let holdings = ballots.values().map(|ballot| (ballot.node.ephemeral_id.clone(), ballot.accepted)).collect();
+        let held = |ballot: &Ballot| (ballot.node.id.clone(), (ballot.node.ephemeral_id.clone(), ballot.accepted));
+        let holdings = ballots.values().map(held).collect();
         let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
         self.leave_mode(now, out);
         let mut lead = Leadership::new(term, self.ledger.accepted.id());
@@ -77,136 +79,6 @@ impl Zen {
         state.uuid = Uuid::from_u128(self.rng.next_u128());
         state.cluster_uuid = state.cluster_uuid.or_else(|| Some(Uuid::from_u128(self.rng.next_u128())));
         state
-    }
-
-    pub(super) fn on_join_as_master(
-        &mut self,
-        now: Time,
-        exchange: Exchange,
-        node: &Arc<Node>,
-        join: Join,
-        out: &mut Effects<Zen>,
-    ) {
-        let (own_term, rules) = (self.ledger.promise.term, self.rules);
-        if let Some(why) = self.old_objection(node) {
-            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
-        }
-        if join.term > own_term && !rules.keep(Protection::JoinersTerm) {
-            self.rebuff(exchange, out);
-            return self.step_down(now, format!("a joiner is in term {}", join.term), out);
-        }
-        let is_old = self.is_old();
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        if let Some(twin) = lead.peers.get(&node.id).filter(|peer| is_live_twin(peer, node)) {
-            let twin = &twin.node;
-            let why = format!(
-                "can't add node {node}, found existing node {twin} with the same id but is a different node instance"
-            );
-            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
-        }
-        // A joiner of a higher term would refuse every state of this one.
-        if join.term > own_term {
-            let wanted = if join.vote { join.term } else { join.term.next() };
-            lead.wanted_term = lead.wanted_term.max(Some(wanted));
-        }
-        if let Some(peer) = lead.peers.get_mut(&node.id).filter(|peer| peer.node.same_process(node) && !is_old) {
-            // It follows again only once it is sent the state again.
-            let (failed, owes, wholes) =
-                (peer.failed.take(), peer.owes.or(Some(now)), std::mem::take(&mut peer.wholes));
-            *peer = Peer { failed, owes, wholes, ..Peer::new(node.clone(), join.accepted) };
-            if join.term <= lead.term {
-                self.send_state(now, &node.id, out);
-            }
-        } else if let (Some(until), Some((_, why))) =
-            (lead.laggards.until(now, &node.id), lead.turned_away.get(&node.id))
-        {
-            let why = format!("{why}; it may ask again in {:?}", until.since(now));
-            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
-        } else if lead.joiners.len() >= REMEMBERED_MAX && !lead.joiners.contains_key(&node.id) {
-            return self.rebuff(exchange, out);
-        } else if !rules.keep(Protection::RoundTrip) {
-            self.enqueue(now, Task::Join { node: node.clone() }, out);
-        } else if lead.joiners.insert(node.id.clone(), node.clone()).is_none_or(|before| !before.same_process(node)) {
-            // A ping makes a connection of its own, so that it shows whether the joiner can be reached at its address.
-            let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
-            let errand = Errand::RoundTrip { joiner: node.clone(), asked: now };
-            // It ends before the join is sent again, which then starts another one.
-            let timeout = self.answer_timeout(&node.address, self.tuning.ping_timeout / 2);
-            self.call(&node.address, message, errand, timeout, out);
-        }
-        let answer = if join.vote && join.term == own_term { JoinAnswer::Leads } else { JoinAnswer::Noted };
-        self.reply(exchange, Message::Joining(answer), out);
-        self.advance(now, out);
-    }
-
-    /// The joiner can be reached: it is added.
-    pub(super) fn on_round_trip(
-        &mut self,
-        now: Time,
-        joiner: Arc<Node>,
-        asked: Time,
-        sight: &Sight,
-        out: &mut Effects<Zen>,
-    ) {
-        self.note_round_trip(now, &joiner, asked, out);
-        if !self.take_joiner(&joiner) {
-            return;
-        }
-        if !sight.node.same_process(&joiner) {
-            let (local, at, found) = (&self.local, &joiner.address, &sight.node);
-            let why = format!("the master {local} reaches {found} at its publish address [{at}]");
-            return self.turn_away(now, &joiner, self.tuning.ping_timeout, why, out);
-        }
-        if let Some(lead) = self.lead() {
-            lead.holdings.insert(joiner.ephemeral_id.clone(), sight.accepted);
-        }
-        self.enqueue(now, Task::Join { node: joiner }, out);
-    }
-
-    pub(super) fn on_round_trip_failed(
-        &mut self,
-        now: Time,
-        joiner: &Arc<Node>,
-        failure: Failure,
-        out: &mut Effects<Zen>,
-    ) {
-        if self.take_joiner(joiner) {
-            let why = format!(
-                "the master {} cannot reach it at its publish address [{}] ({failure})",
-                self.local, joiner.address
-            );
-            self.turn_away(now, joiner, self.tuning.ping_timeout, why, out);
-        }
-    }
-
-    /// Leaves a node alone for a while that doubles each time, and remembers why for those who ask.
-    pub(super) fn turn_away(
-        &mut self,
-        now: Time,
-        node: &Arc<Node>,
-        first: Duration,
-        why: String,
-        out: &mut Effects<Zen>,
-    ) {
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        lead.laggards.note(now, &node.id, first);
-        if lead.turned_away.len() < REMEMBERED_MAX || lead.turned_away.contains_key(&node.id) {
-            lead.turned_away.insert(node.id.clone(), (node.clone(), why.as_str().into()));
-        }
-        out.note(Note::TurnedAway { node: node.clone(), why });
-    }
-
-    /// Ends the round trip to a joiner, and says whether one was under way.
-    fn take_joiner(&mut self, joiner: &Node) -> bool {
-        let Some(lead) = self.lead() else {
-            return false;
-        };
-        let is_known = lead.joiners.get(&joiner.id).is_some_and(|known| known.same_process(joiner));
-        is_known && lead.joiners.remove(&joiner.id).is_some()
     }
 
     /// Queues a task of the protocol's own.
@@ -552,11 +424,6 @@ fn unlink_unless(address: &Address, next: Option<&Address>, out: &mut Effects<Ze
     if next != Some(address) {
         out.push(Effect::Unlink { to: address.clone() });
     }
-}
-
-/// Whether another process of the same node is a member and not known to be dead. At its own address it must be.
-fn is_live_twin(peer: &Peer, joiner: &Node) -> bool {
-    !peer.node.same_process(joiner) && peer.node.address != joiner.address && peer.failed.is_none()
 }
 
 /// The sources of a batch, as `/_cluster/pending_tasks` and the log show them.

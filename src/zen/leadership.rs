@@ -5,6 +5,7 @@ use super::lease::Deadlines;
 use super::message::Body;
 use super::quorum::BootstrapSet;
 use super::setbacks::Setbacks;
+use super::wholes::Wholes;
 use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
@@ -34,8 +35,8 @@ pub struct Leadership {
     pub wish: Option<Time>,
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
-    /// What those hold that the next states take in.
-    pub holdings: BTreeMap<EphemeralId, StateId>,
+    /// The processes that the next states take in, and what they hold.
+    pub holdings: BTreeMap<NodeId, (EphemeralId, StateId)>,
     /// What was sent as a whole to those who were removed before they had stored the newest state: they may have by now.
     pub parted: BTreeMap<EphemeralId, Wholes>,
     /// Who was removed because it took no state, or could not be reached when it asked: it is not taken in at once.
@@ -93,9 +94,7 @@ impl Leadership {
             recovery: Recovery::default(),
         }
     }
-}
 
-impl Leadership {
     /// Until when a state that was sent as a whole may be on its way to somebody who can acknowledge the publish under way,
     /// if there is one and the publish did not begin so long ago.
     pub fn arrival_of_wholes(&self, now: Time, at_most: Duration) -> Option<Time> {
@@ -172,7 +171,7 @@ impl Peer {
 
     /// What to send for a publish: what differs from what it has, or all of it.
     pub fn body_for(&self, publish: &Publish, with_diffs: bool) -> Body {
-        let sent = self.sent.filter(|_| self.wholes.sent.is_empty());
+        let sent = self.sent.filter(|_| !self.wholes.is_any_sent());
         let known = sent.map_or(self.accepted, |(sent, _)| sent);
         match (publish.body_for(Some(known), with_diffs), self.wholes.with_id(self.accepted)) {
             (Body::Full(state), Some(whole)) if with_diffs => Body::Diff(Arc::new(Diff::between(whole, &state))),
@@ -198,80 +197,6 @@ impl Peer {
         } else if has_moved {
             self.owes = Some(now);
         }
-    }
-}
-
-/// The states that were sent to a node as a whole since it had the newest one. While one may be on its way nothing else is
-/// sent; what it stores of them is gone on from with what differs.
-#[derive(Clone, Debug, Default, Hash)]
-pub struct Wholes {
-    sent: Vec<(Arc<ClusterState>, Time)>,
-    until: Time,
-    /// How long one is waited for: longer each time that none arrives, and as long as the last one took.
-    patience: Duration,
-}
-
-/// A state that was sent as a whole is not waited for any longer than this for its size alone.
-pub(super) const TRANSFER_MAX: Duration = Duration::from_secs(10);
-
-/// Of how many states that were sent as a whole a node may have stored any.
-const WHOLES_MAX: usize = 4;
-
-impl Wholes {
-    /// Whether one may be on its way.
-    pub fn is_under_way(&self, now: Time) -> bool {
-        now < self.until
-    }
-
-    /// Whether any was sent that it may have stored since.
-    pub fn is_any_sent(&self) -> bool {
-        !self.sent.is_empty()
-    }
-
-    /// Until when one may be on its way.
-    pub fn until(&self) -> Time {
-        self.until
-    }
-
-    /// One is sent, which takes so long at the least; says how long it is waited for.
-    pub fn send(&mut self, now: Time, state: Arc<ClusterState>, at_least: Duration) -> Duration {
-        // One that is lost is sent again soon; several that do not arrive show a slow link.
-        let before = if self.sent.len() < 2 { self.patience } else { self.patience * 2 };
-        self.patience = before.min(TRANSFER_MAX).max(at_least);
-        self.until = now + self.patience;
-        if self.sent.len() >= WHOLES_MAX {
-            self.sent.remove(0);
-        }
-        self.sent.push((state, now));
-        self.patience
-    }
-
-    /// It has received one and has yet to store it.
-    pub fn note_storing(&mut self, now: Time, storing: Option<StateId>) {
-        if storing.is_some_and(|id| self.with_id(id).is_some()) {
-            self.until = self.until.min(now);
-        }
-    }
-
-    fn note_stored(&mut self, now: Time, id: StateId) {
-        if let Some((_, at)) = self.sent.iter().find(|(state, _)| state.id() == id) {
-            (self.until, self.patience) = (now, now.since(*at));
-        }
-    }
-
-    /// It has the newest state.
-    fn settle(&mut self, now: Time) {
-        self.sent.clear();
-        self.until = self.until.min(now);
-    }
-
-    fn with_id(&self, id: StateId) -> Option<&Arc<ClusterState>> {
-        self.sent.iter().map(|(state, _)| state).find(|state| state.id() == id)
-    }
-
-    /// None is on its way any more: what was asked of the node came back.
-    pub fn end(&mut self) {
-        self.until = Time::ZERO;
     }
 }
 

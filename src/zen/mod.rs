@@ -23,7 +23,9 @@
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
 mod acks;
+mod admit;
 mod ask;
+mod candidacy;
 mod choose;
 mod crowd;
 mod dispatch;
@@ -59,6 +61,7 @@ mod span;
 mod tuning;
 mod view;
 mod watch;
+mod wholes;
 mod zen68;
 
 pub use ask::Ask;

@@ -5,9 +5,10 @@
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
 use super::acks::note_applied;
-use super::leadership::{Finished, Leadership, Peer, Publish, TRANSFER_MAX};
+use super::leadership::{Finished, Leadership, Peer, Publish};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
+use super::wholes::TRANSFER_MAX;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
 use crate::cluster::{ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
@@ -19,15 +20,6 @@ use std::time::Duration;
 
 /// Of how many nodes that were removed it is remembered what was sent to them as a whole.
 const PARTED_MAX: usize = 64;
-
-/// A state that was sent as a whole may be on its way for so long, whatever its size.
-const WHOLE_PATIENCE_MIN: Duration = Duration::from_millis(250);
-
-/// Links are taken to carry so many bytes a second at the least.
-const TRANSFER_RATE_MIN: u64 = 64 << 10;
-
-/// A node counts as so many bytes of a state: less than it takes, since many nodes are on fast links.
-const NODE_BYTES: u64 = 64;
 
 /// After a reign that failed a node makes no choice for this part of the time in which others come first.
 const REIGNS_PER_REST: u32 = 10;
@@ -105,8 +97,7 @@ impl Zen {
         }
         let body = peer.body_for(publish, with_diffs);
         if matches!(body, Body::Full(_)) && !is_old {
-            let at_least = WHOLE_PATIENCE_MIN + transfer_time(&publish.state);
-            timeout += peer.wholes.send(now, publish.state.clone(), at_least);
+            timeout += peer.wholes.send(now, publish.state.clone());
         }
         peer.sent = Some((publish.state.id(), now));
         let address = peer.node.address.clone();
@@ -424,12 +415,6 @@ fn take_down(peer: &mut Peer, now: Time, report: &Report, is_mine: bool, publish
     }
 }
 
-/// How long a state may take to get to a node for its size alone.
-pub(super) fn transfer_time(state: &ClusterState) -> Duration {
-    let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
-    Duration::from_micros(bytes.saturating_mul(1_000_000) / TRANSFER_RATE_MIN)
-}
-
 /// Counts a report as an acknowledgement if it is one.
 fn take_ack(publish: &mut Publish, peer: &Peer, report: &Report) {
     if report.accepted == publish.state.id() && peer.node.is_master_eligible() {
@@ -449,6 +434,13 @@ fn forget_removed(lead: &mut Leadership, tasks: &[Finished]) {
     }
 }
 
+/// What a process held that is taken in now, if that is known.
+fn take_holding(lead: &mut Leadership, node: &Node) -> Option<StateId> {
+    let (_, held) = lead.holdings.get(&node.id).filter(|(process, _)| *process == node.ephemeral_id).cloned()?;
+    lead.holdings.remove(&node.id);
+    Some(held)
+}
+
 /// Brings the peers in step with the nodes of a state, and says whether there are new ones.
 fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bool {
     let mut before = mem::take(&mut lead.peers);
@@ -457,7 +449,7 @@ fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bo
         let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
         has_newcomers |= known.is_none();
         lead.turned_away.remove(&node.id);
-        let held = lead.holdings.remove(&node.ephemeral_id).unwrap_or(StateId::NONE);
+        let held = take_holding(lead, node).unwrap_or(StateId::NONE);
         let wholes = lead.parted.remove(&node.ephemeral_id).unwrap_or_default();
         let peer = known.unwrap_or_else(|| Peer { wholes, ..Peer::new(node.clone(), held) });
         lead.peers.insert(node.id.clone(), peer);

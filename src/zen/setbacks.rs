@@ -3,18 +3,16 @@
 //! Whoever is in it ranks last, or is left alone for a while that doubles each time; what works again is forgotten. Zen
 //! remembered nothing, and elected an unreachable or hanging node again and again.
 
+use super::REMEMBERED_MAX;
 use crate::cluster::NodeId;
 use crate::protocol::Time;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How many nodes are remembered; of more the one that may be tried again first is forgotten.
-const REMEMBERED_MAX: usize = 2_048;
-
 /// The longest pause, as a multiple of the first one.
 const LONGEST: u32 = 4;
 
-/// The nodes with which something did not work lately.
+/// The nodes with which something did not work lately. Of too many the one that may be tried again first is forgotten.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Setbacks {
     of: BTreeMap<NodeId, Setback>,

@@ -4,9 +4,10 @@
 //! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
 //! node itself was not stalled.
 
-use super::leadership::{Peer, TRANSFER_MAX};
+use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
+use super::wholes::TRANSFER_MAX;
 use super::{Errand, Mode, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};

@@ -1,0 +1,191 @@
+//! Who is taken in by a master: joiners that it reaches at their address, and that are not to wait.
+//!
+//! What an accepted joiner becomes is a task, run in `lead`. Mirrors `MembershipAction` and
+//! `NodeJoinController.JoinTaskExecutor` (6.8), which tried a connection that the joiner itself had opened.
+
+use super::leadership::Peer;
+use super::message::{Join, JoinAnswer, Message, Sight};
+use super::rules::Protection;
+use super::{Errand, Note, REMEMBERED_MAX, Zen};
+use crate::cluster::Node;
+use crate::protocol::{Effects, Exchange, Failure, Time};
+use crate::service::Task;
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Zen {
+    pub(super) fn on_join_as_master(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        node: &Arc<Node>,
+        join: Join,
+        out: &mut Effects<Zen>,
+    ) {
+        let own_term = self.ledger.promise.term;
+        if let Some(why) = self.old_objection(node) {
+            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
+        }
+        if join.term > own_term && !self.keeps(Protection::JoinersTerm) {
+            self.rebuff(exchange, out);
+            return self.step_down(now, format!("a joiner is in term {}", join.term), out);
+        }
+        if let Some(why) = self.live_twin(node) {
+            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
+        }
+        self.want_term_of(&join);
+        if self.is_member(node) {
+            self.take_again(now, node, &join, out);
+        } else if let Some(why) = self.turned_away(now, node) {
+            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
+        } else if self.has_no_room_for(node) {
+            return self.rebuff(exchange, out);
+        } else {
+            self.try_round_trip(now, node, out);
+        }
+        let answer = if join.vote && join.term == own_term { JoinAnswer::Leads } else { JoinAnswer::Noted };
+        self.reply(exchange, Message::Joining(answer), out);
+        self.advance(now, out);
+    }
+
+    /// What is said to a joiner of which another process is a member and not known to be dead. At its own address it must
+    /// be.
+    fn live_twin(&mut self, node: &Node) -> Option<String> {
+        let is_live =
+            |peer: &&Peer| !peer.node.same_process(node) && peer.node.address != node.address && peer.failed.is_none();
+        let twin = &self.lead()?.peers.get(&node.id).filter(is_live)?.node;
+        Some(format!(
+            "can't add node {node}, found existing node {twin} with the same id but is a different node instance"
+        ))
+    }
+
+    /// A joiner of a higher term would refuse every state of this one.
+    fn want_term_of(&mut self, join: &Join) {
+        let own_term = self.ledger.promise.term;
+        if let Some(lead) = self.lead().filter(|_| join.term > own_term) {
+            let wanted = if join.vote { join.term } else { join.term.next() };
+            lead.wanted_term = lead.wanted_term.max(Some(wanted));
+        }
+    }
+
+    fn is_member(&mut self, node: &Node) -> bool {
+        let is_old = self.is_old();
+        let peer = self.lead().and_then(|lead| lead.peers.get(&node.id));
+        peer.is_some_and(|peer| peer.node.same_process(node)) && !is_old
+    }
+
+    /// A member joins again: it follows only once it is sent the state again.
+    fn take_again(&mut self, now: Time, node: &Arc<Node>, join: &Join, out: &mut Effects<Zen>) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let term = lead.term;
+        if let Some(peer) = lead.peers.get_mut(&node.id) {
+            let (failed, owes, wholes) = (peer.failed.take(), peer.owes.or(Some(now)), mem::take(&mut peer.wholes));
+            *peer = Peer { failed, owes, wholes, ..Peer::new(node.clone(), join.accepted) };
+        }
+        if join.term <= term {
+            self.send_state(now, &node.id, out);
+        }
+    }
+
+    /// What is said to a node that was turned away not long ago.
+    fn turned_away(&mut self, now: Time, node: &Node) -> Option<String> {
+        let lead = self.lead()?;
+        let (until, (_, why)) = (lead.laggards.until(now, &node.id)?, lead.turned_away.get(&node.id)?);
+        Some(format!("{why}; it may ask again in {:?}", until.since(now)))
+    }
+
+    fn has_no_room_for(&mut self, node: &Node) -> bool {
+        self.lead().is_some_and(|lead| lead.joiners.len() >= REMEMBERED_MAX && !lead.joiners.contains_key(&node.id))
+    }
+
+    /// Finds out whether a joiner can be reached, unless that is under way.
+    fn try_round_trip(&mut self, now: Time, node: &Arc<Node>, out: &mut Effects<Zen>) {
+        if !self.keeps(Protection::RoundTrip) {
+            return self.enqueue(now, Task::Join { node: node.clone() }, out);
+        }
+        let before = self.lead().and_then(|lead| lead.joiners.insert(node.id.clone(), node.clone()));
+        if before.is_some_and(|before| before.same_process(node)) {
+            return;
+        }
+        // A ping makes a connection of its own, so that it shows whether the joiner can be reached at its address.
+        let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
+        let errand = Errand::RoundTrip { joiner: node.clone(), asked: now };
+        // It ends before the join is sent again, which then starts another one.
+        let timeout = self.answer_timeout(&node.address, self.tuning.ping_timeout / 2);
+        self.call(&node.address, message, errand, timeout, out);
+    }
+
+    /// The joiner can be reached: it is added.
+    pub(super) fn on_round_trip(
+        &mut self,
+        now: Time,
+        joiner: Arc<Node>,
+        asked: Time,
+        sight: &Sight,
+        out: &mut Effects<Zen>,
+    ) {
+        self.note_round_trip(now, &joiner, asked, out);
+        if !self.take_joiner(&joiner) {
+            return;
+        }
+        if !sight.node.same_process(&joiner) {
+            let (local, at, found) = (&self.local, &joiner.address, &sight.node);
+            let why = format!("the master {local} reaches {found} at its publish address [{at}]");
+            return self.turn_away(now, &joiner, self.tuning.ping_timeout, why, out);
+        }
+        if let Some(lead) = self.lead() {
+            let is_known = lead.holdings.contains_key(&joiner.id);
+            if lead.holdings.len() < REMEMBERED_MAX || is_known {
+                lead.holdings.insert(joiner.id.clone(), (joiner.ephemeral_id.clone(), sight.accepted));
+            }
+        }
+        self.enqueue(now, Task::Join { node: joiner }, out);
+    }
+
+    pub(super) fn on_round_trip_failed(
+        &mut self,
+        now: Time,
+        joiner: &Arc<Node>,
+        failure: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        if self.take_joiner(joiner) {
+            let why = format!(
+                "the master {} cannot reach it at its publish address [{}] ({failure})",
+                self.local, joiner.address
+            );
+            self.turn_away(now, joiner, self.tuning.ping_timeout, why, out);
+        }
+    }
+
+    /// Leaves a node alone for a while that doubles each time, and remembers why for those who ask.
+    pub(super) fn turn_away(
+        &mut self,
+        now: Time,
+        node: &Arc<Node>,
+        first: Duration,
+        why: String,
+        out: &mut Effects<Zen>,
+    ) {
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        lead.laggards.note(now, &node.id, first);
+        if lead.turned_away.len() < REMEMBERED_MAX || lead.turned_away.contains_key(&node.id) {
+            lead.turned_away.insert(node.id.clone(), (node.clone(), why.as_str().into()));
+        }
+        out.note(Note::TurnedAway { node: node.clone(), why });
+    }
+
+    /// Ends the round trip to a joiner, and says whether one was under way.
+    fn take_joiner(&mut self, joiner: &Node) -> bool {
+        let Some(lead) = self.lead() else {
+            return false;
+        };
+        let is_known = lead.joiners.get(&joiner.id).is_some_and(|known| known.same_process(joiner));
+        is_known && lead.joiners.remove(&joiner.id).is_some()
+    }
+}

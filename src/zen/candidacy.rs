@@ -1,0 +1,274 @@
+//! Standing as a candidate: in which term, which votes count, and how it ends.
+//!
+//! What a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` (6.8), which counted joins of no term and
+//! whatever the joiner had accepted.
+
+use super::message::{Join, JoinAnswer, Message, Sight};
+use super::mode::{Ballot, Candidacy};
+use super::quorum::BootstrapSet;
+use super::rules::{Protection, Rules};
+use super::wholes::transfer_time;
+use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
+use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
+use crate::protocol::{Effects, Exchange, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Zen {
+    /// Stands as a candidate: in exactly `term`, or in the next one that nobody was seen in.
+    pub(super) fn stand(&mut self, now: Time, term: Option<Term>, reason: &'static str, out: &mut Effects<Zen>) {
+        if self.is_old() {
+            return self.wait_for_joins(now, reason, out);
+        }
+        let stood = &self.ledger.promise;
+        let next = stood.term.max(self.highest_seen()).next();
+        let stands_again = !self.keeps(Protection::EndedCandidacies) && stood.vote.as_ref() == Some(&self.local.id);
+        let term = if stands_again { stood.term } else { term.unwrap_or(next) };
+        if term <= stood.term && !stands_again {
+            return self.find(now, self.tuning.ping_timeout, "no term is left above the own one", out);
+        }
+        self.leave_mode(now, out);
+        out.note(Note::Stands { term, reason });
+        self.mode = Mode::Electing(Candidacy::new(now, term));
+        // Voters need not wait for this disk: a vote counts only when the own one is stored.
+        self.tell_if_changed(now, out);
+        if !stands_again {
+            self.promise(term, &self.local.id.clone(), out);
+        }
+        self.heed_bootstrap(&self.local.id.clone(), self.own_bootstrap());
+        self.timers.set(Timer::Candidacy, now + self.tuning.vote_timeout());
+        self.keep_searching(now);
+        self.count_votes(now, out);
+    }
+
+    /// Stands anew if voters that are needed have promised a term that is not below the own one.
+    pub(super) fn rise_above(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return;
+        };
+        let can_vote = |sight: &&Sight| {
+            let id = &sight.node.id;
+            self.search.backers.contains_key(id) && (sight.term < candidacy.term || candidacy.joins.contains_key(id))
+        };
+        let seen = self.search.seen.values().map(|seen| &seen.sight);
+        let able = seen.filter(can_vote).map(|sight| &sight.node).chain([&self.local]);
+        let able: BTreeMap<NodeId, Arc<Node>> = able.map(|node| (node.id.clone(), node.clone())).collect();
+        let again = candidacy.since + Tuning::GRACE;
+        if self.requirement(self.own_bootstrap().into_iter().collect()).is_met_by(&able) {
+            return;
+        }
+        if now < again {
+            // Two that take themselves for the best would drive each other's terms up without a pause.
+            return self.timers.set_earlier(Timer::Grace, again);
+        }
+        self.stand(now, None, "voters are in a higher term", out);
+    }
+
+    pub(super) fn on_join_as_candidate(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        node: &Arc<Node>,
+        join: Join,
+        out: &mut Effects<Zen>,
+    ) {
+        let rules = self.rules;
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        let votes = join.vote && node.is_master_eligible();
+        if votes && join.term != candidacy.term && rules.keep(Protection::OneTermVotes) {
+            let again = Message::Joining(JoinAnswer::VoteAgain(candidacy.term));
+            return self.reply(exchange, again, out);
+        }
+        if votes && !self.is_formed() && rules.keep(Protection::EveryBootstrap) {
+            self.heed_bootstrap(&node.id, join.bootstrap);
+        }
+        self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted, awake: join.awake });
+        self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
+        if votes {
+            self.fetch_newer(out);
+            self.count_votes(now, out);
+        }
+    }
+
+    /// Takes down whom a voter expects, in the place of what it expected before: names get addresses as time passes.
+    pub(super) fn heed_bootstrap(&mut self, voter: &NodeId, set: Option<BootstrapSet>) {
+        let (Mode::Electing(candidacy), Some(set)) = (&mut self.mode, set) else {
+            return;
+        };
+        candidacy.bootstrap.retain(|held, voters| {
+            if *held != set {
+                voters.remove(voter);
+            }
+            !voters.is_empty()
+        });
+        candidacy.bootstrap.entry(set).or_default().insert(voter.clone());
+    }
+
+    pub(super) fn take_ballot(&mut self, ballot: Ballot) {
+        let rules = self.rules;
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        let mut id = ballot.node.id.clone();
+        if !rules.keep(Protection::OneVoteEach) && ballot.votes && candidacy.joins.contains_key(&id) {
+            let absent = |other: &&NodeId| **other != self.local.id && !candidacy.joins.contains_key(*other);
+            id = self.ledger.accepted.metadata.voting.own.iter().find(absent).unwrap_or(&id).clone();
+        }
+        if candidacy.joins.len() < REMEMBERED_MAX || candidacy.joins.contains_key(&id) {
+            candidacy.joins.insert(id, ballot);
+        }
+    }
+
+    /// A voter with a newer accepted state is not counted until the candidate has that state.
+    fn fetch_newer(&mut self, out: &mut Effects<Zen>) {
+        let (own, rules) = (self.ledger.accepted.id(), self.rules);
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        if candidacy.fetching.is_some() || !rules.keep(Protection::FetchNewer) {
+            return;
+        }
+        let newest = candidacy.joins.values().filter(|ballot| ballot.votes && is_newer(ballot.accepted, own, rules));
+        let Some(ballot) = newest.max_by_key(|ballot| ballot.accepted.rank()) else {
+            return;
+        };
+        let (node, id) = (ballot.node.clone(), ballot.accepted);
+        candidacy.fetching = Some(node.id.clone());
+        out.note(Note::Fetches { from: node.clone(), id });
+        let message = Message::Fetch { from: self.sender.clone() };
+        let errand = Errand::Fetch { from: node.id.clone() };
+        let timeout = self.tuning.commit_timeout + transfer_time(&self.ledger.accepted);
+        self.call(&node.address, message, errand, timeout, out);
+    }
+
+    pub(super) fn on_fetch(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
+        let state = self.ledger.durable.accepted.clone();
+        self.reply(exchange, Message::Fetched { from: self.sender.clone(), state }, out);
+    }
+
+    pub(super) fn on_fetch_failed(&mut self, from: &NodeId) {
+        if let Mode::Electing(candidacy) = &mut self.mode
+            && candidacy.fetching.as_ref() == Some(from)
+        {
+            candidacy.fetching = None;
+            // Its next join asks for it again.
+            candidacy.joins.remove(from);
+        }
+    }
+
+    /// Stores a newer state as if it had been accepted, term and vote included, and acknowledges it to nobody.
+    pub(super) fn on_fetched(
+        &mut self,
+        now: Time,
+        from: &NodeId,
+        state: Option<Arc<ClusterState>>,
+        out: &mut Effects<Zen>,
+    ) {
+        if self.is_old() {
+            return self.on_disk_told(now, Some(state), out);
+        }
+        let Mode::Electing(candidacy) = &mut self.mode else {
+            return;
+        };
+        if candidacy.fetching.take().as_ref() != Some(from) {
+            return;
+        }
+        let term = candidacy.term;
+        let Some(state) = state.filter(|state| self.is_acceptable_copy(state)) else {
+            return self.on_fetch_failed(from);
+        };
+        if state.term > self.ledger.promise.term && self.keeps(Protection::FetchedTerm) {
+            let vote = state.nodes.master.clone();
+            let promise = Promise { term: state.term, vote, ..self.ledger.promise.clone() };
+            self.store(Write::Promise(promise), out);
+        }
+        let ends = state.term >= term;
+        self.accept(state, StateId::NONE, out);
+        self.search_again_for_quorum();
+        if ends {
+            out.note(Note::Abandoned { term, reason: "a state of its own term or a later one was fetched".into() });
+            return self.find(now, Duration::ZERO, "the candidacy ended", out);
+        }
+        self.fetch_newer(out);
+        self.count_votes(now, out);
+    }
+
+    fn is_acceptable_copy(&self, state: &ClusterState) -> bool {
+        let is_ours = match (state.cluster_uuid, self.ledger.cluster_uuid) {
+            (Some(theirs), Some(ours)) => theirs == ours,
+            (None, _) | (_, None) => true,
+        };
+        is_ours && state.rank() > self.ledger.accepted.rank()
+    }
+
+    /// Counts the votes, the own one included once it is durable.
+    pub(super) fn count_votes(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return;
+        };
+        if self.is_old() {
+            return self.count_joins(now, out);
+        }
+        let durable = &self.ledger.durable.promise;
+        let is_stored = durable.term == candidacy.term && durable.vote.as_ref() == Some(&self.local.id);
+        if !is_stored && self.keeps(Protection::OwnVoteStored) {
+            return;
+        }
+        if self.is_blank_among_formed() {
+            return;
+        }
+        // A cheap bound first: with few joins there is nothing to count.
+        let at_most = candidacy.joins.len() + 1 + usize::from(!self.keeps(Protection::WholeElections));
+        if at_most * 2 <= self.ledger.accepted.metadata.voting.own.len() {
+            return;
+        }
+        let bootstrap = if self.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.keys().cloned().collect() };
+        let (own, rules) = (self.ledger.accepted.id(), self.rules);
+        let is_counted = |ballot: &Ballot| {
+            ballot.votes && !(is_newer(ballot.accepted, own, rules) && rules.keep(Protection::NewerJoins))
+        };
+        let counted = candidacy.joins.iter().filter(|(_, ballot)| is_counted(ballot));
+        let mut backers: BTreeMap<NodeId, Arc<Node>> =
+            counted.map(|(id, ballot)| (id.clone(), ballot.node.clone())).collect();
+        backers.insert(self.local.id.clone(), self.local.clone());
+        if !rules.keep(Protection::WholeElections) {
+            self.count_one_more(&mut backers);
+        }
+        let requirement = self.requirement(bootstrap);
+        if requirement.is_met_by(&backers) {
+            let (term, votes) = (candidacy.term, backers.into_keys().collect());
+            out.note(Note::Won { term, votes });
+            self.begin_reign(now, requirement.bootstrap, out);
+        }
+    }
+
+    /// A candidate that does not win as long as voters wait for it lets others go first; after much longer it gives up.
+    pub(super) fn doubt_candidacy(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return;
+        };
+        let end = candidacy.since + self.tuning.candidacy_timeout();
+        if now >= end || self.is_old() {
+            return self.end_candidacy(now, "timed out while waiting for joins", out);
+        }
+        self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);
+        self.timers.set(Timer::Candidacy, (now + self.tuning.vote_timeout()).min(end));
+    }
+
+    pub(super) fn end_candidacy(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+        if let Mode::Electing(candidacy) = &self.mode {
+            out.note(Note::Abandoned { term: candidacy.term, reason: reason.into() });
+            self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);
+            self.warn_masterless(now, out);
+            self.find(now, Duration::ZERO, "the candidacy ended", out);
+        }
+    }
+}
+
+/// Whether a state is newer than another one: by term first, then by version.
+fn is_newer(one: StateId, other: StateId, rules: Rules) -> bool {
+    if rules.keep(Protection::TermBeforeVersion) { one.rank() > other.rank() } else { one.version > other.version }
+}
