@@ -39,7 +39,7 @@ impl Zen {
     /// Whether the vote of a term is not given yet, or was given to this candidate.
     fn can_vote_in(&self, term: Term, candidate: &Node) -> bool {
         let promise = &self.ledger.promise;
-        let is_stored = self.ledger.durable.promise == *promise || !self.keeps(Protection::StoredBeforeRepeat);
+        let is_stored = self.ledger.is_stored() || !self.keeps(Protection::StoredBeforeRepeat);
         term > promise.term || term == promise.term && promise.vote.as_ref() == Some(&candidate.id) && is_stored
     }
 
@@ -106,8 +106,8 @@ impl Zen {
         } else {
             is_silent || !joining.won && now.since(joining.since) >= patience
         };
-        let is_stored = joining.vote.is_none_or(|vote| self.ledger.durable.promise.term >= vote)
-            || !self.keeps(Protection::StoredBeforeRepeat);
+        let is_stored =
+            joining.vote.is_none() || self.ledger.is_stored() || !self.keeps(Protection::StoredBeforeRepeat);
         if is_over {
             self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
         } else if is_stored && self.keeps(Protection::RepeatedJoins) {

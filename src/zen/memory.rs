@@ -150,6 +150,11 @@ impl Ledger {
         self.committed == self.accepted.id()
     }
 
+    /// Whether promise and accepted state are on disk, so that they may be told without another write.
+    pub fn is_stored(&self) -> bool {
+        self.durable.promise == self.promise && self.durable_id() == self.accepted.id()
+    }
+
     /// The id of the state that is on disk.
     pub fn durable_id(&self) -> StateId {
         self.durable.accepted.as_ref().map_or(StateId::NONE, |state| state.id())
