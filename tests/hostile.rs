@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use zazen::cluster::{Address, Node, NodeId, Roles};
+use zazen::cluster::{Address, Node, NodeId, Roles, StateId};
 use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Query, Question, Task, Txn};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
@@ -164,7 +164,8 @@ fn nothing_that_claims_to_come_from_the_node_itself_is_done() {
     {
         let from = Arc::new(Sender { node: Arc::new(liar), ..(*hand::sender("b")).clone() });
         let state = hand::state(&from.node, &node.zen, 2);
-        let publish = Message::Publish { from, term: state.term, body: Body::Full(Arc::new(state)) };
+        let publish =
+            Message::Publish { from, term: state.term, committed: StateId::NONE, body: Body::Full(Arc::new(state)) };
         assert_eq!(node.receive(publish), [Message::Rejected(why)]);
         assert!(node.zen.ledger().accepted.nodes.master == Some("a".into()), "it still follows its master");
     }

@@ -304,7 +304,7 @@ fn bytes_of_a_change(nodes: u32, keys: u32) -> usize {
     batch.carry_out(&Task::Once { request, retry: false, task }).expect("nothing speaks against it");
     let from = Sender { cluster_name: "large".into(), cluster_uuid: None, node: Arc::new(node(0)) };
     let body = Body::Diff(Arc::new(Diff::between(&state, &batch.state)));
-    size(&Message::Publish { from: Arc::new(from), term: batch.state.term, body })
+    size(&Message::Publish { from: Arc::new(from), term: batch.state.term, committed: state.id(), body })
 }
 
 #[test]

@@ -122,10 +122,12 @@ pub(super) fn is_about_blocks(persistent: &SettingsPatch, transient: &SettingsPa
     persistent.iter().chain(transient).all(|(key, _)| [READ_ONLY, READ_ONLY_ALLOW_DELETE].contains(&&**key))
 }
 
-/// Leaves of the settings what survives a full restart: no transient ones, and those that the rule does not understand
-/// under names that nobody heeds. Tells which these are, and why.
-pub fn restore_settings(state: &mut ClusterState, rule: SettingRule) -> Vec<(Arc<str>, String)> {
-    state.metadata.transient = Settings::new();
+/// Leaves of the settings what survives a restart: those that the rule does not understand under names that nobody heeds,
+/// and no transient ones if every node was restarted. Tells which are strange, and why.
+pub fn restore_settings(state: &mut ClusterState, rule: SettingRule, is_full: bool) -> Vec<(Arc<str>, String)> {
+    if is_full {
+        state.metadata.transient = Settings::new();
+    }
     let strange = archive(&mut state.metadata, rule);
     block_as_set(state);
     strange

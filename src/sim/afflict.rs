@@ -161,13 +161,7 @@ impl Run {
                 self.arrive(node);
             }
         }
-        if let Some((node, bytes_per_s)) = self.draw.half_well.slow.filter(|(node, _)| !self.never_well.contains(node))
-        {
-            // It is well otherwise.
-            self.world.inject(Fault::HealOnly(vec![node]));
-            self.world.inject(Fault::Rate(node, bytes_per_s));
-            self.world.inject(Fault::Lasting(node));
-        }
+        self.heal_slow();
         let lasting = self.draw.half_well.lasting.clone();
         self.sick = lasting.iter().filter(|fault| self.may_last(fault)).filter_map(ailing).collect();
         if self.sick.is_empty() && self.away.is_empty() {
@@ -186,6 +180,16 @@ impl Run {
                 self.world.inject(fault);
                 self.world.inject(Fault::Lasting(node));
             }
+        }
+    }
+
+    /// Heals the node that everything reaches slowly, but for that.
+    fn heal_slow(&mut self) {
+        let slow = self.draw.half_well.slow.filter(|(node, _)| !self.never_well.contains(node));
+        if let Some((node, bytes_per_s)) = slow {
+            self.world.inject(Fault::HealOnly(vec![node]));
+            self.world.inject(Fault::Rate(node, bytes_per_s));
+            self.world.inject(Fault::Lasting(node));
         }
     }
 
@@ -230,6 +234,7 @@ impl Run {
         self.run_clients(self.world.now() + Duration::from_millis(1))?;
         self.demand_master(rest)?;
         self.sick = before;
+        self.heal_slow();
         self.world.inject(Fault::Heal);
         self.demand_master(group)
     }

@@ -131,7 +131,8 @@ impl Run {
         self.world.watch.take_time();
         self.run_clients(self.world.now() + MASTER_TIMEOUT * 2)?;
         self.demand_master(group)?;
-        self.world.watch.timely.begin(Phase::Calm, group);
+        let phase = if self.sick.is_empty() { Phase::Calm } else { Phase::OneSick };
+        self.world.watch.timely.begin(phase, group);
         self.run_clients(self.world.now() + CALM)?;
         self.world.watch.timely.begin(Phase::Well, group);
         Ok(())

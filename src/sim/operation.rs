@@ -111,6 +111,8 @@ pub(super) struct Choice<'a> {
     pub(super) issued: &'a mut u64,
     /// How many nodes can be master, if operators are about.
     pub(super) eligible: Option<u64>,
+    /// Whether operators know better than to have each change sent as a whole state.
+    pub(super) has_slow_link: bool,
     /// The voters that are gone for good.
     pub(super) gone: &'a [NodeId],
 }
@@ -176,7 +178,7 @@ impl Choice<'_> {
                 "discovery.zen.commit_timeout",
                 format!("{}ms", COMMIT_TIMEOUT_STEP_MS * self.rng.between(1, COMMIT_TIMEOUT_STEPS)),
             ),
-            4 => ("discovery.zen.publish_diff.enable", self.rng.percent(50).to_string()),
+            4 => ("discovery.zen.publish_diff.enable", (self.rng.percent(50) || self.has_slow_link).to_string()),
             _ => ("discovery.zen.no_master_block", if self.rng.percent(50) { "all" } else { "write" }.into()),
         };
         let value = (!self.rng.percent(40)).then(|| value.into());

@@ -75,8 +75,6 @@ pub struct Report {
     pub service: Service,
     /// The most that nodes sent and wrote.
     pub storms: Storms,
-    /// How often transient settings ended without a full restart.
-    pub forgotten: u64,
     /// The virtual time at the end.
     pub lasted: Duration,
     /// Whether wiped disks left no quorum of what was decided, so that nothing could be demanded.
@@ -140,6 +138,8 @@ pub fn run(options: &RunOptions) -> Result<Report, Box<Failure>> {
 
 /// The checker that ends a run early because it was asked to.
 const STOPPED: &str = "stopped";
+/// A message without a whole state has no more bytes than these.
+const SMALL_BYTES: u64 = 2_000;
 
 /// A run under way.
 pub(super) struct Run {
@@ -182,6 +182,7 @@ impl Run {
             nodes: draw.nodes,
             fastest_ppm: draw.plan.fastest_ppm(),
             is_doubling: draw.plan.is_doubling(),
+            has_slow_link: draw.half_well.slow.is_some(),
             ping_interval: options.tuning.fd_ping_interval,
             bounds: bounds(options, &draw),
         };
@@ -468,7 +469,6 @@ impl Run {
             watched: watch.watched().clone(),
             service: watch.timely.service.clone(),
             storms: watch.storm.storms.clone(),
-            forgotten: watch.configured.forgotten,
             lasted: self.world.now().since(Time::ZERO),
             quorum_lost: self.quorum_lost,
             hash: self.world.trace_hash(),
@@ -493,10 +493,12 @@ fn is_electing(world: &World<Zen, Clients>) -> bool {
 /// By what the requests of clients are judged.
 fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
     let (quality, (_, disk_us)) = (Quality::default(), LATENCY_US);
+    let transfer_us = draw.half_well.slow.map_or(0, |(_, rate)| 2 * SMALL_BYTES * 1_000_000 / rate.max(1));
     Bounds {
-        round_trip: Duration::from_micros(2 * quality.delay_max_us + disk_us),
-        commit_timeout: options.tuning.commit_timeout.max(COMMIT_TIMEOUT_MAX),
+        round_trip: Duration::from_micros(2 * quality.delay_max_us + disk_us + transfer_us),
+        commit_timeout: options.tuning.commit_timeout.max(COMMIT_TIMEOUT_MAX).max(draw.half_well.commit_timeout_max()),
         master_change: options.tuning.recovery_bound(),
+        ack_patience: options.tuning.fd_ping_timeout.max(draw.half_well.fd_ping_timeout_max()),
         slowest_clock: draw.plan.slowest_clock(),
     }
 }

@@ -40,7 +40,7 @@ impl Zen {
         // taken for dead will not apply it before it is removed, and one that is slow not soon.
         let behind = || lead.peers.iter().filter(|(_, peer)| peer.applied != id);
         let is_awaited = |peer: &Peer| (peer.follows || is_old) && peer.failed.is_none();
-        let is_late = |peer: &Peer| !is_awaited(peer) || peer.has_owed(now, patience);
+        let is_late = |peer: &Peer| !is_awaited(peer) || peer.is_slow || peer.has_owed(now, patience);
         let missing = behind().filter(|(_, peer)| !is_late(peer)).map(|(id, _)| id.clone()).collect();
         let is_incomplete = behind().any(|(_, peer)| is_late(peer));
         lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete });
@@ -94,8 +94,12 @@ impl Zen {
         let Some(lead) = self.lead().filter(|lead| !lead.awaiting.is_empty()) else {
             return;
         };
-        let slow = lead.peers.iter().filter(|(_, peer)| peer.has_owed(now, patience));
-        let slow: Vec<NodeId> = slow.map(|(id, _)| id.clone()).collect();
+        let slow = lead.peers.iter_mut().filter(|(_, peer)| peer.has_owed(now, patience));
+        let note_slow = |(id, peer): (&NodeId, &mut Peer)| {
+            peer.is_slow = true;
+            id.clone()
+        };
+        let slow: Vec<NodeId> = slow.map(note_slow).collect();
         for id in slow {
             self.give_up_acks_of(&id);
         }
@@ -104,6 +108,7 @@ impl Zen {
 
     pub(super) fn expire_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
         self.give_up_slow(now, out);
+        let patience = self.tuning.fd_ping_timeout;
         let Some(lead) = self.lead() else {
             return;
         };
@@ -116,7 +121,8 @@ impl Zen {
         }
         lead.awaiting.retain(|awaiting| !awaiting.waiters.is_empty());
         let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|waiting| waiting.deadline).min();
-        if let Some(next) = next {
+        let owing = lead.peers.values().filter_map(|peer| peer.owes).map(|since| since + patience);
+        if let Some(next) = next.map(|next| owing.filter(|late| *late > now).fold(next, Time::min)) {
             self.timers.set(Timer::Acks, next);
         }
         for waiting in expired {

@@ -3,14 +3,13 @@
 //! What an accepted joiner becomes is a task, run in `lead`. Mirrors `MembershipAction` and
 //! `NodeJoinController.JoinTaskExecutor` (6.8), which tried a connection that the joiner itself had opened.
 
-use super::leadership::Peer;
+use super::leadership::{Joined, Peer};
 use super::message::{Join, JoinAnswer, Message, Sight};
 use super::rules::Protection;
 use super::{Errand, Note, REMEMBERED_MAX, Zen};
 use crate::cluster::Node;
 use crate::protocol::{Effects, Exchange, Failure, Time};
 use crate::service::Task;
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,8 +81,10 @@ impl Zen {
         };
         let term = lead.term;
         if let Some(peer) = lead.peers.get_mut(&node.id) {
-            let (failed, owes, wholes) = (peer.failed.take(), peer.owes.or(Some(now)), mem::take(&mut peer.wholes));
-            *peer = Peer { failed, owes, wholes, ..Peer::new(node.clone(), join.accepted) };
+            let (failed, owes, is_slow) = (peer.failed.take(), peer.owes.or(Some(now)), peer.is_slow);
+            // Its join may have been overtaken by what it said since.
+            let accepted = join.accepted.max(peer.accepted);
+            *peer = Peer { failed, owes, is_slow, ..Peer::new(node.clone(), accepted) };
         }
         if join.term <= term {
             self.send_state(now, &node.id, out);
@@ -139,7 +140,8 @@ impl Zen {
         if let Some(lead) = self.lead() {
             let is_known = lead.holdings.contains_key(&joiner.id);
             if lead.holdings.len() < REMEMBERED_MAX || is_known {
-                lead.holdings.insert(joiner.id.clone(), (joiner.ephemeral_id.clone(), sight.accepted));
+                let (process, accepted) = (joiner.ephemeral_id.clone(), sight.accepted);
+                lead.holdings.insert(joiner.id.clone(), Joined { process, accepted, is_unwell: sight.unwell });
             }
         }
         self.enqueue(now, Task::Join { node: joiner }, out);

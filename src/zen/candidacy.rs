@@ -7,7 +7,7 @@ use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy};
 use super::quorum::BootstrapSet;
 use super::rules::{Protection, Rules};
-use super::wholes::transfer_time;
+use super::sent::transfer_time;
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
 use crate::protocol::{Effects, Exchange, Time};

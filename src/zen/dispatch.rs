@@ -93,7 +93,9 @@ impl Zen {
             Message::Notice { from, sight } => self.on_notice(now, &from, *sight, out),
             Message::Join { from, join } => self.on_join(now, exchange, &from.node, join, out),
             Message::Fetch { .. } => self.on_fetch(exchange, out),
-            Message::Publish { from, term, body } => self.on_publish(now, exchange, &from, term, body, out),
+            Message::Publish { from, term, committed, body } => {
+                self.on_publish(now, exchange, &from, (term, committed), body, out)
+            }
             Message::Commit { from, id } => self.on_commit(now, exchange, &from.node, id, out),
             Message::NodePing { from, target, term } => {
                 self.on_node_ping(now, exchange, &from.node, &target, term, out)
@@ -132,10 +134,13 @@ impl Zen {
             (Errand::Join { target }, Message::Rejected(why)) => self.on_join_rejected(now, &target, &why, out),
             (Errand::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
             (Errand::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
-            (
-                Errand::Publish { node, asked } | Errand::Commit { node, asked } | Errand::CallVote { node, asked },
-                Message::Report(report),
-            ) => self.on_report(now, &node, asked, &report, out),
+            (Errand::Publish { node, at, asked }, Message::Report(report)) => {
+                self.sent.end(now, &at, asked, false);
+                self.on_report(now, &node, asked, &report, out)
+            }
+            (Errand::Commit { node, asked } | Errand::CallVote { node, asked }, Message::Report(report)) => {
+                self.on_report(now, &node, asked, &report, out)
+            }
             (Errand::NodePing { node, asked, kind }, Message::Report(report)) => {
                 self.on_node_pong(now, &node, asked, kind, &report, out)
             }
@@ -158,7 +163,7 @@ impl Zen {
             Errand::Join { target } => self.on_join_failed(now, &target, why, out),
             Errand::Fetch { .. } if self.is_old() => self.on_disk_told(now, None, out),
             Errand::Fetch { from } => self.on_fetch_failed(&from),
-            Errand::Publish { node, .. } => self.on_publish_failed(now, &node, why, out),
+            Errand::Publish { node, at, asked } => self.on_publish_failed(now, &node, (&at, asked), why, out),
             Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
             Errand::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
             Errand::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),

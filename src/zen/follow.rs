@@ -18,7 +18,7 @@ impl Zen {
         now: Time,
         exchange: Exchange,
         from: &Sender,
-        term: Term,
+        (term, committed): (Term, StateId),
         body: Body,
         out: &mut Effects<Zen>,
     ) {
@@ -50,6 +50,7 @@ impl Zen {
             self.store(Write::Identity(uuid), out);
         }
         if !is_again {
+            self.commit_before(now, committed, &from.node, out);
             self.accept(state, base, out);
         }
         self.follow(now, &from.node, out);
@@ -58,6 +59,17 @@ impl Zen {
         }
         let report = if is_again { self.report() } else { self.report_once_stored() };
         self.reply(exchange, Message::Report(Box::new(report)), out);
+    }
+
+    /// Whoever stores a state when the next one is under way already is told with that one that it is committed: while
+    /// publishes follow each other it would never apply any.
+    fn commit_before(&mut self, now: Time, committed: StateId, master: &Node, out: &mut Effects<Zen>) {
+        let own = self.ledger.accepted.clone();
+        let is_followed = matches!(&self.mode, Mode::Following(following) if following.master.same_process(master));
+        if is_followed && own.id() == committed && !self.ledger.is_settled() {
+            self.record_commit(&own, out);
+            self.show_committed(now, own, out);
+        }
     }
 
     /// The state that a publish stands for, or what to say if it cannot be made out.

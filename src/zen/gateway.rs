@@ -1,9 +1,9 @@
 //! What is waited for after a full restart, before users get the state back.
 //!
 //! The state itself is there as soon as a master is: a quorum had it on disk. But whoever acts on it may want more nodes
-//! to be there first. Until then a block refuses users' requests. A restart is a full one if neither the new master nor
-//! anybody whose join it counted has applied, since it was started, a state of a cluster that had its own back; transient
-//! settings end with it. Mirrors `GatewayService` and `Gateway.performStateRecovery` (6.8).
+//! to be there first. Until then a block refuses users' requests. So it is if neither the new master nor anybody whose join it
+//! counted has applied, since it was started, a state of a cluster that had its own back. Transient settings end with a
+//! restart of all: if every node of the last state was heard of, and none of them runs on. Mirrors `GatewayService` and `Gateway.performStateRecovery` (6.8).
 
 use super::{Note, Timer, Zen};
 use crate::cluster::{Block, ClusterState, EphemeralId, Node, Nodes};
@@ -95,8 +95,14 @@ pub struct Recovery {
 impl Zen {
     /// After a full restart: prepares the first state of a reign, which users get at once if nothing is to be waited for.
     /// The nodes that it names from before do not count unless they joined.
-    pub(super) fn begin_recovery(&mut self, state: &mut ClusterState, joined: &[Arc<Node>], out: &mut Effects<Zen>) {
-        for (key, why) in restore_settings(state, self.config.rule) {
+    pub(super) fn begin_recovery(
+        &mut self,
+        state: &mut ClusterState,
+        joined: &[Arc<Node>],
+        is_full_restart: bool,
+        out: &mut Effects<Zen>,
+    ) {
+        for (key, why) in restore_settings(state, self.config.rule, is_full_restart) {
             out.note(Note::Archives { key, why });
         }
         let is_absent = |node: &&Arc<Node>| !joined.iter().chain([&self.local]).any(|one| one.same_process(node));

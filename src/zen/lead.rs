@@ -4,7 +4,7 @@
 //! `watch`. Mirrors `MasterService` and `ZenDiscovery.rejoin` (6.8).
 
 use super::acks::told;
-use super::leadership::{Bump, Finished, Leadership, Origin, PendingRead, Waiter};
+use super::leadership::{Bump, Finished, Joined, Leadership, Origin, PendingRead, Waiter};
 use super::message::Message;
 use super::mode::Ballot;
 use super::quorum::{BootstrapSet, next_voting_set};
@@ -36,7 +36,14 @@ impl Zen {
         // Who runs on and did not vote may have been told of settings that a full restart would end.
         let is_seen_awake = self.search.seen.values().any(|seen| seen.sight.awake);
         let is_awake = self.is_awake || is_seen_awake || ballots.values().any(|ballot| ballot.awake);
-        let held = |ballot: &Ballot| (ballot.node.id.clone(), (ballot.node.ephemeral_id.clone(), ballot.accepted));
+        let is_full_restart = !is_awake && self.has_heard_of_all(&ballots);
+        let seen = &self.search.seen;
+        let is_unwell = |node: &Node| seen.get(&node.address).is_some_and(|seen| seen.sight.unwell);
+        let held = |ballot: &Ballot| {
+            let (node, accepted) = (&ballot.node, ballot.accepted);
+            let process = node.ephemeral_id.clone();
+            (node.id.clone(), Joined { process, accepted, is_unwell: is_unwell(node) })
+        };
         let holdings = ballots.values().map(held).collect();
         let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
         self.leave_mode(now, out);
@@ -54,7 +61,7 @@ impl Zen {
         }
         let mut state = batch.state;
         if !is_awake {
-            self.begin_recovery(&mut state, &joiners, out);
+            self.begin_recovery(&mut state, &joiners, is_full_restart, out);
         }
         state.nodes.master = Some(self.local.id.clone());
         let own = &self.ledger.accepted.metadata.voting.own;
@@ -67,6 +74,13 @@ impl Zen {
         let reason = format!("zen-disco-elected-as-master ([{}] nodes joined)", joiners.len());
         self.start_publish(now, self.ledger.accepted.clone(), state, Vec::new(), reason, out);
         self.route_asks(now, out);
+    }
+
+    /// Whether every node of the accepted state was heard of: one that was not may run on, and show transient settings.
+    fn has_heard_of_all(&self, ballots: &BTreeMap<NodeId, Ballot>) -> bool {
+        let seen: BTreeSet<&NodeId> = self.search.seen.values().map(|seen| &seen.sight.node.id).collect();
+        let mut nodes = self.ledger.accepted.nodes.iter().map(|node| &node.id);
+        nodes.all(|id| *id == self.local.id || ballots.contains_key(id) || seen.contains(id))
     }
 
     /// The successor of the accepted state, to be filled in.
@@ -347,6 +361,7 @@ impl Zen {
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {
+                self.sent.keep(|_| false);
                 self.end_reign(now, *lead, out);
                 self.show_masterless(out);
             }

@@ -4,8 +4,8 @@ use super::gateway::Recovery;
 use super::lease::Deadlines;
 use super::message::Body;
 use super::quorum::BootstrapSet;
+use super::sent::Sent;
 use super::setbacks::Setbacks;
-use super::wholes::Wholes;
 use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
@@ -36,9 +36,7 @@ pub struct Leadership {
     /// Joiners whose round trip is under way.
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// The processes that the next states take in, and what they hold.
-    pub holdings: BTreeMap<NodeId, (EphemeralId, StateId)>,
-    /// What was sent as a whole to those who were removed before they had stored the newest state: they may have by now.
-    pub parted: BTreeMap<EphemeralId, Wholes>,
+    pub holdings: BTreeMap<NodeId, Joined>,
     /// Who was removed because it took no state, or could not be reached when it asked: it is not taken in at once.
     pub laggards: Setbacks,
     /// The same nodes, and why, until they are members.
@@ -73,7 +71,6 @@ impl Leadership {
             proven_above: newest,
             wish: None,
             holdings: BTreeMap::new(),
-            parted: BTreeMap::new(),
             laggards: Setbacks::default(),
             turned_away: BTreeMap::new(),
             is_settled: false,
@@ -97,14 +94,25 @@ impl Leadership {
 
     /// Until when a state that was sent as a whole may be on its way to somebody who can acknowledge the publish under way,
     /// if there is one and the publish did not begin so long ago.
-    pub fn arrival_of_wholes(&self, now: Time, at_most: Duration) -> Option<Time> {
+    pub fn arrival_of_wholes(&self, sent: &Sent, now: Time, at_most: Duration) -> Option<Time> {
         let publish = self.publish.as_ref().filter(|publish| !publish.is_committed && now < publish.since + at_most)?;
         let is_awaited = |(id, peer): &(&NodeId, &Peer)| {
             peer.node.is_master_eligible() && peer.failed.is_none() && !publish.acks.contains_key(*id)
         };
-        let awaited = self.peers.iter().filter(is_awaited).map(|(_, peer)| peer.wholes.until());
+        let awaited = self.peers.iter().filter(is_awaited).map(|(_, peer)| sent.whole_until(&peer.node.address));
         awaited.max().filter(|until| *until > now)
     }
+}
+
+/// What is known of a process that is to be taken in.
+#[derive(Clone, Debug, Hash)]
+pub struct Joined {
+    /// The process.
+    pub process: EphemeralId,
+    /// The state that it has accepted.
+    pub accepted: StateId,
+    /// Whether it says that it is not well.
+    pub is_unwell: bool,
 }
 
 /// Another node as its master sees it.
@@ -118,12 +126,10 @@ pub struct Peer {
     pub applied: StateId,
     /// What it last said to be storing.
     pub storing: Option<StateId>,
-    /// The state that was last sent, and when; none once it is known to have failed.
-    pub sent: Option<(StateId, Time)>,
-    /// What was sent to it as a whole.
-    pub wholes: Wholes,
     /// Since when it has stored nothing of what it was to store.
     pub owes: Option<Time>,
+    /// Whether it was late with a state, or said that it is not well: no client waits for it until it is in time again.
+    pub is_slow: bool,
     /// The commit that was last sent, and when.
     pub told: Option<(StateId, Time)>,
     /// Pings in a row that it did not answer as a follower would.
@@ -143,6 +149,12 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// A node that has just joined, of which this is known.
+    pub fn joined(node: Arc<Node>, known: Option<Joined>) -> Self {
+        let (accepted, is_slow) = known.map_or((StateId::NONE, false), |known| (known.accepted, known.is_unwell));
+        Peer { is_slow, ..Peer::new(node, accepted) }
+    }
+
     /// A node that has just joined, and holds this state.
     pub fn new(node: Arc<Node>, accepted: StateId) -> Self {
         Peer {
@@ -150,9 +162,8 @@ impl Peer {
             accepted,
             applied: StateId::NONE,
             storing: None,
-            sent: None,
-            wholes: Wholes::default(),
             owes: None,
+            is_slow: false,
             told: None,
             failures: 0,
             is_pinging: false,
@@ -169,31 +180,18 @@ impl Peer {
         self.failed.is_none() && self.failures == 0 && self.follows && self.accepted.rank() > proven_above.rank()
     }
 
-    /// What to send for a publish: what differs from what it has, or all of it.
-    pub fn body_for(&self, publish: &Publish, with_diffs: bool) -> Body {
-        let sent = self.sent.filter(|_| !self.wholes.is_any_sent());
-        let known = sent.map_or(self.accepted, |(sent, _)| sent);
-        match (publish.body_for(Some(known), with_diffs), self.wholes.with_id(self.accepted)) {
-            (Body::Full(state), Some(whole)) if with_diffs => Body::Diff(Arc::new(Diff::between(whole, &state))),
-            (body, _) => body,
-        }
-    }
-
     /// Whether it has owed an acknowledgement for so long.
     pub fn has_owed(&self, now: Time, span: Duration) -> bool {
         self.owes.is_some_and(|since| now.since(since) >= span)
     }
 
-    /// It says what it has stored; `newest` is what it is to store.
-    pub fn note_accepted(&mut self, now: Time, accepted: StateId, newest: Option<StateId>) {
+    /// It says what it has stored; `newest` is what it is to store, in time if it takes less than `patience`.
+    pub fn note_accepted(&mut self, now: Time, patience: Duration, accepted: StateId, newest: Option<StateId>) {
         let has_moved = accepted.rank() > self.accepted.rank();
         self.accepted = self.accepted.max(accepted);
-        if has_moved {
-            self.wholes.note_stored(now, accepted);
-        }
         if newest == Some(self.accepted) {
+            self.is_slow &= self.owes.is_none() || self.has_owed(now, patience);
             self.owes = None;
-            self.wholes.settle(now);
         } else if has_moved {
             self.owes = Some(now);
         }
@@ -266,14 +264,13 @@ pub struct Publish {
 }
 
 impl Publish {
-    /// What to send to a node whose accepted state is `known`.
-    pub fn body_for(&self, known: Option<StateId>, with_diffs: bool) -> Body {
+    /// What to send to a node that has stored this state: what differs from it, or all of it.
+    pub fn body_for(&self, peer: &Peer, sent: &Sent, with_diffs: bool) -> Body {
+        let (stored, to) = (peer.accepted, &peer.node.address);
         // Whoever has the state already is told its name by what makes it.
-        if with_diffs && (known == Some(self.base.id()) || known == Some(self.state.id())) {
-            Body::Diff(self.diff.clone())
-        } else {
-            Body::Full(self.state.clone())
-        }
+        let has_base = stored == self.base.id() || stored == self.state.id();
+        let diff = || if has_base { Some(self.diff.clone()) } else { sent.diff(to, stored, &self.state).map(Arc::new) };
+        diff().filter(|_| with_diffs).map_or_else(|| Body::Full(self.state.clone()), Body::Diff)
     }
 }
 

@@ -176,10 +176,11 @@ pub enum Message {
     Join { from: Arc<Sender>, join: Join },
     /// Give me your accepted state. Replied to with `Fetched`.
     Fetch { from: Arc<Sender> },
-    /// Accept this state. Replied to with `Report`.
+    /// Accept this state, and know what is committed before it. Replied to with `Report`.
     Publish {
         from: Arc<Sender>,
         term: Term,
+        committed: StateId,
         #[serde(rename = "state")]
         body: Body,
     },

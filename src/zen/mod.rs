@@ -56,12 +56,12 @@ mod reject;
 mod round_trip;
 pub mod rules;
 mod search;
+mod sent;
 mod setbacks;
 mod span;
 mod tuning;
 mod view;
 mod watch;
-mod wholes;
 mod zen68;
 
 pub use ask::Ask;
@@ -84,6 +84,7 @@ use reject::Strangers;
 use round_trip::RoundTrips;
 use rules::{Protection, Rules};
 use search::Search;
+use sent::Sent;
 use setbacks::Setbacks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -164,7 +165,7 @@ enum Errand {
     Ping { address: Address, asked: Time },
     Join { target: EphemeralId },
     Fetch { from: NodeId },
-    Publish { node: NodeId, asked: Time },
+    Publish { node: NodeId, at: Address, asked: Time },
     Commit { node: NodeId, asked: Time },
     NodePing { node: NodeId, asked: Time, kind: PingKind },
     RoundTrip { joiner: Arc<Node>, asked: Time },
@@ -209,6 +210,8 @@ pub struct Zen {
     lost: BTreeMap<EphemeralId, Lost>,
     /// With whom it did not work out lately, this node included.
     setbacks: Setbacks,
+    /// The states that were sent to others.
+    sent: Sent,
     /// How long answers take at the least.
     round_trips: RoundTrips,
     /// Another process that goes by this node's id, and when it was last heard of.
@@ -297,6 +300,7 @@ impl Zen {
             strangers: Strangers::default(),
             timers: Timers::default(),
             calls: BTreeMap::new(),
+            sent: Sent::default(),
             called: 0,
             asks: BTreeMap::new(),
             leaving: None,

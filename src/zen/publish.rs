@@ -5,21 +5,18 @@
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
 use super::acks::note_applied;
-use super::leadership::{Finished, Leadership, Peer, Publish};
-use super::message::{Body, Message, Report};
+use super::leadership::{Finished, Joined, Leadership, Peer, Publish};
+use super::message::{Message, Report};
 use super::rules::Protection;
-use super::wholes::TRANSFER_MAX;
+use super::sent::TRANSFER_MAX;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
-use crate::cluster::{ClusterState, Diff, Node, NodeId, StateId};
+use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
 use crate::service::Task;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Of how many nodes that were removed it is remembered what was sent to them as a whole.
-const PARTED_MAX: usize = 64;
 
 /// After a reign that failed a node makes no choice for this part of the time in which others come first.
 const REIGNS_PER_REST: u32 = 10;
@@ -62,16 +59,15 @@ impl Zen {
         if self.is_old() {
             return self.begin_old_round(now, state, has_newcomers, out);
         }
+        self.forget_sent();
         let Some(lead) = self.lead() else {
             return;
         };
         for peer in lead.peers.values_mut() {
             peer.owes.get_or_insert(now);
         }
-        // A peer that has not answered for the last state gets this one when it does.
-        let is_free = |peer: &Peer| peer.sent.is_none_or(|(sent, _)| sent == peer.accepted);
-        let free: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| is_free(peer)).map(|(id, _)| id.clone()).collect();
-        for id in free {
+        let peers: Vec<NodeId> = lead.peers.keys().cloned().collect();
+        for id in peers {
             self.send_state(now, &id, out);
         }
         self.accept(state, made_from, out);
@@ -81,29 +77,39 @@ impl Zen {
         }
     }
 
+    /// Sends a node the newest state, unless one is on its way to it or being stored: then it is sent when that is known.
     pub(super) fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
         let (is_old, with_diffs) = (self.is_old(), self.tuning.publish_diff && !self.is_old());
         let mut timeout = self.tuning.commit_timeout;
-        let Some(lead) = self.lead() else {
+        let Mode::Leading(lead) = &mut self.mode else {
             return;
         };
         let term = lead.term;
         let (Some(peer), Some(publish)) = (lead.peers.get_mut(id), &lead.publish) else {
             return;
         };
-        // What differs from what it is still storing is known when it has stored it.
-        if peer.wholes.is_under_way(now) || peer.storing.is_some() {
+        let address = peer.node.address.clone();
+        if self.sent.is_under_way(&address) || peer.storing.is_some() {
             return;
         }
-        let body = peer.body_for(publish, with_diffs);
-        if matches!(body, Body::Full(_)) && !is_old {
-            timeout += peer.wholes.send(now, publish.state.clone());
+        let body = publish.body_for(peer, &self.sent, with_diffs);
+        if !is_old {
+            timeout = self.sent.send(now, &address, publish.state.clone(), &body);
         }
-        peer.sent = Some((publish.state.id(), now));
-        let address = peer.node.address.clone();
-        let errand = Errand::Publish { node: id.clone(), asked: now };
-        let message = Message::Publish { from: self.sender.clone(), term, body };
+        let errand = Errand::Publish { node: id.clone(), at: address.clone(), asked: now };
+        let committed = self.ledger.committed;
+        let message = Message::Publish { from: self.sender.clone(), term, committed, body };
         self.call(&address, message, errand, timeout, out);
+    }
+
+    /// Forgets what was sent to nodes that are members no more.
+    fn forget_sent(&mut self) {
+        if let Mode::Leading(lead) = &self.mode
+            && self.sent.len() > lead.peers.len()
+        {
+            let members: BTreeSet<Address> = lead.peers.values().map(|peer| peer.node.address.clone()).collect();
+            self.sent.keep(|to| members.contains(to));
+        }
     }
 
     pub(super) fn send_commit(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
@@ -126,19 +132,19 @@ impl Zen {
         if !self.keeps(Protection::LaggardsTold) {
             return;
         }
-        let Some(lead) = self.lead() else {
+        let Mode::Leading(lead) = &self.mode else {
             return;
         };
         let (Some(peer), Some(publish)) = (lead.peers.get(id), &lead.publish) else {
             return;
         };
         let newest = publish.state.id();
-        let is_under_way = |sent: Option<(_, Time)>| sent.is_some_and(|(what, at)| what == newest && at >= asked);
+        let is_told = peer.told.is_some_and(|(state, at)| state == newest && at >= asked);
         if peer.accepted != newest {
-            if !is_under_way(peer.sent) && peer.storing != Some(newest) {
+            if !self.sent.was_sent(&peer.node.address, newest, asked) {
                 self.send_state(now, id, out);
             }
-        } else if publish.is_committed && peer.applied != newest && !is_under_way(peer.told) {
+        } else if publish.is_committed && peer.applied != newest && !is_told {
             self.send_commit(now, id, out);
         }
     }
@@ -149,8 +155,8 @@ impl Zen {
             return self.on_old_report(now, id, report, out);
         }
         let local = self.local.id.clone();
-        let (accepted_rank, rules) = (self.ledger.accepted.rank(), self.rules);
-        let Some(lead) = self.lead() else {
+        let (accepted_rank, rules, patience) = (self.ledger.accepted.rank(), self.rules, self.tuning.fd_ping_timeout);
+        let Mode::Leading(lead) = &mut self.mode else {
             return;
         };
         let Some(peer) = lead.peers.get_mut(id).filter(|peer| peer.node.ephemeral_id == report.ephemeral_id) else {
@@ -164,7 +170,9 @@ impl Zen {
         }
         let votes_for_me = report.vote.as_ref() == Some(&local);
         let was_proven = peer.is_proven(lead.proven_above);
-        take_down(peer, now, report, is_mine, lead.publish.as_ref());
+        let newest = lead.publish.as_ref().map(|publish| publish.state.id());
+        self.sent.note_stored(now, &peer.node.address, report.accepted);
+        take_down(peer, (now, patience), report, is_mine, newest);
         let is_awaited = is_mine && lead.wish.is_some_and(|wish| peer.heard < wish && asked >= wish);
         peer.heard = if is_mine { peer.heard.max(asked) } else { peer.heard };
         let is_proven_now = !was_proven && peer.is_proven(lead.proven_above);
@@ -357,10 +365,10 @@ impl Zen {
         if self.is_old_round_committed() {
             return self.end_old_round(now, out);
         }
-        let Some(lead) = self.lead() else {
+        let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        if let Some(until) = lead.arrival_of_wholes(now, timeout + TRANSFER_MAX) {
+        if let Some(until) = lead.arrival_of_wholes(&self.sent, now, timeout + TRANSFER_MAX) {
             return self.timers.set(Timer::Commit, until);
         }
         match &lead.publish {
@@ -382,11 +390,15 @@ impl Zen {
         self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
     }
 
-    pub(super) fn on_publish_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
-        if let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) {
-            peer.sent = None;
-            peer.wholes.end();
-        }
+    pub(super) fn on_publish_failed(
+        &mut self,
+        now: Time,
+        id: &NodeId,
+        (at, asked): (&Address, Time),
+        why: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        self.sent.end(now, at, asked, why == Failure::TimedOut);
         self.on_call_failed(now, id, why, out);
     }
 
@@ -403,16 +415,17 @@ impl Zen {
 }
 
 /// Takes down what a peer says of itself. Reports overtake each other; what a process accepted only rises.
-fn take_down(peer: &mut Peer, now: Time, report: &Report, is_mine: bool, publish: Option<&Publish>) {
-    peer.note_accepted(now, report.accepted, publish.map(|publish| publish.state.id()));
+fn take_down(
+    peer: &mut Peer,
+    (now, patience): (Time, Duration),
+    report: &Report,
+    is_mine: bool,
+    newest: Option<StateId>,
+) {
+    peer.note_accepted(now, patience, report.accepted, newest);
     peer.applied = peer.applied.max(report.committed);
     peer.storing = report.storing;
-    peer.wholes.note_storing(now, report.storing);
     peer.follows |= is_mine;
-    if report.needs_full {
-        peer.sent = None;
-        peer.wholes.end();
-    }
 }
 
 /// Counts a report as an acknowledgement if it is one.
@@ -435,10 +448,9 @@ fn forget_removed(lead: &mut Leadership, tasks: &[Finished]) {
 }
 
 /// What a process held that is taken in now, if that is known.
-fn take_holding(lead: &mut Leadership, node: &Node) -> Option<StateId> {
-    let (_, held) = lead.holdings.get(&node.id).filter(|(process, _)| *process == node.ephemeral_id).cloned()?;
-    lead.holdings.remove(&node.id);
-    Some(held)
+fn take_holding(lead: &mut Leadership, node: &Node) -> Option<Joined> {
+    lead.holdings.get(&node.id).filter(|held| held.process == node.ephemeral_id)?;
+    lead.holdings.remove(&node.id)
 }
 
 /// Brings the peers in step with the nodes of a state, and says whether there are new ones.
@@ -449,16 +461,8 @@ fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bo
         let known = before.remove(&node.id).filter(|peer| peer.node.same_process(node));
         has_newcomers |= known.is_none();
         lead.turned_away.remove(&node.id);
-        let held = take_holding(lead, node).unwrap_or(StateId::NONE);
-        let wholes = lead.parted.remove(&node.ephemeral_id).unwrap_or_default();
-        let peer = known.unwrap_or_else(|| Peer { wholes, ..Peer::new(node.clone(), held) });
-        lead.peers.insert(node.id.clone(), peer);
-    }
-    for peer in before.into_values().filter(|peer| peer.wholes.is_any_sent()) {
-        if lead.parted.len() >= PARTED_MAX {
-            lead.parted.pop_first();
-        }
-        lead.parted.insert(peer.node.ephemeral_id.clone(), peer.wholes);
+        let holding = take_holding(lead, node);
+        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::joined(node.clone(), holding)));
     }
     has_newcomers
 }

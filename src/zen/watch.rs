@@ -7,7 +7,7 @@
 use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
-use super::wholes::TRANSFER_MAX;
+use super::sent::TRANSFER_MAX;
 use super::{Errand, Mode, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
@@ -49,12 +49,16 @@ impl Zen {
     /// A node that answers and takes no state is no member that anybody can count on.
     fn remove_laggards(&mut self, now: Time, out: &mut Effects<Zen>) {
         let (patience, is_doubtful) = (self.tuning.lag_patience(), now < self.doubts_until);
-        let Some(lead) = self.lead().filter(|_| !is_doubtful) else {
+        let Mode::Leading(lead) = &self.mode else {
             return;
         };
+        if is_doubtful {
+            return;
+        }
         // A state that was sent as a whole may take longer than anybody can know.
-        let is_sent =
-            |peer: &Peer| peer.wholes.until() + patience <= now || peer.has_owed(now, patience + TRANSFER_MAX);
+        let is_sent = |peer: &Peer| {
+            self.sent.whole_until(&peer.node.address) + patience <= now || peer.has_owed(now, patience + TRANSFER_MAX)
+        };
         let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {

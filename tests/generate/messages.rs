@@ -31,7 +31,7 @@ pub(crate) fn random_message_of(kind: &str, rng: &mut Rng) -> Message {
         "notice" => Message::Notice { from, sight: random_sight(rng) },
         "join" => Message::Join { from, join: random_join(rng) },
         "fetch" => Message::Fetch { from },
-        "publish" => Message::Publish { from, term, body: random_body(rng) },
+        "publish" => Message::Publish { from, term, committed: random_state_id(rng), body: random_body(rng) },
         "commit" => Message::Commit { from, id: random_state_id(rng) },
         "node_ping" => Message::NodePing { from, target: random_text(rng).into(), term },
         "master_ping" => Message::MasterPing { from, master: random_text(rng).into(), term },

@@ -129,7 +129,7 @@ fn publish(zen: &Zen, from: Arc<Sender>, rng: &mut Rng) -> Message {
     } else {
         Body::Diff(Arc::new(Diff::between(&zen.ledger().accepted, &state)))
     };
-    Message::Publish { from, term, body }
+    Message::Publish { from, term, committed: zen.ledger().accepted.id(), body }
 }
 
 fn join(zen: &Zen, rng: &mut Rng) -> Join {

@@ -100,7 +100,12 @@ impl Hand {
     pub(crate) fn follow(&mut self, master: &str, version: u64) {
         let from = sender(master);
         let state = state(&from.node, &self.zen, version);
-        self.receive(Message::Publish { from, term: state.term, body: Body::Full(Arc::new(state)) });
+        self.receive(Message::Publish {
+            from,
+            term: state.term,
+            committed: StateId::NONE,
+            body: Body::Full(Arc::new(state)),
+        });
         assert!(matches!(self.zen.mode(), Mode::Following(_)), "it does not follow: {:?}", self.zen.mode());
     }
 }

@@ -39,7 +39,6 @@ pub(super) struct Summary {
     is_usual: bool,
     service: Service,
     storms: Storms,
-    forgotten: u64,
     interrupted: u64,
     disturbances: u64,
     histories: Histories,
@@ -94,7 +93,6 @@ impl Summary {
         self.watched.add(&report.watched);
         self.service.add(&report.service);
         self.storms.add(&report.storms);
-        self.forgotten += report.forgotten;
     }
 
     /// How many runs broke a rule.
@@ -165,7 +163,6 @@ impl Summary {
         peak(table, "messages of a node in a second", messages);
         peak(table, "bytes", bytes);
         peak(table, "synced writes", writes);
-        table.row("transient settings lost without a restart", count(self.forgotten), "");
     }
 
     fn recovery_part(&self, table: &mut Table) {

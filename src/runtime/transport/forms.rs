@@ -34,8 +34,8 @@ impl Forms {
 /// Whether two publishes are one, by identity: the content of a state is not compared.
 fn is_same_publish(one: &Message, other: &Message) -> bool {
     let (
-        Message::Publish { from, term, body },
-        Message::Publish { from: other_from, term: other_term, body: other_body },
+        Message::Publish { from, term, committed, body },
+        Message::Publish { from: other_from, term: other_term, committed: other_committed, body: other_body },
     ) = (one, other)
     else {
         return false;
@@ -45,5 +45,5 @@ fn is_same_publish(one: &Message, other: &Message) -> bool {
         (Body::Diff(diff), Body::Diff(other)) => Arc::ptr_eq(diff, other),
         (Body::Full(_), Body::Diff(_)) | (Body::Diff(_), Body::Full(_)) => false,
     };
-    is_same_body && term == other_term && Arc::ptr_eq(from, other_from)
+    is_same_body && (term, committed) == (other_term, other_committed) && Arc::ptr_eq(from, other_from)
 }

@@ -119,16 +119,24 @@ impl Descent {
         let Body::Diff(diff) = body else {
             return Ok(());
         };
-        let claimed = self.claims.get(&id).map(|claim| claim.from).or_else(|| self.parents.get(&id).copied());
-        let claimed = claimed.unwrap_or(diff.from);
-        let told = *self.parents.entry(id).or_insert(claimed);
-        // Who has an older state of the same sender is sent what differs from that one; the oldest are forgotten.
+        let told = self.parents.entry(id).or_insert(diff.from);
+        if diff.from.rank() > told.rank() {
+            *told = diff.from;
+        }
+        let claimed = self.claims.get(&id).map_or(*told, |claim| claim.from);
+        // Who has another state of the same sender, one that was taken back included, is sent what differs from that one;
+        // the oldest are forgotten.
         let is_held = self.held.get(&from).is_some_and(|held| held.contains(&diff.from));
         let is_catching_up = is_held || diff.from.rank() <= self.newest.rank();
-        if told == claimed && (claimed == diff.from || is_catching_up) {
+        if claimed == diff.from || is_catching_up {
             return Ok(());
         }
-        broken(CLAIM, format!("{id} is sent as a change of {}, and was made from {told}, or from {claimed}", diff.from))
+        broken(CLAIM, format!("{id} is sent as a change of {}, and was made from {claimed}", diff.from))
+    }
+
+    /// What a state was made from: its master's word, or the newest that it was sent as a change of.
+    fn parent(&self, id: &StateId) -> Option<StateId> {
+        self.claims.get(id).map(|claim| claim.from).or_else(|| self.parents.get(id).copied())
     }
 
     /// A node publishes a state or hands it to its disk: if it made it, it held the one that it says it made it from.
@@ -167,8 +175,8 @@ impl Descent {
         let mut ancestors = Vec::new();
         while at != self.newest {
             ancestors.push(at);
-            match self.parents.get(&at).or_else(|| self.claims.get(&at).map(|claim| &claim.from)) {
-                Some(parent) if parent.rank() >= self.newest.rank() => at = *parent,
+            match self.parent(&at) {
+                Some(parent) if parent.rank() >= self.newest.rank() => at = parent,
                 Some(_) | None => {
                     return broken(LINE, format!("{id} is committed, but does not descend from {}", self.newest));
                 }
@@ -203,11 +211,21 @@ mod tests {
     const RULE: Option<&str> = Some(LINE);
 
     fn full(state: &ClusterState) -> Message {
-        Message::Publish { from: sender("a"), term: state.term, body: Body::Full(Arc::new(state.clone())) }
+        Message::Publish {
+            from: sender("a"),
+            term: state.term,
+            committed: StateId::NONE,
+            body: Body::Full(Arc::new(state.clone())),
+        }
     }
 
     fn diff(from: &ClusterState, to: &ClusterState) -> Message {
-        Message::Publish { from: sender("a"), term: to.term, body: Body::Diff(Arc::new(Diff::between(from, to))) }
+        Message::Publish {
+            from: sender("a"),
+            term: to.term,
+            committed: from.id(),
+            body: Body::Diff(Arc::new(Diff::between(from, to))),
+        }
     }
 
     fn states() -> [ClusterState; 4] {

@@ -17,9 +17,6 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// A window is made of so many parts.
 const PARTS: u64 = 10;
 
-/// Whether a second full state on its way to a receiver breaks a rule; if not, they are only counted.
-const OVERLAPS_ARE_WRONG: bool = false;
-
 const STORM: &str = "L4 no storm";
 const ONCE: &str = "L4 a full state goes to one receiver once at a time";
 
@@ -196,9 +193,6 @@ impl Storm {
             return Ok(());
         };
         self.storms.overlaps += 1;
-        if !OVERLAPS_ARE_WRONG {
-            return Ok(());
-        }
         broken(ONCE, format!("n{from} sends {id} to n{to}, to which {other} is on its way"))
     }
 
@@ -273,7 +267,7 @@ mod tests {
 
     fn full(version: u64) -> Message {
         let state = Arc::new(state(version, &["a", "b"]));
-        Message::Publish { from: sender("a"), term: term(1), body: Body::Full(state) }
+        Message::Publish { from: sender("a"), term: term(1), committed: StateId::NONE, body: Body::Full(state) }
     }
 
     fn millis(millis: u64) -> Time {
@@ -323,7 +317,7 @@ mod tests {
             let mut storm = storm();
             storm.called(ends, Call(1), &full(1)).expect("it is the first");
             between(&mut storm);
-            assert_eq!(storm.called(ends, Call(2), &full(2)).is_err(), OVERLAPS_ARE_WRONG && storm.storms.overlaps > 0);
+            assert_eq!(storm.called(ends, Call(2), &full(2)).is_err(), storm.storms.overlaps > 0);
             (storm.storms.full, storm.storms.overlaps)
         };
         assert_eq!(overlaps(&|_| {}), (2, 1));

@@ -89,6 +89,8 @@ pub struct Habits {
     pub fastest_ppm: u64,
     /// Whether the network may deliver a request twice.
     pub is_doubling: bool,
+    /// Whether states take seconds to some node, so that nobody has them sent as a whole for each change.
+    pub has_slow_link: bool,
     /// How often the nodes ping each other.
     pub ping_interval: Duration,
     /// By what their requests are judged.
@@ -231,6 +233,7 @@ impl Clients {
             keys: self.habits.keys,
             issued: &mut self.issued,
             eligible: self.has_operators.then_some(eligible),
+            has_slow_link: self.habits.has_slow_link,
             gone: &gone,
         };
         let operation = choice.draw();

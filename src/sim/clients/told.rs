@@ -167,6 +167,9 @@ impl Watch<Zen> for Clients {
             Some(witness) => witness.sent(at, from, to, message),
             None => {
                 self.storm.sent(at, from, message)?;
+                if let Message::Publish { body, .. } = message {
+                    self.configured.made(body.id());
+                }
                 self.checkers.sent(at, from, to, message)
             }
         }
@@ -191,6 +194,9 @@ impl Watch<Zen> for Clients {
             return Ok(());
         }
         self.timely.wrote(at, node);
+        if let Write::Accepted(state) = write {
+            self.configured.made(state.id());
+        }
         if !Memory::is_lazy(write) {
             self.storm.wrote(at, node)?;
         }
