@@ -39,6 +39,7 @@ impl Zen {
         let held = |ballot: &Ballot| (ballot.node.id.clone(), (ballot.node.ephemeral_id.clone(), ballot.accepted));
         let holdings = ballots.values().map(held).collect();
         let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
+        let replaced = self.replaced_master(&joiners);
         self.leave_mode(now, out);
         let mut lead = Leadership::new(term, self.ledger.accepted.id());
         (lead.bootstrap, lead.holdings) = (bootstrap, holdings);
@@ -48,9 +49,10 @@ impl Zen {
             self.record_commit(&inherited, out);
         }
         let mut batch = Batch::new(self.next_state(term), self.config.rule);
-        for node in joiners.iter().chain([&self.local]) {
-            // A join of a node is never refused.
-            let _ = batch.carry_out(&Task::Join { node: node.clone() });
+        let joins = joiners.iter().chain([&self.local]).map(|node| Task::Join { node: node.clone() });
+        for task in replaced.into_iter().chain(joins) {
+            // Neither is ever refused.
+            let _ = batch.carry_out(&task);
         }
         let mut state = batch.state;
         if !is_awake {
@@ -218,13 +220,8 @@ impl Zen {
                 self.answer(now, queued.waiter.origin, Answer::Refused(Refusal::Overloaded(why)), out);
                 continue;
             }
-            let mut task = &queued.task;
-            if let Task::Once { task: inner, .. } = task
-                && !self.keeps(Protection::RequestsOnce)
-            {
-                task = inner;
-            }
-            match batch.carry_out(task) {
+            let unnamed = (!self.keeps(Protection::RequestsOnce)).then(|| queued.task.clone().without_request());
+            match batch.carry_out(unnamed.as_ref().unwrap_or(&queued.task)) {
                 Ok(done) => finished.push(Finished { queued, done }),
                 Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
             }
@@ -344,6 +341,7 @@ impl Zen {
             }
             Mode::Following(following) => {
                 unlink_unless(&following.master.address, next, out);
+                self.take_back_asks();
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {

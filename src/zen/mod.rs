@@ -57,6 +57,7 @@ mod round_trip;
 pub mod rules;
 mod search;
 mod setbacks;
+mod slots;
 mod span;
 mod tuning;
 mod view;
@@ -85,6 +86,7 @@ use round_trip::RoundTrips;
 use rules::{Protection, Rules};
 use search::Search;
 use setbacks::Setbacks;
+use slots::Slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::mem;
@@ -171,7 +173,7 @@ enum Errand {
     MasterPing { master: EphemeralId, asked: Time, kind: PingKind },
     CallVote { node: NodeId, asked: Time },
     Leave,
-    Forward { ticket: Ticket },
+    Forward { ticket: Ticket, attempt: u32 },
 }
 
 /// Why a fault detector pings.
@@ -219,6 +221,7 @@ pub struct Zen {
     calls: BTreeMap<Call, Errand>,
     called: u64,
     asks: BTreeMap<Ticket, Ask>,
+    slots: Slots,
     leaving: Option<Ticket>,
     /// After a hand-over was agreed: who is to be asked for a vote, in which term and for whom.
     successor: Option<leave::Successor>,
@@ -299,6 +302,7 @@ impl Zen {
             calls: BTreeMap::new(),
             called: 0,
             asks: BTreeMap::new(),
+            slots: Slots::default(),
             leaving: None,
             successor: None,
             doubts_until: Time::ZERO,

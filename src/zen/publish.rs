@@ -266,11 +266,15 @@ impl Zen {
         self.expect_of_all(now, id, self.tuning.commit_timeout);
         self.tell_of_commit(&state, reason, took, out);
         let before = self.minimum_and_eligible();
+        let has_lost = !state.nodes.delta(&self.applied.nodes).removed.is_empty();
         self.apply(state.clone(), out);
         self.warn_of_minimum(before, out);
         self.record_commit(&state, out);
         self.keep_leases(now);
         self.await_acks(now, tasks, out);
+        if has_lost {
+            self.give_up_acks_of_gone(now, out);
+        }
         self.recover(now, out);
         if before.0 != self.tuning.minimum() {
             // A higher number may have come down from an earlier master: it is not waited for in a publish.
