@@ -198,7 +198,7 @@ fn state() -> ClusterState {
         .metadata
         .requests
         .remember(request(), Remembered { at: id(3, 16), outcome: Outcome::Granted { token: token(12) } });
-    state.metadata.forwards.meet(&"a1".into(), version(2));
+    state.metadata.forwards.meet(&"a1".into(), version);
     state.metadata.templates.insert("all".into(), Arc::new(json!({"index_patterns": ["*"]})));
     state.blocks.add(Block::NO_MASTER_WRITES);
     state.routing.insert("logs".into(), Arc::new(json!({"shards": {"0": []}})));
@@ -338,7 +338,7 @@ fn answers() -> Vec<Answer> {
     answers
 }
 
-fn refusals() -> [Refusal; 8] {
+fn refusals() -> [Refusal; 9] {
     let by = (term(2), version(9)).into();
     [
         Refusal::Invalid("no settings to update".into()),
