@@ -498,6 +498,7 @@ fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
         commit_timeout: options.tuning.commit_timeout.max(COMMIT_TIMEOUT_MAX),
         master_change: options.tuning.recovery_bound(),
         slowest_clock: draw.plan.slowest_clock(),
+        fastest_clock: draw.plan.fastest_ppm() as f64 / 1e6,
     }
 }
 

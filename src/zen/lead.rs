@@ -217,7 +217,8 @@ impl Zen {
         for queued in tasks {
             if queued.task.changes_voters() && !may_propose {
                 let why = "the voting set cannot be changed at this moment, ask again".into();
-                self.answer(now, queued.waiter.origin, Answer::Refused(Refusal::Overloaded(why)), out);
+                let refusal = Refusal::Blocked { why, status: 503, retryable: true };
+                self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out);
                 continue;
             }
             let unnamed = (!self.keeps(Protection::RequestsOnce)).then(|| queued.task.clone().without_request());

@@ -2,7 +2,7 @@
 //!
 //! Every request ends when its own timeouts say so, unless its process stands still or its disk is slow. In a calm cluster
 //! that is all well none fails, and each takes a few round trips; with one sick member no write takes longer than its
-//! client lets the nodes take. What fails or lasts while a majority is well but not all is calm is counted.
+//! client lets the nodes take. While a majority is well, none fails before its client's time for finding a master is over.
 
 use super::broken;
 use crate::protocol::{Ticket, Time};
@@ -18,7 +18,7 @@ const SICK: &str = "L3 a write waits for no sick member longer than its client a
 
 /// Whether a request through a well node may fail, or last longer than a change of the master and a few round trips, while
 /// a majority is well; if so, these are only counted.
-const MAY_FAIL: bool = true;
+const MAY_FAIL: bool = false;
 
 /// Whether a sick member may make writes wait for as long as their client lets it; if so, those that take longer than a
 /// few round trips are only counted.
@@ -104,6 +104,8 @@ pub struct Bounds {
     pub master_change: Duration,
     /// How fast the slowest clock runs, as a part of real time.
     pub slowest_clock: f64,
+    /// The same of the fastest one.
+    pub fastest_clock: f64,
 }
 
 impl Bounds {
@@ -114,6 +116,10 @@ impl Bounds {
 
     fn on_slow_clocks(&self, time: Duration) -> Duration {
         time.div_f64(self.slowest_clock.clamp(f64::MIN_POSITIVE, 1.0))
+    }
+
+    fn on_fast_clocks(&self, time: Duration) -> Duration {
+        time.div_f64(self.fastest_clock.max(1.0))
     }
 
     /// When a question ends at the latest; nothing is said of one who leaves.
@@ -146,6 +152,8 @@ struct Asked {
     due: Option<Time>,
     /// How long the nodes may take, if it writes.
     timeout: Option<Duration>,
+    /// How long its client waits for a master.
+    patience: Duration,
     /// During which of all phases it was asked, if its node was judged then.
     during: Option<u64>,
 }
@@ -196,7 +204,7 @@ impl Timely {
         };
         let during = self.judged.contains(&node).then_some(self.phases);
         self.due.extend(due.map(|due| (due, ticket)));
-        self.open.insert(ticket, Asked { node, began, due, timeout, during });
+        self.open.insert(ticket, Asked { node, began, due, timeout, patience: master_timeout(question), during });
     }
 
     /// A process stands still or goes on. Nobody knows for how long it does: what it is asked by then is not judged by when
@@ -297,8 +305,10 @@ impl Timely {
             (Phase::Well, _) => {
                 count(&mut self.service.well, took, few, error);
                 let bound = self.bounds.with_change();
-                // Whose process ends while it is asked was not well.
-                if MAY_FAIL || error == Some("lost") || error.is_none() && took <= bound {
+                // Whose process ends while it is asked was not well, and nobody waits longer than he wants.
+                let is_excused =
+                    error == Some("lost") || error.is_some() && took >= self.bounds.on_fast_clocks(asked.patience);
+                if MAY_FAIL || is_excused || error.is_none() && took <= bound {
                     return Ok(());
                 }
                 let how = error.unwrap_or("well");
@@ -330,6 +340,17 @@ impl Timely {
     }
 }
 
+/// How long a client waits for a master.
+fn master_timeout(question: &Question) -> Duration {
+    match question {
+        Question::Submit { master_timeout, .. }
+        | Question::Read { master_timeout, .. }
+        | Question::PendingTasks { master_timeout }
+        | Question::HandOver { master_timeout, .. } => *master_timeout,
+        Question::Leave => Duration::ZERO,
+    }
+}
+
 fn count(tally: &mut Tally, took: Duration, few: Duration, error: Option<&'static str>) {
     tally.ended += 1;
     match error {
@@ -355,7 +376,8 @@ pub fn failure(answer: &Answer) -> Option<&'static str> {
             | Refusal::Held { .. }
             | Refusal::NotHeld(_)
             | Refusal::TooLarge(_)
-            | Refusal::Forgotten(_),
+            | Refusal::Forgotten(_)
+            | Refusal::ForgottenForward(_),
         )
         | Answer::Done { .. }
         | Answer::Newest { .. }
@@ -383,6 +405,7 @@ mod tests {
             commit_timeout: millis(5_000),
             master_change: millis(700),
             slowest_clock: 1.0,
+            fastest_clock: 1.0,
         };
         let mut timely = Timely::new(bounds);
         timely.begin(phase, &[0, 1]);
@@ -440,6 +463,7 @@ mod tests {
         };
         assert_eq!(after(701 + u64::from(ROUND_TRIPS), &Answer::Left), (true, 0, 1), "it lasted");
         assert_eq!(after(1, &Answer::NoMaster), (true, 1, 0));
+        assert_eq!(ends(&mut timely(Phase::Well), 0, 2_000, &Answer::NoMaster), None, "its client waits no longer");
         assert_eq!(ends(&mut timely(Phase::Well), 0, 1, &Answer::Left), None);
     }
 
