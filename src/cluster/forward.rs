@@ -4,7 +4,7 @@
 //! last outcome of each slot is all that needs to be kept. What clients named themselves stands in `request` and is not
 //! touched. Takes the place of nothing: `TransportMasterNodeAction` (6.8) ran such changes a second time.
 
-use super::{EphemeralId, Remembered, Table, Version};
+use super::{EphemeralId, Outcome, Remembered, StateId, Table, Term, Uuid, Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -64,6 +64,7 @@ impl<'de> Deserialize<'de> for Slot {
 
 /// Names one change that a process was asked for, however often it sends it on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "(Slot, u64, Version)", into = "(Slot, u64, Version)")]
 pub struct Forward {
     /// Where it is open.
     pub slot: Slot,
@@ -71,6 +72,19 @@ pub struct Forward {
     pub sequence: u64,
     /// What the process knew to be committed when it first sent the change on: no earlier state holds it.
     pub since: Version,
+}
+
+/// Each change of a node carries one, so it is written without the names of its parts.
+impl From<Forward> for (Slot, u64, Version) {
+    fn from(Forward { slot, sequence, since }: Forward) -> Self {
+        (slot, sequence, since)
+    }
+}
+
+impl From<(Slot, u64, Version)> for Forward {
+    fn from((slot, sequence, since): (Slot, u64, Version)) -> Self {
+        Forward { slot, sequence, since }
+    }
 }
 
 /// `process/7:12`.
@@ -82,12 +96,27 @@ impl fmt::Display for Forward {
 
 /// What became of the last change of a slot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub struct Carried {
     /// Which change it was.
     pub sequence: u64,
     /// What it came to.
-    #[serde(flatten)]
     pub done: Remembered,
+}
+
+/// The same as it is written: every publish holds one for each of its changes, so its parts go without names.
+type Written = (u64, Term, Version, Uuid, Outcome);
+
+impl From<Carried> for Written {
+    fn from(Carried { sequence, done: Remembered { at, outcome } }: Carried) -> Self {
+        (sequence, at.term, at.version, at.uuid, outcome)
+    }
+}
+
+impl From<Written> for Carried {
+    fn from((sequence, term, version, uuid, outcome): Written) -> Self {
+        Carried { sequence, done: Remembered { at: StateId { term, version, uuid }, outcome } }
+    }
 }
 
 /// A process whose changes are remembered.
@@ -195,7 +224,6 @@ impl Forwards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Outcome, StateId, Term, Uuid};
 
     fn version(number: u64) -> Version {
         Version::new(number).expect("it is below 2^53")

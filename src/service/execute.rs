@@ -227,6 +227,7 @@ pub(super) fn check_value(what: &str, name: &str, bytes: usize) -> Result<(), Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Condition;
     use std::time::Duration;
 
     #[test]
@@ -265,5 +266,35 @@ mod tests {
         assert!(matches!(refusal, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
         let other = batch.carry_out(&grant).map(|done| done.outcome);
         assert!(matches!(other, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Held { .. })), "it is held");
+    }
+
+    #[test]
+    fn a_change_that_two_masters_get_is_carried_out_once_whatever_its_client_named_it() {
+        let mut state = ClusterState::initial("one".into());
+        state.metadata.forwards.meet(&"a1".into(), state.version);
+        let name = Forward { slot: "a1/0".parse().expect("it names a slot"), sequence: 1, since: state.version };
+        let put = Task::Txn(crate::service::Txn::put("k", "v").only_if(Condition::Absent { key: "k".into() }));
+        let forward = |name: &Forward, retry, task: &Task| Task::Forwarded {
+            name: name.clone(),
+            retry,
+            task: Box::new(task.clone()),
+        };
+        let mut told = Vec::new();
+        for retry in [false, true] {
+            state.version = state.version.next();
+            let mut batch = Batch::new(state, |_| Ok(()));
+            told.push(batch.carry_out(&forward(&name, retry, &put)).expect("it is carried out"));
+            state = batch.state;
+        }
+        assert_eq!(told[0], told[1], "made anew it would be refused");
+        let mut batch = Batch::new(state, |_| Ok(()));
+        let invalid = Task::RemoveVoter { id: "b".into() };
+        let next = Forward { sequence: 2, ..name.clone() };
+        assert!(batch.carry_out(&forward(&next, false, &invalid)).is_err(), "there is one copy of it");
+        assert!(batch.carry_out(&forward(&next, true, &invalid)).is_ok(), "another copy must find the same");
+        let late = batch.carry_out(&forward(&name, true, &put));
+        assert_eq!(late, Err(Refusal::ForgottenForward(name.clone())));
+        let nested = forward(&Forward { sequence: 3, ..name.clone() }, false, &forward(&name, false, &put));
+        assert!(matches!(batch.carry_out(&nested), Err(Refusal::Invalid(_))));
     }
 }

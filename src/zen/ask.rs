@@ -248,8 +248,7 @@ impl Zen {
     pub(super) fn on_submit(
         &mut self,
         now: Time,
-        exchange: Exchange,
-        from: &Sender,
+        (exchange, from): (Exchange, &Sender),
         task: Task,
         timeout: Duration,
         master_timeout: Duration,
@@ -325,27 +324,54 @@ impl Zen {
                 let answer = ask.without_master();
                 self.close_ask(ticket, answer, out)
             }
-            // Waiting may help: as in Elasticsearch, nothing is refused before the time is over.
-            Answer::Refused(Refusal::Blocked { retryable: true, .. }) if now < ask.deadline => {
-                self.try_later(now, ticket)
-            }
             Answer::Unknown { reason } if ask.is_known_to_the_next() && now < ask.until => {
                 ask.take_back(&reason);
                 self.try_later(now, ticket)
             }
-            Answer::Refused(Refusal::ForgottenForward(name)) => {
-                let reason = Refusal::ForgottenForward(name).to_string();
-                self.close_ask(ticket, Answer::Unknown { reason }, out)
-            }
             // This master did not carry it out, but an earlier one may have.
-            Answer::TimedOut { .. }
-            | Answer::Refused(Refusal::Overloaded(_) | Refusal::Blocked { retryable: true, .. })
-                if ask.doubt.is_some() =>
-            {
+            Answer::TimedOut { .. } if ask.doubt.is_some() => {
                 let answer = ask.without_master();
                 self.close_ask(ticket, answer, out)
             }
-            answer => self.close_ask(ticket, answer, out),
+            Answer::Refused(refusal) => self.refuse_client(now, ticket, refusal, out),
+            answer @ (Answer::Done { .. }
+            | Answer::Newest { .. }
+            | Answer::Value { .. }
+            | Answer::Range { .. }
+            | Answer::Lease { .. }
+            | Answer::TimedOut { .. }
+            | Answer::Unknown { .. }
+            | Answer::Pending(_)
+            | Answer::Left
+            | Answer::HandedOver { .. }) => self.close_ask(ticket, answer, out),
+        }
+    }
+
+    fn refuse_client(&mut self, now: Time, ticket: Ticket, refusal: Refusal, out: &mut Effects<Zen>) {
+        let Some(ask) = self.asks.get(&ticket) else {
+            return;
+        };
+        let (deadline, is_doubtful) = (ask.limit(), ask.doubt.is_some());
+        let without_master = ask.without_master();
+        match refusal {
+            // Waiting may help: as in Elasticsearch, nothing is refused before the time is over.
+            Refusal::Blocked { retryable: true, .. } if now < deadline => self.try_later(now, ticket),
+            Refusal::Overloaded(_) if is_doubtful && now < deadline => self.try_later(now, ticket),
+            // This master did not carry it out, but an earlier one may have.
+            Refusal::Overloaded(_) | Refusal::Blocked { retryable: true, .. } if is_doubtful => {
+                self.close_ask(ticket, without_master, out)
+            }
+            Refusal::ForgottenForward(_) => {
+                self.close_ask(ticket, Answer::Unknown { reason: refusal.to_string() }, out)
+            }
+            Refusal::Invalid(_)
+            | Refusal::Conflict { .. }
+            | Refusal::Held { .. }
+            | Refusal::NotHeld(_)
+            | Refusal::TooLarge(_)
+            | Refusal::Forgotten(_)
+            | Refusal::Blocked { .. }
+            | Refusal::Overloaded(_) => self.close_ask(ticket, Answer::Refused(refusal), out),
         }
     }
 

@@ -105,7 +105,7 @@ impl Zen {
             }
             Message::Leave { from } => self.on_leave(now, exchange, &from.node, out),
             Message::Submit { from, task, timeout, master_timeout } => {
-                self.on_submit(now, exchange, &from, *task, timeout, master_timeout, out)
+                self.on_submit(now, (exchange, &from), *task, timeout, master_timeout, out)
             }
             Message::Read { query, master_timeout, .. } => self.on_read(now, exchange, query, master_timeout, out),
             Message::PendingTasks { .. } => self.tell_pending(now, Origin::Node(exchange), out),

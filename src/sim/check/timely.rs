@@ -495,7 +495,7 @@ mod tests {
         timely.begin(Phase::Calm, &[0]);
         assert_eq!(timely.answered(Ticket(1), millis(900), &Answer::NoMaster), Ok(()));
         assert_eq!(timely.service, Service::default(), "it began before");
-        assert_eq!(timely.answered(Ticket(2), millis(900), &Answer::NoMaster), Ok(()));
+        assert_eq!(timely.answered(Ticket(2), millis(2_000), &Answer::NoMaster), Ok(()));
         let errors: Vec<_> = timely.service.well.errors.into_iter().collect();
         assert_eq!((errors, timely.service.calm.ended), (vec![("no master", 1)], 0));
     }
