@@ -3,7 +3,7 @@
 use divan::{Bencher, black_box};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use zazen::cluster::{ClusterState, EphemeralId, Node, NodeId, Roles, Term, Uuid, Version};
+use zazen::cluster::{ClusterState, EphemeralId, Node, NodeId, Roles, StateId, Term, Uuid, Version};
 use zazen::protocol::{Effects, Exchange, Input, Protocol, Rng, StoreId, Time};
 use zazen::wire;
 use zazen::zen::message::{Body, Message, Sender};
@@ -49,7 +49,12 @@ fn state(nodes: u32) -> Arc<ClusterState> {
 }
 
 fn publish(nodes: u32) -> Message {
-    Message::Publish { from: master(), term: Term::ZERO.next(), body: Body::Full(state(nodes)) }
+    Message::Publish {
+        from: master(),
+        term: Term::ZERO.next(),
+        committed: StateId::NONE,
+        body: Body::Full(state(nodes)),
+    }
 }
 
 /// A node that follows `a`, everything it stored being durable.

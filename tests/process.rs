@@ -3,6 +3,8 @@
 //! What one node decides is proved elsewhere; here the binary, the sockets, the disk and the clock are the real ones. Each
 //! file below holds the tests of one kind of trouble.
 
+#[path = "process/clients.rs"]
+mod clients;
 #[path = "process/cluster.rs"]
 mod cluster;
 #[path = "process/cuts.rs"]

@@ -102,7 +102,18 @@ fn fields_that_are_not_known_are_passed_over_in_every_record() {
 
 /// Tables hold what they are given; a choice between variants has the chosen one as its only field.
 fn is_table_or_choice(place: &str) -> bool {
-    let tables = ["persistent", "transient", "keys", "leases", "clients", "done", "indices", "templates", "routing"];
+    let tables = [
+        "persistent",
+        "transient",
+        "keys",
+        "leases",
+        "clients",
+        "processes",
+        "done",
+        "indices",
+        "templates",
+        "routing",
+    ];
     let choices = ["/body/state", "/body/refused"];
     let (parent, name) = place.rsplit_once('/').unwrap_or_default();
     let is_choice = ["task", "query", "outcome", "condition"].contains(&name) || parent.ends_with("/conditions");

@@ -1,6 +1,6 @@
 //! Zazen over real processes: how fast it fails over, beside its peers, and what it endures.
 //!
-//! `scripts/bench`, `scripts/false-alarm`, `scripts/swarm`, `scripts/kill-storm` and `scripts/soak --processes` run this.
+//! `scripts/bench`, `scripts/false-alarm`, `scripts/swarm`, `scripts/kill-storm`, `scripts/clients` and `scripts/soak --processes` run this.
 
 mod clock;
 mod cluster;
@@ -21,7 +21,7 @@ mod trial;
 mod wires;
 
 use clap::{Args, Parser, Subcommand};
-use endure::{AlarmArgs, LargeArgs, SoakArgs, StormArgs, SwarmArgs};
+use endure::{AlarmArgs, ClientsArgs, LargeArgs, SoakArgs, StormArgs, SwarmArgs};
 use peer::Peer;
 use report::{Column, Report};
 use rows::Scenario;
@@ -50,6 +50,8 @@ enum Command {
     FalseAlarm(AlarmArgs),
     #[command(override_usage = "scripts/swarm [OPTIONS] [NODES]")]
     Swarm(SwarmArgs),
+    #[command(override_usage = "scripts/clients [OPTIONS] [TRIALS]")]
+    Clients(ClientsArgs),
     #[command(override_usage = "scripts/kill-storm [OPTIONS] [KILLS]")]
     KillStorm(StormArgs),
     #[command(override_usage = "scripts/soak --processes [OPTIONS] [MINUTES]")]
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
             Command::Bench(args) => bench(&args),
             Command::FalseAlarm(args) => args.run(),
             Command::Swarm(args) => args.run(),
+            Command::Clients(args) => args.run(),
             Command::KillStorm(args) => args.run(),
             Command::Soak(args) => args.run(),
             Command::LargeState(args) => args.run(),

@@ -4,7 +4,7 @@
 
 use super::config::{self, ConfigArgs};
 use super::{Outcome, Trouble, failed, logging};
-use crate::embed::Users;
+use crate::embed::{Users, leave};
 use crate::live;
 use crate::runtime::log::NODE;
 use crate::runtime::{self, Ended, Handle};
@@ -75,7 +75,7 @@ impl StartArgs {
         if is_asked {
             tracing::info!(target: NODE, "stopping ...");
             tokio::select! {
-                () = handle.leave() => {}
+                () = leave(&handle, server.as_ref()) => {}
                 () = ends.next() => {}
                 () = handle.ended() => {}
             }

@@ -3,8 +3,9 @@
 //! Finding out costs what the two states do not share. Mirrors `ClusterState.ClusterStateDiff` (6.8).
 
 use super::{
-    Blocks, Client, ClusterName, ClusterState, KeyValue, Lease, Metadata, Node, NodeId, Nodes, Remembered, RequestId,
-    Requests, StateId, TableChange, TableDiff, Token, Uuid, VotingSets,
+    Blocks, Carried, Client, ClusterName, ClusterState, EphemeralId, Forwarder, Forwards, KeyValue, Lease, Metadata,
+    Node, NodeId, Nodes, Remembered, RequestId, Requests, Slot, StateId, TableChange, TableDiff, Token, Uuid,
+    VotingSets,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -168,6 +169,9 @@ pub struct MetadataDiff {
     /// The change of the recent requests.
     #[serde(skip_serializing_if = "RequestsDiff::is_empty")]
     pub requests: RequestsDiff,
+    /// The change of what nodes sent on.
+    #[serde(skip_serializing_if = "ForwardsDiff::is_empty")]
+    pub forwards: ForwardsDiff,
     /// The change of the indices.
     #[serde(skip_serializing_if = "TableDiff::is_empty")]
     pub indices: TableDiff<Arc<str>, Arc<Value>>,
@@ -188,11 +192,12 @@ impl MetadataDiff {
             leases,
             last_token,
             requests,
+            forwards,
             indices,
             templates,
         } = self;
         let are_settings_empty = persistent.is_empty() && transient.is_empty() && voting.is_none();
-        let are_keys_empty = keys.is_empty() && key_bytes.is_none() && requests.is_empty();
+        let are_keys_empty = keys.is_empty() && key_bytes.is_none() && requests.is_empty() && forwards.is_empty();
         let are_leases_empty = leases.is_empty() && last_token.is_none();
         are_settings_empty && are_keys_empty && are_leases_empty && indices.is_empty() && templates.is_empty()
     }
@@ -207,6 +212,7 @@ impl MetadataDiff {
             leases: TableDiff::between(&from.leases, &to.leases),
             last_token: changed(&from.last_token, &to.last_token),
             requests: RequestsDiff::between(&from.requests, &to.requests),
+            forwards: ForwardsDiff::between(&from.forwards, &to.forwards),
             indices: TableDiff::between(&from.indices, &to.indices),
             templates: TableDiff::between(&from.templates, &to.templates),
         }
@@ -221,6 +227,7 @@ impl MetadataDiff {
         self.leases.apply(&mut metadata.leases);
         replace(&mut metadata.last_token, &self.last_token);
         self.requests.apply(&mut metadata.requests);
+        self.forwards.apply(&mut metadata.forwards);
         self.indices.apply(&mut metadata.indices);
         self.templates.apply(&mut metadata.templates);
     }
@@ -259,6 +266,37 @@ impl RequestsDiff {
         self.clients.apply(&mut requests.clients);
         self.done.apply(&mut requests.done);
         replace(&mut requests.forgotten, &self.forgotten);
+    }
+}
+
+/// What makes the changes that nodes sent on of one state of those of another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ForwardsDiff {
+    /// The change of the processes.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub processes: TableDiff<EphemeralId, Forwarder>,
+    /// The change of what became of their changes.
+    #[serde(skip_serializing_if = "TableDiff::is_empty")]
+    pub done: TableDiff<Slot, Carried>,
+}
+
+impl ForwardsDiff {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty() && self.done.is_empty()
+    }
+
+    fn between(from: &Forwards, to: &Forwards) -> Self {
+        ForwardsDiff {
+            processes: TableDiff::between(&from.processes, &to.processes),
+            done: TableDiff::between(&from.done, &to.done),
+        }
+    }
+
+    fn apply(&self, forwards: &mut Forwards) {
+        self.processes.apply(&mut forwards.processes);
+        self.done.apply(&mut forwards.done);
     }
 }
 

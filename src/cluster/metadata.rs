@@ -2,7 +2,7 @@
 //!
 //! Gives no meaning to any of it. Mirrors `MetaData` (6.8).
 
-use super::{KeyValue, Lease, Requests, Table, Token, VotingSets};
+use super::{Forwards, KeyValue, Lease, Requests, Table, Token, VotingSets};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub struct Metadata {
     pub last_token: Token,
     /// The recent requests, so that none is carried out twice.
     pub requests: Requests,
+    /// The last changes that nodes sent on, for the same reason.
+    pub forwards: Forwards,
     /// Indices by name.
     pub indices: Table<Arc<str>, Arc<Value>>,
     /// Index templates by name.

@@ -16,6 +16,7 @@ mod blob;
 mod blocks;
 mod diff;
 mod flags;
+mod forward;
 mod ids;
 mod key;
 mod lease;
@@ -34,7 +35,8 @@ mod voting;
 
 pub use blob::Blob;
 pub use blocks::{Block, BlockLevel, BlockLevels, Blocks};
-pub use diff::{Diff, MetadataDiff, NodesDiff, RequestsDiff, WrongBase};
+pub use diff::{Diff, ForwardsDiff, MetadataDiff, NodesDiff, RequestsDiff, WrongBase};
+pub use forward::{BadSlot, Carried, Forward, Forwarder, Forwards, Known, Slot};
 pub use ids::{Address, ClusterName, EphemeralId, NodeId};
 pub use key::{BadRevision, KeyValue, Revision};
 pub(crate) use lease::millis;

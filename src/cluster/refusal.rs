@@ -1,6 +1,6 @@
 //! Why a change of a cluster state is refused, and the conditions under which it is asked for.
 
-use super::{Holding, RequestId, Revision};
+use super::{Forward, Holding, RequestId, Revision};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -68,6 +68,8 @@ pub enum Refusal {
     TooLarge(String),
     /// The request may have been carried out before, but what became of it is remembered no longer.
     Forgotten(RequestId),
+    /// The same of a change that a node sent on.
+    ForgottenForward(Forward),
     /// The cluster does not take changes at the moment, or no such changes.
     Blocked {
         /// What Elasticsearch says of such blocks.
@@ -89,6 +91,7 @@ impl Refusal {
             Refusal::Invalid(_)
             | Refusal::TooLarge(_)
             | Refusal::Forgotten(_)
+            | Refusal::ForgottenForward(_)
             | Refusal::Blocked { .. }
             | Refusal::Overloaded(_) => false,
         }
@@ -114,6 +117,9 @@ impl fmt::Display for Refusal {
             Refusal::Conflict { condition: Condition::Held(holding), .. } => write!(f, "lease {holding} is not held"),
             Refusal::Held { holding, holder } => write!(f, "lease {holding} is held by [{holder}]"),
             Refusal::NotHeld(holding) => write!(f, "lease {holding} is not held"),
+            Refusal::ForgottenForward(name) => {
+                write!(f, "change [{name}] may have been carried out, but what became of it is remembered no longer")
+            }
             Refusal::Forgotten(request) => {
                 write!(
                     f,

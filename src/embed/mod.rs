@@ -7,7 +7,7 @@ mod mastership;
 mod users;
 
 pub use mastership::Mastership;
-pub use users::Users;
+pub use users::{Users, leave};
 
 use crate::client::{Client, ClientError};
 use crate::cluster::{self, ClusterState};
@@ -230,7 +230,7 @@ async fn finish(node: Running, server: Option<Server>, stopped: oneshot::Receive
         () = handle.ended() => Ending::Drop,
     };
     match ending {
-        Ending::Leave => handle.leave().await,
+        Ending::Leave => users::leave(&handle, server.as_ref()).await,
         Ending::Drop => {}
     }
     node.stop().await;

@@ -6,8 +6,10 @@ use crate::runtime::addresses::{self, is_beyond_loopback};
 use crate::runtime::listen::{Manners, Server, bind};
 use crate::runtime::log::{HTTP, NODE};
 use crate::runtime::{self, Handle, StartError};
+use crate::service::Question;
 use crate::settings::NodeSettings;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// Where users will be listened to.
@@ -40,6 +42,29 @@ impl Users {
         tracing::info!(target: HTTP, "publish_address {{{address}}}");
         Some(Server::start(self.listeners, rest::router(handle.clone()), Manners::Lenient))
     }
+}
+
+/// How long connections that are kept may wait for their next request, to be closed with its answer.
+const KEPT: Duration = Duration::from_millis(200);
+
+/// How long requests may go on that are being answered.
+const BUSY: Duration = Duration::from_millis(500);
+
+/// Leaves the cluster in good order, in an order that no user notices: another node is master first, then every user is
+/// answered and sent elsewhere, and only then the node leaves that asked the master in their names.
+pub async fn leave(handle: &Handle, server: Option<&Server>) {
+    let Some(server) = server else {
+        return handle.leave().await;
+    };
+    let drained = server.drain(KEPT, BUSY);
+    let handed_over = async {
+        if handle.state().nodes.master.as_ref() == Some(&handle.local().id) {
+            // Without a successor the master stays until it leaves.
+            handle.ask(Question::HandOver { to: None, master_timeout: KEPT }).await;
+        }
+    };
+    tokio::join!(drained, handed_over);
+    handle.leave().await;
 }
 
 fn warn_of_strangers(what: &str, hosts: &[IpAddr]) {

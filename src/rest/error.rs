@@ -338,7 +338,7 @@ impl From<Refusal> for RestError {
                 .about("holder", &*holder)
                 .about("token", holding.token.to_string()),
             Refusal::NotHeld(_) => RestError::new(Kind::LeaseNotHeld, reason),
-            Refusal::Forgotten(_) => RestError::new(Kind::RequestForgotten, reason),
+            Refusal::Forgotten(_) | Refusal::ForgottenForward(_) => RestError::new(Kind::RequestForgotten, reason),
         }
     }
 }

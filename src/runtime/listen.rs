@@ -8,6 +8,7 @@ use super::target::Lenient;
 use crate::settings::Ports;
 use axum::Router;
 use axum::extract::connect_info::ConnectInfo;
+use axum::http::{HeaderValue, header};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -30,6 +31,9 @@ pub(super) const IDLE_MAX: Duration = Duration::from_secs(75);
 
 /// The longest head of a request.
 const HEAD_MAX: usize = 64 << 10;
+
+/// How many connections that were made before a listener ends are taken all the same.
+const BACKLOG: usize = 1_024;
 
 /// How long to wait before the next connection when one could not be accepted, as when files run out.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -90,12 +94,14 @@ pub enum Manners {
 
 /// A service on some listeners. It ends when it is dropped or stopped.
 pub struct Server {
+    drain: CancellationToken,
     stop: CancellationToken,
     connections: TaskTracker,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.drain.cancel();
         self.stop.cancel();
     }
 }
@@ -103,18 +109,33 @@ impl Drop for Server {
 impl Server {
     /// Serves a router on listeners, on the runtime that this is called on.
     pub fn start(listeners: Vec<TcpListener>, router: Router, manners: Manners) -> Self {
-        let server = Server { stop: CancellationToken::new(), connections: TaskTracker::new() };
+        let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
+        let server = Server { drain, stop, connections: TaskTracker::new() };
         for listener in listeners {
-            let (stop, connections) = (server.stop.clone(), server.connections.clone());
-            let serving = Serving { router: router.clone(), manners, stop };
+            let (drain, stop) = (server.drain.clone(), server.stop.clone());
+            let serving = Serving { router: router.clone(), manners, drain, stop };
+            let connections = server.connections.clone();
             server.connections.spawn(accept(listener, serving, connections));
         }
         server
     }
 
+    /// Takes no more connections and closes those that are kept, each with its next answer; the others go on for so long
+    /// at the most. Returns when none is left or only such that wait for something.
+    pub async fn drain(&self, patience: Duration, finish: Duration) {
+        self.drain.cancel();
+        self.connections.close();
+        if tokio::time::timeout(patience, self.connections.wait()).await.is_err() {
+            self.stop.cancel();
+            // Whoever waits for longer is told when the node ends.
+            let _ = tokio::time::timeout(finish, self.connections.wait()).await;
+        }
+    }
+
     /// Takes no more connections, lets those that are busy finish their request, and returns when all are closed or the
     /// time is over.
     pub async fn stop(self, patience: Duration) {
+        self.drain.cancel();
         self.stop.cancel();
         self.connections.close();
         // Whoever is not done by then is cut off when the runtime ends.
@@ -127,6 +148,9 @@ impl Server {
 struct Serving {
     router: Router,
     manners: Manners,
+    /// Each connection ends with its next answer.
+    drain: CancellationToken,
+    /// Connections end as soon as they are not busy.
     stop: CancellationToken,
 }
 
@@ -136,33 +160,50 @@ async fn accept(listener: TcpListener, serving: Serving, connections: TaskTracke
         let accepted = tokio::select! {
             biased;
             () = serving.stop.cancelled() => return,
+            () = serving.drain.cancelled() => break,
             accepted = accept_one(&listener, &room) => accepted,
         };
-        match accepted {
-            Ok((stream, peer, permit)) => {
-                // Without it a small answer waits for an acknowledgement of the one before it.
-                let _ = stream.set_nodelay(true);
-                let serving = serving.clone();
-                connections.spawn(async move {
-                    match serving.manners {
-                        Manners::Strict => serve(stream, peer, serving).await,
-                        Manners::Lenient => serve(Lenient::new(stream), peer, serving).await,
-                    }
-                    drop(permit);
-                });
-            }
-            Err(error) => {
-                tracing::warn!(target: TRANSPORT, "cannot accept a connection: {error}");
-                tokio::time::sleep(ACCEPT_AGAIN).await;
-            }
+        if !begin(accepted, &serving, &connections) {
+            tokio::time::sleep(ACCEPT_AGAIN).await;
         }
+    }
+    // Who is connected already is answered; who comes later is refused.
+    for _ in 0..BACKLOG {
+        let accepted = tokio::select! {
+            biased;
+            accepted = accept_one(&listener, &room) => accepted,
+            () = std::future::ready(()) => return,
+        };
+        begin(accepted, &serving, &connections);
     }
 }
 
-async fn accept_one(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
+/// Serves a connection, if one was accepted.
+fn begin(accepted: io::Result<Accepted>, serving: &Serving, connections: &TaskTracker) -> bool {
+    let (stream, peer, permit) = match accepted {
+        Ok(accepted) => accepted,
+        Err(error) => {
+            tracing::warn!(target: TRANSPORT, "cannot accept a connection: {error}");
+            return false;
+        }
+    };
+    // Without it a small answer waits for an acknowledgement of the one before it.
+    let _ = stream.set_nodelay(true);
+    let serving = serving.clone();
+    connections.spawn(async move {
+        match serving.manners {
+            Manners::Strict => serve(stream, peer, serving).await,
+            Manners::Lenient => serve(Lenient::new(stream), peer, serving).await,
+        }
+        drop(permit);
+    });
+    true
+}
+
+/// A connection, and the place that it takes.
+type Accepted = (TcpStream, SocketAddr, OwnedSemaphorePermit);
+
+async fn accept_one(listener: &TcpListener, room: &Arc<Semaphore>) -> io::Result<Accepted> {
     let permit = room.clone().acquire_owned().await.map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
     Ok((stream, peer, permit))
@@ -172,16 +213,22 @@ async fn serve<S>(stream: S, peer: SocketAddr, serving: Serving)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let Serving { router, stop, .. } = serving;
+    let Serving { router, drain, stop, .. } = serving;
     let with_peer = tower::util::MapRequest::new(router, move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         request.map(axum::body::Body::new)
+    });
+    let with_end = tower::util::MapResponse::new(with_peer, move |mut response: axum::response::Response| {
+        if drain.is_cancelled() {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE_MAX)
         .max_buf_size(HEAD_MAX.max(8_192))
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(with_peer));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(with_end));
     let mut connection = std::pin::pin!(connection);
     // How a connection ended is of no interest: whoever called knows better.
     tokio::select! {

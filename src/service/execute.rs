@@ -6,7 +6,10 @@
 
 use super::limits::{NAME_BYTES_MAX, VALUE_BYTES_MAX};
 use super::{Refusal, SettingRule, Task};
-use crate::cluster::{Block, BlockLevel, Blocks, ClusterState, Node, NodeId, Outcome, Recall, Remembered, RequestId};
+use crate::cluster::{
+    Block, BlockLevel, Blocks, ClusterState, Forward, Forwards, Known, Node, NodeId, Outcome, Recall, Remembered,
+    RequestId,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,11 +40,36 @@ impl Batch {
 
     /// Carries a task out, unless the state blocks it.
     pub fn carry_out(&mut self, task: &Task) -> Verdict {
+        if let Task::Forwarded { name, retry, task } = task {
+            return self.forwarded(name, *retry, task);
+        }
         self.permit(task)?;
         if let Task::Once { request, retry, task } = task {
             return self.once(*request, *retry, task);
         }
         self.attempt(task)
+    }
+
+    /// Carries a task out, unless another master has, or this one before.
+    fn forwarded(&mut self, name: &Forward, retry: bool, task: &Task) -> Verdict {
+        if matches!(task, Task::Forwarded { .. }) || name.slot.number >= Forwards::SLOTS {
+            return Err(Refusal::Invalid(format!("no change is sent on under the name [{name}]")));
+        }
+        match self.state.metadata.forwards.recall(name, retry) {
+            Known::Done(remembered) => return Ok(remembered),
+            Known::Forgotten => return Err(Refusal::ForgottenForward(name.clone())),
+            Known::New => {}
+        }
+        let remembered = match self.carry_out(task) {
+            Ok(remembered) => remembered,
+            // It will be asked for again, or no other copy of it is anywhere.
+            Err(refusal @ Refusal::Blocked { retryable: true, .. }) => return Err(refusal),
+            Err(refusal) if !retry => return Err(refusal),
+            // Another master may still have it: it must find the same.
+            Err(refusal) => Remembered { at: self.state.id(), outcome: Outcome::Refused(Box::new(refusal)) },
+        };
+        self.state.metadata.forwards.remember(name, remembered.clone());
+        Ok(remembered)
     }
 
     /// What users ask for waits until no block refuses it. What only makes room, or lifts a block, is let through.
@@ -74,9 +102,10 @@ impl Batch {
     fn apply(&mut self, task: &Task) -> Result<Outcome, Refusal> {
         match task {
             Task::Join { node } => Ok(self.join(node)),
-            Task::Remove { id, ephemeral_id, .. } => {
+            Task::Remove { id, ephemeral_id, left, .. } => {
                 if self.state.nodes.get(id).is_some_and(|node| node.ephemeral_id == *ephemeral_id) {
                     self.state.nodes.remove(id);
+                    self.state.metadata.forwards.part(ephemeral_id, self.state.version, *left);
                 }
                 Ok(Outcome::Applied)
             }
@@ -93,6 +122,9 @@ impl Batch {
             }
             Task::Once { request, .. } => {
                 Err(Refusal::Invalid(format!("request [{request}] stands inside of another request")))
+            }
+            Task::Forwarded { name, .. } => {
+                Err(Refusal::Invalid(format!("change [{name}] stands inside of another request")))
             }
         }
     }
@@ -129,11 +161,17 @@ impl Batch {
 
     /// The joiner answered at its address, so whoever stood there before, or under its id, is gone.
     fn join(&mut self, node: &Arc<Node>) -> Outcome {
-        let nodes = &mut self.state.nodes;
-        let squatter = nodes.by_address(&node.address).map(|old| old.id.clone());
-        if let Some(old) = squatter.filter(|old| *old != node.id) {
-            nodes.remove(&old);
+        let version = self.state.version;
+        let (nodes, forwards) = (&mut self.state.nodes, &mut self.state.metadata.forwards);
+        let squatter = nodes.by_address(&node.address).filter(|old| old.id != node.id).cloned();
+        let earlier = nodes.get(&node.id).filter(|old| old.ephemeral_id != node.ephemeral_id).cloned();
+        if let Some(old) = &squatter {
+            nodes.remove(&old.id);
         }
+        for gone in squatter.iter().chain(&earlier) {
+            forwards.part(&gone.ephemeral_id, version, false);
+        }
+        forwards.meet(&node.ephemeral_id, version);
         nodes.insert(node.clone());
         Outcome::Applied
     }
@@ -189,6 +227,7 @@ pub(super) fn check_value(what: &str, name: &str, bytes: usize) -> Result<(), Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Condition;
     use std::time::Duration;
 
     #[test]
@@ -227,5 +266,35 @@ mod tests {
         assert!(matches!(refusal, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
         let other = batch.carry_out(&grant).map(|done| done.outcome);
         assert!(matches!(other, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Held { .. })), "it is held");
+    }
+
+    #[test]
+    fn a_change_that_two_masters_get_is_carried_out_once_whatever_its_client_named_it() {
+        let mut state = ClusterState::initial("one".into());
+        state.metadata.forwards.meet(&"a1".into(), state.version);
+        let name = Forward { slot: "a1/0".parse().expect("it names a slot"), sequence: 1, since: state.version };
+        let put = Task::Txn(crate::service::Txn::put("k", "v").only_if(Condition::Absent { key: "k".into() }));
+        let forward = |name: &Forward, retry, task: &Task| Task::Forwarded {
+            name: name.clone(),
+            retry,
+            task: Box::new(task.clone()),
+        };
+        let mut told = Vec::new();
+        for retry in [false, true] {
+            state.version = state.version.next();
+            let mut batch = Batch::new(state, |_| Ok(()));
+            told.push(batch.carry_out(&forward(&name, retry, &put)).expect("it is carried out"));
+            state = batch.state;
+        }
+        assert_eq!(told[0], told[1], "made anew it would be refused");
+        let mut batch = Batch::new(state, |_| Ok(()));
+        let invalid = Task::RemoveVoter { id: "b".into() };
+        let next = Forward { sequence: 2, ..name.clone() };
+        assert!(batch.carry_out(&forward(&next, false, &invalid)).is_err(), "there is one copy of it");
+        assert!(batch.carry_out(&forward(&next, true, &invalid)).is_ok(), "another copy must find the same");
+        let late = batch.carry_out(&forward(&name, true, &put));
+        assert_eq!(late, Err(Refusal::ForgottenForward(name.clone())));
+        let nested = forward(&Forward { sequence: 3, ..name.clone() }, false, &forward(&name, false, &put));
+        assert!(matches!(batch.carry_out(&nested), Err(Refusal::Invalid(_))));
     }
 }

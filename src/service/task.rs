@@ -5,7 +5,7 @@
 
 use super::Txn;
 use super::put_settings::is_about_blocks;
-use crate::cluster::{EphemeralId, Holding, Node, NodeId, RequestId, Token};
+use crate::cluster::{EphemeralId, Forward, Holding, Node, NodeId, RequestId, Token};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -129,6 +129,16 @@ pub enum Task {
         /// The task, which is none of this kind.
         task: Box<Task>,
     },
+    /// Carry out another task once, to however many masters a node sends it.
+    Forwarded {
+        /// What tells the change from all others of the node.
+        name: Forward,
+        /// Whether another master may have carried it out.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        retry: bool,
+        /// The task, which is none of this kind.
+        task: Box<Task>,
+    },
     /// Lift the block of a state that came back after a full restart.
     Recover,
     /// Write or delete the metadata of an index.
@@ -157,7 +167,7 @@ impl Task {
             | Task::ReleaseLease(_)
             | Task::ExpireLeases { .. }
             | Task::Recover => Priority::Normal,
-            Task::Once { task, .. } => task.priority(),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => task.priority(),
         }
     }
 
@@ -170,7 +180,7 @@ impl Task {
             Task::Txn(_) | Task::GrantLease { .. } | Task::ReleaseLease(_) | Task::ExpireLeases { .. } => Kind::Key,
             Task::PutIndex { .. } => Kind::Index,
             Task::Recover => Kind::Recovery,
-            Task::Once { task, .. } => task.kind(),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => task.kind(),
         }
     }
 
@@ -184,7 +194,7 @@ impl Task {
             | Task::GrantLease { .. }
             | Task::ReleaseLease(_)
             | Task::PutIndex { .. } => false,
-            Task::Once { task, .. } => task.is_internal(),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => task.is_internal(),
         }
     }
 }
@@ -194,7 +204,7 @@ impl Task {
     pub(super) fn is_about_blocks(&self) -> bool {
         match self {
             Task::PutSettings { persistent, transient } => is_about_blocks(persistent, transient),
-            Task::Once { task, .. } => task.is_about_blocks(),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => task.is_about_blocks(),
             Task::Join { .. }
             | Task::Remove { .. }
             | Task::RemoveVoter { .. }
@@ -207,11 +217,32 @@ impl Task {
         }
     }
 
+    /// The same, but not known by the name that a client gave it.
+    #[must_use]
+    pub fn without_request(self) -> Task {
+        match self {
+            Task::Once { task, .. } => *task,
+            Task::Forwarded { name, retry, task } => {
+                Task::Forwarded { name, retry, task: Box::new(task.without_request()) }
+            }
+            Task::Join { .. }
+            | Task::Remove { .. }
+            | Task::RemoveVoter { .. }
+            | Task::PutSettings { .. }
+            | Task::Txn(_)
+            | Task::GrantLease { .. }
+            | Task::ReleaseLease(_)
+            | Task::ExpireLeases { .. }
+            | Task::PutIndex { .. }
+            | Task::Recover => self,
+        }
+    }
+
     /// Whether it changes who counts in elections and commits.
     pub fn changes_voters(&self) -> bool {
         match self {
             Task::RemoveVoter { .. } => true,
-            Task::Once { task, .. } => task.changes_voters(),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => task.changes_voters(),
             Task::Join { .. }
             | Task::Remove { .. }
             | Task::PutSettings { .. }
@@ -230,7 +261,7 @@ impl Task {
             Task::Txn(txn) => txn.puts.is_empty(),
             Task::PutIndex { metadata, .. } => metadata.is_none(),
             Task::ReleaseLease(_) | Task::ExpireLeases { .. } => true,
-            Task::Once { task, .. } => task.only_deletes(),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => task.only_deletes(),
             Task::Join { .. }
             | Task::Remove { .. }
             | Task::RemoveVoter { .. }
@@ -255,7 +286,7 @@ impl fmt::Display for Task {
             Task::ReleaseLease(Holding { name, .. }) => write!(f, "release-lease [{name}]"),
             Task::ExpireLeases { tokens } => write!(f, "expire-leases ({})", tokens.len()),
             Task::Recover => f.write_str("local-gateway-elected-state"),
-            Task::Once { task, .. } => write!(f, "{task}"),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => write!(f, "{task}"),
             Task::PutIndex { name, metadata: Some(_) } => write!(f, "create-index [{name}]"),
             Task::PutIndex { name, metadata: None } => write!(f, "delete-index [{name}]"),
         }

@@ -198,12 +198,6 @@ impl Run {
         matches!(fault, Fault::DiskHangs(_)) || ailing(fault).is_none_or(|node| !self.leads(node))
     }
 
-    /// By so much longer it takes to recover where states take long: each of these may be under way twice for a vote and
-    /// twice for a join.
-    pub(super) fn transfer_bound(&self) -> Duration {
-        transfer(self.draw.half_well.slow) * 4
-    }
-
     /// L1 of those who are well: the master is lost, or its disk hangs, while others are or get sick.
     pub(super) fn demand_another(&mut self, group: &[usize]) -> Result<(), Violation> {
         let Some(master) = group.iter().copied().find(|node| self.leads(*node)) else {
@@ -240,9 +234,10 @@ impl Run {
     }
 }
 
-/// How long a state takes at the most to a node that is reached slowly.
-fn transfer(slow: Option<(usize, u64)>) -> Duration {
-    slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64))
+/// By so much longer it takes to recover where states take long to a node: each of these may be under way twice for a vote
+/// and twice for a join.
+pub(super) fn transfer_bound(slow: Option<(usize, u64)>) -> Duration {
+    slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64)) * 4
 }
 
 /// The node whose disk or address is concerned.

@@ -2,6 +2,7 @@
 //!
 //! How the cluster is hurt before stands in `run`, what it can bear in `stakes`.
 
+use super::afflict::transfer_bound;
 use super::check::Phase;
 use super::clients::Clients;
 use super::draw::Healing;
@@ -112,7 +113,8 @@ impl Run {
 
     fn recovery_bound(&self) -> Duration {
         let crowd = self.draw.nodes;
-        self.longest(|tuning| tuning.recovery_bound() + tuning.crowd_bound(crowd)) + self.transfer_bound()
+        self.longest(|tuning| tuning.recovery_bound() + tuning.crowd_bound(crowd))
+            + transfer_bound(self.draw.half_well.slow)
     }
 
     fn detection(&self) -> Duration {

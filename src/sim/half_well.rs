@@ -54,11 +54,6 @@ const LATE_US: u64 = 180_000_000;
 /// The longest jump of a clock.
 const JUMP_US: u64 = 20_000_000;
 
-/// How long nodes may let a publish last, in milliseconds.
-const COMMIT_TIMEOUTS_MS: [u64; 4] = [1_000, 2_000, 5_000, 8_000];
-/// How long they may wait for the answer to a beat, in milliseconds.
-const FD_TIMEOUTS_MS: [u64; 4] = [150, 250, 500, 1_000];
-
 /// What a restart changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Anew {
@@ -91,13 +86,17 @@ pub(super) struct Times {
 }
 
 impl Times {
+    /// The longest that are drawn.
+    const LONGEST: Times =
+        Times { ping_timeout: 3_000, fd_ping_interval: 1_000, fd_ping_timeout: 1_000, commit_timeout: 8_000 };
+
     fn draw(rng: &mut Rng) -> Self {
         let mut one_of = |choices: &[u64]| if rng.percent(50) { rng.pick(choices).copied().unwrap_or(0) } else { 0 };
         Times {
             ping_timeout: one_of(&[300, 500, 1_000, 2_000, 3_000]),
             fd_ping_interval: one_of(&[100, 200, 500, 1_000]),
-            fd_ping_timeout: one_of(&FD_TIMEOUTS_MS),
-            commit_timeout: one_of(&COMMIT_TIMEOUTS_MS),
+            fd_ping_timeout: one_of(&[150, 250, 500, 1_000]),
+            commit_timeout: one_of(&[1_000, 2_000, 5_000, 8_000]),
         }
     }
 
@@ -174,21 +173,20 @@ impl HalfWell {
         }
     }
 
-    /// The longest that a publish may last on some node, as far as that is drawn here.
-    pub(super) fn commit_timeout_max(&self) -> Duration {
-        self.longest(&COMMIT_TIMEOUTS_MS, |times| times.commit_timeout)
-    }
-
-    /// The longest that some node waits for the answer to a beat, as far as that is drawn here.
-    pub(super) fn fd_ping_timeout_max(&self) -> Duration {
-        self.longest(&FD_TIMEOUTS_MS, |times| times.fd_ping_timeout)
-    }
-
-    fn longest(&self, choices: &[u64], of: fn(&Times) -> u64) -> Duration {
+    /// The tuning with the longest times that any node may have, as far as they are drawn here.
+    pub(super) fn slowest(&self, tuning: Tuning) -> Tuning {
         let is_changed = self.kinds.iter().any(|kind| matches!(kind, Kind::Settings | Kind::Restart));
-        let longest = self.times.iter().map(of).max();
-        let millis = if is_changed { choices.iter().copied().max() } else { longest };
-        Duration::from_millis(millis.unwrap_or_default())
+        let longest = |of: fn(&Times) -> u64| {
+            let times = if is_changed { Some(of(&Times::LONGEST)) } else { self.times.iter().map(of).max() };
+            Duration::from_millis(times.unwrap_or_default())
+        };
+        Tuning {
+            ping_timeout: tuning.ping_timeout.max(longest(|times| times.ping_timeout)),
+            fd_ping_interval: tuning.fd_ping_interval.max(longest(|times| times.fd_ping_interval)),
+            fd_ping_timeout: tuning.fd_ping_timeout.max(longest(|times| times.fd_ping_timeout)),
+            commit_timeout: tuning.commit_timeout.max(longest(|times| times.commit_timeout)),
+            ..tuning
+        }
     }
 
     /// Draws how the nodes of a run are half well, besides what its plan does to them.
@@ -290,9 +288,9 @@ impl HalfWell {
 
     fn draw_setting(&mut self, node: usize) -> Act {
         let choices: [(&'static str, &[u64]); 3] = [
-            ("discovery.zen.fd.ping_timeout", &FD_TIMEOUTS_MS),
+            ("discovery.zen.fd.ping_timeout", &[150, 250, 500, 1_000]),
             ("discovery.zen.fd.ping_interval", &[100, 200, 500, 1_000]),
-            ("discovery.zen.commit_timeout", &COMMIT_TIMEOUTS_MS),
+            ("discovery.zen.commit_timeout", &[1_000, 2_000, 5_000, 8_000]),
         ];
         let (key, millis) = choices[self.rng.below(choices.len() as u64) as usize];
         let millis = self.rng.pick(millis).filter(|_| self.rng.percent(60)).copied();

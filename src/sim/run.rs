@@ -4,6 +4,7 @@
 //! everything or a part and demands one master within a bound computed from the settings, and phase three disturbs single
 //! followers and demands that the master stays (`demand`). Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
 
+use super::afflict::transfer_bound;
 use super::check::{Bounds, Phase, Service, Storms};
 use super::cluster_world;
 use super::demand::is_stable;
@@ -494,12 +495,14 @@ fn is_electing(world: &World<Zen, Clients>) -> bool {
 fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
     let (quality, (_, disk_us)) = (Quality::default(), LATENCY_US);
     let transfer_us = draw.half_well.slow.map_or(0, |(_, rate)| 2 * SMALL_BYTES * 1_000_000 / rate.max(1));
+    let slowest = draw.half_well.slowest(options.tuning.clone());
     Bounds {
         round_trip: Duration::from_micros(2 * quality.delay_max_us + disk_us + transfer_us),
-        commit_timeout: options.tuning.commit_timeout.max(COMMIT_TIMEOUT_MAX).max(draw.half_well.commit_timeout_max()),
-        master_change: options.tuning.recovery_bound(),
-        ack_patience: options.tuning.fd_ping_timeout.max(draw.half_well.fd_ping_timeout_max()),
+        commit_timeout: slowest.commit_timeout.max(COMMIT_TIMEOUT_MAX),
+        master_change: slowest.recovery_bound() + transfer_bound(draw.half_well.slow),
+        ack_patience: slowest.fd_ping_timeout,
         slowest_clock: draw.plan.slowest_clock(),
+        fastest_clock: draw.plan.fastest_ppm() as f64 / 1e6,
     }
 }
 

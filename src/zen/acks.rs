@@ -88,6 +88,18 @@ impl Zen {
         }
     }
 
+    /// Nobody waits for a node that is a member no longer. One that said good-bye is none of the nodes that a client is
+    /// told of; of the others it was noted that they failed.
+    pub(super) fn give_up_acks_of_gone(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let nodes = self.applied.nodes.clone();
+        if let Some(lead) = self.lead() {
+            for awaiting in &mut lead.awaiting {
+                awaiting.missing.retain(|id| nodes.contains(id));
+            }
+        }
+        self.settle_acks(now, out);
+    }
+
     /// Nobody waits any longer for nodes that store slowly.
     pub(super) fn give_up_slow(&mut self, now: Time, out: &mut Effects<Zen>) {
         let patience = self.tuning.fd_ping_timeout;

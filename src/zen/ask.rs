@@ -1,14 +1,17 @@
 //! Clients' questions, on any node: carried out here if it leads, forwarded to the master otherwise.
 //!
-//! A question that was certainly not carried out is tried again until its `master_timeout`; one whose fate is not known
-//! never is. Mirrors `TransportMasterNodeAction` (6.8), which ran such questions a second time.
+//! A question is taken back from a master that is followed no more, and asked of the next one. A change bears a name then
+//! (`slots`), so that it is carried out once, whoever had it. Mirrors `TransportMasterNodeAction` (6.8), which ran such
+//! changes a second time.
 
 use super::leadership::{Leadership, Origin, Waiter};
-use super::message::Message;
+use super::message::{Message, Sender};
 use super::rules::Protection;
 use super::{Errand, Mode, Timer, Zen};
+use crate::cluster::{EphemeralId, Forward, Node, Slot};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, PendingTask, Question, Refusal, Task};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many questions a node keeps for its clients.
@@ -18,27 +21,85 @@ const ASKS_MAX: usize = 10_000;
 #[derive(Clone, Debug, Hash)]
 pub struct Ask {
     question: Question,
+    /// Until when it waits for a master and its queue.
     deadline: Time,
-    /// Whether it is in the master's hands, here or elsewhere.
+    /// Until when it is asked again if a master may have carried it out: its client waits as long for all nodes.
+    until: Time,
+    /// Whether it is in a master's hands, here or elsewhere.
     is_placed: bool,
+    /// How often it was given to a master.
+    attempts: u32,
+    /// Who got it last.
+    asked: Option<EphemeralId>,
+    /// What tells it from all others, if it changes something and was given to a master.
+    name: Option<Forward>,
+    /// Why a master that gave no answer may have carried it out, if one may.
+    doubt: Option<String>,
 }
 
 impl Ask {
-    /// Whether the next master will do, where this one could not. A mastership that was lost meanwhile is no other's to
-    /// hand over.
-    fn is_for_any_master(&self) -> bool {
-        match self.question {
-            Question::Submit { .. } | Question::Read { .. } | Question::PendingTasks { .. } => true,
-            Question::HandOver { .. } | Question::Leave => false,
-        }
+    fn new(now: Time, question: Question) -> Self {
+        let (patience, timeout) = match &question {
+            Question::Submit { master_timeout, timeout, .. } => (*master_timeout, *timeout),
+            Question::Read { master_timeout, .. }
+            | Question::PendingTasks { master_timeout }
+            | Question::HandOver { master_timeout, .. } => (*master_timeout, Duration::ZERO),
+            Question::Leave => (Duration::ZERO, Duration::ZERO),
+        };
+        let (deadline, until) = (now + patience, now + patience.saturating_add(timeout));
+        Ask { question, deadline, until, is_placed: false, attempts: 0, asked: None, name: None, doubt: None }
     }
 
-    /// Whether asking twice is as good as asking once.
-    fn may_be_repeated(&self) -> bool {
+    /// Whether it is all the same how often it is carried out.
+    fn changes_nothing(&self) -> bool {
         match self.question {
             Question::Read { .. } | Question::PendingTasks { .. } => true,
             Question::Submit { .. } | Question::HandOver { .. } | Question::Leave => false,
         }
+    }
+
+    /// Whether the next master can tell what became of it.
+    fn is_known_to_the_next(&self) -> bool {
+        self.name.is_some() || matches!(self.question, Question::HandOver { .. })
+    }
+
+    /// Until when a master is looked for.
+    fn limit(&self) -> Time {
+        if self.doubt.is_some() { self.until } else { self.deadline }
+    }
+
+    /// How long a master may keep it in its queue, and how long it may wait for all nodes.
+    fn patience(&self, now: Time) -> (Duration, Duration) {
+        match self.question {
+            Question::Submit { timeout, .. } if now < self.deadline => (self.deadline.since(now), timeout),
+            Question::Submit { .. } => (self.until.since(now) / 2, self.until.since(now) / 2),
+            Question::Read { .. } | Question::PendingTasks { .. } | Question::HandOver { .. } | Question::Leave => {
+                (self.deadline.since(now), Duration::ZERO)
+            }
+        }
+    }
+
+    /// A change as a master is asked for it.
+    fn named(&self, task: &Task) -> Task {
+        match &self.name {
+            Some(name) => {
+                Task::Forwarded { name: name.clone(), retry: self.doubt.is_some(), task: Box::new(task.clone()) }
+            }
+            None => task.clone(),
+        }
+    }
+
+    /// Takes it out of a master's hands that may have carried it out.
+    fn take_back(&mut self, why: &str) {
+        self.is_placed = false;
+        if !self.changes_nothing() {
+            self.doubt = Some(why.to_owned());
+        }
+    }
+
+    /// What its client is told if no master is found in time.
+    fn without_master(&self) -> Answer {
+        self.doubt.clone().map_or(Answer::NoMaster, |reason| Answer::Unknown { reason })
     }
 }
 
@@ -49,13 +110,10 @@ impl Zen {
                 let why = format!("task [{task}] is the protocol's own and cannot be asked for");
                 out.push(Effect::Answer { ticket, answer: Answer::Refused(Refusal::Invalid(why)) });
             }
-            Question::Submit { master_timeout, .. }
-            | Question::Read { master_timeout, .. }
-            | Question::PendingTasks { master_timeout }
-            | Question::HandOver { master_timeout, .. } => {
-                let deadline = now + *master_timeout;
-                self.keep_ask(now, ticket, Ask { question, deadline, is_placed: false }, out);
-            }
+            Question::Submit { .. }
+            | Question::Read { .. }
+            | Question::PendingTasks { .. }
+            | Question::HandOver { .. } => self.keep_ask(now, ticket, Ask::new(now, question), out),
             Question::Leave => self.begin_leave(now, ticket, out),
         }
     }
@@ -78,54 +136,119 @@ impl Zen {
         }
     }
 
+    /// Gives changes to the master that waited for a slot.
+    pub(super) fn route_waiting(&mut self, now: Time, out: &mut Effects<Zen>) {
+        while let Some(ticket) = self.slots.next() {
+            self.route(now, ticket, out);
+        }
+    }
+
     fn route(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
         let is_leading = matches!(self.mode, Mode::Leading(_));
-        if !is_leading && !self.follows_openly() {
+        if !is_leading && !self.follows_openly() || !self.name_ask(ticket) {
             return;
         }
+        if let Some(answer) = self.handed_over(ticket) {
+            return self.close_ask(ticket, answer, out);
+        }
+        let asked = self.current_master().map(|master| master.ephemeral_id.clone());
         let Some(ask) = self.asks.get_mut(&ticket) else {
             return;
         };
-        ask.is_placed = true;
-        let (question, deadline) = (ask.question.clone(), ask.deadline);
+        (ask.is_placed, ask.asked) = (true, asked);
+        ask.attempts += 1;
+        let ask = ask.clone();
         if !is_leading {
-            return self.forward(now, ticket, question, deadline, out);
+            return self.forward(now, ticket, ask, out);
         }
-        let origin = Origin::Client(ticket);
-        match question {
-            Question::Submit { task, timeout, .. } => self.submit(now, origin, task, timeout, deadline, out),
-            Question::Read { query, .. } => self.read(now, origin, query, deadline, out),
+        let (origin, (master_timeout, timeout)) = (Origin::Client(ticket), ask.patience(now));
+        let deadline = now + master_timeout;
+        match &ask.question {
+            Question::Submit { task, .. } => self.submit(now, origin, ask.named(task), timeout, deadline, out),
+            Question::Read { query, .. } => self.read(now, origin, query.clone(), deadline, out),
             Question::PendingTasks { .. } => self.tell_pending(now, origin, out),
-            Question::HandOver { to, .. } => self.wish_succession(now, origin, to, out),
+            Question::HandOver { to, .. } => self.wish_succession(now, origin, to.clone(), out),
             Question::Leave => {}
         }
     }
 
-    fn forward(&mut self, now: Time, ticket: Ticket, question: Question, deadline: Time, out: &mut Effects<Zen>) {
+    fn current_master(&self) -> Option<&Arc<Node>> {
+        match &self.mode {
+            Mode::Leading(_) => Some(&self.local),
+            Mode::Following(following) => Some(&following.master),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => None,
+        }
+    }
+
+    /// What became of a hand-over whose master gave no answer: it shows in who leads now.
+    fn handed_over(&self, ticket: Ticket) -> Option<Answer> {
+        let (ask, master) = (self.asks.get(&ticket)?, self.current_master()?);
+        let Question::HandOver { to, .. } = &ask.question else {
+            return None;
+        };
+        let is_same = ask.asked.as_ref()? == &master.ephemeral_id;
+        if is_same && ask.doubt.is_some() {
+            let why = format!("{master} leads still, nobody took the mastership over");
+            Some(Answer::Refused(Refusal::Invalid(why)))
+        } else if !is_same && to.as_ref().is_none_or(|to| *to == master.id) {
+            Some(Answer::HandedOver { to: master.id.clone() })
+        } else {
+            None
+        }
+    }
+
+    /// Gives a change a name before a master gets it, and says whether it may go.
+    fn name_ask(&mut self, ticket: Ticket) -> bool {
+        let is_named = self.keeps(Protection::UnknownStays) && !self.is_old();
+        let (by, since) = (self.local.ephemeral_id.clone(), self.applied.version);
+        let Some(ask) = self.asks.get_mut(&ticket) else {
+            return false;
+        };
+        if ask.name.is_none() && is_named && matches!(ask.question, Question::Submit { .. }) {
+            let Some((number, sequence)) = self.slots.take(ticket) else {
+                return false;
+            };
+            ask.name = Some(Forward { slot: Slot { by, number }, sequence, since });
+        }
+        true
+    }
+
+    fn forward(&mut self, now: Time, ticket: Ticket, ask: Ask, out: &mut Effects<Zen>) {
         let Mode::Following(following) = &self.mode else {
             return;
         };
         let address = following.master.address.clone();
-        let master_timeout = deadline.since(now);
+        let (master_timeout, timeout) = ask.patience(now);
         let (from, patience) = (self.sender.clone(), master_timeout + self.tuning.commit_timeout);
-        let (message, patience) = match question {
-            Question::Submit { task, timeout, .. } => (
-                Message::Submit { from, task: Box::new(task), timeout, master_timeout },
+        let (message, patience) = match &ask.question {
+            Question::Submit { task, .. } => (
+                Message::Submit { from, task: Box::new(ask.named(task)), timeout, master_timeout },
                 patience.saturating_add(timeout),
             ),
-            Question::Read { query, .. } => (Message::Read { from, query, master_timeout }, master_timeout),
+            Question::Read { query, .. } => {
+                (Message::Read { from, query: query.clone(), master_timeout }, master_timeout)
+            }
             // It is answered at once, or by nobody.
             Question::PendingTasks { .. } => (Message::PendingTasks { from }, self.tuning.fd_ping_timeout),
-            Question::HandOver { to, .. } => (Message::Succession { from, to }, patience),
+            Question::HandOver { to, .. } => (Message::Succession { from, to: to.clone() }, patience),
             Question::Leave => return,
         };
-        self.call(&address, message, Errand::Forward { ticket }, patience, out);
+        self.call(&address, message, Errand::Forward { ticket, attempt: ask.attempts }, patience, out);
+    }
+
+    /// The master is followed no more: what it has is for the next one.
+    pub(super) fn take_back_asks(&mut self) {
+        let is_old = self.is_old();
+        for ask in self.asks.values_mut().filter(|ask| ask.is_placed && !is_old) {
+            ask.take_back("the master that was asked is followed no more");
+            self.timers.set_earlier(Timer::Asks, ask.limit());
+        }
     }
 
     pub(super) fn on_submit(
         &mut self,
         now: Time,
-        exchange: Exchange,
+        (exchange, from): (Exchange, &Sender),
         task: Task,
         timeout: Duration,
         master_timeout: Duration,
@@ -134,6 +257,12 @@ impl Zen {
         let origin = Origin::Node(exchange);
         if task.is_internal() {
             let why = format!("task [{task}] is the protocol's own and cannot be asked for");
+            return self.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
+        }
+        if let Task::Forwarded { name, .. } = &task
+            && name.slot.by != from.node.ephemeral_id
+        {
+            let why = format!("change [{name}] is not that of {}", from.node);
             return self.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
         }
         self.submit(now, origin, task, timeout, now + master_timeout, out);
@@ -167,61 +296,166 @@ impl Zen {
         self.answer(now, origin, answer, out);
     }
 
-    pub(super) fn on_answered(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        self.answer_client(now, ticket, answer, out);
+    /// A master answers. What one says that is followed no more counts only if it was carried out.
+    pub(super) fn on_answered(
+        &mut self,
+        now: Time,
+        (ticket, attempt): (Ticket, u32),
+        answer: Answer,
+        out: &mut Effects<Zen>,
+    ) {
+        if self.is_current(ticket, attempt) || is_carried_out(&answer) {
+            self.answer_client(now, ticket, answer, out);
+        }
+    }
+
+    fn is_current(&self, ticket: Ticket, attempt: u32) -> bool {
+        self.asks.get(&ticket).is_some_and(|ask| ask.is_placed && ask.attempts == attempt)
     }
 
     /// Passes an answer on, or tries again what was not carried out for want of a master.
     pub(super) fn answer_client(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        match (answer, self.asks.get_mut(&ticket)) {
-            (Answer::NotMaster | Answer::NoMaster, Some(ask)) if now < ask.deadline && ask.is_for_any_master() => {
+        let Some(ask) = self.asks.get_mut(&ticket) else {
+            return;
+        };
+        match answer {
+            Answer::NotMaster | Answer::NoMaster if now < ask.limit() => self.try_later(now, ticket),
+            Answer::NotMaster | Answer::NoMaster => {
+                let answer = ask.without_master();
+                self.close_ask(ticket, answer, out)
+            }
+            Answer::Unknown { reason } if ask.is_known_to_the_next() && now < ask.until => {
+                ask.take_back(&reason);
                 self.try_later(now, ticket)
             }
+            // This master did not carry it out, but an earlier one may have.
+            Answer::TimedOut { .. } if ask.doubt.is_some() => {
+                let answer = ask.without_master();
+                self.close_ask(ticket, answer, out)
+            }
+            Answer::Refused(refusal) => self.refuse_client(now, ticket, refusal, out),
+            answer @ (Answer::Done { .. }
+            | Answer::Newest { .. }
+            | Answer::Value { .. }
+            | Answer::Range { .. }
+            | Answer::Lease { .. }
+            | Answer::TimedOut { .. }
+            | Answer::Unknown { .. }
+            | Answer::Pending(_)
+            | Answer::Left
+            | Answer::HandedOver { .. }) => self.close_ask(ticket, answer, out),
+        }
+    }
+
+    fn refuse_client(&mut self, now: Time, ticket: Ticket, refusal: Refusal, out: &mut Effects<Zen>) {
+        let Some(ask) = self.asks.get(&ticket) else {
+            return;
+        };
+        let (deadline, is_doubtful) = (ask.limit(), ask.doubt.is_some());
+        let without_master = ask.without_master();
+        match refusal {
             // Waiting may help: as in Elasticsearch, nothing is refused before the time is over.
-            (Answer::Refused(Refusal::Blocked { retryable: true, .. }), Some(ask)) if now < ask.deadline => {
-                self.try_later(now, ticket)
+            Refusal::Blocked { retryable: true, .. } if now < deadline => self.try_later(now, ticket),
+            Refusal::Overloaded(_) if is_doubtful && now < deadline => self.try_later(now, ticket),
+            // This master did not carry it out, but an earlier one may have.
+            Refusal::Overloaded(_) | Refusal::Blocked { retryable: true, .. } if is_doubtful => {
+                self.close_ask(ticket, without_master, out)
             }
-            (Answer::NotMaster, Some(_)) => self.close_ask(ticket, Answer::NoMaster, out),
-            (answer, _) => self.close_ask(ticket, answer, out),
+            Refusal::ForgottenForward(_) => {
+                self.close_ask(ticket, Answer::Unknown { reason: refusal.to_string() }, out)
+            }
+            Refusal::Invalid(_)
+            | Refusal::Conflict { .. }
+            | Refusal::Held { .. }
+            | Refusal::NotHeld(_)
+            | Refusal::TooLarge(_)
+            | Refusal::Forgotten(_)
+            | Refusal::Blocked { .. }
+            | Refusal::Overloaded(_) => self.close_ask(ticket, Answer::Refused(refusal), out),
         }
     }
 
     fn try_later(&mut self, now: Time, ticket: Ticket) {
-        if let Some(ask) = self.asks.get_mut(&ticket) {
-            ask.is_placed = false;
-            let again = (now + self.tuning.join_retry_delay).min(ask.deadline);
-            self.timers.set_earlier(Timer::Asks, again);
+        let Some(ask) = self.asks.get_mut(&ticket) else {
+            return;
+        };
+        ask.is_placed = false;
+        if let Some(name) = ask.name.take_if(|_| ask.doubt.is_none()) {
+            self.slots.give_back(name.slot.number);
         }
+        let again = (now + self.tuning.join_retry_delay).min(ask.limit());
+        self.timers.set_earlier(Timer::Asks, again);
     }
 
     fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        self.asks.remove(&ticket);
+        let ask = self.asks.remove(&ticket);
+        if let Some(name) = ask.and_then(|ask| ask.name) {
+            self.slots.give_back(name.slot.number);
+        }
+        self.slots.forget(ticket);
         out.push(Effect::Answer { ticket, answer });
     }
 
-    pub(super) fn on_forward_failed(&mut self, now: Time, ticket: Ticket, why: Failure, out: &mut Effects<Zen>) {
-        let is_done_once = self.asks.get(&ticket).is_some_and(|ask| !ask.may_be_repeated());
+    pub(super) fn on_forward_failed(
+        &mut self,
+        now: Time,
+        (ticket, attempt): (Ticket, u32),
+        why: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        if !self.is_current(ticket, attempt) {
+            return;
+        }
+        let is_done_once = self.asks.get(&ticket).is_some_and(|ask| !ask.changes_nothing());
         if is_done_once && why != Failure::Refused && self.keeps(Protection::UnknownStays) {
             let reason = format!("the master was asked and did not answer ({why})");
-            return self.close_ask(ticket, Answer::Unknown { reason }, out);
+            return self.answer_client(now, ticket, Answer::Unknown { reason }, out);
         }
-        if self.asks.contains_key(&ticket) {
-            self.answer_client(now, ticket, Answer::NotMaster, out);
-        }
+        self.answer_client(now, ticket, Answer::NotMaster, out);
     }
 
     /// Gives up what has waited too long for a master, and tries the rest again.
     pub(super) fn retry_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let late = self.asks.iter().filter(|(_, ask)| !ask.is_placed && ask.deadline <= now);
+        let late = self.asks.iter().filter(|(_, ask)| !ask.is_placed && ask.limit() <= now);
         let late: Vec<Ticket> = late.map(|(ticket, _)| *ticket).collect();
         for ticket in late {
-            self.close_ask(ticket, Answer::NoMaster, out);
+            let answer = self.given_up(ticket);
+            self.close_ask(ticket, answer, out);
         }
         self.route_asks(now, out);
         let open = self.asks.values().filter(|ask| !ask.is_placed);
-        if let Some(next) = open.map(|ask| ask.deadline).min() {
+        if let Some(next) = open.map(Ask::limit).min() {
             self.timers.set_earlier(Timer::Asks, next);
         }
+    }
+
+    fn given_up(&self, ticket: Ticket) -> Answer {
+        match self.asks.get(&ticket) {
+            Some(Ask { question: Question::Submit { task, .. }, .. }) if self.slots.is_waited_for_by(ticket) => {
+                Answer::TimedOut { source: task.to_string() }
+            }
+            Some(ask) => ask.without_master(),
+            None => Answer::NoMaster,
+        }
+    }
+}
+
+/// Whether an answer says that something was carried out, or tells what was asked for.
+fn is_carried_out(answer: &Answer) -> bool {
+    match answer {
+        Answer::Done { .. }
+        | Answer::Newest { .. }
+        | Answer::Value { .. }
+        | Answer::Range { .. }
+        | Answer::Lease { .. }
+        | Answer::Pending(_)
+        | Answer::Left
+        | Answer::HandedOver { .. } => true,
+        Answer::Refused(_)
+        | Answer::NotMaster
+        | Answer::NoMaster
+        | Answer::TimedOut { .. }
+        | Answer::Unknown { .. } => false,
     }
 }
 

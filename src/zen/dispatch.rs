@@ -44,6 +44,7 @@ impl Protocol for Zen {
             Input::Resolved(found) => self.on_resolved(now, found, out),
             Input::Asked { ticket, question } => self.on_asked(now, ticket, question, out),
         }
+        self.route_waiting(now, out);
         self.keep_episode(now);
         self.tell_if_changed(now, out);
         if !self.keeps(Protection::StoredVotes) {
@@ -105,8 +106,8 @@ impl Zen {
                 self.on_call_vote(now, exchange, &from.node, term, candidate, out)
             }
             Message::Leave { from } => self.on_leave(now, exchange, &from.node, out),
-            Message::Submit { task, timeout, master_timeout, .. } => {
-                self.on_submit(now, exchange, *task, timeout, master_timeout, out)
+            Message::Submit { from, task, timeout, master_timeout } => {
+                self.on_submit(now, (exchange, &from), *task, timeout, master_timeout, out)
             }
             Message::Read { query, master_timeout, .. } => self.on_read(now, exchange, query, master_timeout, out),
             Message::PendingTasks { .. } => self.tell_pending(now, Origin::Node(exchange), out),
@@ -151,7 +152,9 @@ impl Zen {
                 self.on_master_pong(now, &master, (asked, kind), &pong, out)
             }
             (Errand::Leave, Message::Gone) => self.has_left(out),
-            (Errand::Forward { ticket }, Message::Answered(answer)) => self.on_answered(now, ticket, *answer, out),
+            (Errand::Forward { ticket, attempt }, Message::Answered(answer)) => {
+                self.on_answered(now, (ticket, attempt), *answer, out)
+            }
             // What was rejected or makes no sense is told as if nobody had understood the request.
             (errand, _) => self.failed(now, errand, Failure::BadAnswer, out),
         }
@@ -170,7 +173,7 @@ impl Zen {
             Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),
             // The next master is told; without one the time for the good-bye runs out.
             Errand::Leave => {}
-            Errand::Forward { ticket } => self.on_forward_failed(now, ticket, why, out),
+            Errand::Forward { ticket, attempt } => self.on_forward_failed(now, (ticket, attempt), why, out),
         }
     }
 

@@ -46,6 +46,7 @@ impl Zen {
         };
         let holdings = ballots.values().map(held).collect();
         let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
+        let replaced = self.replaced_master(&joiners);
         self.leave_mode(now, out);
         let mut lead = Leadership::new(term, self.ledger.accepted.id());
         (lead.bootstrap, lead.holdings) = (bootstrap, holdings);
@@ -55,9 +56,10 @@ impl Zen {
             self.record_commit(&inherited, out);
         }
         let mut batch = Batch::new(self.next_state(term), self.config.rule);
-        for node in joiners.iter().chain([&self.local]) {
-            // A join of a node is never refused.
-            let _ = batch.carry_out(&Task::Join { node: node.clone() });
+        let joins = joiners.iter().chain([&self.local]).map(|node| Task::Join { node: node.clone() });
+        for task in replaced.into_iter().chain(joins) {
+            // Neither is ever refused.
+            let _ = batch.carry_out(&task);
         }
         let mut state = batch.state;
         if !is_awake {
@@ -229,16 +231,12 @@ impl Zen {
         for queued in tasks {
             if queued.task.changes_voters() && !may_propose {
                 let why = "the voting set cannot be changed at this moment, ask again".into();
-                self.answer(now, queued.waiter.origin, Answer::Refused(Refusal::Overloaded(why)), out);
+                let refusal = Refusal::Blocked { why, status: 503, retryable: true };
+                self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out);
                 continue;
             }
-            let mut task = &queued.task;
-            if let Task::Once { task: inner, .. } = task
-                && !self.keeps(Protection::RequestsOnce)
-            {
-                task = inner;
-            }
-            match batch.carry_out(task) {
+            let unnamed = (!self.keeps(Protection::RequestsOnce)).then(|| queued.task.clone().without_request());
+            match batch.carry_out(unnamed.as_ref().unwrap_or(&queued.task)) {
                 Ok(done) => finished.push(Finished { queued, done }),
                 Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
             }
@@ -358,10 +356,11 @@ impl Zen {
             }
             Mode::Following(following) => {
                 unlink_unless(&following.master.address, next, out);
+                self.take_back_asks();
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {
-                self.sent.keep(|_| false);
+                self.sent.end_reign();
                 self.end_reign(now, *lead, out);
                 self.show_masterless(out);
             }

@@ -103,7 +103,6 @@ impl Zen {
             .collect();
         for node in leavers {
             let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
-            self.give_up_acks_of(&id);
             self.enqueue(now, Task::Remove { id, ephemeral_id, reason: "left".into(), left: true }, out);
         }
     }
@@ -250,6 +249,7 @@ fn removed(task: &Task) -> Option<NodeId> {
         | Task::PutIndex { .. }
         | Task::RemoveVoter { .. }
         | Task::Recover
-        | Task::Once { .. } => None,
+        | Task::Once { .. }
+        | Task::Forwarded { .. } => None,
     }
 }

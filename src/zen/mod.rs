@@ -58,6 +58,7 @@ pub mod rules;
 mod search;
 mod sent;
 mod setbacks;
+mod slots;
 mod span;
 mod tuning;
 mod view;
@@ -86,6 +87,7 @@ use rules::{Protection, Rules};
 use search::Search;
 use sent::Sent;
 use setbacks::Setbacks;
+use slots::Slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::mem;
@@ -172,7 +174,7 @@ enum Errand {
     MasterPing { master: EphemeralId, asked: Time, kind: PingKind },
     CallVote { node: NodeId, asked: Time },
     Leave,
-    Forward { ticket: Ticket },
+    Forward { ticket: Ticket, attempt: u32 },
 }
 
 /// Why a fault detector pings.
@@ -222,6 +224,7 @@ pub struct Zen {
     calls: BTreeMap<Call, Errand>,
     called: u64,
     asks: BTreeMap<Ticket, Ask>,
+    slots: Slots,
     leaving: Option<Ticket>,
     /// After a hand-over was agreed: who is to be asked for a vote, in which term and for whom.
     successor: Option<leave::Successor>,
@@ -303,6 +306,7 @@ impl Zen {
             sent: Sent::default(),
             called: 0,
             asks: BTreeMap::new(),
+            slots: Slots::default(),
             leaving: None,
             successor: None,
             doubts_until: Time::ZERO,

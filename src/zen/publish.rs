@@ -6,7 +6,7 @@
 
 use super::acks::note_applied;
 use super::leadership::{Finished, Joined, Leadership, Peer, Publish};
-use super::message::{Message, Report};
+use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::sent::TRANSFER_MAX;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
@@ -89,12 +89,13 @@ impl Zen {
             return;
         };
         let address = peer.node.address.clone();
-        if self.sent.is_under_way(&address) || peer.storing.is_some() {
+        if self.sent.is_under_way(now, &address) || peer.storing.is_some() {
             return;
         }
         let body = publish.body_for(peer, &self.sent, with_diffs);
         if !is_old {
-            timeout = self.sent.send(now, &address, publish.state.clone(), &body);
+            let patience = self.sent.send(now, &address, publish.state.clone(), &body);
+            timeout = if matches!(body, Body::Full(_)) { patience } else { timeout };
         }
         let errand = Errand::Publish { node: id.clone(), at: address.clone(), asked: now };
         let committed = self.ledger.committed;
@@ -172,6 +173,9 @@ impl Zen {
         let was_proven = peer.is_proven(lead.proven_above);
         let newest = lead.publish.as_ref().map(|publish| publish.state.id());
         self.sent.note_stored(now, &peer.node.address, report.accepted);
+        if report.needs_full {
+            self.sent.note_refused(&peer.node.address);
+        }
         take_down(peer, (now, patience), report, is_mine, newest);
         let is_awaited = is_mine && lead.wish.is_some_and(|wish| peer.heard < wish && asked >= wish);
         peer.heard = if is_mine { peer.heard.max(asked) } else { peer.heard };
@@ -274,11 +278,15 @@ impl Zen {
         self.expect_of_all(now, id, self.tuning.commit_timeout);
         self.tell_of_commit(&state, reason, took, out);
         let before = self.minimum_and_eligible();
+        let has_lost = !state.nodes.delta(&self.applied.nodes).removed.is_empty();
         self.apply(state.clone(), out);
         self.warn_of_minimum(before, out);
         self.record_commit(&state, out);
         self.keep_leases(now);
         self.await_acks(now, tasks, out);
+        if has_lost {
+            self.give_up_acks_of_gone(now, out);
+        }
         self.recover(now, out);
         if before.0 != self.tuning.minimum() {
             // A higher number may have come down from an earlier master: it is not waited for in a publish.

@@ -1,7 +1,7 @@
 //! States that a master sends to nodes: which are on their way, and how long they are waited for.
 //!
-//! One goes to a node at a time, and whoever has stored an earlier one gets what differs from that. What is sent when is
-//! decided in `publish`. Mirrors `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the
+//! A whole one goes to a node once at a time, and whoever has stored an earlier one gets what differs from that. What is
+//! sent when is decided in `publish`. Mirrors `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the
 //! one before, and did not look at what was on its way.
 
 use super::REMEMBERED_MAX;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub(super) const TRANSFER_MAX: Duration = Duration::from_secs(10);
 
 /// What differs may be on its way for so long, whatever its size.
-const DIFF_PATIENCE: Duration = Duration::from_millis(250);
+const DIFF_PATIENCE: Duration = Duration::from_millis(100);
 
 /// A whole state may be on its way for so long, whatever its size.
 const WHOLE_PATIENCE: Duration = Duration::from_millis(500);
@@ -33,7 +33,7 @@ const NODE_BYTES: u64 = 64;
 /// Of how many states that were sent last a node may have stored any.
 const SENT_MAX: usize = 4;
 
-/// The last states that were sent to a node, whole or not, by whatever reign of this process.
+/// The last states that were sent to a node, whole or not.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct SentTo {
     states: Vec<(Arc<ClusterState>, Time)>,
@@ -57,13 +57,14 @@ impl SentTo {
         self.states.iter().map(|(state, _)| state).find(|state| state.id() == id)
     }
 
-    /// One is sent; says how long it is waited for. After that it is taken back, or it would hold up the next one.
+    /// One is sent; says how long it is waited for. A whole one is taken back after that, or it would hold up the next one.
     fn send(&mut self, now: Time, state: Arc<ClusterState>, body: &Body) -> Duration {
         let (form, at_least) = match body {
             Body::Diff(diff) => (Form::Diff, DIFF_PATIENCE + time_for(diff_bytes(diff))),
             Body::Full(state) => (Form::Whole, WHOLE_PATIENCE + transfer_time(state)),
         };
-        let patience = self.patience.min(TRANSFER_MAX).max(at_least);
+        let before = if self.open.is_some() { self.patience * PATIENCE_GROWTH } else { self.patience };
+        let patience = before.min(TRANSFER_MAX).max(at_least);
         (self.open, self.until, self.patience) = (Some(form), now + patience, patience);
         if self.states.len() >= SENT_MAX {
             self.states.remove(0);
@@ -106,16 +107,16 @@ impl SentTo {
     }
 }
 
-/// The same by the address of each node. It outlives a reign, as what is on its way does.
+/// The same by the address of each node.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Sent {
     to: BTreeMap<Address, SentTo>,
 }
 
 impl Sent {
-    /// Whether anything is on its way to a node.
-    pub(super) fn is_under_way(&self, to: &Address) -> bool {
-        self.to.get(to).is_some_and(|sent| sent.open.is_some())
+    /// Whether anything is on its way to a node. What differs is sent again when it is late: its answer may wait for a disk.
+    pub(super) fn is_under_way(&self, now: Time, to: &Address) -> bool {
+        self.to.get(to).is_some_and(|sent| sent.open == Some(Form::Whole) || sent.open.is_some() && now < sent.until)
     }
 
     /// Until when a whole state may be on its way to a node.
@@ -152,6 +153,13 @@ impl Sent {
         }
     }
 
+    /// A node could make nothing of the last change that it was sent: it has another state than that was made from.
+    pub(super) fn note_refused(&mut self, to: &Address) {
+        if let Some(sent) = self.to.get_mut(to).filter(|sent| sent.open.is_none()) {
+            sent.states.pop();
+        }
+    }
+
     /// A node says what it has stored.
     pub(super) fn note_stored(&mut self, now: Time, to: &Address, id: StateId) {
         if let Some(to) = self.to.get_mut(to) {
@@ -162,6 +170,12 @@ impl Sent {
     /// How many nodes anything is known of.
     pub(super) fn len(&self) -> usize {
         self.to.len()
+    }
+
+    /// Whoever led leads no more: what is on its way has no use, and which links are slow is remembered.
+    pub(super) fn end_reign(&mut self) {
+        self.to.values_mut().for_each(|sent| (sent.open, sent.states) = (None, Vec::new()));
+        self.to.retain(|_, sent| sent.is_of_use());
     }
 
     /// Forgets what was sent to those whom nothing is sent any more, but not what is on its way, and which links are slow.
@@ -204,13 +218,13 @@ mod tests {
             let state = state(version);
             let wait = sent.send(now, &to, state.clone(), &Body::Full(state));
             waits.push(wait.as_millis());
-            assert!(sent.is_under_way(&to) && sent.whole_until(&to) == now + wait);
+            assert!(sent.is_under_way(now + wait, &to) && sent.whole_until(&to) == now + wait);
             let at = now;
             now = now + wait;
             sent.end(now, &to, Time::from_micros(7), false);
-            assert!(sent.is_under_way(&to), "that was another one");
+            assert!(sent.is_under_way(now, &to), "that was another one");
             sent.end(now, &to, at, true);
-            assert!(!sent.is_under_way(&to));
+            assert!(!sent.is_under_way(now, &to));
         }
         assert_eq!(waits, [500, 2_000, 8_000, 10_000, 10_000, 10_000]);
         assert!(sent.diff(&to, state(2).id(), &state(7)).is_none(), "it is long ago");
@@ -225,12 +239,13 @@ mod tests {
     fn what_was_stored_is_gone_on_from_and_what_nobody_needs_is_forgotten() {
         let (mut sent, to, now) = (Sent::default(), Address::from("a:1"), Time::ZERO);
         let diff = Body::Diff(Arc::new(Diff::between(&state(1), &state(2))));
-        sent.send(now, &to, state(2), &diff);
+        let wait = sent.send(now, &to, state(2), &diff);
+        assert!(sent.is_under_way(now, &to) && !sent.is_under_way(now + wait, &to));
         sent.note_stored(now, &to, state(2).id());
-        assert!(!sent.is_under_way(&to), "the node says that it has it");
+        assert!(!sent.is_under_way(now, &to), "the node says that it has it");
         sent.send(now, &to, state(3), &Body::Full(state(3)));
         sent.note_stored(now, &to, state(3).id());
-        assert!(sent.is_under_way(&to), "it may have it from elsewhere");
+        assert!(sent.is_under_way(now, &to), "it may have it from elsewhere");
         assert!(
             sent.diff(&to, state(2).id(), &state(4)).is_none() && sent.diff(&to, state(3).id(), &state(4)).is_some()
         );

@@ -238,6 +238,17 @@ impl Zen {
         self.enqueue(now, Task::Remove { id: id.clone(), ephemeral_id, reason, left: false }, out);
     }
 
+    /// The master in whose place this node was elected, to be removed by its first state: if it was lost, did not vote and
+    /// answers nothing, nobody waits for its silence a second time.
+    pub(super) fn replaced_master(&self, joiners: &[Arc<Node>]) -> Option<Task> {
+        let old = self.ledger.accepted.nodes.master_node()?;
+        let has_joined = joiners.iter().any(|node| node.id == old.id);
+        let answers = self.search.seen.get(&old.address).is_some_and(|seen| seen.sight.node.same_process(old));
+        let lost = self.lost.get(&old.ephemeral_id).filter(|_| !has_joined && !answers && old.id != self.local.id)?;
+        let (id, ephemeral_id) = (old.id.clone(), old.ephemeral_id.clone());
+        Some(Task::Remove { id, ephemeral_id, reason: lost.why.clone(), left: false })
+    }
+
     pub(super) fn ping_master(&mut self, now: Time, kind: PingKind, out: &mut Effects<Zen>) {
         let term = self.ledger.promise.term;
         let Mode::Following(following) = &mut self.mode else {
@@ -299,6 +310,8 @@ impl Zen {
             self.timers.set(Timer::MasterPing, now + interval);
         } else {
             out.push(Effect::Link { to: following.master.address.clone() });
+            // What the broken link lost can be asked again at once.
+            self.route_asks(now, out);
         }
     }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{
-    Blob, Block, Blocks, ClusterState, Holding, KeyValue, Lease, Metadata, Node, NodeId, Outcome, Remembered,
-    RequestId, Revision, Roles, StateId, Table, Term, Token, Uuid, Version, VotingSet, VotingSets,
+    Blob, Block, Blocks, ClusterState, Forward, Holding, KeyValue, Lease, Metadata, Node, NodeId, Outcome, Remembered,
+    RequestId, Revision, Roles, Slot, StateId, Table, Term, Token, Uuid, Version, VotingSet, VotingSets,
 };
 use zazen::protocol::Rng;
 
@@ -51,7 +51,7 @@ fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
         Arc::new(json!({ "shards": rng.below(3), "boost": f64::from_bits(rng.next_u64()) }))
     };
     let text = |rng: &mut Rng| random_name(rng).as_str().into();
-    match rng.below(10) {
+    match rng.below(11) {
         0 => change_table(&mut metadata.persistent, rng, text),
         1 => change_table(&mut metadata.transient, rng, text),
         2 => metadata.voting = VotingSets { committed: random_set(rng), own: random_set(rng) },
@@ -61,6 +61,10 @@ fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
         6 => {
             let outcome = Outcome::Written { part: rng.below(2) as u32, deleted: rng.below(2) as u32 };
             metadata.requests.remember(random_request(rng), Remembered { at: StateId::NONE, outcome });
+        }
+        8 => {
+            let done = Remembered { at: StateId::NONE, outcome: Outcome::Applied };
+            metadata.forwards.remember(&random_forward(rng), done);
         }
         7 => {
             metadata.last_token = Token::new(rng.below(1 << 53)).expect("below 2^53");
@@ -111,6 +115,12 @@ pub(crate) fn random_lease(rng: &mut Rng) -> Lease {
         ttl: Duration::from_millis(rng.below(1 << 30)),
         granted: (Term::ZERO.next(), Version::new(rng.below(1 << 53)).expect("below 2^53")).into(),
     }
+}
+
+pub(crate) fn random_forward(rng: &mut Rng) -> Forward {
+    let slot = Slot { by: format!("start-{}", rng.below(3)).into(), number: rng.below(4) as u16 };
+    let since = Version::new(rng.below(1 << 53)).expect("below 2^53");
+    Forward { slot, sequence: rng.below(1 << 53), since }
 }
 
 pub(crate) fn random_request(rng: &mut Rng) -> RequestId {

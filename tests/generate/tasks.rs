@@ -2,7 +2,7 @@
 
 use crate::messages::{maybe, random_state_id, random_term, random_text, random_version};
 use crate::states::{
-    random_blob, random_holding, random_id, random_key_value, random_lease, random_node, random_request,
+    random_blob, random_forward, random_holding, random_id, random_key_value, random_lease, random_node, random_request,
 };
 use std::time::Duration;
 use zazen::cluster::{Outcome, Revision, Token};
@@ -14,7 +14,7 @@ fn random_patch(rng: &mut Rng) -> SettingsPatch {
 }
 
 pub(crate) fn random_task(rng: &mut Rng) -> Task {
-    match rng.below(10) {
+    match rng.below(11) {
         0 => Task::Join { node: random_node(rng) },
         1 => Task::Remove {
             id: random_id(rng),
@@ -33,6 +33,7 @@ pub(crate) fn random_task(rng: &mut Rng) -> Task {
         6 => Task::ExpireLeases { tokens: (0..rng.below(3)).filter_map(|_| Token::new(rng.below(1 << 53))).collect() },
         7 => Task::Once { request: random_request(rng), retry: rng.percent(50), task: Box::new(random_task(rng)) },
         8 => Task::Recover,
+        9 => Task::Forwarded { name: random_forward(rng), retry: rng.percent(50), task: Box::new(random_task(rng)) },
         _ => Task::PutIndex { name: random_text(rng).into(), metadata: maybe(rng, |rng| random_text(rng).into()) },
     }
 }
@@ -112,14 +113,15 @@ fn random_outcome(rng: &mut Rng) -> Outcome {
 
 fn random_refusal(rng: &mut Rng) -> Refusal {
     let why = random_text(rng);
-    match rng.below(8) {
+    match rng.below(9) {
         0 => Refusal::Invalid(why),
         1 => Refusal::Conflict { condition: random_condition(rng), found: maybe(rng, random_revision) },
         2 => Refusal::Held { holding: random_holding(rng), holder: why.into() },
         3 => Refusal::NotHeld(random_holding(rng)),
         4 => Refusal::TooLarge(why),
         5 => Refusal::Forgotten(random_request(rng)),
-        6 => Refusal::Blocked { why, status: 503, retryable: rng.percent(50) },
+        6 => Refusal::ForgottenForward(random_forward(rng)),
+        7 => Refusal::Blocked { why, status: 503, retryable: rng.percent(50) },
         _ => Refusal::Overloaded(why),
     }
 }

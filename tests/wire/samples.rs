@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{
-    Block, ClusterState, Diff, Holding, KeyValue, Lease, Node, NodeId, Outcome, Remembered, RequestId, Revision, Roles,
-    StateId, Term, Token, Uuid, Version, VotingSets,
+    Block, ClusterState, Diff, Forward, Holding, KeyValue, Lease, Node, NodeId, Outcome, Remembered, RequestId,
+    Revision, Roles, Slot, StateId, Term, Token, Uuid, Version, VotingSets,
 };
 use zazen::service::{Answer, Condition, PendingTask, Priority, Put, Query, Refusal, Task, Txn};
 use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
@@ -23,18 +23,8 @@ pub(crate) fn samples() -> Vec<Message> {
             join: Join { vote: false, to_master: true, bootstrap: None, awake: true, ..vote() },
         },
         Message::Fetch { from: from.clone() },
-        Message::Publish {
-            from: from.clone(),
-            term: term(3),
-            committed: StateId::NONE,
-            body: Body::Full(Arc::new(state())),
-        },
-        Message::Publish {
-            from: from.clone(),
-            term: term(3),
-            committed: state().id(),
-            body: Body::Diff(Arc::new(diff())),
-        },
+        publish(StateId::NONE, Body::Full(Arc::new(state()))),
+        publish(state().id(), Body::Diff(Arc::new(diff()))),
         Message::Commit { from: from.clone(), id: id(3, 17) },
         Message::NodePing { from: from.clone(), target: "b1".into(), term: term(3) },
         Message::MasterPing { from: from.clone(), master: "a1".into(), term: term(3) },
@@ -81,6 +71,10 @@ pub(crate) fn samples() -> Vec<Message> {
     ];
     samples.extend(rejections.map(Message::Rejected));
     samples
+}
+
+fn publish(committed: StateId, body: Body) -> Message {
+    Message::Publish { from: sender(), term: term(3), committed, body }
 }
 
 /// A member of a formed cluster.
@@ -208,6 +202,7 @@ fn state() -> ClusterState {
         .metadata
         .requests
         .remember(request(), Remembered { at: id(3, 16), outcome: Outcome::Granted { token: token(12) } });
+    state.metadata.forwards.meet(&"a1".into(), version);
     state.metadata.templates.insert("all".into(), Arc::new(json!({"index_patterns": ["*"]})));
     state.blocks.add(Block::NO_MASTER_WRITES);
     state.routing.insert("logs".into(), Arc::new(json!({"shards": {"0": []}})));
@@ -236,6 +231,8 @@ fn diff() -> Diff {
     let outcome = Outcome::Written { part: 1, deleted: 2 };
     to.metadata.requests.remember(RequestId { sequence: 8, ..request() }, Remembered { at: id(3, 18), outcome });
     to.metadata.requests.forgotten = 1;
+    to.metadata.forwards.remember(&forward(), Remembered { at: id(3, 18), outcome: Outcome::Applied });
+    to.metadata.forwards.meet(&"b1".into(), version(18));
     to.metadata.indices.remove("logs");
     to.metadata.templates.insert("some".into(), Arc::new(json!({})));
     to.blocks.remove(2);
@@ -259,6 +256,10 @@ fn holding() -> Holding {
 fn lease() -> Lease {
     let granted = (term(3), version(16)).into();
     Lease { holder: "host-7".into(), token: token(12), ttl: Duration::from_secs(10), granted }
+}
+
+fn forward() -> Forward {
+    Forward { slot: Slot { by: "a1".into(), number: 3 }, sequence: 41, since: version(15) }
 }
 
 fn request() -> RequestId {
@@ -302,6 +303,7 @@ fn tasks() -> Vec<Task> {
         Task::ReleaseLease(holding()),
         Task::ExpireLeases { tokens: [token(12), token(14)].into() },
         Task::Once { request: request(), retry: true, task: Box::new(grant) },
+        Task::Forwarded { name: forward(), retry: true, task: Box::new(Task::Txn(Txn::delete("colour"))) },
         Task::Recover,
         Task::PutIndex { name: "logs".into(), metadata: Some("{\"settings\":{}}".into()) },
         Task::PutIndex { name: "logs".into(), metadata: None },
@@ -340,7 +342,7 @@ fn answers() -> Vec<Answer> {
     answers
 }
 
-fn refusals() -> [Refusal; 8] {
+fn refusals() -> [Refusal; 9] {
     let by = (term(2), version(9)).into();
     [
         Refusal::Invalid("no settings to update".into()),
@@ -349,6 +351,7 @@ fn refusals() -> [Refusal; 8] {
         Refusal::NotHeld(holding()),
         Refusal::TooLarge("there would be 100001 keys, allowed are 100000".into()),
         Refusal::Forgotten(request()),
+        Refusal::ForgottenForward(forward()),
         Refusal::Blocked {
             why: "blocked by: [FORBIDDEN/6/cluster read-only (api)];".into(),
             status: 403,

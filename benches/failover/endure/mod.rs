@@ -1,6 +1,7 @@
 //! What Zazen endures: long trials of its own, without peers.
 
 mod alarm;
+mod clients;
 mod large;
 mod soak;
 mod storm;
@@ -10,6 +11,7 @@ mod transport;
 mod writer;
 
 pub(crate) use alarm::AlarmArgs;
+pub(crate) use clients::ClientsArgs;
 pub(crate) use large::LargeArgs;
 pub(crate) use soak::SoakArgs;
 pub(crate) use storm::StormArgs;

@@ -51,7 +51,7 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn new(request: &Request) -> Self {
         let options = &request.options;
-        let is_usual = options.tuning == Tuning::default() && options.rules == Rules::default();
+        let is_usual = options.tuning == Tuning::default() && options.rules == Rules::default() && !options.half_well;
         Summary { seed: request.seed, asked: request.runs, jobs: request.jobs, is_usual, ..Summary::default() }
     }
 

@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn transient_settings_that_end_while_somebody_shows_them_are_caught() {
-        let (second, third) = (with(2, None, Some("2")), with(3, None, None));
+        let (mut second, third) = (with(2, None, Some("2")), with(3, None, None));
+        second.nodes.master = Some("a".into());
         let after = |restarts: bool| {
             let mut configured = Configured::default();
             configured.asked(&setting(false), Some(&"2".into()));

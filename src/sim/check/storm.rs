@@ -187,7 +187,9 @@ impl Storm {
         };
         let id = state.id();
         self.storms.full += 1;
-        let under_way = self.full.range((from, to, 0)..=(from, to, u64::MAX)).next().map(|(_, id)| *id);
+        let mut under_way = self.full.range((from, to, 0)..=(from, to, u64::MAX)).map(|(_, id)| *id);
+        // What a master sent in an earlier term holds nobody up for long.
+        let under_way = under_way.find(|other| other.term == id.term);
         self.full.insert((from, to, call.0), id);
         let Some(other) = under_way else {
             return Ok(());

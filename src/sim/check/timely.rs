@@ -2,7 +2,8 @@
 //!
 //! Every request ends when its own timeouts say so, unless its process stands still or its disk is slow. In a calm cluster
 //! that is all well none fails, and each takes a few round trips; with one sick member no write fails, or takes longer
-//! than it takes to tell that the member is sick. What fails or lasts while a majority is well but not all is calm is counted.
+//! than it takes to tell that the member is sick. While a majority is well, none fails before its client's time for finding
+//! a master is over.
 
 use super::broken;
 use crate::protocol::{Ticket, Time};
@@ -15,10 +16,6 @@ const ENDS: &str = "L3 every request ends when its timeouts say so";
 const CALM: &str = "L3 a healthy cluster answers rightly within a few round trips";
 const WELL: &str = "L3 a request through a well node ends rightly while a majority is well";
 const SICK: &str = "L3 a write waits for no member that is known to be sick";
-
-/// Whether a request through a well node may fail, or last longer than a change of the master and a few round trips, while
-/// a majority is well; if so, these are only counted.
-const MAY_FAIL: bool = true;
 
 /// A write in a healthy cluster takes no more round trips than these: its own way to the master and back, the publish
 /// before it, and its own with its commit, each with a write to a disk.
@@ -102,6 +99,8 @@ pub struct Bounds {
     pub ack_patience: Duration,
     /// How fast the slowest clock runs, as a part of real time.
     pub slowest_clock: f64,
+    /// The same of the fastest one.
+    pub fastest_clock: f64,
 }
 
 impl Bounds {
@@ -112,6 +111,10 @@ impl Bounds {
 
     fn on_slow_clocks(&self, time: Duration) -> Duration {
         time.div_f64(self.slowest_clock.clamp(f64::MIN_POSITIVE, 1.0))
+    }
+
+    fn on_fast_clocks(&self, time: Duration) -> Duration {
+        time.div_f64(self.fastest_clock.max(1.0))
     }
 
     /// When a question ends at the latest; nothing is said of one who leaves.
@@ -143,6 +146,8 @@ struct Asked {
     due: Option<Time>,
     /// How long the nodes may take, if it writes.
     timeout: Option<Duration>,
+    /// How long its client waits for a master.
+    patience: Duration,
     /// During which of all phases it was asked, if its node was judged then.
     during: Option<u64>,
 }
@@ -193,7 +198,7 @@ impl Timely {
         };
         let during = self.judged.contains(&node).then_some(self.phases);
         self.due.extend(due.map(|due| (due, ticket)));
-        self.open.insert(ticket, Asked { node, began, due, timeout, during });
+        self.open.insert(ticket, Asked { node, began, due, timeout, patience: master_timeout(question), during });
     }
 
     /// A process stands still or goes on. Nobody knows for how long it does: what it is asked by then is not judged by when
@@ -294,8 +299,10 @@ impl Timely {
             (Phase::Well, _) => {
                 count(&mut self.service.well, took, few, error);
                 let bound = self.bounds.with_change();
-                // Whose process ends while it is asked was not well.
-                if MAY_FAIL || error == Some("lost") || error.is_none() && took <= bound {
+                // Whose process ends while it is asked was not well, and nobody waits longer than he wants.
+                let is_excused =
+                    error == Some("lost") || error.is_some() && took >= self.bounds.on_fast_clocks(asked.patience);
+                if is_excused || error.is_none() && took <= bound {
                     return Ok(());
                 }
                 let how = error.unwrap_or("well");
@@ -331,6 +338,17 @@ impl Timely {
     }
 }
 
+/// How long a client waits for a master.
+fn master_timeout(question: &Question) -> Duration {
+    match question {
+        Question::Submit { master_timeout, .. }
+        | Question::Read { master_timeout, .. }
+        | Question::PendingTasks { master_timeout }
+        | Question::HandOver { master_timeout, .. } => *master_timeout,
+        Question::Leave => Duration::ZERO,
+    }
+}
+
 fn count(tally: &mut Tally, took: Duration, few: Duration, error: Option<&'static str>) {
     tally.ended += 1;
     match error {
@@ -356,7 +374,8 @@ pub fn failure(answer: &Answer) -> Option<&'static str> {
             | Refusal::Held { .. }
             | Refusal::NotHeld(_)
             | Refusal::TooLarge(_)
-            | Refusal::Forgotten(_),
+            | Refusal::Forgotten(_)
+            | Refusal::ForgottenForward(_),
         )
         | Answer::Done { .. }
         | Answer::Newest { .. }
@@ -385,6 +404,7 @@ mod tests {
             master_change: millis(700),
             ack_patience: millis(250),
             slowest_clock: 1.0,
+            fastest_clock: 1.0,
         };
         let mut timely = Timely::new(bounds);
         timely.begin(phase, &[0, 1]);
@@ -434,14 +454,15 @@ mod tests {
     }
 
     #[test]
-    fn while_a_majority_is_well_what_fails_or_lasts_is_counted_or_caught() {
+    fn while_a_majority_is_well_what_fails_or_lasts_is_counted_and_caught() {
         let after = |after, answer: &Answer| {
             let mut timely = timely(Phase::Well);
             let is_caught = ends(&mut timely, 0, after, answer) == Some(WELL);
-            (is_caught != MAY_FAIL, timely.service.well.errors.len(), timely.service.well.slow)
+            (is_caught, timely.service.well.errors.len(), timely.service.well.slow)
         };
         assert_eq!(after(701 + u64::from(ROUND_TRIPS), &Answer::Left), (true, 0, 1), "it lasted");
         assert_eq!(after(1, &Answer::NoMaster), (true, 1, 0));
+        assert_eq!(ends(&mut timely(Phase::Well), 0, 2_000, &Answer::NoMaster), None, "its client waits no longer");
         assert_eq!(ends(&mut timely(Phase::Well), 0, 1, &Answer::Left), None);
     }
 
@@ -473,7 +494,7 @@ mod tests {
         timely.begin(Phase::Calm, &[0]);
         assert_eq!(timely.answered(Ticket(1), millis(900), &Answer::NoMaster), Ok(()));
         assert_eq!(timely.service, Service::default(), "it began before");
-        assert_eq!(timely.answered(Ticket(2), millis(900), &Answer::NoMaster), Ok(()));
+        assert_eq!(timely.answered(Ticket(2), millis(2_000), &Answer::NoMaster), Ok(()));
         let errors: Vec<_> = timely.service.well.errors.into_iter().collect();
         assert_eq!((errors, timely.service.calm.ended), (vec![("no master", 1)], 0));
     }

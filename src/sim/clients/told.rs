@@ -112,6 +112,7 @@ fn outcome(answer: &Answer) -> &'static str {
             Refusal::Invalid(_)
             | Refusal::TooLarge(_)
             | Refusal::Forgotten(_)
+            | Refusal::ForgottenForward(_)
             | Refusal::Blocked { .. }
             | Refusal::Overloaded(_),
         ) => "refused",

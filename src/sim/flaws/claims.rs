@@ -60,7 +60,7 @@ impl Claims {
 
     fn asked_for(&mut self, moment: Moment, ticket: Ticket, task: &Task) {
         match task {
-            Task::Once { task, .. } => self.asked_for(moment, ticket, task),
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => self.asked_for(moment, ticket, task),
             Task::Txn(txn) => {
                 let leased = txn.puts.iter().filter(|put| put.lease.is_some()).map(|put| &put.key);
                 self.vanishing.extend(txn.deletes.iter().chain(leased).cloned());

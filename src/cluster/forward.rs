@@ -1,0 +1,285 @@
+//! What became of the changes that nodes sent to their masters, so that one may be sent to the next master as well.
+//!
+//! A process names a change by one of its slots and by a number that rises; a slot has one change open at a time, so the
+//! last outcome of each slot is all that needs to be kept. What clients named themselves stands in `request` and is not
+//! touched. Takes the place of nothing: `TransportMasterNodeAction` (6.8) ran such changes a second time.
+
+use super::{EphemeralId, Outcome, Remembered, StateId, Table, Term, Uuid, Version};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::str::FromStr;
+
+/// One of the changes that a process may have open at a time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot {
+    /// The process.
+    pub by: EphemeralId,
+    /// Which of its slots.
+    pub number: u16,
+}
+
+/// `process/7`.
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.by, self.number)
+    }
+}
+
+/// A text names no slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadSlot;
+
+impl fmt::Display for BadSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a slot is named by a process and a number, as in `process/7`")
+    }
+}
+
+impl std::error::Error for BadSlot {}
+
+impl FromStr for Slot {
+    type Err = BadSlot;
+
+    fn from_str(text: &str) -> Result<Self, BadSlot> {
+        let (by, number) = text.rsplit_once('/').ok_or(BadSlot)?;
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(BadSlot);
+        }
+        Ok(Slot { by: by.into(), number: number.parse().map_err(|_| BadSlot)? })
+    }
+}
+
+impl Serialize for Slot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Slot {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|why| de::Error::custom(format_args!("[{text}]: {why}")))
+    }
+}
+
+/// Names one change that a process was asked for, however often it sends it on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "(Slot, u64, Version)", into = "(Slot, u64, Version)")]
+pub struct Forward {
+    /// Where it is open.
+    pub slot: Slot,
+    /// Rises from each change of the process to the next.
+    pub sequence: u64,
+    /// What the process knew to be committed when it first sent the change on: no earlier state holds it.
+    pub since: Version,
+}
+
+/// Each change of a node carries one, so it is written without the names of its parts.
+impl From<Forward> for (Slot, u64, Version) {
+    fn from(Forward { slot, sequence, since }: Forward) -> Self {
+        (slot, sequence, since)
+    }
+}
+
+impl From<(Slot, u64, Version)> for Forward {
+    fn from((slot, sequence, since): (Slot, u64, Version)) -> Self {
+        Forward { slot, sequence, since }
+    }
+}
+
+/// `process/7:12`.
+impl fmt::Display for Forward {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.slot, self.sequence)
+    }
+}
+
+/// What became of the last change of a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Carried {
+    /// Which change it was.
+    pub sequence: u64,
+    /// What it came to.
+    pub done: Remembered,
+}
+
+/// The same as it is written: every publish holds one for each of its changes, so its parts go without names.
+type Written = (u64, Term, Version, Uuid, Outcome);
+
+impl From<Carried> for Written {
+    fn from(Carried { sequence, done: Remembered { at, outcome } }: Carried) -> Self {
+        (sequence, at.term, at.version, at.uuid, outcome)
+    }
+}
+
+impl From<Written> for Carried {
+    fn from((sequence, term, version, uuid, outcome): Written) -> Self {
+        Carried { sequence, done: Remembered { at: StateId { term, version, uuid }, outcome } }
+    }
+}
+
+/// A process whose changes are remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Forwarder {
+    /// The state from which on they are.
+    pub since: Version,
+    /// The state that it is no member of any more, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Version>,
+}
+
+/// What is known of a change that is sent on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It was carried out.
+    Done(Remembered),
+    /// It was not carried out.
+    New,
+    /// It may have been carried out, but that is remembered no longer.
+    Forgotten,
+}
+
+/// The last changes that nodes sent on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Forwards {
+    /// Every member, and those who were members last.
+    pub processes: Table<EphemeralId, Forwarder>,
+    /// What became of the last change of each of their slots.
+    pub done: Table<Slot, Carried>,
+}
+
+impl Forwards {
+    /// How many slots a process has.
+    pub const SLOTS: u16 = 256;
+    /// Of how many processes that are members no longer it is remembered what they sent: they may send it again when
+    /// they are taken in once more.
+    pub const GONE_MAX: usize = 64;
+
+    /// What is known of a change. One that may have been sent before is new only if it would be remembered.
+    pub fn recall(&self, name: &Forward, retry: bool) -> Known {
+        match self.done.get(&name.slot) {
+            Some(carried) if carried.sequence == name.sequence => return Known::Done(carried.done.clone()),
+            // The slot has been given to another change since: nobody waits for this one.
+            Some(carried) if carried.sequence > name.sequence => return Known::Forgotten,
+            Some(_) | None => {}
+        }
+        let is_kept = self.processes.get(&name.slot.by).is_some_and(|process| process.since <= name.since);
+        if is_kept || !retry { Known::New } else { Known::Forgotten }
+    }
+
+    /// Remembers what became of a change.
+    pub fn remember(&mut self, name: &Forward, done: Remembered) {
+        if !self.processes.contains_key(&name.slot.by) {
+            let at = done.at.version;
+            self.processes.insert(name.slot.by.clone(), Forwarder { since: at, gone: Some(at) });
+            self.forget_surplus();
+        }
+        self.done.insert(name.slot.clone(), Carried { sequence: name.sequence, done });
+    }
+
+    /// A process is a member from this state on.
+    pub fn meet(&mut self, process: &EphemeralId, at: Version) {
+        let since = match self.processes.get(process) {
+            Some(Forwarder { gone: None, .. }) => return,
+            Some(known) => known.since,
+            None => at,
+        };
+        self.processes.insert(process.clone(), Forwarder { since, gone: None });
+    }
+
+    /// A process is a member no longer from this state on. One that said good-bye sends nothing again.
+    pub fn part(&mut self, process: &EphemeralId, at: Version, left: bool) {
+        let Some(known) = self.processes.get(process).copied() else {
+            return;
+        };
+        if left {
+            return self.forget(process);
+        }
+        self.processes.insert(process.clone(), Forwarder { gone: Some(at), ..known });
+        self.forget_surplus();
+    }
+
+    fn forget_surplus(&mut self) {
+        let gone = || self.processes.iter().filter_map(|(id, process)| Some((process.gone?, id)));
+        if gone().count() <= Self::GONE_MAX {
+            return;
+        }
+        if let Some(oldest) = gone().min().map(|(_, id)| id.clone()) {
+            self.forget(&oldest);
+        }
+    }
+
+    fn forget(&mut self, process: &EphemeralId) {
+        let from = self.done.range_from(&Slot { by: process.clone(), number: 0 });
+        let slots: Vec<Slot> = from.map(|(slot, _)| slot).take_while(|slot| slot.by == *process).cloned().collect();
+        for slot in slots {
+            self.done.remove(&slot);
+        }
+        self.processes.remove(process);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(number: u64) -> Version {
+        Version::new(number).expect("it is below 2^53")
+    }
+
+    fn name(by: &str, number: u16, sequence: u64, since: u64) -> Forward {
+        Forward { slot: Slot { by: by.into(), number }, sequence, since: version(since) }
+    }
+
+    fn at(number: u64) -> Remembered {
+        let at = StateId { term: Term::ZERO, version: version(number), uuid: Uuid::ZERO };
+        Remembered { at, outcome: Outcome::Applied }
+    }
+
+    #[test]
+    fn a_change_is_known_until_its_slot_is_given_to_another() {
+        let mut forwards = Forwards::default();
+        forwards.meet(&"a1".into(), version(3));
+        let (first, second) = (name("a1", 0, 1, 3), name("a1", 0, 2, 3));
+        assert_eq!(forwards.recall(&first, true), Known::New, "it was a member all the time, and nothing was done");
+        forwards.remember(&first, at(4));
+        assert_eq!(forwards.recall(&first, true), Known::Done(at(4)));
+        assert_eq!(forwards.recall(&second, false), Known::New);
+        forwards.remember(&second, at(5));
+        assert_eq!(forwards.recall(&first, false), Known::Forgotten, "a copy that comes late does nothing");
+        assert_eq!(forwards.recall(&name("a1", 1, 1, 3), true), Known::New, "another slot is not concerned");
+    }
+
+    #[test]
+    fn what_may_have_been_forgotten_is_not_new() {
+        let mut forwards = Forwards::default();
+        let other = |number: usize| EphemeralId::from(format!("b{number:03}"));
+        forwards.meet(&"a1".into(), version(3));
+        forwards.remember(&name("a1", 0, 1, 3), at(4));
+        forwards.part(&"a1".into(), version(5), false);
+        assert_eq!(forwards.recall(&name("a1", 0, 1, 3), true), Known::Done(at(4)), "it may come back");
+        for number in 0..Forwards::GONE_MAX {
+            forwards.meet(&other(number), version(6));
+            forwards.part(&other(number), version(7), false);
+        }
+        assert_eq!(forwards.processes.len(), Forwards::GONE_MAX);
+        assert!(forwards.done.is_empty(), "who went first is forgotten first");
+        forwards.meet(&"a1".into(), version(8));
+        assert_eq!(forwards.recall(&name("a1", 0, 1, 3), true), Known::Forgotten);
+        assert_eq!(forwards.recall(&name("a1", 0, 2, 3), false), Known::New, "a first attempt says so");
+        assert_eq!(forwards.recall(&name("a1", 0, 3, 8), true), Known::New, "this one would be known");
+        forwards.part(&"a1".into(), version(9), true);
+        assert!(!forwards.processes.contains_key("a1"), "who said good-bye asks no more");
+    }
+
+    #[test]
+    fn a_slot_is_named_by_its_text() {
+        let slot = Slot { by: "a/b".into(), number: 12 };
+        assert_eq!(slot.to_string().parse(), Ok(slot));
+        for text in ["", "7", "x/", "x/+7", "x/65536"] {
+            assert_eq!(text.parse::<Slot>(), Err(BadSlot), "{text}");
+        }
+    }
+}

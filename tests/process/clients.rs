@@ -1,0 +1,182 @@
+//! What clients of real nodes see when the master goes, or the node that they ask is told to end: time, and no error.
+//!
+//! `scripts/clients` does the same for longer and measures it.
+
+use super::cluster::Cluster;
+use super::http::{self, connect};
+use super::node::wait_for;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+/// How many ask at once.
+const CLIENTS: usize = 64;
+
+/// How many requests are answered before something happens, and after it.
+const SOME: u64 = 500;
+
+/// What one client told: how many changes it made, or what went wrong.
+type Told = Result<u64, String>;
+
+/// A client that keeps its connection, and goes to the next node when it is told that this one closes.
+struct Client {
+    ports: Vec<u16>,
+    at: usize,
+    stream: Option<BufReader<TcpStream>>,
+}
+
+impl Client {
+    /// Asks one of the nodes, another one if that refuses connections.
+    fn ask(&mut self, method: &str, path: &str, body: &str) -> io::Result<http::Response> {
+        let mut stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => self.connect()?,
+        };
+        let length = body.len();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
+        stream.get_mut().write_all((head + body).as_bytes())?;
+        let (response, is_kept) = read(&mut stream)?;
+        match is_kept {
+            true => self.stream = Some(stream),
+            false => self.at += 1,
+        }
+        Ok(response)
+    }
+
+    fn connect(&mut self) -> io::Result<BufReader<TcpStream>> {
+        let mut last = None;
+        for _ in 0..self.ports.len() {
+            match connect(self.ports[self.at % self.ports.len()]) {
+                Ok(stream) => return Ok(BufReader::new(stream)),
+                Err(error) => last = Some(error),
+            }
+            self.at += 1;
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::NotConnected.into()))
+    }
+
+    /// Changes a key from what it changed it to last, and reads it: what is lost or done twice shows the next time.
+    fn run(mut self, number: usize, answered: &AtomicU64, is_over: &AtomicBool) -> Told {
+        let mut revision = "none".to_string();
+        for written in 1.. {
+            let path = format!("/_zazen/kv/c{number}?if_version={revision}");
+            let told = self.demand("PUT", &path, &written.to_string())?;
+            revision = told["revision"].as_str().unwrap_or_default().to_owned();
+            let held = self.demand("GET", &format!("/_zazen/kv/c{number}?format=json"), "")?;
+            if held["value"] != *written.to_string() || held["revision"] != *revision {
+                return Err(format!("it wrote {written} as {revision}, and read {held}"));
+            }
+            answered.fetch_add(2, Ordering::Relaxed);
+            if is_over.load(Ordering::Relaxed) {
+                return Ok(written);
+            }
+        }
+        Ok(0)
+    }
+
+    fn demand(&mut self, method: &str, path: &str, body: &str) -> Result<serde_json::Value, String> {
+        let port = self.ports[self.at % self.ports.len()];
+        let response = self.ask(method, path, body);
+        let response = response.map_err(|error| format!("{method} {path} at {port}: {error}"))?;
+        if !(200..300).contains(&response.status) {
+            return Err(format!("{method} {path} at {port}: {response:?}"));
+        }
+        Ok(response.json())
+    }
+}
+
+fn read(stream: &mut BufReader<TcpStream>) -> io::Result<(http::Response, bool)> {
+    let (mut status, mut length, mut is_kept) = (0, 0, true);
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let line = line.trim_end().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        match line.split_once(": ") {
+            None => status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0),
+            Some(("content-length", value)) => length = value.parse().unwrap_or(0),
+            Some(("connection", value)) => is_kept = value != "close",
+            Some(_) => {}
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    Ok((http::Response { status, body: String::from_utf8_lossy(&body).into_owned() }, is_kept))
+}
+
+/// Lets clients write and read at these nodes while something happens, and demands that none saw an error.
+fn under_load(cluster: &mut Cluster, nodes: &[usize], happens: impl FnOnce(&mut Cluster)) {
+    let ports: Vec<u16> = nodes.iter().map(|at| cluster.nodes[*at].http).collect();
+    let (answered, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let told: Vec<Told> = thread::scope(|scope| {
+        let (answered, is_over) = (&answered, &is_over);
+        let begin = |number: usize| {
+            let client = Client { ports: ports.clone(), at: number, stream: None };
+            scope.spawn(move || client.run(number, answered, is_over))
+        };
+        let clients: Vec<_> = (0..CLIENTS).map(begin).collect();
+        let more = |wanted: u64| wait_for(|| (answered.load(Ordering::Relaxed) >= wanted).then_some(()));
+        more(SOME);
+        happens(cluster);
+        more(answered.load(Ordering::Relaxed) + SOME);
+        is_over.store(true, Ordering::Relaxed);
+        clients.into_iter().map(|client| client.join().expect("it tells what is wrong")).collect()
+    });
+    let wrong: Vec<&String> = told.iter().filter_map(|told| told.as_ref().err()).collect();
+    assert!(wrong.is_empty(), "{} of {CLIENTS} clients saw an error: {wrong:#?}", wrong.len());
+}
+
+/// A cluster of three, its master, and the others.
+fn started() -> (Cluster, usize, Vec<usize>) {
+    let cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let others = cluster.others(&[master]);
+    (cluster, master, others)
+}
+
+#[test]
+fn clients_of_the_survivors_see_no_error_when_the_master_is_killed() {
+    let (mut cluster, master, others) = started();
+    under_load(&mut cluster, &others, |cluster| cluster.kill(master));
+}
+
+#[test]
+fn clients_of_the_survivors_see_no_error_when_the_master_is_frozen() {
+    let (mut cluster, master, others) = started();
+    under_load(&mut cluster, &others, |cluster| cluster.nodes[master].pause());
+    cluster.nodes[master].resume();
+    assert_ne!(cluster.wait_master(&[0, 1, 2]), master);
+}
+
+#[test]
+fn clients_of_the_survivors_see_no_error_when_the_master_is_told_to_end() {
+    let (mut cluster, master, others) = started();
+    under_load(&mut cluster, &others, |cluster| assert_eq!(cluster.nodes[master].terminate(), Some(0)));
+}
+
+#[test]
+fn clients_of_all_nodes_see_no_error_when_the_master_hands_over() {
+    let (mut cluster, _, others) = started();
+    let port = cluster.nodes[others[0]].http;
+    under_load(&mut cluster, &[0, 1, 2], |_| {
+        let told = http::ask(port, "POST", "/_zazen/handover", "").expect("it is answered");
+        assert_eq!(told.status, 200, "{told:?}");
+    });
+}
+
+#[test]
+fn clients_that_reconnect_see_no_error_in_a_rolling_restart() {
+    let (mut cluster, ..) = started();
+    under_load(&mut cluster, &[0, 1, 2], |cluster| {
+        for at in 0..3 {
+            assert_eq!(cluster.nodes[at].terminate(), Some(0), "{}", cluster.nodes[at].tail());
+            cluster.restart(at);
+            cluster.wait_master(&[0, 1, 2]);
+        }
+    });
+}
