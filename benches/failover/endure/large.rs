@@ -156,8 +156,8 @@ fn pure(nodes: u32, keys: u32) -> [f64; 5] {
     to.version = to.version.next();
     to.metadata.keys.insert(key(1), KeyValue::new(value(7), to.rank()));
     let publish = || {
-        let diff = Diff::between(&from, &to);
-        wire::encode(&Message::Publish { from: sender(), term: to.term, body: Body::Diff(Arc::new(diff)) })
+        let body = Body::Diff(Arc::new(Diff::between(&from, &to)));
+        wire::encode(&Message::Publish { from: sender(), term: to.term, committed: from.id(), body })
     };
     let bytes = publish();
     let made = micros(|began| {
@@ -171,8 +171,8 @@ fn pure(nodes: u32, keys: u32) -> [f64; 5] {
         std::hint::black_box(diff.apply(&from)).expect("it was made from this state");
         now() - began
     });
-    let whole =
-        wire::encode(&Message::Publish { from: sender(), term: to.term, body: Body::Full(Arc::new(to.clone())) });
+    let body = Body::Full(Arc::new(to.clone()));
+    let whole = wire::encode(&Message::Publish { from: sender(), term: to.term, committed: from.id(), body });
     let read = micros(|began| {
         std::hint::black_box(wire::decode(&whole)).expect("it was just written");
         now() - began
