@@ -19,7 +19,7 @@ pub(super) const TRANSFER_MAX: Duration = Duration::from_secs(10);
 const DIFF_PATIENCE: Duration = Duration::from_millis(100);
 
 /// A whole state may be on its way for so long, whatever its size.
-const WHOLE_PATIENCE: Duration = Duration::from_millis(500);
+const WHOLE_PATIENCE: Duration = Duration::from_millis(250);
 
 /// What did not arrive in time is waited for by so much longer when it is sent again.
 const PATIENCE_GROWTH: u32 = 4;
@@ -226,7 +226,7 @@ mod tests {
             sent.end(now, &to, at, true);
             assert!(!sent.is_under_way(now, &to));
         }
-        assert_eq!(waits, [500, 2_000, 8_000, 10_000, 10_000, 10_000]);
+        assert_eq!(waits, [250, 1_000, 4_000, 10_000, 10_000, 10_000]);
         assert!(sent.diff(&to, state(2).id(), &state(7)).is_none(), "it is long ago");
         assert!(sent.diff(&to, state(3).id(), &state(7)).is_some_and(|diff| diff.to == state(7).id()));
         let wait = sent.send(now, &to, state(7), &Body::Full(state(7)));

@@ -1,10 +1,10 @@
 //! S5: a setting changes only as somebody asked for, and an acknowledged change stays until a later one.
 //!
-//! Transient settings may end with a full restart. Where a process ran that had shown them since its start, when the state
+//! Transient settings may end with a full restart. Where a member ran that had shown them since its start, when the state
 //! without them was made, there was none.
 
 use super::{Descent, broken};
-use crate::cluster::{ClusterState, Settings, StateId};
+use crate::cluster::{ClusterState, NodeId, Settings, StateId};
 use crate::sim::watch::Violation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,10 +26,12 @@ pub struct Configured {
     last: Option<Arc<ClusterState>>,
     /// The changes that may yet be carried out.
     open: BTreeMap<Setting, Vec<Option<Arc<str>>>>,
-    /// The processes that have shown transient settings since their start.
+    /// The id of each node.
+    ids: BTreeMap<usize, NodeId>,
+    /// The nodes whose processes have shown transient settings since their start.
     showing: BTreeSet<usize>,
-    /// Of the states that may yet be committed, whether there were such processes when it was made.
-    shown: BTreeMap<StateId, bool>,
+    /// The same, when each of the states was made that may yet be committed.
+    shown: BTreeMap<StateId, BTreeSet<NodeId>>,
 }
 
 impl Configured {
@@ -61,14 +63,16 @@ impl Configured {
     }
 
     /// A process was started.
-    pub fn booted(&mut self, node: usize) {
+    pub fn booted(&mut self, node: usize, id: &NodeId) {
+        self.ids.insert(node, id.clone());
         self.showing.remove(&node);
     }
 
     /// A node sends a state, or hands it to its disk; whoever made it is the first to do so.
     pub fn made(&mut self, id: StateId) {
-        let is_shown = !self.showing.is_empty();
-        self.shown.entry(id).or_insert(is_shown);
+        let (ids, showing) = (&self.ids, &self.showing);
+        let shown = || showing.iter().filter_map(|node| ids.get(node).cloned()).collect();
+        self.shown.entry(id).or_insert_with(shown);
     }
 
     /// A process ended.
@@ -107,7 +111,8 @@ impl Configured {
         let mut lost = self.unasked(&old.persistent, &new.persistent, true);
         let transient = self.unasked(&old.transient, &new.transient, false);
         if new.transient.is_empty() && !transient.is_empty() {
-            let is_restart = !self.shown.get(&state.id()).copied().unwrap_or_default();
+            let mut shown = self.shown.get(&state.id()).into_iter().flatten();
+            let is_restart = !shown.any(|id| state.nodes.get(id).is_some());
             lost.extend(transient.into_iter().filter(|_| !is_restart));
         } else {
             lost.extend(transient);
@@ -210,9 +215,10 @@ mod tests {
             configured.asked(&setting(false), Some(&"2".into()));
             let line = Descent::line_of([state(1, &["a"]), second.clone()]);
             configured.look(&line).expect("it was asked for");
+            configured.booted(0, &"a".into());
             configured.applied(0, &second);
             if restarts {
-                configured.booted(0);
+                configured.booted(0, &"a".into());
             }
             configured.acknowledged(&line, second.id(), (&setting(false), Some(&"2".into())), true).expect("it holds");
             configured.made(third.id());

@@ -128,7 +128,7 @@ fn outcome(answer: &Answer) -> &'static str {
 impl Watch<Zen> for Clients {
     fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
         self.watchers.booted(node);
-        self.configured.booted(node);
+        self.configured.booted(node, &zen.local().id);
         self.gone.booted(node, &zen.local().id);
         match &mut self.witness {
             Some(witness) => witness.booted(at, node, zen),
