@@ -42,6 +42,13 @@ impl Zen {
         self.count_votes(now, out);
     }
 
+    /// Whether a node answered at the address that it gives. No cluster begins with one that did not: it could follow only
+    /// while its own connection lasts. Who joins later is asked by the master.
+    pub(super) fn was_reached(&self, node: &Node) -> bool {
+        let seen = self.search.seen.get(&node.address);
+        self.is_formed() || self.is_old() || seen.is_some_and(|seen| seen.sight.node.same_process(node))
+    }
+
     /// Stands anew if voters that are needed have promised a term that is not below the own one.
     pub(super) fn rise_above(&mut self, now: Time, out: &mut Effects<Zen>) {
         let Mode::Electing(candidacy) = &self.mode else {

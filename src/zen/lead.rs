@@ -45,7 +45,8 @@ impl Zen {
             (node.id.clone(), Joined { process, accepted, is_unwell: is_unwell(node) })
         };
         let holdings = ballots.values().map(held).collect();
-        let joiners: Vec<Arc<Node>> = ballots.into_values().map(|ballot| ballot.node).collect();
+        let nodes = ballots.into_values().map(|ballot| ballot.node);
+        let joiners: Vec<Arc<Node>> = nodes.filter(|node| self.was_reached(node)).collect();
         let replaced = self.replaced_master(&joiners);
         self.leave_mode(now, out);
         let mut lead = Leadership::new(term, self.ledger.accepted.id());
