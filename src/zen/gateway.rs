@@ -1,9 +1,9 @@
 //! What is waited for after a full restart, before users get the state back.
 //!
 //! The state itself is there as soon as a master is: a quorum had it on disk. But whoever acts on it may want more nodes
-//! to be there first. Until then a block refuses users' requests. So it is if neither the new master nor anybody whose join it
-//! counted has applied, since it was started, a state of a cluster that had its own back. Transient settings end with a
-//! restart of all: if every node of the last state was heard of, and none of them runs on. Mirrors `GatewayService` and `Gateway.performStateRecovery` (6.8).
+//! to be there first, and until then a block refuses users' requests. That holds if nobody whom the new master heard of, itself
+//! included, has applied a state since it was started. Transient settings end then as well, if the master heard of every
+//! node of the last state. Mirrors `GatewayService` and `Gateway.performStateRecovery` (6.8).
 
 use super::{Note, Timer, Zen};
 use crate::cluster::{Block, ClusterState, EphemeralId, Node, Nodes};

@@ -264,13 +264,13 @@ pub struct Publish {
 }
 
 impl Publish {
-    /// What to send to a node that has stored this state: what differs from it, or all of it.
+    /// What to send to a peer: what differs from the state that it has stored, if that one is still known, or all of it.
     pub fn body_for(&self, peer: &Peer, sent: &Sent, with_diffs: bool) -> Body {
         let (stored, to) = (peer.accepted, &peer.node.address);
         // Whoever has the state already is told its name by what makes it.
         let has_base = stored == self.base.id() || stored == self.state.id();
         let diff = || if has_base { Some(self.diff.clone()) } else { sent.diff(to, stored, &self.state).map(Arc::new) };
-        diff().filter(|_| with_diffs).map_or_else(|| Body::Full(self.state.clone()), Body::Diff)
+        with_diffs.then(diff).flatten().map_or_else(|| Body::Full(self.state.clone()), Body::Diff)
     }
 }
 

@@ -59,7 +59,6 @@ impl Zen {
         if self.is_old() {
             return self.begin_old_round(now, state, has_newcomers, out);
         }
-        self.forget_sent();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -105,9 +104,7 @@ impl Zen {
 
     /// Forgets what was sent to nodes that are members no more.
     fn forget_sent(&mut self) {
-        if let Mode::Leading(lead) = &self.mode
-            && self.sent.len() > lead.peers.len()
-        {
+        if let Mode::Leading(lead) = &self.mode {
             let members: BTreeSet<Address> = lead.peers.values().map(|peer| peer.node.address.clone()).collect();
             self.sent.keep(|to| members.contains(to));
         }
@@ -286,6 +283,7 @@ impl Zen {
         self.await_acks(now, tasks, out);
         if has_lost {
             self.give_up_acks_of_gone(now, out);
+            self.forget_sent();
         }
         self.recover(now, out);
         if before.0 != self.tuning.minimum() {
