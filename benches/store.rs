@@ -60,7 +60,7 @@ fn promise(term: usize) -> Write {
         node_id: Some("a-node-of-the-cluster".into()),
         term,
         vote: Some("another-node".into()),
-        left_out: false,
+        left_out: Default::default(),
     })
 }
 

@@ -60,6 +60,11 @@ impl<'a> Cluster<'a> {
         Ok(before)
     }
 
+    /// The processes that run.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.nodes.iter().flatten()
+    }
+
     /// A node that runs.
     pub(crate) fn node(&self, index: usize) -> &Process {
         self.nodes[index].as_ref().expect("only nodes that were started are asked for")

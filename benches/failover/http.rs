@@ -55,6 +55,11 @@ impl Http {
         self.reached
     }
 
+    /// Whether the connection is kept.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.stream.is_some()
+    }
+
     /// Asks without a body.
     pub(crate) fn get(&mut self, path: &str) -> io::Result<Reply> {
         self.ask("GET", path, b"")
@@ -62,15 +67,16 @@ impl Http {
 
     /// Asks, over the kept connection if there is one.
     pub(crate) fn ask(&mut self, method: &str, path: &str, body: &[u8]) -> io::Result<Reply> {
+        self.send(&request(method, path, &[], body))
+    }
+
+    /// Sends a whole request, and reads the answer.
+    pub(crate) fn send(&mut self, request: &[u8]) -> io::Result<Reply> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.connect()?,
         };
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.get_mut().write_all(&[head.as_bytes(), body].concat())?;
+        stream.get_mut().write_all(request)?;
         let (reply, is_kept) = read(&mut stream)?;
         if is_kept {
             self.stream = Some(stream);
@@ -86,6 +92,16 @@ impl Http {
         stream.set_write_timeout(Some(self.patience))?;
         Ok(BufReader::new(stream))
     }
+}
+
+/// What is sent.
+pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{more}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
 }
 
 fn read(stream: &mut BufReader<TcpStream>) -> io::Result<(Reply, bool)> {

@@ -2,33 +2,40 @@
 //!
 //! `scripts/bench`, `scripts/false-alarm`, `scripts/swarm`, `scripts/kill-storm`, `scripts/clients` and `scripts/soak --processes` run this.
 
+mod clients;
 mod clock;
 mod cluster;
+mod doors;
 mod endure;
 mod figures;
 mod guard;
 mod http;
 mod load;
+mod meter;
 mod observe;
 mod peer;
 mod peers;
 mod process;
 mod progress;
+mod register;
 mod report;
 mod rows;
 mod site;
+mod table;
+mod talk;
 mod trial;
 mod wires;
 
 use clap::{Args, Parser, Subcommand};
-use endure::{AlarmArgs, ClientsArgs, LargeArgs, SoakArgs, StormArgs, SwarmArgs};
+use clients::ClientsArgs;
+use endure::{AlarmArgs, LargeArgs, SoakArgs, StormArgs, SwarmArgs};
 use peer::Peer;
 use report::{Column, Report};
 use rows::Scenario;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use trial::{Plan, Samples};
+use trial::{Contestant, Plan, Samples};
 
 /// Measures Zazen over real processes on this machine.
 #[derive(Parser)]
@@ -118,17 +125,27 @@ fn main() -> ExitCode {
 }
 
 fn bench(args: &BenchArgs) -> Result<(), String> {
+    use clap::ValueEnum;
     let mut failures = Vec::new();
-    let mut columns = Vec::new();
-    for peer in wanted(&args.peers)? {
-        if let Some(what) = peer.missing() {
-            if !args.install {
-                eprintln!("{} is skipped: {what}; --install installs it", peer.key());
-                continue;
-            }
-            peer.install()?;
+    let mut columns: Vec<Column> = peer::present(&args.peers, args.install)?
+        .into_iter()
+        .map(|peer| Column { peer, samples: Samples::default() })
+        .collect();
+    let scenarios = if args.rows.is_empty() { Scenario::value_variants() } else { &args.rows };
+    let plan = Plan { idle: Duration::from_secs(args.idle_seconds), seed: args.seed };
+    for scenario in scenarios {
+        let contestant = |column: &Column| Contestant {
+            peer: column.peer,
+            trials: trials(args, *scenario, column.peer),
+            samples: Samples::default(),
+            failure: None,
+        };
+        let mut contestants: Vec<Contestant> = columns.iter().map(contestant).collect();
+        trial::run(*scenario, &mut contestants, &plan);
+        for (column, contestant) in columns.iter_mut().zip(contestants) {
+            column.samples.extend(contestant.samples);
+            failures.extend(contestant.failure);
         }
-        columns.push(Column { peer, samples: measure(peer, args, &mut failures) });
     }
     let report = Report { columns };
     let tables = report.tables();
@@ -138,7 +155,7 @@ fn bench(args: &BenchArgs) -> Result<(), String> {
         written.map_err(|error| format!("[{}] cannot be written: {error}", file.display()))?;
     }
     if let Some(page) = &args.markdown {
-        report::refresh(page, &tables)?;
+        table::refresh(page, report::MARK, &tables)?;
     }
     if report.misses() {
         eprintln!("a bar was missed");
@@ -146,34 +163,11 @@ fn bench(args: &BenchArgs) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// The peers by their names.
-fn wanted(names: &[String]) -> Result<Vec<&'static dyn Peer>, String> {
-    let find = |name: &String| {
-        let found = peer::ALL.into_iter().find(|peer| peer.key() == name);
-        let known = peer::ALL.map(|peer| peer.key()).join(", ");
-        found.ok_or_else(|| format!("--peers: there is no `{name}`; known are {known}"))
-    };
-    names.iter().map(find).collect()
-}
-
-/// Makes all trials of one peer.
-fn measure(peer: &'static dyn Peer, args: &BenchArgs, failures: &mut Vec<String>) -> Samples {
-    use clap::ValueEnum;
-    let mut samples = Samples::default();
-    let scenarios = if args.rows.is_empty() { Scenario::value_variants() } else { &args.rows };
-    for scenario in scenarios {
-        let asked = if peer.key() == "zazen" { args.trials } else { args.peer_trials };
-        let trials = match (scenario, asked) {
-            (Scenario::Idle | Scenario::Load, _) | (_, None) => rows::trials(*scenario, peer),
-            (_, Some(trials)) => trials as usize,
-        };
-        let plan = Plan { trials, idle: Duration::from_secs(args.idle_seconds), seed: args.seed };
-        let (brought, outcome) = trial::run(*scenario, peer, &plan);
-        samples.extend(brought);
-        if let Err(why) = outcome {
-            eprintln!("{}: {why}", peer.title());
-            failures.push(format!("{}: {why}", peer.title()));
-        }
+/// How often a service is tried in one way.
+fn trials(args: &BenchArgs, scenario: Scenario, peer: &dyn Peer) -> usize {
+    let asked = if peer.key() == "zazen" { args.trials } else { args.peer_trials };
+    match (scenario, asked) {
+        (Scenario::Idle, _) | (_, None) => rows::trials(scenario, peer),
+        (_, Some(trials)) => trials as usize,
     }
-    samples
 }

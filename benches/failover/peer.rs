@@ -1,8 +1,11 @@
 //! What is measured: a service of several processes that elects a master.
 
 use super::peers::{Elasticsearch, Etcd, Zazen, ZooKeeper};
+use super::register::Register;
 use super::site::{Place, Site};
+use super::talk::Talk;
 use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,8 +62,22 @@ pub(crate) trait Peer: Sync {
     /// A client that writes through a node, if it takes writes.
     fn writer(&self, place: &Place) -> Option<Box<dyn Writer>>;
 
-    /// One of many clients that each write to a key of their own, as fast as this service has it.
-    fn client(&self, _place: &Place, _number: usize) -> Option<Box<dyn Writer>> {
+    /// One of many clients that each write to a key of their own, as fast as this service has it, and its connection;
+    /// nothing if the service has no such thing.
+    fn talk(&self, _place: &Place, _number: usize) -> Option<io::Result<(TcpStream, Box<dyn Talk>)>> {
+        None
+    }
+
+    /// A client with a register of his own, who asks at these places.
+    fn register(&self, doors: &[SocketAddr], number: usize) -> Box<dyn Register>;
+
+    /// Whether a register of it shows that a write was carried out twice.
+    fn tells_twice(&self) -> bool {
+        true
+    }
+
+    /// Asks the master to hand over to another node, if it can be asked to.
+    fn hand_over(&self, _places: &[&Place], _master: usize) -> Option<Result<(), String>> {
         None
     }
 
@@ -80,3 +97,23 @@ pub(crate) trait Peer: Sync {
 
 /// All that can be measured, Zazen first.
 pub(crate) const ALL: [&dyn Peer; 4] = [&Zazen::PLAIN, &Etcd, &ZooKeeper, &Elasticsearch];
+
+/// The peers of these names that can be run here; of the others it is told why they are left out.
+pub(crate) fn present(names: &[String], install: bool) -> Result<Vec<&'static dyn Peer>, String> {
+    let mut present = Vec::new();
+    for name in names {
+        let known = || ALL.map(|peer| peer.key()).join(", ");
+        let found = ALL.into_iter().find(|peer| peer.key() == name);
+        let peer = found.ok_or_else(|| format!("--peers: there is no `{name}`; known are {}", known()))?;
+        match peer.missing() {
+            Some(_) if install => peer.install()?,
+            Some(what) => {
+                eprintln!("{} is left out: {what}; --install installs it", peer.key());
+                continue;
+            }
+            None => {}
+        }
+        present.push(peer);
+    }
+    Ok(present)
+}

@@ -1,17 +1,17 @@
 //! What was measured, as tables for people and as JSON for programs.
 
 use super::figures::{Summary, figure};
+use super::meter::Shares;
 use super::peer::Peer;
 use super::rows::{Bar, ROWS, Row, Unit};
+use super::table::{Mark, table};
 use super::trial::Samples;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
-/// Between these lines a page holds the newest tables.
-const BEGIN: &str = "<!-- measured: written by scripts/bench -->";
-const END: &str = "<!-- end of measured -->";
+/// What the lines around the newest tables in a page say.
+pub(crate) const MARK: Mark =
+    Mark { begin: "<!-- measured: written by scripts/bench -->", end: "<!-- end of measured -->" };
 
 /// One peer and its samples.
 pub(crate) struct Column {
@@ -22,6 +22,16 @@ pub(crate) struct Column {
 impl Column {
     fn summary(&self, row: &Row) -> Option<Summary> {
         Summary::of(self.samples.rows.get(row.key)?)
+    }
+
+    /// How many processors the nodes took, the clients and all others, if that was looked at.
+    fn shares(&self, row: &Row) -> [String; 3] {
+        let shares = self.samples.shares.get(row.key).map_or(&[][..], Vec::as_slice);
+        let median = |share: fn(&Shares) -> f64| {
+            let summary = Summary::of(&shares.iter().map(share).collect::<Vec<_>>());
+            summary.map_or("–".into(), |summary| format!("{:.2}", summary.median))
+        };
+        [median(|shares| shares.nodes), median(|shares| shares.clients), median(|shares| shares.foreign)]
     }
 }
 
@@ -37,13 +47,20 @@ impl Report {
         let mut text =
             format!("Medians, and how many times Zazen's each is; measured in one run on {cores} cores.\n\n");
         text += &table(&self.comparison());
-        text += "\nThe 99th of a hundred is the largest where there are fewer trials.\n\n";
+        text += "\nThe 99th of a hundred is the largest where there are fewer trials. \
+                 The last three columns tell how many processors the nodes took, the clients or observers, and all others; \
+                 the median of the trials.\n\n";
         text += &table(&self.details());
         for column in &self.columns {
             if let Some(pace) = column.samples.slowest {
                 let (who, pace) = (column.peer.title(), figure(pace.floor()));
                 let _ = write!(text, "\nThe slowest observer of {who} looked {pace} times a second.");
             }
+        }
+        for column in self.columns.iter().filter(|column| !column.samples.warming.is_empty()) {
+            let rates: Vec<String> = column.samples.warming.iter().map(|rate| figure(rate.floor())).collect();
+            let (who, rates) = (column.peer.title(), rates.join(", "));
+            let _ = write!(text, "\n{who} while it warmed, updates a second: {rates}.");
         }
         text + "\n"
     }
@@ -72,7 +89,8 @@ impl Report {
     }
 
     fn details(&self) -> Vec<Vec<String>> {
-        let head = ["what", "who", "unit", "trials", "minimum", "median", "99th", "maximum"];
+        let head =
+            ["what", "who", "unit", "trials", "minimum", "median", "99th", "maximum", "nodes", "clients", "others"];
         let mut lines = vec![head.map(String::from).to_vec()];
         for row in self.rows() {
             for column in &self.columns {
@@ -81,6 +99,7 @@ impl Report {
                 let unit = row.unit.name().to_string();
                 let mut line = vec![row.title.into(), column.peer.title(), unit, summary.trials.to_string()];
                 line.extend(figures);
+                line.extend(column.shares(row));
                 lines.push(line);
             }
         }
@@ -156,36 +175,4 @@ fn comparison(column: &Column, row: &Row, ours: Option<Summary>) -> String {
         Some(ours) if column.peer.key() != "zazen" => format!("{median}, {}×", figure(summary.median / ours.median)),
         Some(_) | None => median,
     }
-}
-
-/// A table that reads well both as text and as Markdown.
-fn table(lines: &[Vec<String>]) -> String {
-    let Some(head) = lines.first() else {
-        return String::new();
-    };
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let mut text = String::new();
-    for (at, line) in lines.iter().enumerate() {
-        for (cell, width) in line.iter().zip(&widths) {
-            let _ = write!(text, "| {cell:<width$} ");
-        }
-        text += "|\n";
-        if at == 0 {
-            widths.iter().for_each(|width| text += &format!("|{}", "-".repeat(width + 2)));
-            text += "|\n";
-        }
-    }
-    text
-}
-
-/// Puts the tables between the marks of a page.
-pub(crate) fn refresh(page: &Path, tables: &str) -> Result<(), String> {
-    let cannot = |error: std::io::Error| format!("[{}] cannot be refreshed: {error}", page.display());
-    let text = fs::read_to_string(page).map_err(cannot)?;
-    let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let Some((before, after)) = parts else {
-        return Err(format!("[{}] has no lines `{BEGIN}` and `{END}` to put the tables between", page.display()));
-    };
-    fs::write(page, format!("{before}{BEGIN}\n\n{tables}\n{END}{after}")).map_err(cannot)
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Below the ports that the kernel gives to outgoing connections, so that a node that was killed finds its own free.
@@ -88,6 +89,14 @@ impl Site {
         site.places.iter_mut().for_each(|place| place.host = wires.address(place.index));
         site.wires = Some(wires);
         Ok(site)
+    }
+
+    /// What runs a program as a node: on its own network, if it has one.
+    pub(crate) fn program(&self, place: &Place, program: &str) -> Command {
+        match &self.wires {
+            Some(wires) => wires.enter(place.index, program),
+            None => Command::new(program),
+        }
     }
 
     /// Keeps everything for whoever wants to know what happened, and tells where.

@@ -2,13 +2,14 @@
 
 use super::clock::{milliseconds, now, pause};
 use super::cluster::{Cluster, SETTLE_MAX};
-use super::load::load;
+use super::load::{Seen, load};
+use super::meter::{Meter, Shares};
 use super::observe::{Observers, agreement};
 use super::peer::{Peer, Writer};
 use super::progress::Progress;
 use super::rows::{
     FROZEN, KILLED, LATENCY_OF_MANY, LATENCY_OF_ONE, LAUNCHED, LISTENING, MEMORY, PROCESSOR, RATE_OF_MANY, RATE_OF_ONE,
-    RESTARTED, Scenario, TERMINATED, THAWED, WRITTEN,
+    RESTARTED, ROWS, Scenario, TERMINATED, THAWED, WRITTEN,
 };
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -30,15 +31,36 @@ const PEACE_MS: std::ops::Range<u64> = 200..700;
 /// How long a cluster is left alone before it counts as idle.
 const REST: Duration = Duration::from_secs(10);
 
+/// How long writes are counted for one sample.
+const WINDOW: Duration = Duration::from_secs(2);
+
+/// A service is warm when so many windows differ by no more than this part of the largest; it is given up on after so many.
+const WARM_WINDOW: Duration = Duration::from_secs(5);
+const WARM_WINDOWS: usize = 3;
+const WARM_WINDOWS_MAX: usize = 24;
+const WARM_SPREAD: f64 = 0.05;
+
+/// How many latencies of one trial are told at the most; of more, every so manyth.
+const LATENCIES_MAX: usize = 20_000;
+
 /// How long a writer waits after a refusal.
 const WRITE_AGAIN: Duration = Duration::from_millis(1);
 
 /// No two writes are the same.
 static WRITES: AtomicU64 = AtomicU64::new(1);
 
+/// Who is tried, and how often.
+pub(crate) struct Contestant {
+    pub(crate) peer: &'static dyn Peer,
+    pub(crate) trials: usize,
+    /// What came out.
+    pub(crate) samples: Samples,
+    /// Why nothing more came out.
+    pub(crate) failure: Option<String>,
+}
+
 /// What is asked for.
 pub(crate) struct Plan {
-    pub(crate) trials: usize,
     /// How long an idle cluster is watched.
     pub(crate) idle: Duration,
     pub(crate) seed: u64,
@@ -48,8 +70,12 @@ pub(crate) struct Plan {
 #[derive(Default)]
 pub(crate) struct Samples {
     pub(crate) rows: BTreeMap<&'static str, Vec<f64>>,
+    /// Who took the processors in each trial of a row.
+    pub(crate) shares: BTreeMap<&'static str, Vec<Shares>>,
     /// How often a second the slowest observer looked.
     pub(crate) slowest: Option<f64>,
+    /// The windows before a service counted as warm.
+    pub(crate) warming: Vec<f64>,
 }
 
 impl Samples {
@@ -65,72 +91,142 @@ impl Samples {
         self.slowest = Some(self.slowest.map_or(pace, |slowest| slowest.min(pace)));
     }
 
+    fn add_shares(&mut self, row: &'static str, shares: Shares) {
+        self.shares.entry(row).or_default().push(shares);
+    }
+
     /// Takes over what another scenario brought.
     pub(crate) fn extend(&mut self, other: Samples) {
         self.rows.extend(other.rows);
+        self.shares.extend(other.shares);
+        self.warming.extend(other.warming);
         if let Some(pace) = other.slowest {
             self.add_pace(pace);
         }
     }
 }
 
-/// Makes the trials of one scenario. Those that were made before one failed count.
-pub(crate) fn run(scenario: Scenario, peer: &dyn Peer, plan: &Plan) -> (Samples, Result<(), String>) {
-    let mut samples = Samples::default();
-    let outcome = match scenario {
-        Scenario::ColdStart => cold_starts(peer, plan, &mut samples),
-        Scenario::Load => loads(peer, plan, &mut samples),
-        Scenario::Kill | Scenario::Write | Scenario::Freeze | Scenario::Terminate | Scenario::Idle => {
-            on_one_cluster(scenario, peer, plan, &mut samples)
+/// Makes the trials of one scenario, those of different services in turn. Those that were made before one failed count.
+pub(crate) fn run(scenario: Scenario, contestants: &mut [Contestant], plan: &Plan) {
+    if scenario == Scenario::Idle {
+        // Nobody else shall run meanwhile.
+        contestants.chunks_mut(1).for_each(|one| interleave(scenario, one, plan));
+    } else {
+        interleave(scenario, contestants, plan);
+    }
+}
+
+fn interleave(scenario: Scenario, contestants: &mut [Contestant], plan: &Plan) {
+    let trials: Vec<usize> = contestants.iter().map(|contestant| contestant.trials).collect();
+    let mut progress = Progress::start(title(scenario).into(), "trials");
+    let mut victims: Vec<Option<Victim<'_>>> =
+        contestants.iter_mut().map(|each| each.prepare(scenario, plan)).collect();
+    for (done, at) in turns(&trials).into_iter().enumerate() {
+        let Some(victim) = &mut victims[at] else { continue };
+        let outcome = victim.metered(scenario, plan);
+        contestants[at].failure = outcome.err().map(|why| {
+            let kept = victim.cluster.site.keep().display();
+            format!("{}: {}: {why}; its files are kept in [{kept}]", contestants[at].peer.title(), title(scenario))
+        });
+        if let Some(why) = &contestants[at].failure {
+            eprintln!("{why}");
+            contestants[at].samples.extend(victims[at].take().map(|victim| victim.samples).unwrap_or_default());
         }
-    };
-    (samples, outcome)
+        progress.tell(done + 1, trials.iter().sum(), "");
+    }
+    progress.end();
+    for (contestant, victim) in contestants.iter_mut().zip(victims) {
+        contestant.samples.extend(victim.map(|victim| victim.samples).unwrap_or_default());
+    }
 }
 
-fn progress(what: &str, peer: &dyn Peer) -> Progress {
-    Progress::start(format!("{}: {what}", peer.title()), "trials")
-}
-
-/// Makes trials one after the other on a cluster that recovers from each.
-fn on_one_cluster(scenario: Scenario, peer: &dyn Peer, plan: &Plan, samples: &mut Samples) -> Result<(), String> {
-    let what = match scenario {
+fn title(scenario: Scenario) -> &'static str {
+    match scenario {
         Scenario::Kill => "the master is killed, and restarted",
         Scenario::Write => "the master is killed under writes",
         Scenario::Freeze => "the master is stopped, and goes on",
         Scenario::Terminate => "the master is asked to end",
-        Scenario::ColdStart | Scenario::Load | Scenario::Idle => "nothing happens",
-    };
-    let mut progress = progress(what, peer);
-    let mut victim = Victim { cluster: Cluster::start(peer, NODES)?, rng: Rng::new(plan.seed), samples };
-    if scenario == Scenario::Write && victim.writers(NODES).is_none() {
-        eprintln!("  no client can write to it, so this row is left out");
-        return Ok(());
+        Scenario::ColdStart => "three nodes without data are started",
+        Scenario::Load => "clients write as fast as they are answered",
+        Scenario::Idle => "nothing happens",
     }
-    for trial in 1..=plan.trials {
-        let outcome = match scenario {
-            Scenario::Kill => victim.killed(),
-            Scenario::Write => victim.killed_under_writes(),
-            Scenario::Freeze => victim.frozen(),
-            Scenario::Terminate => victim.terminated(),
-            Scenario::ColdStart | Scenario::Load | Scenario::Idle => victim.idle(plan.idle),
-        };
-        outcome.map_err(|why| {
-            format!("{}, trial {trial}: {why}; its files are kept in [{}]", what, victim.cluster.site.keep().display())
-        })?;
-        progress.tell(trial, plan.trials, "");
+}
+
+/// Whose turn it is: everybody's turns are spread evenly over the whole.
+pub(crate) fn turns(trials: &[usize]) -> Vec<usize> {
+    let rounds = trials.iter().copied().max().unwrap_or_default();
+    let is_next = |round: usize, trials: usize| (round + 1) * trials / rounds > round * trials / rounds;
+    let of_round = |round| (0..trials.len()).filter(move |at| is_next(round, trials[*at]));
+    (0..rounds).flat_map(of_round).collect()
+}
+
+impl Contestant {
+    /// A cluster for the trials; nothing if it cannot be had, or cannot be tried in this way.
+    fn prepare(&mut self, scenario: Scenario, plan: &Plan) -> Option<Victim<'static>> {
+        match Victim::prepare(scenario, self.peer, plan) {
+            Ok(Some(victim)) => Some(victim),
+            Ok(None) => {
+                eprintln!("  {} has no clients for this that are known here, so it is left out", self.peer.title());
+                None
+            }
+            Err(why) => {
+                self.failure = Some(format!("{}: {}: {why}", self.peer.title(), title(scenario)));
+                None
+            }
+        }
     }
-    progress.end();
-    Ok(())
 }
 
 /// A cluster that things are done to.
 struct Victim<'a> {
     cluster: Cluster<'a>,
     rng: Rng,
-    samples: &'a mut Samples,
+    samples: Samples,
 }
 
-impl Victim<'_> {
+impl<'a> Victim<'a> {
+    fn prepare(scenario: Scenario, peer: &'a dyn Peer, plan: &Plan) -> Result<Option<Self>, String> {
+        let cluster = match scenario {
+            Scenario::ColdStart => Cluster::prepare(peer, NODES),
+            Scenario::Kill
+            | Scenario::Write
+            | Scenario::Freeze
+            | Scenario::Terminate
+            | Scenario::Load
+            | Scenario::Idle => Cluster::start(peer, NODES),
+        };
+        let mut victim = Victim { cluster: cluster?, rng: Rng::new(plan.seed), samples: Samples::default() };
+        let can_be_tried = match scenario {
+            Scenario::Write => victim.writers(NODES).is_some(),
+            Scenario::Load => victim.warm()?,
+            Scenario::Kill | Scenario::Freeze | Scenario::Terminate | Scenario::ColdStart | Scenario::Idle => true,
+        };
+        Ok(can_be_tried.then_some(victim))
+    }
+
+    /// One trial, and who took the processors meanwhile.
+    fn metered(&mut self, scenario: Scenario, plan: &Plan) -> Result<(), String> {
+        let lengths: Vec<usize> = ROWS.iter().map(|row| self.samples.rows.get(row.key).map_or(0, Vec::len)).collect();
+        let before = Meter::read(self.cluster.processes())?;
+        match scenario {
+            Scenario::Kill => self.killed(),
+            Scenario::Write => self.killed_under_writes(),
+            Scenario::Freeze => self.frozen(),
+            Scenario::Terminate => self.terminated(),
+            Scenario::ColdStart => self.cold_start(),
+            // The windows have meters of their own.
+            Scenario::Load => return self.loads(),
+            Scenario::Idle => self.idle(plan.idle),
+        }?;
+        let shares = before.until(&Meter::read(self.cluster.processes())?);
+        for (row, length) in ROWS.iter().zip(lengths) {
+            if self.samples.rows.get(row.key).is_some_and(|samples| samples.len() > length) {
+                self.samples.add_shares(row.key, shares);
+            }
+        }
+        Ok(())
+    }
+
     fn peace(&mut self) -> Duration {
         Duration::from_millis(self.rng.between(PEACE_MS.start, PEACE_MS.end))
     }
@@ -241,6 +337,59 @@ impl Victim<'_> {
         self.cluster.demand_running()
     }
 
+    /// Lets many clients write until the service is as fast as it gets. Tells whether it has such clients.
+    fn warm(&mut self) -> Result<bool, String> {
+        let is_enough = |rates: &[f64]| is_warm(rates) || rates.len() >= WARM_WINDOWS_MAX;
+        let Some(seen) = load(&mut self.cluster, CLIENTS, WARM_WINDOW, is_enough)? else {
+            return Ok(false);
+        };
+        if !is_warm(&seen.rates) {
+            let (who, windows) = (self.cluster.peer.title(), seen.rates.len());
+            eprintln!("  {who} was not warm after {windows} windows of {WARM_WINDOW:?}");
+        }
+        self.samples.warming = seen.rates;
+        Ok(true)
+    }
+
+    /// One client writes, then many do.
+    fn loads(&mut self) -> Result<(), String> {
+        for (clients, rate, latency) in [(1, RATE_OF_ONE, LATENCY_OF_ONE), (CLIENTS, RATE_OF_MANY, LATENCY_OF_MANY)] {
+            let seen = load(&mut self.cluster, clients, WINDOW, |rates| !rates.is_empty());
+            let seen = seen.map_err(|why| format!("{clients} clients: {why}"))?;
+            let Seen { rates, latencies, shares } = seen.ok_or("its clients cannot write any more")?;
+            let every = latencies.len().div_ceil(LATENCIES_MAX).max(1);
+            rates.into_iter().for_each(|a_second| self.samples.add(rate, a_second));
+            latencies.into_iter().step_by(every).for_each(|span| self.samples.add(latency, span));
+            [rate, latency].into_iter().for_each(|row| self.samples.add_shares(row, shares));
+        }
+        self.cluster.demand_running()
+    }
+
+    /// Starts a cluster without data, on places of its own.
+    fn cold_start(&mut self) -> Result<(), String> {
+        self.cluster = Cluster::prepare(self.cluster.peer, NODES)?;
+        let cluster = &mut self.cluster;
+        let watches = cluster.site.places.iter().map(|place| cluster.peer.watch(place)).collect();
+        let (launched, listening, named) = thread::scope(|scope| {
+            let observers = Observers::start(scope, watches);
+            let launched = cluster.launch(0)?;
+            (1..NODES).try_for_each(|index| cluster.launch(index).map(drop))?;
+            let formed = observers.wait_for(SETTLE_MAX, |seen| {
+                let listening = seen.iter().filter_map(|seen| seen.reached).max()?;
+                let (_, named) = agreement(seen)?;
+                Some((listening, named))
+            });
+            let (listening, named) =
+                formed.ok_or_else(|| format!("no master was named by all within {SETTLE_MAX:?}"))?;
+            Ok::<_, String>((launched, listening, named))
+        })?;
+        self.samples.add_span(LAUNCHED, named - launched);
+        if self.cluster.peer.listens_at_once() {
+            self.samples.add_span(LISTENING, named.saturating_duration_since(listening));
+        }
+        self.cluster.demand_running()
+    }
+
     fn processor_times(&self) -> Result<Vec<Duration>, String> {
         let times = (0..NODES).map(|index| self.cluster.node(index).processor_time());
         times.collect::<Result<_, _>>().map_err(|error| error.to_string())
@@ -260,60 +409,12 @@ fn write_once(mut writer: Box<dyn Writer>, start: &Barrier, is_over: &AtomicBool
     }
 }
 
-/// Lets one client write to a cluster, then many.
-fn loads(peer: &dyn Peer, plan: &Plan, samples: &mut Samples) -> Result<(), String> {
-    let loads = [(1, RATE_OF_ONE, LATENCY_OF_ONE), (CLIENTS, RATE_OF_MANY, LATENCY_OF_MANY)];
-    let mut progress = progress("clients write as fast as they are answered", peer);
-    let mut cluster = Cluster::start(peer, NODES)?;
-    for (done, (clients, rate, latency)) in loads.into_iter().enumerate() {
-        let outcome = load(&mut cluster, clients, plan.trials);
-        let seen = outcome.map_err(|why| {
-            format!("{clients} clients: {why}; its files are kept in [{}]", cluster.site.keep().display())
-        })?;
-        let Some(seen) = seen else {
-            eprintln!("  its clients are not known here, so these rows are left out");
-            return Ok(());
-        };
-        samples.rows.insert(rate, seen.rates);
-        samples.rows.insert(latency, seen.latencies);
-        progress.tell(done + 1, loads.len(), "");
-    }
-    progress.end();
-    cluster.demand_running()
-}
-
-/// Starts clusters without data, each on places of its own.
-fn cold_starts(peer: &dyn Peer, plan: &Plan, samples: &mut Samples) -> Result<(), String> {
-    let mut progress = progress("three nodes without data are started", peer);
-    for trial in 1..=plan.trials {
-        let mut cluster = Cluster::prepare(peer, NODES)?;
-        let outcome = cold_start(&mut cluster, samples);
-        outcome.map_err(|why| {
-            format!("cold start {trial}: {why}; its files are kept in [{}]", cluster.site.keep().display())
-        })?;
-        progress.tell(trial, plan.trials, "");
-    }
-    progress.end();
-    Ok(())
-}
-
-fn cold_start(cluster: &mut Cluster<'_>, samples: &mut Samples) -> Result<(), String> {
-    let watches = cluster.site.places.iter().map(|place| cluster.peer.watch(place)).collect();
-    let (launched, listening, named) = thread::scope(|scope| {
-        let observers = Observers::start(scope, watches);
-        let launched = cluster.launch(0)?;
-        (1..NODES).try_for_each(|index| cluster.launch(index).map(drop))?;
-        let formed = observers.wait_for(SETTLE_MAX, |seen| {
-            let listening = seen.iter().filter_map(|seen| seen.reached).max()?;
-            let (_, named) = agreement(seen)?;
-            Some((listening, named))
-        });
-        let (listening, named) = formed.ok_or_else(|| format!("no master was named by all within {SETTLE_MAX:?}"))?;
-        Ok::<_, String>((launched, listening, named))
-    })?;
-    samples.add_span(LAUNCHED, named - launched);
-    if cluster.peer.listens_at_once() {
-        samples.add_span(LISTENING, named.saturating_duration_since(listening));
-    }
-    cluster.demand_running()
+/// Whether the last windows hardly differ.
+fn is_warm(rates: &[f64]) -> bool {
+    let Some(last) = rates.len().checked_sub(WARM_WINDOWS).map(|from| &rates[from..]) else {
+        return false;
+    };
+    let (least, most) =
+        last.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(*rate), most.max(*rate)));
+    most - least <= WARM_SPREAD * most
 }

@@ -5,9 +5,12 @@
 use super::guard;
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The hardware that nobody has.
 const NOBODY: &str = "02:00:00:00:ff:ff";
+
+static LAID: AtomicU32 = AtomicU32::new(0);
 
 /// The networks of one cluster, removed at the end.
 pub(crate) struct Wires {
@@ -19,10 +22,11 @@ pub(crate) struct Wires {
 impl Wires {
     /// As many networks as nodes.
     pub(crate) fn lay(nodes: usize) -> Result<Self, String> {
-        let number = std::process::id();
+        let (process, number) = (std::process::id(), LAID.fetch_add(1, Ordering::Relaxed));
         // A name of an interface has no more than 15 characters.
-        let bridge = format!("zb{number}");
-        let mut wires = Wires { bridge, spaces: Vec::new(), subnet: (number % 250) as u8 };
+        let bridge = format!("zb{process}.{}", number % 10);
+        let subnet = (process.wrapping_add(number) % 250) as u8;
+        let mut wires = Wires { bridge, spaces: Vec::new(), subnet };
         ip(&["link", "add", &wires.bridge, "type", "bridge"])?;
         guard::hold_network(&wires.bridge);
         ip(&["addr", "add", &format!("{}/24", wires.address(usize::from(u8::MAX) - 2)), "dev", &wires.bridge])?;

@@ -1,7 +1,6 @@
 //! What Zazen endures: long trials of its own, without peers.
 
 mod alarm;
-mod clients;
 mod large;
 mod soak;
 mod storm;
@@ -11,7 +10,6 @@ mod transport;
 mod writer;
 
 pub(crate) use alarm::AlarmArgs;
-pub(crate) use clients::ClientsArgs;
 pub(crate) use large::LargeArgs;
 pub(crate) use soak::SoakArgs;
 pub(crate) use storm::StormArgs;

@@ -2,12 +2,15 @@
 //!
 //! All else is at its defaults but for the heap, which is smaller than the distribution's, so that three fit everywhere.
 
+use super::conditional::SettingRegister;
 use super::packages;
 use super::rest::{self, RestWatch, RestWriter};
 use crate::peer::{Peer, Watch, Writer};
+use crate::register::Register;
 use crate::site::{Place, Site};
 use std::fs;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -62,16 +65,16 @@ impl Peer for Elasticsearch {
     }
 
     fn command(&self, site: &Site, place: &Place) -> io::Result<Command> {
-        let hosts: Vec<String> = site.places.iter().map(|host| format!("127.0.0.1:{}", host.transport())).collect();
+        let hosts: Vec<String> = site.places.iter().map(|host| host.peer().to_string()).collect();
         let home = place.directory.display();
-        let mut command = Command::new("java");
+        let mut command = site.program(place, "java");
         command.args(JAVA_OPTIONS).arg("-cp").arg(format!("{}/*:{}", jars().display(), classes().display()));
         command.arg("Starter").args([
             format!("path.home={home}"),
             format!("path.logs={home}/logs"),
             "cluster.name=bench".into(),
             format!("node.name={}", place.name),
-            "network.host=127.0.0.1".into(),
+            format!("network.host={}", place.host),
             format!("http.port={}", place.client()),
             format!("transport.tcp.port={}", place.transport()),
             "transport.type=netty4".into(),
@@ -92,6 +95,15 @@ impl Peer for Elasticsearch {
 
     fn writer(&self, place: &Place) -> Option<Box<dyn Writer>> {
         Some(Box::new(RestWriter::new(place)))
+    }
+
+    fn register(&self, doors: &[SocketAddr], number: usize) -> Box<dyn Register> {
+        Box::new(SettingRegister::new(doors, number))
+    }
+
+    /// Its settings are changed under no condition.
+    fn tells_twice(&self) -> bool {
+        false
     }
 
     /// Its clients' port opens once the node has joined.

@@ -1,18 +1,25 @@
 //! etcd of Debian's package, at its defaults.
 
-use super::grpc::GrpcWriter;
+use super::grpc::PutTalk;
 use super::packages;
+use super::txn::TxnRegister;
 use crate::http::Http;
 use crate::peer::{Peer, View, Watch, Writer};
+use crate::register::Register;
 use crate::site::{Place, Site};
+use crate::talk::Talk;
 use serde_json::Value;
 use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 const PACKAGE: &str = "etcd-server";
 
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A hand-over is given up by the leader after an election's time.
+const TRANSFER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A write that was handed to a dead leader is never answered; a healthy one takes a tenth of this.
 const WRITE_PATIENCE: Duration = Duration::from_millis(25);
@@ -37,11 +44,10 @@ impl Peer for Etcd {
     }
 
     fn command(&self, site: &Site, place: &Place) -> io::Result<Command> {
-        let url = |port: u16| format!("http://127.0.0.1:{port}");
-        let cluster = site.places.iter().map(|peer| format!("{}={}", peer.name, url(peer.transport())));
-        let cluster: Vec<String> = cluster.collect();
-        let (client, transport) = (url(place.client()), url(place.transport()));
-        let mut command = Command::new("etcd");
+        let cluster: Vec<String> =
+            site.places.iter().map(|peer| format!("{}=http://{}", peer.name, peer.peer())).collect();
+        let (client, transport) = (format!("http://{}", place.door()), format!("http://{}", place.peer()));
+        let mut command = site.program(place, "etcd");
         command.args(["--name", &place.name, "--initial-cluster", &cluster.join(",")]);
         command.arg("--data-dir").arg(place.directory.join("data"));
         command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
@@ -52,11 +58,11 @@ impl Peer for Etcd {
     }
 
     fn watch(&self, place: &Place) -> Box<dyn Watch> {
-        Box::new(EtcdWatch(Http::new(place.client(), PATIENCE)))
+        Box::new(EtcdWatch(Http::at(place.door(), PATIENCE)))
     }
 
     fn leader(&self, places: &[&Place]) -> Option<usize> {
-        let statuses = places.iter().map(|place| status(&mut Http::new(place.client(), PATIENCE)).ok().flatten());
+        let statuses = places.iter().map(|place| status(&mut Http::at(place.door(), PATIENCE)).ok().flatten());
         let statuses: Vec<Value> = statuses.collect::<Option<_>>()?;
         let named = leader_of(statuses.first()?)?;
         if statuses.iter().any(|status| leader_of(status) != Some(named)) {
@@ -67,11 +73,20 @@ impl Peer for Etcd {
     }
 
     fn writer(&self, place: &Place) -> Option<Box<dyn Writer>> {
-        Some(Box::new(EtcdWriter(Http::new(place.client(), WRITE_PATIENCE))))
+        Some(Box::new(EtcdWriter(Http::at(place.door(), WRITE_PATIENCE))))
     }
 
-    fn client(&self, place: &Place, number: usize) -> Option<Box<dyn Writer>> {
-        Some(Box::new(GrpcWriter::connect(place.client(), number).ok()?))
+    fn talk(&self, place: &Place, number: usize) -> Option<io::Result<(TcpStream, Box<dyn Talk>)>> {
+        let talk = PutTalk::connect(place.door(), number, PATIENCE);
+        Some(talk.map(|(stream, talk)| (stream, Box::new(talk) as Box<dyn Talk>)))
+    }
+
+    fn register(&self, doors: &[SocketAddr], number: usize) -> Box<dyn Register> {
+        Box::new(TxnRegister::new(doors, number))
+    }
+
+    fn hand_over(&self, places: &[&Place], master: usize) -> Option<Result<(), String>> {
+        Some(hand_over(places, master))
     }
 
     fn listens_at_once(&self) -> bool {
@@ -82,6 +97,21 @@ impl Peer for Etcd {
 /// What a node says of itself, if it says anything of the kind.
 fn status(http: &mut Http) -> io::Result<Option<Value>> {
     Ok(http.ask("POST", "/v3/maintenance/status", b"{}")?.json())
+}
+
+fn hand_over(places: &[&Place], master: usize) -> Result<(), String> {
+    let http = |place: &Place| Http::at(place.door(), TRANSFER_PATIENCE);
+    let next = places.iter().find(|place| place.index != master).ok_or("there is nobody to hand over to")?;
+    let cannot = |error: io::Error| format!("the hand-over got no answer: {error}");
+    let status = status(&mut http(next)).map_err(cannot)?.unwrap_or_default();
+    let member = status["header"]["member_id"].as_str().unwrap_or_default();
+    let leader = places.iter().find(|place| place.index == master).ok_or("the leader is gone")?;
+    let body = format!(r#"{{"targetID":"{member}"}}"#);
+    let reply = http(leader).ask("POST", "/v3/maintenance/transfer-leadership", body.as_bytes()).map_err(cannot)?;
+    match reply.is_fine() {
+        true => Ok(()),
+        false => Err(format!("the hand-over was answered with {}", String::from_utf8_lossy(&reply.body))),
+    }
 }
 
 fn leader_of(status: &Value) -> Option<&str> {

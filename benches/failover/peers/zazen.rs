@@ -1,11 +1,15 @@
 //! Zazen itself: the binary that was built with this program, on a file as its users write it, all else at its defaults.
 
+use super::conditional::KeyRegister;
 use super::rest::{self, RestWatch, RestWriter};
-use crate::http::Http;
+use crate::http::{Http, request};
 use crate::peer::{Peer, Watch, Writer};
+use crate::register::Register;
 use crate::site::{Place, Site};
+use crate::talk::{Heard, Talk};
 use std::fs;
 use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
@@ -16,6 +20,10 @@ pub(crate) struct Zazen {
 
 /// How long a write may take; the node itself waits for a master meanwhile.
 const WRITE_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What ends the head of an answer, and what begins that of one that was granted.
+const HEAD_END: &[u8] = b"\r\n\r\n";
+const GRANTED: &str = "http/1.1 200 ";
 
 /// How many nodes are named as hosts to the others; a large cluster names a few.
 const HOSTS_MAX: usize = 5;
@@ -59,11 +67,7 @@ impl Peer for Zazen {
             hosts.join(", ")
         );
         fs::write(&file, text)?;
-        let program = env!("CARGO_BIN_EXE_zazen");
-        let mut command = match &site.wires {
-            Some(wires) => wires.enter(place.index, program),
-            None => Command::new(program),
-        };
+        let mut command = site.program(place, env!("CARGO_BIN_EXE_zazen"));
         command.arg("start").arg("-c").arg(&file);
         command.args(self.settings.iter().flat_map(|setting| ["-E", setting]));
         Ok(command)
@@ -83,10 +87,17 @@ impl Peer for Zazen {
         if writer.write(0) { Some(Box::new(writer)) } else { None }
     }
 
-    fn client(&self, place: &Place, number: usize) -> Option<Box<dyn Writer>> {
-        let mut writer = KeyWriter::new(place, number);
-        // Only a node that keeps keys can be timed by them.
-        if writer.write(0) { Some(Box::new(writer)) } else { None }
+    fn talk(&self, place: &Place, number: usize) -> Option<io::Result<(TcpStream, Box<dyn Talk>)>> {
+        let stream = TcpStream::connect(place.door()).and_then(|stream| stream.set_nodelay(true).map(|()| stream));
+        Some(stream.map(|stream| (stream, Box::new(KeyTalk::new(number)) as Box<dyn Talk>)))
+    }
+
+    fn register(&self, doors: &[SocketAddr], number: usize) -> Box<dyn Register> {
+        Box::new(KeyRegister::new(doors, number))
+    }
+
+    fn hand_over(&self, places: &[&Place], master: usize) -> Option<Result<(), String>> {
+        Some(hand_over(places, master))
     }
 
     fn listens_at_once(&self) -> bool {
@@ -94,22 +105,42 @@ impl Peer for Zazen {
     }
 }
 
+/// Asks a node that is not the master, which passes it on.
+fn hand_over(places: &[&Place], master: usize) -> Result<(), String> {
+    let other = places.iter().find(|place| place.index != master).ok_or("there is nobody to hand over to")?;
+    let reply = Http::at(other.door(), WRITE_PATIENCE).ask("POST", "/_zazen/handover", b"");
+    let reply = reply.map_err(|error| format!("the hand-over got no answer: {error}"))?;
+    let told = String::from_utf8_lossy(&reply.body);
+    if reply.is_fine() { Ok(()) } else { Err(format!("the hand-over was answered with {told}")) }
+}
+
 /// Writes a key, and waits until it is committed: whether every node has applied it is for other clients to ask.
-struct KeyWriter {
-    http: Http,
+struct KeyTalk {
     path: String,
 }
 
-impl KeyWriter {
-    fn new(place: &Place, number: usize) -> Self {
-        let path = format!("/_zazen/kv/bench-{number}?timeout=0ms&master_timeout=60s");
-        KeyWriter { http: Http::new(place.client(), WRITE_PATIENCE), path }
+impl KeyTalk {
+    fn new(number: usize) -> Self {
+        KeyTalk { path: format!("/_zazen/kv/bench-{number}?timeout=0ms&master_timeout=60s") }
     }
 }
 
-impl Writer for KeyWriter {
-    fn write(&mut self, number: u64) -> bool {
-        let value = format!("{number:064}");
-        self.http.ask("PUT", &self.path, value.as_bytes()).is_ok_and(|reply| reply.is_fine())
+impl Talk for KeyTalk {
+    fn ask(&mut self, number: u64) -> Vec<u8> {
+        request("PUT", &self.path, &[], format!("{number:064}").as_bytes())
+    }
+
+    /// An answer has a head, and a body whose length that tells.
+    fn hear(&mut self, bytes: &[u8]) -> Heard {
+        let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
+        let Some((head, from)) = end.map(|end| (&bytes[..end], end + HEAD_END.len())) else {
+            return Heard::default();
+        };
+        let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        match from + length.unwrap_or_default() {
+            used if used <= bytes.len() => Heard { used, answer: Some(head.starts_with(GRANTED)), ..Heard::default() },
+            _ => Heard::default(),
+        }
     }
 }

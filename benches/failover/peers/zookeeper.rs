@@ -3,15 +3,18 @@
 //! Its servers do not say whom they follow, only whether they lead, follow or serve nobody. A survivor that was seen
 //! without service and serves again has another leader.
 
-use super::jute::SessionClient;
+use super::jute::{SetTalk, Ticket, connect_request};
 use super::packages;
+use super::session::SessionRegister;
 use crate::clock::now;
 use crate::peer::{Peer, View, Watch, Writer};
+use crate::register::Register;
 use crate::site::{Place, Site};
+use crate::talk::Talk;
 use std::fmt::Write;
 use std::fs;
 use std::io::{self, Read, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -47,27 +50,28 @@ impl Peer for ZooKeeper {
         // Servers are numbered from 1.
         fs::write(data.join("myid"), (place.index + 1).to_string())?;
         let mut text = format!(
-            "tickTime=2000\ninitLimit=10\nsyncLimit=5\ndataDir={}\nclientPort={}\nclientPortAddress=127.0.0.1\n\
-             admin.enableServer=false\n",
+            "tickTime=2000\ninitLimit=10\nsyncLimit=5\ndataDir={}\nclientPort={}\nclientPortAddress={}\n\
+             admin.enableServer=false\nmaxClientCnxns=0\n",
             data.display(),
-            place.client()
+            place.client(),
+            place.host
         );
         for peer in &site.places {
-            let _ = writeln!(text, "server.{}=127.0.0.1:{}:{}", peer.index + 1, peer.transport(), peer.election());
+            let _ = writeln!(text, "server.{}={}:{}", peer.index + 1, peer.peer(), peer.election());
         }
         let file = place.directory.join("zoo.cfg");
         fs::write(&file, text)?;
-        let mut command = Command::new("java");
+        let mut command = site.program(place, "java");
         command.args(["-cp", CLASS_PATH, "org.apache.zookeeper.server.quorum.QuorumPeerMain"]).arg(file);
         Ok(command)
     }
 
     fn watch(&self, place: &Place) -> Box<dyn Watch> {
-        Box::new(ModeWatch { address: address(place), reached: None, has_served: false, was_lost: false })
+        Box::new(ModeWatch { address: place.door(), reached: None, has_served: false, was_lost: false })
     }
 
     fn leader(&self, places: &[&Place]) -> Option<usize> {
-        let modes = places.iter().map(|place| mode(connect(address(place)).ok()?).ok().flatten());
+        let modes = places.iter().map(|place| mode(connect(place.door()).ok()?).ok().flatten());
         let modes: Vec<Mode> = modes.collect::<Option<_>>()?;
         let mut leaders = places.iter().zip(&modes).filter(|(_, mode)| **mode == Mode::Leader);
         match (leaders.next(), leaders.next()) {
@@ -77,11 +81,16 @@ impl Peer for ZooKeeper {
     }
 
     fn writer(&self, place: &Place) -> Option<Box<dyn Writer>> {
-        Some(Box::new(SessionWriter(address(place))))
+        Some(Box::new(SessionWriter(place.door())))
     }
 
-    fn client(&self, place: &Place, number: usize) -> Option<Box<dyn Writer>> {
-        Some(Box::new(SessionClient::open(address(place), number).ok()?))
+    fn talk(&self, place: &Place, number: usize) -> Option<io::Result<(TcpStream, Box<dyn Talk>)>> {
+        let talk = SetTalk::open(place.door(), number);
+        Some(talk.map(|(stream, talk)| (stream, Box::new(talk) as Box<dyn Talk>)))
+    }
+
+    fn register(&self, doors: &[SocketAddr], number: usize) -> Box<dyn Register> {
+        Box::new(SessionRegister::new(doors, number))
     }
 
     fn listens_at_once(&self) -> bool {
@@ -89,11 +98,7 @@ impl Peer for ZooKeeper {
     }
 }
 
-fn address(place: &Place) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, place.client()))
-}
-
-pub(super) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -156,23 +161,10 @@ impl Watch for ModeWatch {
 /// Opens sessions: the quorum commits each one, as it does every other write.
 struct SessionWriter(SocketAddr);
 
-/// Protocol version, last transaction seen, timeout in milliseconds, no session, a password of 16 zeros, not read-only.
-pub(super) fn connect_request() -> Vec<u8> {
-    let mut body = Vec::new();
-    body.extend(0_i32.to_be_bytes());
-    body.extend(0_i64.to_be_bytes());
-    body.extend(10_000_i32.to_be_bytes());
-    body.extend(0_i64.to_be_bytes());
-    body.extend(16_i32.to_be_bytes());
-    body.extend([0; 16]);
-    body.push(0);
-    [&45_i32.to_be_bytes()[..], &body].concat()
-}
-
 impl SessionWriter {
     fn open(&self) -> io::Result<bool> {
         let mut stream = connect(self.0)?;
-        stream.write_all(&connect_request())?;
+        stream.write_all(&connect_request(&Ticket::default()))?;
         // Length, protocol version, the timeout that was granted, and the session.
         let mut granted = [0; 20];
         stream.read_exact(&mut granted)?;

@@ -59,6 +59,9 @@ pub(super) struct Counts {
     pub(super) unknown: AtomicU64,
     pub(super) reads: AtomicU64,
     pub(super) moves: AtomicU64,
+    /// How often a change was asked for again, since nobody knew what had become of it; and how many ended well by it.
+    pub(super) again: AtomicU64,
+    pub(super) cleared: AtomicU64,
     /// The longest time without a change that was carried out, in milliseconds.
     pub(super) silence_ms: AtomicU64,
 }

@@ -1,14 +1,17 @@
 //! How a client asks: as the library's client, which finds the master and asks again under the name of its request; or
-//! straight at any node, once.
+//! straight at any node, once, or again at others under the same name.
 
 use super::desk::{Desk, Outcome, Seen, key, number, places};
-use crate::http::{Http, Reply};
+use crate::clock::pause;
+use crate::http::{Http, Reply, request};
 use serde_json::Value;
 use std::io;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use zazen::Client;
 use zazen::client::{ClientError, Entry};
+use zazen::cluster::{RequestId, Uuid};
 use zazen::protocol::Rng;
 use zazen::service::Txn;
 
@@ -21,10 +24,23 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// How long the library's client tries: some give up early, so that they do not know what became of their changes.
 const TRIES_MS: [u64; 3] = [400, 3_000, 15_000];
 
+/// How often a client that asks straight asks again, and after what pause.
+const AGAIN_MAX: usize = 20;
+const AGAIN: Duration = Duration::from_millis(50);
+
 /// A way to ask.
-pub(super) enum Door {
+pub(super) enum Door<'a> {
     Library { runtime: Runtime, client: Client },
-    Straight { nodes: Vec<Http>, rng: Rng },
+    Straight(Straight<'a>),
+}
+
+/// Asks any node.
+pub(super) struct Straight<'a> {
+    nodes: Vec<Http>,
+    rng: Rng,
+    desk: &'a Desk,
+    /// Names the requests.
+    name: RequestId,
 }
 
 /// What drives one client.
@@ -43,11 +59,13 @@ pub(super) fn straight(desk: &Desk) -> Vec<Http> {
     desk.doors.iter().map(|door| Http::at(*door, PATIENCE)).collect()
 }
 
-impl Door {
+impl<'a> Door<'a> {
     /// Every third client asks straight.
-    pub(super) fn new(client_number: usize, mut rng: Rng, desk: &Desk) -> Result<Self, String> {
+    pub(super) fn new(client_number: usize, mut rng: Rng, desk: &'a Desk) -> Result<Self, String> {
         if client_number % 3 == 2 {
-            return Ok(Door::Straight { nodes: straight(desk), rng });
+            let client = Uuid::from_u128(rng.next_u128());
+            let name = RequestId { client, sequence: 0 };
+            return Ok(Door::Straight(Straight { nodes: straight(desk), rng, desk, name }));
         }
         let patience = Duration::from_millis(*rng.pick(&TRIES_MS).unwrap_or(&TRIES_MS[0]));
         Ok(Door::Library { runtime: runtime()?, client: client(desk, patience)? })
@@ -57,11 +75,7 @@ impl Door {
     pub(super) fn change(&mut self, txn: &Txn) -> Result<Outcome, String> {
         match self {
             Door::Library { runtime, client } => runtime.block_on(client.change(txn)).map_or_else(fate, done),
-            Door::Straight { nodes, rng } => {
-                let body = serde_json::to_vec(txn).map_err(|error| error.to_string())?;
-                let path = format!("/_zazen/txn?timeout=0ms&master_timeout={MASTER_MAX}");
-                told(any(nodes, rng).ask("POST", &path, &body))
-            }
+            Door::Straight(straight) => straight.change(txn),
         }
     }
 
@@ -72,9 +86,9 @@ impl Door {
             Door::Library { runtime, client } => {
                 runtime.block_on(client.get(&name)).ok().map(|entry| number(entry.as_ref()))
             }
-            Door::Straight { nodes, rng } => {
+            Door::Straight(straight) => {
                 let path = format!("/_zazen/kv/{name}?format=json&master_timeout={MASTER_MAX}");
-                let reply = any(nodes, rng).get(&path).ok()?;
+                let reply = straight.any().get(&path).ok()?;
                 match reply.status {
                     404 => Some(number(None)),
                     _ => Some(number(Some(&serde_json::from_value(reply.json()?).ok()?))),
@@ -89,9 +103,9 @@ impl Door {
         let prefix = names[0].trim_end_matches('0');
         let entries: Vec<Entry> = match self {
             Door::Library { runtime, client } => runtime.block_on(client.list(prefix)).ok()?,
-            Door::Straight { nodes, rng } => {
+            Door::Straight(straight) => {
                 let path = format!("/_zazen/kv?prefix={prefix}&values=true&master_timeout={MASTER_MAX}");
-                let mut list = any(nodes, rng).get(&path).ok()?.json()?;
+                let mut list = straight.any().get(&path).ok()?.json()?;
                 serde_json::from_value(list["keys"].take()).ok()?
             }
         };
@@ -99,9 +113,38 @@ impl Door {
     }
 }
 
-fn any<'a>(nodes: &'a mut [Http], rng: &mut Rng) -> &'a mut Http {
-    let at = rng.below(nodes.len() as u64) as usize;
-    &mut nodes[at]
+impl Straight<'_> {
+    fn any(&mut self) -> &mut Http {
+        let at = self.rng.below(self.nodes.len() as u64) as usize;
+        &mut self.nodes[at]
+    }
+
+    /// Half of the changes are asked for once, so that some end unknown.
+    fn change(&mut self, txn: &Txn) -> Result<Outcome, String> {
+        let body = serde_json::to_vec(txn).map_err(|error| error.to_string())?;
+        self.name.sequence += 1;
+        let outcome = self.ask("", &body)?;
+        if outcome != Outcome::Unknown || self.rng.percent(50) {
+            return Ok(outcome);
+        }
+        for _ in 0..AGAIN_MAX {
+            pause(AGAIN);
+            self.desk.counts.again.fetch_add(1, Ordering::Relaxed);
+            let outcome = self.ask("&retry=true", &body)?;
+            // That this attempt did nothing says nothing of the first one.
+            if matches!(outcome, Outcome::Done(_) | Outcome::Refused) {
+                self.desk.counts.cleared.fetch_add(1, Ordering::Relaxed);
+                return Ok(outcome);
+            }
+        }
+        Ok(Outcome::Unknown)
+    }
+
+    fn ask(&mut self, retry: &str, body: &[u8]) -> Result<Outcome, String> {
+        let path = format!("/_zazen/txn?timeout=0ms&master_timeout={MASTER_MAX}{retry}");
+        let name = self.name.to_string();
+        told(self.any().send(&request("POST", &path, &[("idempotency-key", &name)], body)))
+    }
 }
 
 fn done(revision: zazen::cluster::Revision) -> Result<Outcome, String> {
@@ -133,6 +176,7 @@ fn told(reply: io::Result<Reply>) -> Result<Outcome, String> {
     match (reply.status, revision) {
         (200, Some(revision)) => Ok(Outcome::Done(revision)),
         (409, _) if body["error"]["type"] == "version_conflict_engine_exception" => Ok(Outcome::Refused),
+        (409, _) if body["error"]["type"] == "request_forgotten_exception" => Ok(Outcome::Unknown),
         (429 | 503, _) => Ok(Outcome::NotDone),
         (500.., _) => Ok(Outcome::Unknown),
         (status, _) => Err(format!("a change was answered with status {status}: {body}")),

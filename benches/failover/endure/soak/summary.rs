@@ -33,6 +33,8 @@ pub(super) fn print(nodes: usize, lasts: Duration, torment: &Torment<'_>, desk: 
     counted("  changes that nobody could carry out", &counts.not_done);
     counted("  changes of unknown outcome", &counts.unknown);
     counted("  reads", &counts.reads);
+    counted("  changes asked for again, at another node", &counts.again);
+    counted("    whose outcome was told then", &counts.cleared);
     counted("  longest time without a change, in ms", &counts.silence_ms);
     let histories = &verdict.histories;
     row("histories judged for linearizability", histories.count);

@@ -1,4 +1,4 @@
-//! What is done to the nodes: killed, stopped, cut off, told to hand over; often one thing within another.
+//! What is done to the nodes: killed, restarted, stopped, cut off, told to hand over; often one thing within another.
 
 use super::desk::Desk;
 use crate::clock::{now, pause};
@@ -31,6 +31,8 @@ struct Cut {
 #[derive(Debug)]
 enum Blow {
     Kill(Vec<usize>),
+    /// Asked to end, and started again.
+    Restart(usize),
     Stop(Vec<usize>),
     Cut(&'static str, Vec<Cut>),
     HandOver(usize),
@@ -92,7 +94,8 @@ impl<'a> Torment<'a> {
             all.insert(0, master);
         }
         match self.rng.below(100) {
-            0..35 => Blow::Kill(all[..self.some_of(nodes)].to_vec()),
+            0..25 => Blow::Kill(all[..self.some_of(nodes)].to_vec()),
+            25..35 => Blow::Restart(all[0]),
             35..60 => Blow::Stop(all[..self.some_of(nodes)].to_vec()),
             60..95 => self.draw_cut(&all),
             _ => Blow::HandOver(all[0]),
@@ -142,6 +145,13 @@ impl<'a> Torment<'a> {
                 }
                 victims.into_iter().try_for_each(|victim| self.cluster.wait(victim))?;
             }
+            Blow::Restart(victim) => {
+                if self.is_reachable(*victim) {
+                    self.cluster.node(*victim).signal(Signal::TERM);
+                    self.count("told to end");
+                    self.cluster.wait(*victim)?;
+                }
+            }
             Blow::Stop(victims) => {
                 for victim in victims {
                     if self.cluster.is_running(*victim) && self.stopped.insert(*victim) {
@@ -175,6 +185,11 @@ impl<'a> Torment<'a> {
                     if !self.cluster.is_running(*victim) {
                         self.cluster.launch(*victim)?;
                     }
+                }
+            }
+            Blow::Restart(victim) => {
+                if !self.cluster.is_running(*victim) {
+                    self.cluster.launch(*victim)?;
                 }
             }
             Blow::Stop(victims) => {
@@ -242,7 +257,7 @@ impl<'a> Torment<'a> {
 impl Blow {
     fn lasts_ms(&self) -> u64 {
         match self {
-            Blow::Kill(_) => DOWN_MS,
+            Blow::Kill(_) | Blow::Restart(_) => DOWN_MS,
             Blow::Stop(_) => STOPPED_MS,
             Blow::Cut(..) => CUT_MS,
             Blow::HandOver(_) => 0,
