@@ -167,7 +167,9 @@ impl Zen {
             Errand::Fetch { .. } if self.is_old() => self.on_disk_told(now, None, out),
             Errand::Fetch { from } => self.on_fetch_failed(&from),
             Errand::Publish { node, at, asked } => self.on_publish_failed(now, &node, (&at, asked), why, out),
-            Errand::Commit { node, .. } | Errand::CallVote { node, .. } => self.on_call_failed(now, &node, why, out),
+            Errand::Commit { node, .. } | Errand::CallVote { node, .. } => {
+                self.give_up_waiting_for(now, &node, why, out)
+            }
             Errand::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
             Errand::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),
             Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),

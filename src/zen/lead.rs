@@ -139,23 +139,23 @@ impl Zen {
             return;
         };
         lead.bump = Some(Bump { term, votes: BTreeMap::new() });
-        let followers: Vec<NodeId> = lead.peers.keys().cloned().collect();
-        for id in followers {
-            self.call_vote(now, &id, out);
-        }
+        self.call_votes(now, out);
     }
 
-    pub(super) fn call_vote(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
-        let candidate = self.local.clone();
-        let Some(lead) = self.lead() else {
+    /// Asks for the votes that are missing for the higher term, if one is being taken: at once, and with each beat.
+    pub(super) fn call_votes(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some((lead, bump)) = self.lead().and_then(|lead| lead.bump.as_ref().map(|bump| (&*lead, bump))) else {
             return;
         };
-        if let (Some(bump), Some(peer)) = (&lead.bump, lead.peers.get(id)) {
-            let (term, address) = (bump.term, peer.node.address.clone());
-            let message = Message::CallVote { from: self.sender.clone(), term, candidate };
-            let errand = Errand::CallVote { node: id.clone(), asked: now };
-            let timeout = self.fd_timeout(&address);
-            self.call(&address, message, errand, timeout, out);
+        let term = bump.term;
+        let has_voted = |node: &Node| bump.votes.contains_key(&node.id);
+        let nodes = lead.peers.values().map(|peer| &peer.node);
+        let missing: Vec<_> = nodes.filter(|node| node.is_master_eligible() && !has_voted(node)).cloned().collect();
+        for node in missing {
+            let message = Message::CallVote { from: self.sender.clone(), term, candidate: self.local.clone() };
+            let errand = Errand::CallVote { node: node.id.clone(), asked: now };
+            let timeout = self.fd_timeout(&node.address);
+            self.call(&node.address, message, errand, timeout, out);
         }
     }
 

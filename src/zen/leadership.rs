@@ -6,6 +6,7 @@ use super::message::Body;
 use super::quorum::BootstrapSet;
 use super::sent::Sent;
 use super::setbacks::Setbacks;
+use super::tuning::Tuning;
 use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
@@ -93,14 +94,15 @@ impl Leadership {
     }
 
     /// Until when a state that was sent as a whole may be on its way to somebody who can acknowledge the publish under way,
-    /// if there is one and the publish did not begin so long ago.
+    /// if there is one and the publish did not begin so long ago. One that is late is sent again a moment later, when that
+    /// is known.
     pub fn arrival_of_wholes(&self, sent: &Sent, now: Time, at_most: Duration) -> Option<Time> {
         let publish = self.publish.as_ref().filter(|publish| !publish.is_committed && now < publish.since + at_most)?;
         let is_awaited = |(id, peer): &(&NodeId, &Peer)| {
             peer.node.is_master_eligible() && peer.failed.is_none() && !publish.acks.contains_key(*id)
         };
         let awaited = self.peers.iter().filter(is_awaited).map(|(_, peer)| sent.whole_until(&peer.node.address));
-        awaited.max().filter(|until| *until > now)
+        awaited.max().map(|until| until + Tuning::GRACE).filter(|until| *until > now)
     }
 }
 

@@ -387,10 +387,10 @@ impl Zen {
             out.note(Note::BadSetting { what });
         }
         for passed in mem::take(&mut self.between) {
+        self.applied = state.clone();
             out.push(Effect::Apply(passed));
         }
         self.is_awake |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
-        self.applied = state.clone();
         self.shown = state.clone();
         out.push(Effect::Apply(state));
     }

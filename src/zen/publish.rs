@@ -169,7 +169,7 @@ impl Zen {
         let votes_for_me = report.vote.as_ref() == Some(&local);
         let was_proven = peer.is_proven(lead.proven_above);
         let newest = lead.publish.as_ref().map(|publish| publish.state.id());
-        self.sent.note_stored(now, &peer.node.address, report.accepted);
+        self.sent.note_stored(now, &peer.node.address, asked, report.accepted);
         if report.needs_full {
             self.sent.note_refused(&peer.node.address);
         }
@@ -190,15 +190,12 @@ impl Zen {
             take_ack(publish, peer, report);
         }
         let reign = lead.term;
-        let mut lacks_vote = false;
-        if let Some(bump) = &mut lead.bump {
-            if votes_for_me && report.term == bump.term && report.accepted.rank() <= accepted_rank {
-                bump.votes.insert(id.clone(), peer.node.clone());
-            }
-            lacks_vote = is_mine && report.term < bump.term;
-        }
-        if lacks_vote && asked < now {
-            self.call_vote_again(now, id, out);
+        if let Some(bump) = &mut lead.bump
+            && votes_for_me
+            && report.term == bump.term
+            && report.accepted.rank() <= accepted_rank
+        {
+            bump.votes.insert(id.clone(), peer.node.clone());
         }
         // A node in a higher term refuses every state of this one; it is sent one of its term or of a later one.
         if report.term <= reign {
@@ -211,13 +208,6 @@ impl Zen {
         if is_proven_now || is_awaited {
             // A voting set may have waited for it.
             self.advance(now, out);
-        }
-    }
-
-    fn call_vote_again(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
-        let is_asked = self.calls.values().any(|errand| matches!(errand, Errand::CallVote { node, .. } if node == id));
-        if !is_asked {
-            self.call_vote(now, id, out);
         }
     }
 
@@ -396,6 +386,9 @@ impl Zen {
         self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
     }
 
+    /// What is late is sent again at once, anything else when the node is next heard of. Whether that one lives is told by its
+    /// link and its beats: probed for each call that failed, one that answers over its link and refuses connections was sent
+    /// the same without end.
     pub(super) fn on_publish_failed(
         &mut self,
         now: Time,
@@ -404,18 +397,12 @@ impl Zen {
         why: Failure,
         out: &mut Effects<Zen>,
     ) {
-        self.sent.end(now, at, asked, why == Failure::TimedOut);
-        self.on_call_failed(now, id, why, out);
-    }
-
-    /// A connection that broke says more than the request that it carried: the node is probed.
-    pub(super) fn on_call_failed(&mut self, now: Time, id: &NodeId, why: Failure, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            self.give_up_waiting_for(now, id, why, out);
-        }
-        match why {
-            Failure::Refused | Failure::Reset => self.probe_node(now, id, out),
-            Failure::TimedOut | Failure::BadAnswer => {}
+        let is_late = why == Failure::TimedOut;
+        self.sent.end(now, at, asked, is_late);
+        self.give_up_waiting_for(now, id, why, out);
+        let is_alive = |lead: &mut Leadership| lead.peers.get(id).is_some_and(|peer| peer.failed.is_none());
+        if is_late && !self.is_old() && self.lead().is_some_and(is_alive) {
+            self.nudge(now, id, now, out);
         }
     }
 }
@@ -430,7 +417,8 @@ fn take_down(
 ) {
     peer.note_accepted(now, patience, report.accepted, newest);
     peer.applied = peer.applied.max(report.committed);
-    peer.storing = report.storing;
+    // What it was storing when it gave an older answer is stored by now.
+    peer.storing = report.storing.filter(|storing| storing.rank() > peer.accepted.rank());
     peer.follows |= is_mine;
 }
 

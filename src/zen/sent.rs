@@ -21,8 +21,8 @@ const DIFF_PATIENCE: Duration = Duration::from_millis(100);
 /// A whole state may be on its way for so long, whatever its size.
 const WHOLE_PATIENCE: Duration = Duration::from_millis(250);
 
-/// What did not arrive in time is waited for by so much longer when it is sent again.
-const PATIENCE_GROWTH: u32 = 4;
+/// What did not arrive in time at a node that answers is waited for by so much longer when it is sent again.
+pub(super) const PATIENCE_GROWTH: u32 = 4;
 
 /// Links are taken to carry so many bytes a second at the least.
 const TRANSFER_RATE_MIN: u64 = 64 << 10;
@@ -41,8 +41,12 @@ pub(super) struct SentTo {
     open: Option<Form>,
     /// Until when that is at the latest.
     until: Time,
-    /// How long the next one is waited for: longer if the last one did not arrive in time, or took long.
-    patience: Duration,
+    /// How long the next one of each form is waited for: longer if the last one did not arrive in time, or took long. That a
+    /// whole one takes long says nothing of what differs.
+    diff_patience: Duration,
+    whole_patience: Duration,
+    /// When it was asked what it answered last.
+    heard: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,9 +67,13 @@ impl SentTo {
             Body::Diff(diff) => (Form::Diff, DIFF_PATIENCE + time_for(diff_bytes(diff))),
             Body::Full(state) => (Form::Whole, WHOLE_PATIENCE + transfer_time(state)),
         };
-        let before = if self.open.is_some() { self.patience * PATIENCE_GROWTH } else { self.patience };
-        let patience = before.min(TRANSFER_MAX).max(at_least);
-        (self.open, self.until, self.patience) = (Some(form), now + patience, patience);
+        if let Some(late) = self.open {
+            self.note_late(late);
+        }
+        let patience = self.patience_mut(form);
+        *patience = (*patience).min(TRANSFER_MAX).max(at_least);
+        let patience = *patience;
+        (self.open, self.until) = (Some(form), now + patience);
         if self.states.len() >= SENT_MAX {
             self.states.remove(0);
         }
@@ -73,17 +81,41 @@ impl SentTo {
         patience
     }
 
-    /// The outcome of what was sent at this time is known.
-    fn end(&mut self, now: Time, sent: Time, is_late: bool) {
-        if self.states.last().is_some_and(|(_, at)| *at == sent) && self.open.take().is_some() {
-            self.until = self.until.min(now);
-            // The next one may well take a little longer than one that arrived.
-            self.patience = if is_late { self.patience * PATIENCE_GROWTH } else { now.since(sent) * 2 };
+    fn patience_mut(&mut self, form: Form) -> &mut Duration {
+        match form {
+            Form::Diff => &mut self.diff_patience,
+            Form::Whole => &mut self.whole_patience,
         }
     }
 
-    /// The node has stored a state, which may have come from elsewhere if it was sent as a whole.
-    fn note_stored(&mut self, now: Time, id: StateId) {
+    /// The outcome of what was sent at this time is known.
+    fn end(&mut self, now: Time, sent: Time, is_late: bool) {
+        if self.states.last().is_none_or(|(_, at)| *at != sent) {
+            return;
+        }
+        let Some(form) = self.open.take() else {
+            return;
+        };
+        self.until = self.until.min(now);
+        if is_late {
+            self.note_late(form);
+        } else {
+            // The next one may well take a little longer than one that arrived.
+            *self.patience_mut(form) = now.since(sent) * 2;
+        }
+    }
+
+    /// The last one did not arrive in time: its size is the reason only if the node answered anything else meanwhile.
+    fn note_late(&mut self, form: Form) {
+        let has_answered = self.states.last().is_some_and(|(_, sent)| self.heard > *sent);
+        if has_answered {
+            *self.patience_mut(form) *= PATIENCE_GROWTH;
+        }
+    }
+
+    /// The node says that it has stored a state, which may have come from elsewhere if it was sent as a whole.
+    fn note_stored(&mut self, now: Time, asked: Time, id: StateId) {
+        self.heard = self.heard.max(asked);
         let Some(place) = self.states.iter().position(|(state, _)| state.id() == id) else {
             return;
         };
@@ -103,7 +135,7 @@ impl SentTo {
     }
 
     fn is_of_use(&self) -> bool {
-        !self.states.is_empty() || self.patience > WHOLE_PATIENCE
+        !self.states.is_empty() || self.whole_patience > WHOLE_PATIENCE
     }
 }
 
@@ -160,10 +192,10 @@ impl Sent {
         }
     }
 
-    /// A node says what it has stored.
-    pub(super) fn note_stored(&mut self, now: Time, to: &Address, id: StateId) {
+    /// A node says, asked then, what it has stored.
+    pub(super) fn note_stored(&mut self, now: Time, to: &Address, asked: Time, id: StateId) {
         if let Some(to) = self.to.get_mut(to) {
-            to.note_stored(now, id);
+            to.note_stored(now, asked, id);
         }
     }
 
@@ -208,7 +240,7 @@ mod tests {
     #[test]
     fn what_does_not_arrive_is_waited_for_longer_and_what_arrives_tells_for_how_long() {
         let (mut sent, to, mut now) = (Sent::default(), Address::from("a:1"), Time::ZERO);
-        let mut waits = Vec::new();
+        let (mut waits, other) = (Vec::new(), state(9).id());
         for version in 1..=6 {
             let state = state(version);
             let wait = sent.send(now, &to, state.clone(), &Body::Full(state));
@@ -216,6 +248,7 @@ mod tests {
             assert!(sent.is_under_way(now + wait, &to) && sent.whole_until(&to) == now + wait);
             let at = now;
             now = now + wait;
+            sent.note_stored(now, &to, now, other);
             sent.end(now, &to, Time::from_micros(7), false);
             assert!(sent.is_under_way(now, &to), "that was another one");
             sent.end(now, &to, at, true);
@@ -224,6 +257,9 @@ mod tests {
         assert_eq!(waits, [250, 1_000, 4_000, 10_000, 10_000, 10_000]);
         assert!(sent.diff(&to, state(2).id(), &state(7)).is_none(), "it is long ago");
         assert!(sent.diff(&to, state(3).id(), &state(7)).is_some_and(|diff| diff.to == state(7).id()));
+        let diff = Body::Diff(Arc::new(Diff::between(&state(6), &state(7))));
+        assert_eq!(sent.send(now, &to, state(7), &diff), DIFF_PATIENCE, "its size has nothing to do with that");
+        sent.end(now, &to, now, false);
         let wait = sent.send(now, &to, state(7), &Body::Full(state(7)));
         sent.end(now + Duration::from_millis(400), &to, now, false);
         assert_eq!(wait.as_millis(), 10_000);
@@ -236,10 +272,10 @@ mod tests {
         let diff = Body::Diff(Arc::new(Diff::between(&state(1), &state(2))));
         let wait = sent.send(now, &to, state(2), &diff);
         assert!(sent.is_under_way(now, &to) && !sent.is_under_way(now + wait, &to));
-        sent.note_stored(now, &to, state(2).id());
+        sent.note_stored(now, &to, now, state(2).id());
         assert!(!sent.is_under_way(now, &to), "the node says that it has it");
         sent.send(now, &to, state(3), &Body::Full(state(3)));
-        sent.note_stored(now, &to, state(3).id());
+        sent.note_stored(now, &to, now, state(3).id());
         assert!(sent.is_under_way(now, &to), "it may have it from elsewhere");
         assert!(
             sent.diff(&to, state(2).id(), &state(4)).is_none() && sent.diff(&to, state(3).id(), &state(4)).is_some()

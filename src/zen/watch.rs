@@ -42,6 +42,7 @@ impl Zen {
             self.ping_node(now, &id, PingKind::Regular, out);
         }
         self.timers.set(Timer::NodePings, now + self.tuning.fd_ping_interval);
+        self.call_votes(now, out);
         self.give_up_slow(now, out);
         self.remove_laggards(now, out);
     }
