@@ -7,10 +7,10 @@ use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy};
 use super::quorum::BootstrapSet;
 use super::rules::{Protection, Rules};
-use super::sent::transfer_time;
+use super::sent::{PATIENCE_GROWTH, TRANSFER_MAX, transfer_time};
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
-use crate::protocol::{Effects, Exchange, Time};
+use crate::protocol::{Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,7 +95,7 @@ impl Zen {
         self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted, awake: join.awake });
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         if votes {
-            self.fetch_newer(out);
+            self.fetch_newer(now, None, out);
             self.count_votes(now, out);
         }
     }
@@ -129,26 +129,29 @@ impl Zen {
         }
     }
 
-    /// A voter with a newer accepted state is not counted until the candidate has that state.
-    fn fetch_newer(&mut self, out: &mut Effects<Zen>) {
+    /// A voter with a newer accepted state is not counted until the candidate has that state. One of a voter may be on its
+    /// way since an earlier candidacy: it is waited for, or the next one would only be queued behind it. Of two that have it
+    /// the one who was late comes last.
+    fn fetch_newer(&mut self, now: Time, late: Option<&NodeId>, out: &mut Effects<Zen>) {
         let (own, rules) = (self.ledger.accepted.id(), self.rules);
-        let Mode::Electing(candidacy) = &mut self.mode else {
+        let Mode::Electing(candidacy) = &self.mode else {
             return;
         };
-        if candidacy.fetching.is_some() || !rules.keep(Protection::FetchNewer) {
+        let newest = candidacy.joins.values().filter(|ballot| ballot.votes && is_newer(ballot.accepted, own, rules));
+        let Some(ballot) = newest.max_by_key(|ballot| (ballot.accepted.rank(), Some(&ballot.node.id) != late)) else {
+            return;
+        };
+        let of_voter =
+            |errand: &Errand| matches!(errand, Errand::Fetch { from, .. } if candidacy.joins.contains_key(from));
+        if self.calls.values().any(of_voter) || !rules.keep(Protection::FetchNewer) {
             return;
         }
-        let newest = candidacy.joins.values().filter(|ballot| ballot.votes && is_newer(ballot.accepted, own, rules));
-        let Some(ballot) = newest.max_by_key(|ballot| ballot.accepted.rank()) else {
-            return;
-        };
         let (node, id) = (ballot.node.clone(), ballot.accepted);
-        candidacy.fetching = Some(node.id.clone());
         out.note(Note::Fetches { from: node.clone(), id });
         let message = Message::Fetch { from: self.sender.clone() };
-        let errand = Errand::Fetch { from: node.id.clone() };
-        let timeout = self.tuning.commit_timeout + transfer_time(&self.ledger.accepted);
-        self.call(&node.address, message, errand, timeout, out);
+        let errand = Errand::Fetch { from: node.id.clone(), asked: now };
+        let timeout = self.fd_timeout(&node.address) + transfer_time(&self.ledger.accepted);
+        self.call(&node.address, message, errand, timeout.max(self.fetch_patience), out);
     }
 
     pub(super) fn on_fetch(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
@@ -156,17 +159,31 @@ impl Zen {
         self.reply(exchange, Message::Fetched { from: self.sender.clone(), state }, out);
     }
 
-    pub(super) fn on_fetch_failed(&mut self, from: &NodeId) {
-        if let Mode::Electing(candidacy) = &mut self.mode
-            && candidacy.fetching.as_ref() == Some(from)
-        {
-            candidacy.fetching = None;
-            // Its next join asks for it again.
-            candidacy.joins.remove(from);
+    /// One that did not arrive in time is fetched again at once, from another if there is one, and waited for longer.
+    pub(super) fn on_fetch_failed(
+        &mut self,
+        now: Time,
+        from: &NodeId,
+        asked: Time,
+        why: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        if why != Failure::TimedOut {
+            return self.wait_for_join(from);
+        }
+        self.fetch_patience = (now.since(asked) * PATIENCE_GROWTH).min(TRANSFER_MAX);
+        self.fetch_newer(now, Some(from), out);
+    }
+
+    /// The next join of a voter asks for its state again.
+    fn wait_for_join(&mut self, voter: &NodeId) {
+        if let Mode::Electing(candidacy) = &mut self.mode {
+            candidacy.joins.remove(voter);
         }
     }
 
-    /// Stores a newer state as if it had been accepted, term and vote included, and acknowledges it to nobody.
+    /// Stores a newer state as if it had been accepted, term and vote included, and acknowledges it to nobody. It may have
+    /// been on its way for longer than the candidacy lasted, and is of use to the next one.
     pub(super) fn on_fetched(
         &mut self,
         now: Time,
@@ -177,30 +194,34 @@ impl Zen {
         if self.is_old() {
             return self.on_disk_told(now, Some(state), out);
         }
-        let Mode::Electing(candidacy) = &mut self.mode else {
-            return;
-        };
-        if candidacy.fetching.take().as_ref() != Some(from) {
+        if !self.is_masterless() {
             return;
         }
-        let term = candidacy.term;
         let Some(state) = state.filter(|state| self.is_acceptable_copy(state)) else {
-            return self.on_fetch_failed(from);
+            return self.wait_for_join(from);
         };
+        let term = self.ledger.promise.term;
+        let ends = state.term >= term;
+        self.take_copy(state, out);
+        if ends {
+            if matches!(self.mode, Mode::Electing(_)) {
+                out.note(Note::Abandoned { term, reason: "a state of its own term or a later one was fetched".into() });
+            }
+            return self.find(now, Duration::ZERO, "the candidacy ended", out);
+        }
+        self.fetch_newer(now, None, out);
+        self.count_votes(now, out);
+        self.consider(now, out);
+    }
+
+    fn take_copy(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
         if state.term > self.ledger.promise.term && self.keeps(Protection::FetchedTerm) {
             let vote = state.nodes.master.clone();
             let promise = Promise { term: state.term, vote, ..self.ledger.promise.clone() };
             self.store(Write::Promise(promise), out);
         }
-        let ends = state.term >= term;
         self.accept(state, StateId::NONE, out);
         self.search_again_for_quorum();
-        if ends {
-            out.note(Note::Abandoned { term, reason: "a state of its own term or a later one was fetched".into() });
-            return self.find(now, Duration::ZERO, "the candidacy ended", out);
-        }
-        self.fetch_newer(out);
-        self.count_votes(now, out);
     }
 
     fn is_acceptable_copy(&self, state: &ClusterState) -> bool {

@@ -166,7 +166,7 @@ impl fmt::Display for Timer {
 enum Errand {
     Ping { address: Address, asked: Time },
     Join { target: EphemeralId },
-    Fetch { from: NodeId },
+    Fetch { from: NodeId, asked: Time },
     Publish { node: NodeId, at: Address, asked: Time },
     Commit { node: NodeId, asked: Time },
     NodePing { node: NodeId, asked: Time, kind: PingKind },
@@ -214,6 +214,8 @@ pub struct Zen {
     setbacks: Setbacks,
     /// The states that were sent to others.
     sent: Sent,
+    /// For how long a state that is fetched is waited for at the least, since the last one did not arrive in time.
+    fetch_patience: Duration,
     /// How long answers take at the least.
     round_trips: RoundTrips,
     /// Another process that goes by this node's id, and when it was last heard of.
@@ -304,6 +306,7 @@ impl Zen {
             timers: Timers::default(),
             calls: BTreeMap::new(),
             sent: Sent::default(),
+            fetch_patience: Duration::ZERO,
             called: 0,
             asks: BTreeMap::new(),
             slots: Slots::default(),

@@ -59,14 +59,12 @@ pub struct Candidacy {
     /// The bootstrap sets of all who voted, the candidate included, as they last told them; as long as the cluster is
     /// not formed.
     pub bootstrap: BTreeMap<BootstrapSet, BTreeSet<NodeId>>,
-    /// Whose newer state is being fetched.
-    pub fetching: Option<NodeId>,
 }
 
 impl Candidacy {
     /// A candidacy that begins.
     pub fn new(now: Time, term: Term) -> Self {
-        Candidacy { term, since: now, joins: BTreeMap::new(), bootstrap: BTreeMap::new(), fetching: None }
+        Candidacy { term, since: now, joins: BTreeMap::new(), bootstrap: BTreeMap::new() }
     }
 }
 
