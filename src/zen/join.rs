@@ -64,7 +64,16 @@ impl Zen {
     fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
         self.leave_mode_for(now, Some(&target.address), out);
         out.push(Effect::Link { to: target.address.clone() });
-        self.mode = Mode::Joining(Joining { target, leads, vote, won: false, since: now, answered: now, rebuffs: 0 });
+        self.mode = Mode::Joining(Joining {
+            target,
+            leads,
+            vote,
+            won: false,
+            since: now,
+            sent: now,
+            answered: now,
+            rebuffs: 0,
+        });
         self.send_join(now, out);
     }
 
@@ -72,7 +81,7 @@ impl Zen {
         let bootstrap = self.own_bootstrap();
         let is_late = self.keeps(Protection::VotesTellAccepted);
         let accepted = if is_late { self.ledger.accepted.id() } else { self.ledger.durable_id() };
-        let Mode::Joining(joining) = &self.mode else {
+        let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
         let join = Join {
@@ -85,11 +94,14 @@ impl Zen {
             bootstrap,
             awake: self.is_awake,
         };
+        joining.sent = now;
         let target = joining.target.clone();
         let errand = Errand::Join { target: target.ephemeral_id.clone() };
         let message = Message::Join { from: self.sender.clone(), join };
         self.call(&target.address, message, errand, self.tuning.ping_timeout, out);
-        self.timers.set(Timer::Join, now + self.tuning.ping_timeout);
+        let usual = self.tuning.ping_timeout;
+        let patience = if self.is_old() { usual } else { self.fd_timeout(&target.address).min(usual) };
+        self.timers.set(Timer::Join, now + patience);
     }
 
     /// Sends an unanswered join again, or gives it up: a vote after two rounds, a master that answers later than that, and
@@ -117,15 +129,19 @@ impl Zen {
         }
     }
 
-    /// A target that could not be joined counts as lost, and a master is left alone for longer each time. Of a candidate only
-    /// its own word counts that it is not well, or each voter would have another order of them.
+    /// A target that could not be joined counts as lost, and a master that answered is left alone for longer each time: one
+    /// that did not is chosen again only when it answers. Of a candidate only its own word counts that it is not well, or each
+    /// voter would have another order of them.
     fn give_up_join(&mut self, now: Time, reason: impl Into<String>, pause: Duration, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
-        let (node, leads, reason) = (joining.target.clone(), joining.leads, reason.into());
+        let (node, reason) = (joining.target.clone(), reason.into());
+        let was_heard = joining.answered > joining.since;
+        let is_repelled = joining.leads && (was_heard || self.is_old());
         self.forget_master(now, &node, format!("could not join: {reason}"));
-        let pause = if leads { self.set_back(now, &node.id, pause).min(self.tuning.vote_timeout()) } else { pause };
+        let pause =
+            if is_repelled { self.set_back(now, &node.id, pause).min(self.tuning.vote_timeout()) } else { pause };
         out.note(Note::JoinFailed { node, reason });
         self.find(now, pause, "could not join", out);
     }
@@ -149,18 +165,22 @@ impl Zen {
         answer: JoinAnswer,
         out: &mut Effects<Zen>,
     ) {
+        let patience = self.tuning.ping_timeout;
         let Some(joining) = self.joining(target) else {
             return;
         };
         joining.answered = now;
+        joining.won |= matches!(answer, JoinAnswer::Leads) && joining.vote.is_some();
+        let (master, again) = (joining.target.clone(), joining.sent + patience);
+        self.timers.set(Timer::Join, again);
         match answer {
             JoinAnswer::Noted => self.ask_for_succession(now, out),
-            JoinAnswer::Leads => joining.won = joining.vote.is_some(),
+            JoinAnswer::Leads => {}
             JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
             JoinAnswer::NotMaster => self.on_rebuff(now, out),
             // It has no other answer to give so soon.
             JoinAnswer::Rejected(why) => {
-                out.note(Note::JoinRejected { master: joining.target.clone(), why: why.clone() });
+                out.note(Note::JoinRejected { master, why: why.clone() });
                 self.give_up_join(now, why, self.tuning.ping_timeout, out)
             }
         }

@@ -94,6 +94,8 @@ pub struct Joining {
     pub won: bool,
     /// When it began.
     pub since: Time,
+    /// When it was last sent.
+    pub sent: Time,
     /// When the target last answered.
     pub answered: Time,
     /// How often the target said that it neither leads nor stands.

@@ -12,7 +12,7 @@ use super::search::{Mishap, Pinger, Search, Target, Told};
 use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -380,9 +380,9 @@ impl Zen {
         }
     }
 
-    /// Tells those who pinged of late when what they were told is no longer so. In a crowd that is spared where somebody
-    /// else says it: whoever is in the state that is shown hears of its master from that one, and what may come of a
-    /// state that is not committed is told when it is.
+    /// Tells those who pinged of late when what they were told is no longer so; of a candidacy also those whose votes it
+    /// needs, however seldom they ping. In a crowd that is spared where somebody else says it: whoever is in the state that
+    /// is shown hears of its master from that one, and what may come of a state that is not committed is told when it is.
     pub(super) fn tell_if_changed(&mut self, now: Time, out: &mut Effects<Zen>) {
         let told = Told {
             master: self.open_master().map(|master| master.id.clone()),
@@ -396,6 +396,7 @@ impl Zen {
             return;
         }
         let is_between = !told.masterless && told.master.is_none();
+        let stands = told.stands.is_some();
         let recent = now - self.tuning.ping_timeout * 2;
         self.search.told = Some(told);
         self.search.changes += 1;
@@ -406,9 +407,12 @@ impl Zen {
         }
         let sight = self.sight(now);
         let state = sight.master.as_ref().filter(|_| is_crowd).map(|_| &self.shown);
-        for (to, pinger) in &self.search.pingers {
-            let member = state.and_then(|state| state.nodes.get(&pinger.node.id));
-            if member.is_some_and(|member| member.same_process(&pinger.node)) {
+        let pingers = self.search.pingers.iter().map(|(to, pinger)| (to, &pinger.node));
+        let voters = self.search.backers.values().filter(|_| stands).map(|node| (&node.address, node));
+        let nodes: BTreeMap<&Address, &Arc<Node>> = voters.chain(pingers).collect();
+        for (to, node) in nodes {
+            let member = state.and_then(|state| state.nodes.get(&node.id));
+            if member.is_some_and(|member| member.same_process(node)) {
                 continue;
             }
             let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
