@@ -226,11 +226,11 @@ impl Run {
             self.ask_for_update(*node);
         }
         self.run_clients(self.world.now() + Duration::from_millis(1))?;
-        self.demand_master(rest)?;
+        self.demand_recovery(rest)?;
         self.sick = before;
         self.heal_slow();
         self.world.inject(Fault::Heal);
-        self.demand_master(group)
+        self.demand_recovery(group)
     }
 }
 

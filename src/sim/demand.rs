@@ -91,14 +91,22 @@ impl Run {
         self.is_quorum(&group).then_some(group)
     }
 
+    /// L1: what was healed has a master, and how long that took.
+    pub(super) fn demand_recovery(&mut self, group: &[usize]) -> Result<(), Violation> {
+        let healed = self.world.now();
+        self.demand_master(group)?;
+        self.recoveries.push(self.world.now().since(healed));
+        Ok(())
+    }
+
     /// L1: one master, followed by all who reach it, all at its version, within the bound.
     pub(super) fn demand_master(&mut self, group: &[usize]) -> Result<(), Violation> {
         let healed = self.world.now();
         let bound = self.recovery_bound();
         let crawling = self.crawling();
-        let is_there = self.run_while(healed + bound, |world| !is_stable(world, &led(world, group, &crawling)))?;
+        let is_there =
+            self.run_while(healed + bound, |world| !is_stable(world, &led(world, group, &crawling), &crawling))?;
         if is_there {
-            self.recoveries.push(self.world.now().since(healed));
             return Ok(());
         }
         let standings: Vec<String> = self.world.participants().map(|(node, zen)| stands(node, zen)).collect();
@@ -175,7 +183,7 @@ impl Run {
             }
         }
         self.world.inject(Fault::Heal);
-        self.demand_master(everybody)?;
+        self.demand_recovery(everybody)?;
         match self.master(everybody) {
             Some((_, now)) if now == process => Ok(()),
             Some((other, _)) => {
@@ -233,7 +241,7 @@ impl Run {
         self.world.watch.timely.begin(Phase::Well, group);
         let bound = self.recovery_bound();
         let third =
-            self.run_while(self.world.now() + bound, |world| !is_replaced(world) && !is_stable(world, group))?;
+            self.run_while(self.world.now() + bound, |world| !is_replaced(world) && !is_stable(world, group, &[]))?;
         if first || second || is_replaced(&self.world) {
             let what = format!("n{master} was replaced because of {what}");
             return Err(Violation { checker: STAYS, what });
@@ -287,8 +295,8 @@ fn led(world: &World<Zen, Clients>, group: &[usize], crawling: &[usize]) -> Vec<
 }
 
 /// Whether one node of the group is master, with nothing in flight, and all who reach it and are reached by it follow it
-/// at its version.
-pub(super) fn is_stable(world: &World<Zen, Clients>, group: &[usize]) -> bool {
+/// at its version. One whose disk crawls always has something in flight while clients write.
+pub(super) fn is_stable(world: &World<Zen, Clients>, group: &[usize], crawling: &[usize]) -> bool {
     let running = |node: usize| world.participant(node).filter(|_| world.is_running(node));
     let leads = |node: &usize| running(*node).is_some_and(|zen| zen.reign().is_some());
     let mut masters = group.iter().copied().filter(leads);
@@ -300,7 +308,7 @@ pub(super) fn is_stable(world: &World<Zen, Clients>, group: &[usize]) -> bool {
     };
     let applied = master.applied().id();
     let reaches = |node: &&usize| world.link(**node, at) == Mode::Up && world.link(at, **node) == Mode::Up;
-    !master.is_publishing()
+    (!master.is_publishing() || crawling.contains(&at))
         && group.iter().filter(reaches).all(|node| {
             running(*node).is_some_and(|zen| {
                 zen.open_master().is_some_and(|followed| followed.same_process(master.local()))

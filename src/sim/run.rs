@@ -244,7 +244,7 @@ impl Run {
             return Ok(());
         }
         self.world.watch.timely.begin(Phase::Well, &group);
-        self.demand_master(&group)?;
+        self.demand_recovery(&group)?;
         if group.len() < everybody.len() && self.rng.percent(50) && self.is_led_from_within(&group) {
             self.demand_welcome(&group, &everybody)?;
             group = everybody.clone();
@@ -254,7 +254,7 @@ impl Run {
             self.world.inject(Fault::Mend);
             group = everybody;
             self.world.watch.timely.begin(Phase::Well, &group);
-            self.demand_master(&group)?;
+            self.demand_recovery(&group)?;
         }
         self.demand_service(&group)?;
         if self.is_led_from_within(&group) {
@@ -311,7 +311,7 @@ impl Run {
         let healed = self.world.now();
         let everybody = self.well();
         self.world.watch.timely.begin(Phase::Well, &everybody);
-        if self.run_while(end, |world| !is_stable(world, &everybody))? {
+        if self.run_while(end, |world| !is_stable(world, &everybody, &[]))? {
             self.recoveries.push(self.world.now().since(healed));
         } else {
             self.interrupted += 1;

@@ -192,7 +192,6 @@ impl Zen {
             }
         } else {
             self.apply(state, out);
-            self.show_masterless(out);
             self.search_again_for_quorum();
         }
     }

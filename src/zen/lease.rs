@@ -59,14 +59,15 @@ impl Zen {
     /// After a commit: counts the time of new leases, and no longer that of ended ones.
     pub(super) fn keep_leases(&mut self, now: Time) {
         let leases = self.applied.metadata.leases.clone();
-        let keeps = self.keeps(Protection::LeasesAnew);
+        let (keeps, doubts_until) = (self.keeps(Protection::LeasesAnew), self.doubts_until);
         let Some(lead) = self.lead() else {
             return;
         };
         let is_anew = keeps || !lead.leases.known.is_empty();
         lead.leases.follow(now, &leases, is_anew);
         if let Some(next) = lead.leases.next() {
-            self.timers.set(Timer::Leases, next);
+            // One that ran out while this node doubts itself waits; a deadline set into the past would show a stall.
+            self.timers.set(Timer::Leases, next.max(doubts_until));
         }
     }
 

@@ -78,7 +78,7 @@ pub struct Join {
     /// The joiner's bootstrap set, unless it knows of a committed state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapSet>,
-    /// Whether the joiner has applied, since it was started, a state of a cluster that had its own back.
+    /// Whether the joiner has applied, since it was started, a state of its master in a cluster that had its own back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awake: bool,
 }

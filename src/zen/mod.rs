@@ -204,7 +204,7 @@ pub struct Zen {
     shown: Arc<ClusterState>,
     /// Accepted states between the applied and the accepted one, each made from the one before: committed when it is.
     between: Vec<Arc<ClusterState>>,
-    /// Whether this process has applied a state of a cluster that had its own back.
+    /// Whether this process has applied a state of its master in a cluster that had its own back.
     is_awake: bool,
     mode: Mode,
     search: Search,
@@ -382,15 +382,18 @@ impl Zen {
         self.ledger.cluster_uuid.is_some()
     }
 
-    /// Shows readers a committed state.
+    /// Shows readers a committed state: without its master, while this node has none.
     fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
         let (tuning, faults) = self.config.tuning.with_dynamic(&state.metadata);
         self.tuning = self.without_refused_minimum(tuning, &state);
         for what in faults {
             out.note(Note::BadSetting { what });
         }
-        for passed in mem::take(&mut self.between) {
         self.applied = state.clone();
+        if !matches!(self.mode, Mode::Leading(_) | Mode::Following(_)) {
+            return self.show_masterless(out);
+        }
+        for passed in mem::take(&mut self.between) {
             out.push(Effect::Apply(passed));
         }
         self.is_awake |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
@@ -398,14 +401,15 @@ impl Zen {
         out.push(Effect::Apply(state));
     }
 
-    /// Accepts a state. If it was made from the one accepted before, that is committed when it is, and shown before it to
-    /// those who want to know of every change.
+    /// Accepts a state, sent as a change of `base`. If it was made from the one accepted before, that is committed when it
+    /// is, and shown before it to those who want to know of every change.
     fn accept(&mut self, state: Arc<ClusterState>, base: StateId, out: &mut Effects<Zen>) {
         let before = self.ledger.accepted.clone();
-        if base != before.id() || before.id() == self.applied.id() || self.between.len() >= BETWEEN_MAX {
+        let is_next = base == before.id() && is_made_from(&state, &before) && before.id() != self.applied.id();
+        if !is_next || self.between.len() >= BETWEEN_MAX {
             self.between.clear();
         }
-        if base == before.id() && before.id() != self.applied.id() {
+        if is_next {
             self.between.push(before);
         }
         self.store(Write::Accepted(state), out);
@@ -425,4 +429,10 @@ impl Zen {
         self.shown = Arc::new(state);
         out.push(Effect::Apply(self.shown.clone()));
     }
+}
+
+/// Whether a state was made from one that the same master sent. What is sent as a change of a state need not be made from it:
+/// a state that takes a proposal back is made from the one before that, and so are all that come after it.
+fn is_made_from(state: &ClusterState, before: &ClusterState) -> bool {
+    state.version == before.version.next() && state.metadata.voting.committed == before.metadata.voting.own
 }

@@ -77,7 +77,7 @@ pub struct Ballot {
     pub votes: bool,
     /// The joiner's accepted state.
     pub accepted: StateId,
-    /// Whether the joiner has applied a state of a cluster that had its own back.
+    /// Whether the joiner has applied a state of its master in a cluster that had its own back.
     pub awake: bool,
 }
 

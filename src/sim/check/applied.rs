@@ -2,10 +2,12 @@
 
 use super::descent::is_told;
 use super::{Descent, broken};
-use crate::cluster::StateId;
+use crate::cluster::{Block, ClusterState, StateId};
 use crate::sim::watch::Violation;
 use crate::zen::Zen;
 use std::collections::BTreeMap;
+
+const COMMITTED: &str = "S4 only committed states are applied";
 
 /// What each process applied last.
 #[derive(Clone, Debug, Default, Hash)]
@@ -29,14 +31,40 @@ impl Applied {
         }
         let who = &zen.local().name;
         if descent.committed(&id).is_none() {
-            return broken(
-                "S4 only committed states are applied",
-                format!("{who} applied {id}, which nobody committed"),
-            );
+            return broken(COMMITTED, format!("{who} applied {id}, which nobody committed"));
         }
         if id.rank() < last.rank() {
             return broken("S4 applied versions rise", format!("{who} applied {id} after {last}"));
         }
         Ok(())
+    }
+
+    /// A node shows its readers a state, which may be one that it passes on the way to the newest.
+    pub(super) fn shown(&self, node: usize, view: &ClusterState, descent: &Descent) -> Result<(), Violation> {
+        // What an old master shows first after a full restart belongs to no line.
+        let is_told = view.nodes.master.is_some() && !view.blocks.contains(Block::STATE_NOT_RECOVERED.id);
+        if is_told && descent.committed(&view.id()).is_none() {
+            return broken(COMMITTED, format!("n{node} shows {}, which nobody committed", view.id()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{rule, state};
+    use super::*;
+
+    #[test]
+    fn a_state_that_is_passed_on_the_way_counts_like_the_newest() {
+        let descent = Descent::line_of([state(1, &["a"]), state(3, &["a"])]);
+        let shown = |version, master: Option<&str>| {
+            let mut view = state(version, &["a"]);
+            view.nodes.master = master.map(Into::into);
+            rule(Applied::default().shown(0, &view, &descent))
+        };
+        assert_eq!((shown(1, Some("a")), shown(3, Some("a"))), (None, None));
+        assert_eq!(shown(2, Some("a")), Some(COMMITTED), "it was taken back");
+        assert_eq!(shown(0, None), None, "what a node shows before all states");
     }
 }

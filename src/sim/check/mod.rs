@@ -42,8 +42,10 @@ pub use timely::{Bounds, Phase, Service, Tally, Timely, failure};
 pub use watched::Watched;
 
 use super::watch::{Violation, Watch};
+use crate::cluster::ClusterState;
 use crate::protocol::Time;
 use crate::zen::{Memory, Message, Write, Zen};
+use std::sync::Arc;
 
 /// All checkers that look at nodes.
 #[derive(Clone, Debug, Default, Hash)]
@@ -94,6 +96,10 @@ impl Watch<Zen> for Checkers {
 
     fn wrote(&mut self, _at: Time, node: usize, write: &Write) -> Result<(), Violation> {
         self.descent.wrote(node, write)
+    }
+
+    fn applied(&mut self, _at: Time, node: usize, view: &Arc<ClusterState>) -> Result<(), Violation> {
+        self.applied.shown(node, view, &self.descent)
     }
 
     fn synced(&mut self, _at: Time, node: usize, disk: &Memory) -> Result<(), Violation> {

@@ -216,10 +216,10 @@ impl Watch<Zen> for Clients {
         Ok(())
     }
 
-    fn applied(&mut self, _at: Time, node: usize, view: &Arc<ClusterState>) -> Result<(), Violation> {
+    fn applied(&mut self, at: Time, node: usize, view: &Arc<ClusterState>) -> Result<(), Violation> {
         self.watchers.applied(node, view);
         self.configured.applied(node, view);
-        Ok(())
+        if self.witness.is_some() { Ok(()) } else { self.checkers.applied(at, node, view) }
     }
 
     fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
