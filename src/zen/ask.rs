@@ -394,6 +394,14 @@ impl Zen {
         }
         self.slots.forget(ticket);
         out.push(Effect::Answer { ticket, answer });
+        if self.leaving.is_some() && !self.calls.values().any(|errand| matches!(errand, Errand::Leave)) {
+            self.say_good_bye(out);
+        }
+    }
+
+    /// Whether a change that was given to a master is not answered yet.
+    pub(super) fn has_open_change(&self) -> bool {
+        !self.is_old() && self.asks.values().any(|ask| ask.name.is_some())
     }
 
     pub(super) fn on_forward_failed(

@@ -45,12 +45,13 @@ impl Zen {
         }
     }
 
-    /// Tells the master, if this node is leaving.
+    /// Tells the master, if this node is leaving, once no change is open that it asked for: what a node that left had asked
+    /// for is remembered by nobody, and a master that gets it after another one cannot tell whether it was carried out.
     pub(super) fn say_good_bye(&mut self, out: &mut Effects<Zen>) {
         let Mode::Following(following) = &self.mode else {
             return;
         };
-        if self.leaving.is_some() {
+        if self.leaving.is_some() && !self.has_open_change() {
             let address = following.master.address.clone();
             let message = Message::Leave { from: self.sender.clone() };
             self.call(&address, message, Errand::Leave, self.tuning.commit_timeout, out);
