@@ -7,7 +7,7 @@
 use super::leadership::{Leadership, Origin, Waiter};
 use super::message::{Message, Sender};
 use super::rules::Protection;
-use super::{Errand, Mode, Timer, Zen};
+use super::{Errand, Mode, Timer, Zen, relay};
 use crate::cluster::{EphemeralId, Forward, Node, Slot};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, PendingTask, Question, Refusal, Task};
@@ -58,6 +58,14 @@ impl Ask {
         }
     }
 
+    /// Whether another node may pass it on.
+    fn is_for_relays(&self) -> bool {
+        match self.question {
+            Question::Submit { .. } | Question::Read { .. } | Question::PendingTasks { .. } => true,
+            Question::HandOver { .. } | Question::Leave => false,
+        }
+    }
+
     /// Whether the next master can tell what became of it.
     fn is_known_to_the_next(&self) -> bool {
         self.name.is_some() || matches!(self.question, Question::HandOver { .. })
@@ -87,6 +95,11 @@ impl Ask {
             }
             None => task.clone(),
         }
+    }
+
+    /// Whether this process got it last.
+    pub(super) fn was_given_to(&self, process: &EphemeralId) -> bool {
+        self.asked.as_ref() == Some(process)
     }
 
     /// Takes it out of a master's hands that may have carried it out.
@@ -145,13 +158,14 @@ impl Zen {
 
     fn route(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
         let is_leading = matches!(self.mode, Mode::Leading(_));
-        if !is_leading && !self.follows_openly() || !self.name_ask(ticket) {
+        let relay = self.relay().filter(|_| self.asks.get(&ticket).is_some_and(Ask::is_for_relays)).cloned();
+        if !is_leading && !self.follows_openly() && relay.is_none() || !self.name_ask(ticket) {
             return;
         }
         if let Some(answer) = self.handed_over(ticket) {
             return self.close_ask(ticket, answer, out);
         }
-        let asked = self.current_master().map(|master| master.ephemeral_id.clone());
+        let asked = self.current_master().or(relay.as_ref()).map(|node| node.ephemeral_id.clone());
         let Some(ask) = self.asks.get_mut(&ticket) else {
             return;
         };
@@ -159,7 +173,7 @@ impl Zen {
         ask.attempts += 1;
         let ask = ask.clone();
         if !is_leading {
-            return self.forward(now, ticket, ask, out);
+            return self.forward(now, ticket, ask, relay, out);
         }
         let (origin, (master_timeout, timeout)) = (Origin::Client(ticket), ask.patience(now));
         let deadline = now + master_timeout;
@@ -213,11 +227,10 @@ impl Zen {
         true
     }
 
-    fn forward(&mut self, now: Time, ticket: Ticket, ask: Ask, out: &mut Effects<Zen>) {
-        let Mode::Following(following) = &self.mode else {
+    fn forward(&mut self, now: Time, ticket: Ticket, ask: Ask, relay: Option<Arc<Node>>, out: &mut Effects<Zen>) {
+        let Some(address) = self.current_master().or(relay.as_ref()).map(|node| node.address.clone()) else {
             return;
         };
-        let address = following.master.address.clone();
         let (master_timeout, timeout) = ask.patience(now);
         let (from, patience) = (self.sender.clone(), master_timeout + self.tuning.commit_timeout);
         let (message, patience) = match &ask.question {
@@ -233,13 +246,18 @@ impl Zen {
             Question::HandOver { to, .. } => (Message::Succession { from, to: to.clone() }, patience),
             Question::Leave => return,
         };
+        let (message, patience) = match relay {
+            // Nobody else finds out whether that one answers; what is late is passed on again under its name.
+            Some(_) => (relay::relayed(self.sender.clone(), message), patience.min(self.tuning.silence())),
+            None => (message, patience),
+        };
         self.call(&address, message, Errand::Forward { ticket, attempt: ask.attempts }, patience, out);
     }
 
-    /// The master is followed no more: what it has is for the next one.
-    pub(super) fn take_back_asks(&mut self) {
+    /// Who was asked is followed no more: what it has is for the next one.
+    pub(super) fn take_back_asks(&mut self, which: impl Fn(&Ask) -> bool) {
         let is_old = self.is_old();
-        for ask in self.asks.values_mut().filter(|ask| ask.is_placed && !is_old) {
+        for ask in self.asks.values_mut().filter(|ask| ask.is_placed && !is_old && which(ask)) {
             ask.take_back("the master that was asked is followed no more");
             self.timers.set_earlier(Timer::Asks, ask.limit());
         }

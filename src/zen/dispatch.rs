@@ -85,7 +85,7 @@ impl Zen {
         self.find(now, Duration::ZERO, "started", out);
     }
 
-    fn received(&mut self, now: Time, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
+    pub(super) fn received(&mut self, now: Time, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
         if let Some(why) = self.refuses(now, &message, out) {
             return self.reply(exchange, Message::Rejected(why), out);
         }
@@ -110,6 +110,7 @@ impl Zen {
                 self.on_submit(now, (exchange, &from), *task, timeout, master_timeout, out)
             }
             Message::Read { query, master_timeout, .. } => self.on_read(now, exchange, query, master_timeout, out),
+            Message::Relay { from, question } => self.on_relay(now, exchange, &from, *question, out),
             Message::PendingTasks { .. } => self.tell_pending(now, Origin::Node(exchange), out),
             Message::Succession { to, .. } => self.wish_succession(now, Origin::Node(exchange), to, out),
             Message::Pong { .. }
@@ -155,6 +156,9 @@ impl Zen {
             (Errand::Forward { ticket, attempt }, Message::Answered(answer)) => {
                 self.on_answered(now, (ticket, attempt), *answer, out)
             }
+            (Errand::Relay { exchange, .. }, Message::Answered(answer)) => {
+                self.reply(exchange, Message::Answered(answer), out)
+            }
             // What was rejected or makes no sense is told as if nobody had understood the request.
             (errand, _) => self.failed(now, errand, Failure::BadAnswer, out),
         }
@@ -175,6 +179,7 @@ impl Zen {
             Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),
             // The next master is told; without one the time for the good-bye runs out.
             Errand::Leave => {}
+            Errand::Relay { exchange, changes } => self.on_relay_failed(exchange, changes, why, out),
             Errand::Forward { ticket, attempt } => self.on_forward_failed(now, (ticket, attempt), why, out),
         }
     }

@@ -196,8 +196,9 @@ impl Zen {
         }
     }
 
-    /// A master is followed for all to see: what waited for one goes on.
+    /// A master is followed for all to see: what waited for one goes on, and what another node passes on goes straight.
     fn begin_following(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.take_back_asks(|_| true);
         self.route_asks(now, out);
         self.say_good_bye(out);
     }

@@ -357,7 +357,8 @@ impl Zen {
             }
             Mode::Following(following) => {
                 unlink_unless(&following.master.address, next, out);
-                self.take_back_asks();
+                self.take_back_asks(|_| true);
+                self.end_relays(out);
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {

@@ -212,6 +212,8 @@ pub enum Message {
     },
     /// Tell what is queued. Replied to with `Answered`.
     PendingTasks { from: Arc<Sender> },
+    /// Pass a task, a read or a wish for the queue on to the master. Replied to with `Answered`.
+    Relay { from: Arc<Sender>, question: Box<Message> },
     /// Hand the mastership over. Replied to with `Answered`.
     Succession {
         from: Arc<Sender>,
@@ -248,7 +250,7 @@ pub enum Message {
 
 impl Message {
     /// All kinds, requests before replies.
-    pub const KINDS: [&'static str; 22] = [
+    pub const KINDS: [&'static str; 23] = [
         "ping",
         "notice",
         "join",
@@ -262,6 +264,7 @@ impl Message {
         "submit",
         "read",
         "pending_tasks",
+        "relay",
         "succession",
         "pong",
         "joining",
@@ -289,6 +292,7 @@ impl Message {
             | Message::Submit { from, .. }
             | Message::Read { from, .. }
             | Message::PendingTasks { from }
+            | Message::Relay { from, .. }
             | Message::Succession { from, .. }
             | Message::Pong { from, .. }
             | Message::Fetched { from, .. } => Some(from),
@@ -317,6 +321,7 @@ impl Message {
             Message::Submit { .. } => "submit",
             Message::Read { .. } => "read",
             Message::PendingTasks { .. } => "pending_tasks",
+            Message::Relay { .. } => "relay",
             Message::Succession { .. } => "succession",
             Message::Pong { .. } => "pong",
             Message::Joining(_) => "joining",
@@ -384,6 +389,7 @@ impl fmt::Display for Message {
             Message::CallVote { term, candidate, .. } => write!(f, "(for {} in term {term})", candidate.id),
             Message::Submit { task, .. } => write!(f, "({task})"),
             Message::Read { query, .. } => write!(f, "({query})"),
+            Message::Relay { question, .. } => write!(f, "({question})"),
             Message::Joining(JoinAnswer::Noted) => f.write_str("(noted)"),
             Message::Joining(JoinAnswer::Leads) => f.write_str("(leads)"),
             Message::Joining(JoinAnswer::VoteAgain(term)) => write!(f, "(vote again in term {term})"),

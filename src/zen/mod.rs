@@ -53,6 +53,7 @@ pub mod quorum;
 mod read;
 pub mod recovery;
 mod reject;
+mod relay;
 mod round_trip;
 pub mod rules;
 mod search;
@@ -175,6 +176,7 @@ enum Errand {
     CallVote { node: NodeId, asked: Time },
     Leave,
     Forward { ticket: Ticket, attempt: u32 },
+    Relay { exchange: Exchange, changes: bool },
 }
 
 /// Why a fault detector pings.

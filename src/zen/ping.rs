@@ -281,6 +281,7 @@ impl Zen {
         let is_news = self.is_news(&sight);
         self.introduce_twins(&sight, out);
         self.see(address, Seen { sight, asked }, from);
+        self.try_relay(now, out);
         for address in self.search.strangers(mentioned.into_iter().take(2 * MENTIONED_MAX)) {
             if self.has_room() {
                 self.add_target(now, address, out);
@@ -324,6 +325,7 @@ impl Zen {
     }
 
     fn miss(&mut self, now: Time, address: &Address, mishap: Mishap, out: &mut Effects<Zen>) {
+        self.give_up_relay(address);
         if self.is_searching() {
             self.search.failed(address, mishap);
             self.replace_refusing(now, address, out);

@@ -184,6 +184,7 @@ fn is_from_master(message: &Message) -> bool {
         | Message::Submit { .. }
         | Message::Read { .. }
         | Message::PendingTasks { .. }
+        | Message::Relay { .. }
         | Message::Succession { .. }
         | Message::Pong { .. }
         | Message::Joining(_)

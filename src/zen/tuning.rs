@@ -146,10 +146,14 @@ impl Tuning {
         (self.commit_timeout / 2).min(Duration::from_secs(10))
     }
 
+    /// So long a peer that was heard of is silent before it is lost.
+    pub fn silence(&self) -> Duration {
+        self.fd_ping_timeout * self.fd_ping_retries
+    }
+
     /// A write that takes longer than this is overdue: as long as a silent peer is waited for, within bounds.
     pub fn write_patience(&self) -> Duration {
-        let silence = self.fd_ping_timeout * self.fd_ping_retries;
-        silence.min(self.commit_timeout / 2).max(Self::WRITE_PATIENCE_MIN)
+        self.silence().min(self.commit_timeout / 2).max(Self::WRITE_PATIENCE_MIN)
     }
 
     /// A member that stores nothing for longer than this, besides what a state takes to get to it, is removed.

@@ -40,6 +40,7 @@ pub(crate) fn samples() -> Vec<Message> {
     samples.extend(queries().map(|query| Message::Read { from: from.clone(), query, master_timeout: span }));
     samples.extend([
         Message::PendingTasks { from: from.clone() },
+        Message::Relay { from: from.clone(), question: Box::new(Message::PendingTasks { from: from.clone() }) },
         Message::Succession { from: from.clone(), to: Some("b".into()) },
         Message::Succession { from: from.clone(), to: None },
         Message::Pong { from: from.clone(), sight: Box::new(full_sight()), mentioned: vec!["10.0.0.3:9300".into()] },

@@ -47,6 +47,7 @@ impl Manner {
             | Message::Leave { .. }
             | Message::Read { .. }
             | Message::PendingTasks { .. }
+            | Message::Relay { .. }
             | Message::Succession { .. }
             | Message::Pong { .. }
             | Message::Joining(_)

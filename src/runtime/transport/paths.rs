@@ -1,7 +1,7 @@
 //! Which path carries which kind of message.
 
 /// The path under `/_zen/` of every kind of request, by Elasticsearch's names of the actions where there are any.
-const PATHS: [(&str, &str); 14] = [
+const PATHS: [(&str, &str); 15] = [
     ("ping", "ping"),
     ("notice", "notice"),
     ("join", "join"),
@@ -15,6 +15,7 @@ const PATHS: [(&str, &str); 14] = [
     ("task", "submit"),
     ("read", "read"),
     ("task/pending", "pending_tasks"),
+    ("task/relay", "relay"),
     ("handover/wish", "succession"),
 ];
 

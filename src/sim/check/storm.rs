@@ -250,6 +250,7 @@ fn bytes(message: &Message) -> u64 {
         | Message::Submit { .. }
         | Message::Read { .. }
         | Message::PendingTasks { .. }
+        | Message::Relay { .. }
         | Message::Succession { .. }
         | Message::Joining(_)
         | Message::Report(_)

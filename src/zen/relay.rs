@@ -1,0 +1,113 @@
+//! Passing questions on between a node that has lost its master and the master that others still follow.
+//!
+//! Links fail one by one: who is cut off from the master alone finds no other, and its clients need not wait for that. It
+//! gives what they ask to a node that follows the master, which passes it on as it is and brings the answer back; names
+//! (`slots`) keep a change that is sent both ways from being carried out twice. Elasticsearch has nothing of the kind.
+
+use super::message::{Message, Sender, Sight};
+use super::{Errand, Mode, Zen};
+use crate::cluster::{Address, Node};
+use crate::protocol::{Effects, Exchange, Failure, Time};
+use crate::service::Answer;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// While so many calls are open nothing is passed on for others.
+const OPEN_MAX: usize = 10_000;
+
+impl Zen {
+    /// Who can pass questions on to the master that this node has lost: whoever said last that it follows that one. If it is
+    /// wrong, it says so at once. Of a process that was no member yet nothing would be remembered.
+    pub(super) fn relay(&self) -> Option<&Arc<Node>> {
+        if !self.is_masterless() || self.is_old() || !self.is_awake {
+            return None;
+        }
+        let follows_lost = |sight: &&Sight| {
+            let lost = sight.master.as_ref().filter(|(master, _)| self.lost.contains_key(&master.ephemeral_id));
+            lost.is_some_and(|(master, _)| !master.same_process(&sight.node))
+        };
+        let mut sights = self.search.seen.values().map(|seen| &seen.sight);
+        sights.find(follows_lost).map(|sight| &sight.node)
+    }
+
+    /// Somebody answered who may be able to pass on what has no master here.
+    pub(super) fn try_relay(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if !self.asks.is_empty() && self.relay().is_some() {
+            self.route_asks(now, out);
+        }
+    }
+
+    /// Who does not answer brings no answers back either.
+    pub(super) fn give_up_relay(&mut self, address: &Address) {
+        let relay = self.search.seen.get(address).map(|seen| seen.sight.node.ephemeral_id.clone());
+        if let Some(relay) = relay.filter(|_| !self.asks.is_empty()) {
+            self.take_back_asks(|ask| ask.was_given_to(&relay));
+        }
+    }
+
+    /// A node without a master asks what only the master can answer. It goes one hop: what is passed on reaches the master
+    /// as if the asker had sent it.
+    pub(super) fn on_relay(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        from: &Sender,
+        question: Message,
+        out: &mut Effects<Zen>,
+    ) {
+        let is_own = question.sender().is_some_and(|sender| sender.node.same_process(&from.node));
+        let Some((patience, changes)) = self.patience_with(&question).filter(|_| is_own) else {
+            let why = format!("a {} is not passed on for {}", question.kind(), from.node);
+            return self.reply(exchange, Message::Rejected(why.as_str().into()), out);
+        };
+        match &self.mode {
+            Mode::Leading(_) => self.received(now, exchange, question, out),
+            Mode::Following(following) if self.follows_openly() && self.calls.len() < OPEN_MAX => {
+                let address = following.master.address.clone();
+                self.call(&address, question, Errand::Relay { exchange, changes }, patience, out);
+            }
+            Mode::Following(_) | Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => {
+                self.reply(exchange, Message::Answered(Box::new(Answer::NotMaster)), out)
+            }
+        }
+    }
+
+    /// How long the master may take for a question, and whether it changes something; nothing for all else.
+    fn patience_with(&self, question: &Message) -> Option<(Duration, bool)> {
+        if let Message::Submit { timeout, master_timeout, .. } = question {
+            Some((master_timeout.saturating_add(*timeout).saturating_add(self.tuning.commit_timeout), true))
+        } else if let Message::Read { master_timeout, .. } = question {
+            Some((*master_timeout, false))
+        } else if let Message::PendingTasks { .. } = question {
+            Some((self.tuning.fd_ping_timeout, false))
+        } else {
+            None
+        }
+    }
+
+    /// The master did not answer what was passed on to it.
+    pub(super) fn on_relay_failed(&mut self, exchange: Exchange, changes: bool, why: Failure, out: &mut Effects<Zen>) {
+        let answer = if changes && why != Failure::Refused {
+            Answer::Unknown { reason: format!("the master was asked through another node and did not answer ({why})") }
+        } else {
+            Answer::NotMaster
+        };
+        self.reply(exchange, Message::Answered(Box::new(answer)), out);
+    }
+
+    /// The master is followed no more: who waits for its answers asks elsewhere.
+    pub(super) fn end_relays(&mut self, out: &mut Effects<Zen>) {
+        let is_relay = |errand: &Errand| matches!(errand, Errand::Relay { .. });
+        let open: Vec<_> = self.calls.iter().filter(|(_, errand)| is_relay(errand)).map(|(call, _)| *call).collect();
+        for call in open {
+            if let Some(Errand::Relay { exchange, changes }) = self.calls.remove(&call) {
+                self.on_relay_failed(exchange, changes, Failure::TimedOut, out);
+            }
+        }
+    }
+}
+
+/// What a node sends to one that passes it on.
+pub(super) fn relayed(from: Arc<Sender>, question: Message) -> Message {
+    Message::Relay { from, question: Box::new(question) }
+}
