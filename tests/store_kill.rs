@@ -101,7 +101,8 @@ fn write_until_killed(dir: &Path) {
         number += 1;
         state = Arc::new(next(&state, number));
         let term = Term::new(number).expect("it is small");
-        let promise = Promise { node_id: Some("node".into()), term, vote: Some("node".into()), left_out: false };
+        let promise =
+            Promise { node_id: Some("node".into()), term, vote: Some("node".into()), left_out: Default::default() };
         let group = [Write::Promise(promise), Write::Accepted(state.clone())];
         // Both orders, so that a kill between the two shows in both.
         let result = if number.is_multiple_of(2) {

@@ -26,9 +26,12 @@ impl Run {
         stored.chain(self.world.participants().map(|(_, zen)| &zen.ledger().accepted))
     }
 
-    /// Whether these nodes are a quorum of everything that any node has accepted, or is about to.
+    /// Whether these nodes are a quorum of everything that any node has accepted, or is about to. Where nothing was accepted
+    /// yet, nobody at all is none.
     pub(super) fn is_quorum(&self, group: &[usize]) -> bool {
-        self.minimum() <= self.voters(group).len() && !self.world.watch.is_setting() && self.bears_without_others(group)
+        self.minimum().max(1) <= self.voters(group).len()
+            && !self.world.watch.is_setting()
+            && self.bears_without_others(group)
     }
 
     /// The highest number of nodes that an operator asked for, as far as it may still count.
@@ -55,12 +58,14 @@ impl Run {
     }
 
     /// Whether a node can lose its disk: the others hold all that was decided, and those that know nothing form nothing.
+    /// Who was told to leave whom out is part of what was decided, as long as somebody knows of no cluster.
     pub(super) fn may_wipe(&self, wiped: usize) -> bool {
         let others: Vec<usize> = (0..self.draw.nodes).filter(|node| *node != wiped).collect();
         let is_blank = |node: &usize| *node == wiped || self.world.disk(*node).cluster_uuid.is_none();
         let blank: Vec<usize> = (0..self.draw.nodes).filter(is_blank).collect();
         let voters = self.voters(&others);
-        self.accepted().all(|state| state.metadata.voting.has_majority(|id| voters.contains(id)))
+        self.leavers().is_empty()
+            && self.accepted().all(|state| state.metadata.voting.has_majority(|id| voters.contains(id)))
             && blank.iter().all(|node| !self.has_hosts_of(*node, &blank))
     }
 
@@ -73,13 +78,18 @@ impl Run {
     fn has_hosts_of(&self, node: usize, group: &[usize]) -> bool {
         let hosts: BTreeSet<usize> = (0..self.draw.hosts).chain((node < self.draw.eligible).then_some(node)).collect();
         let count = hosts.iter().filter(|host| group.contains(host)).count();
-        // One that others may have left out forms a cluster only with all of them.
-        if self.is_left_out(node) { count == hosts.len() } else { count * 2 > hosts.len() }
+        // Whoever left another one out may be asked for, and all hosts of one who was left out.
+        let leavers = self.leavers();
+        let is_there = |address: &Arc<str>| group.iter().any(|other| self.world.peer(*other).as_str() == &**address);
+        if leavers.is_empty() { count * 2 > hosts.len() } else { count == hosts.len() && leavers.iter().all(is_there) }
     }
 
-    fn is_left_out(&self, node: usize) -> bool {
-        let running = self.world.participant(node).is_some_and(|zen| zen.ledger().promise.left_out);
-        running || self.world.disk(node).promise.left_out
+    /// Who was told, by another node that still knows of no cluster, that it cannot be master.
+    fn leavers(&self) -> BTreeSet<Arc<str>> {
+        let blank: Vec<usize> = (0..self.draw.nodes).filter(|node| !self.knows_cluster(*node)).collect();
+        let stored = blank.iter().map(|node| &self.world.disk(*node).promise.left_out);
+        let running = blank.iter().filter_map(|node| Some(&self.world.participant(*node)?.ledger().promise.left_out));
+        stored.chain(running).flatten().cloned().collect()
     }
 
     /// Whether a master can do without one of its group.

@@ -8,12 +8,15 @@ use super::message::{Sender, Sight};
 use super::quorum::{BootstrapSet, Requirement};
 use super::rules::Protection;
 use super::search::Target;
-use super::{Bootstrap, Mode, Promise, Timer, Tuning, Write, Zen};
+use super::{Bootstrap, Mode, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, Node, NodeId, StateId, Term, VotingSets};
 use crate::protocol::{Effects, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
+
+/// So many can leave out a node that cannot be master before there is a cluster.
+const LEFT_OUT_MAX: usize = 64;
 
 impl Zen {
     pub(super) fn end_round(&mut self, now: Time, out: &mut Effects<Zen>) {
@@ -118,17 +121,21 @@ impl Zen {
     }
 
     /// Whether others may have formed a cluster without this node, since it told them that it cannot be master. It forms one
-    /// only with all of its hosts then.
-    pub(super) fn left_out(&self) -> bool {
-        self.ledger.promise.left_out && !self.is_formed() && self.keeps(Protection::RolesOnDisk)
+    /// only with all of its hosts then, and with all of those.
+    pub(super) fn left_out_by(&self) -> Option<&BTreeSet<Arc<str>>> {
+        let told = &self.ledger.promise.left_out;
+        (!told.is_empty() && !self.is_formed() && self.keeps(Protection::RolesOnDisk)).then_some(told)
     }
 
-    /// Remembers that it tells a node that may form a cluster that it cannot be master.
-    pub(super) fn note_left_out(&mut self, asker: &Sender, out: &mut Effects<Zen>) {
+    /// Remembers that it tells a node that may form a cluster that it cannot be master. The next one is told of those, who
+    /// may have formed a cluster by then; and nobody leaves a node out that does not remember it.
+    pub(super) fn note_left_out_by(&mut self, asker: &Sender, out: &mut Effects<Zen>) {
         let may_form = asker.cluster_uuid.is_none() && asker.node.is_master_eligible();
         let is_able = self.local.is_master_eligible() || self.is_formed() || self.is_old();
-        if may_form && !is_able && !self.ledger.promise.left_out {
-            let promise = Promise { left_out: true, ..self.ledger.promise.clone() };
+        let (known, asker) = (&self.ledger.promise.left_out, Arc::from(asker.node.address.as_str()));
+        if may_form && !is_able && known.len() < LEFT_OUT_MAX && !known.contains(&asker) {
+            let mut promise = self.ledger.promise.clone();
+            promise.left_out.insert(asker);
             self.store(Write::Promise(promise), out);
         }
     }
@@ -225,14 +232,9 @@ impl Zen {
                 let found = self.search.initial.clone();
                 let mut set = found.unwrap_or_else(|| BootstrapSet::majority_of(hosts.clone()));
                 if !set.has(&self.local) {
-                    set.members.insert(own);
+                    set.members.insert(own.clone());
                 }
-                let seen = self.search.seen.values().map(|seen| &seen.sight);
-                set.all |= self.left_out();
-                let is_struck = |sight: &&Sight| !sight.node.is_master_eligible() || sight.left_out && !set.all;
-                let struck: Vec<&Arc<Node>> = seen.filter(is_struck).map(|sight| &sight.node).collect();
-                let own = (!self.local.is_master_eligible()).then_some(&self.local);
-                struck.into_iter().chain(own).for_each(|other| set.leave_out(other));
+                self.strike(&mut set, &own);
                 set
             }
             Bootstrap::Found => {
@@ -240,6 +242,33 @@ impl Zen {
                 BootstrapSet { all: true, ..BootstrapSet::majority_of(found.chain([own]).collect()) }
             }
         })
+    }
+
+    /// Strikes those hosts out that cannot be master, and remember that they said so, or that others left out. Who left them
+    /// out as well and is none of the hosts may have formed a cluster, and must take part.
+    fn strike(&self, set: &mut BootstrapSet, own: &Arc<str>) {
+        set.all |= self.left_out_by().is_some();
+        let asks = self.keeps(Protection::RolesOnDisk) && self.local.is_master_eligible();
+        let remembers = |sight: &Sight| !asks || sight.left_out_by.contains(own);
+        let is_left_out = |sight: &Sight| match sight.node.is_master_eligible() {
+            true => !sight.left_out_by.is_empty() && !set.all,
+            false => remembers(sight),
+        };
+        let seen = || self.search.seen.values().map(|seen| &seen.sight);
+        let (mut struck, mut leavers) = (Vec::new(), BTreeSet::new());
+        for sight in seen().filter(|sight| set.has(&sight.node) && is_left_out(sight)) {
+            struck.push(sight.node.clone());
+            leavers.extend(sight.left_out_by.iter().cloned());
+        }
+        leavers.extend(self.left_out_by().into_iter().flatten().cloned());
+        struck.extend((!self.local.is_master_eligible()).then(|| self.local.clone()));
+        struck.iter().for_each(|other| set.leave_out(other));
+        let has_formed_nothing = |sight: &&Sight| !sight.node.is_master_eligible() && sight.accepted == StateId::NONE;
+        for sight in seen().filter(has_formed_nothing) {
+            leavers.remove(sight.node.address.as_str());
+        }
+        leavers.retain(|address| address != own && !set.has_address(address));
+        set.besides = leavers;
     }
 
     fn candidates(&self) -> Vec<Candidate> {

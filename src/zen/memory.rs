@@ -5,7 +5,7 @@
 
 use crate::cluster::{ClusterState, NodeId, StateId, Term, Uuid};
 use crate::protocol::{Disk, StoreId, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub struct Promise {
     pub term: Term,
     /// Whom the node voted for in it.
     pub vote: Option<NodeId>,
-    /// Whether it said that it cannot be master to somebody who may have formed a cluster without it since.
-    pub left_out: bool,
+    /// The addresses of those whom it told that it cannot be master: they may have formed a cluster without it since.
+    pub left_out: BTreeSet<Arc<str>>,
 }
 
 /// What survives a crash.

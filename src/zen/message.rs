@@ -9,6 +9,7 @@ use super::{Rejection, span};
 use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
 use crate::service::{Answer, Query, Task};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,10 +51,10 @@ pub struct Sight {
     /// Whether it can give no vote: its disk hangs, or another process goes by its id.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hangs: bool,
-    /// Whether others may have formed a cluster without it, since it said before that it cannot be master.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub left_out: bool,
-    /// Whether it has applied, since it was started, a state of a cluster that had its own back.
+    /// The addresses of those who may have formed a cluster without it, since it told them that it cannot be master.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left_out_by: BTreeSet<Arc<str>>,
+    /// Whether it has applied, since it was started, a state of its master in a cluster that had its own back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awake: bool,
     /// How often the process has changed its word; of two that overtook each other the later one counts.

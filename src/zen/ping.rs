@@ -177,7 +177,7 @@ impl Zen {
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),
-            left_out: self.left_out(),
+            left_out_by: self.left_out_by().cloned().unwrap_or_default(),
             awake: self.is_awake,
             change: self.search.changes,
         }
@@ -214,7 +214,7 @@ impl Zen {
             let pinger = Pinger { node: from.node.clone(), at: now };
             self.search.pingers.insert(address.clone(), pinger);
         }
-        self.note_left_out(from, out);
+        self.note_left_out_by(from, out);
         let mentioned = self.worth_mentioning(&address);
         let sight = Box::new(self.sight(now));
         self.reply(exchange, Message::Pong { from: self.sender.clone(), sight, mentioned }, out);

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Who must take part before a cluster is formed, as one node was told.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BootstrapSet {
     /// Names, addresses or ids of nodes.
     pub members: BTreeSet<Arc<str>>,
@@ -20,20 +20,25 @@ pub struct BootstrapSet {
     pub aliases: BTreeMap<Arc<str>, Arc<str>>,
     /// Whether all of them must take part, rather than a majority.
     pub all: bool,
+    /// The addresses of those who must all take part besides: they may have formed a cluster without the same members.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub besides: BTreeSet<Arc<str>>,
 }
 
 impl fmt::Display for BootstrapSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<&str> = self.members.iter().map(|member| &**member).collect();
         let share = if self.all { "all" } else { "a majority" };
-        write!(f, "{share} of the initial hosts {{{}}}", members.join(","))
+        write!(f, "{share} of the initial hosts {{{}}}", members.join(","))?;
+        let besides: Vec<&str> = self.besides.iter().map(|member| &**member).collect();
+        if besides.is_empty() { Ok(()) } else { write!(f, " and {}", besides.join(",")) }
     }
 }
 
 impl BootstrapSet {
     /// A majority of these must take part.
     pub fn majority_of(members: BTreeSet<Arc<str>>) -> Self {
-        BootstrapSet { members, aliases: BTreeMap::new(), all: false }
+        BootstrapSet { members, ..BootstrapSet::default() }
     }
 
     /// A majority of these must take part, by whichever of their addresses they go.
@@ -52,6 +57,16 @@ impl BootstrapSet {
         self.members_that_are(node).next().is_some()
     }
 
+    /// Whether the node at this address is one of the members.
+    pub(super) fn has_address(&self, address: &Arc<str>) -> bool {
+        self.members.contains(self.aliases.get(address).unwrap_or(address))
+    }
+
+    /// The set of those who must all take part besides.
+    pub(super) fn of_those_besides(&self) -> Self {
+        BootstrapSet { all: true, ..BootstrapSet::majority_of(self.besides.clone()) }
+    }
+
     /// Strikes a node out: it cannot be master, so the others form the cluster without its vote.
     pub fn leave_out(&mut self, node: &Node) {
         let struck: Vec<Arc<str>> = self.members_that_are(node).map(Arc::from).collect();
@@ -68,14 +83,16 @@ impl BootstrapSet {
     /// Whether enough of the members are among `nodes`.
     pub fn is_met_by<'a>(&self, nodes: impl Iterator<Item = &'a Arc<Node>>) -> bool {
         let mut met: BTreeSet<&str> = BTreeSet::new();
-        let mut count = 0;
+        let (mut count, mut besides) = (0, 0);
         for node in nodes {
+            besides += usize::from(self.besides.contains(node.address.as_str()));
             let before = met.len();
             met.extend(self.members_that_are(node));
             // A node that is named twice is still one node.
             count += usize::from(met.len() > before);
         }
-        if self.all { count >= self.members.len() } else { count * 2 > self.members.len() }
+        let is_share = if self.all { count >= self.members.len() } else { count * 2 > self.members.len() };
+        is_share && besides >= self.besides.len()
     }
 }
 

@@ -124,7 +124,12 @@ mod tests {
         state.version = Version::new(version).expect("it is small");
         state.metadata.voting.own = ["a", "b", "c"].into_iter().map(NodeId::from).collect();
         state.metadata.voting.committed = state.metadata.voting.own.clone();
-        let promise = Promise { node_id: Some(id.into()), term: state.term, vote: Some("c".into()), left_out: false };
+        let promise = Promise {
+            node_id: Some(id.into()),
+            term: state.term,
+            vote: Some("c".into()),
+            left_out: Default::default(),
+        };
         Memory { promise, accepted: Some(Arc::new(state)), committed: None, cluster_uuid: Some(Uuid::from_u128(1)) }
     }
 

@@ -134,7 +134,7 @@ fn random_sight(rng: &mut Rng) -> Box<Sight> {
         stands: maybe(rng, random_term),
         unwell: rng.percent(50),
         hangs: rng.percent(50),
-        left_out: rng.percent(50),
+        left_out_by: (0..rng.below(3)).map(|_| random_text(rng).as_str().into()).collect(),
         awake: rng.percent(50),
         change: rng.below(1 << 53),
     })
@@ -151,6 +151,7 @@ fn random_join(rng: &mut Rng) -> Join {
             members: (0..rng.below(4)).map(|_| random_text(rng).into()).collect(),
             aliases: (0..rng.below(4)).map(|_| (random_text(rng).into(), random_text(rng).into())).collect(),
             all: rng.percent(50),
+            besides: (0..rng.below(3)).map(|_| random_text(rng).into()).collect(),
         }),
         awake: rng.percent(50),
     }

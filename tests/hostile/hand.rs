@@ -132,7 +132,7 @@ pub(crate) fn sight(node: &Arc<Node>) -> Sight {
         stands: None,
         unwell: false,
         hangs: false,
-        left_out: false,
+        left_out_by: Default::default(),
         awake: false,
         change: 0,
     }

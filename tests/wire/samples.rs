@@ -133,7 +133,7 @@ fn bare_sight() -> Sight {
         stands: None,
         unwell: false,
         hangs: false,
-        left_out: false,
+        left_out_by: Default::default(),
         awake: false,
         change: 0,
     }
@@ -149,7 +149,7 @@ fn full_sight() -> Sight {
         stands: Some(Term::MAX),
         unwell: true,
         hangs: true,
-        left_out: true,
+        left_out_by: ["10.0.0.4:9300".into()].into(),
         awake: true,
         ..bare_sight()
     }
@@ -164,7 +164,7 @@ fn vote() -> Join {
         vote: true,
         to_master: false,
         accepted: id(3, 17),
-        bootstrap: Some(BootstrapSet { members, aliases, all: false }),
+        bootstrap: Some(BootstrapSet { members, aliases, all: false, besides: ["10.0.0.4:9300".into()].into() }),
         awake: false,
     }
 }

@@ -6,6 +6,7 @@
 use crate::cluster::{ClusterState, Diff, NodeId, StateId, Term, Uuid, WrongBase};
 use crate::zen::{Memory, Promise, Write};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A change of the memory, as it is written.
@@ -17,8 +18,8 @@ pub(super) enum Entry {
         node_id: Option<NodeId>,
         term: Term,
         vote: Option<NodeId>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        left_out: bool,
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        left_out_by: BTreeSet<Arc<str>>,
     },
     /// The first accepted state of a file, in full.
     Accepted(Arc<ClusterState>),
@@ -35,7 +36,8 @@ impl Entry {
     pub(super) fn of(write: &Write, memory: &Memory) -> Self {
         match write {
             Write::Promise(Promise { node_id, term, vote, left_out }) => {
-                Entry::Promise { node_id: node_id.clone(), term: *term, vote: vote.clone(), left_out: *left_out }
+                let (node_id, vote, left_out_by) = (node_id.clone(), vote.clone(), left_out.clone());
+                Entry::Promise { node_id, term: *term, vote, left_out_by }
             }
             Write::Accepted(state) => match &memory.accepted {
                 Some(base) => Entry::AcceptedDiff(Diff::between(base, state).into()),
@@ -49,8 +51,8 @@ impl Entry {
     /// The write it was made of, for a reader that has read `memory`.
     pub(super) fn write(self, memory: &Memory) -> Result<Write, WrongBase> {
         Ok(match self {
-            Entry::Promise { node_id, term, vote, left_out } => {
-                Write::Promise(Promise { node_id, term, vote, left_out })
+            Entry::Promise { node_id, term, vote, left_out_by } => {
+                Write::Promise(Promise { node_id, term, vote, left_out: left_out_by })
             }
             Entry::Accepted(state) => Write::Accepted(state),
             Entry::AcceptedDiff(diff) => {

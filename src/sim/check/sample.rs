@@ -43,7 +43,12 @@ pub(in crate::sim) fn state(version: u64, ids: &[&str]) -> ClusterState {
 
 /// The disk of a node that voted in a term and accepted a state.
 pub(in crate::sim) fn disk(id: &str, vote: (u64, &str), accepted: Option<&ClusterState>) -> Memory {
-    let promise = Promise { node_id: Some(id.into()), term: term(vote.0), vote: Some(vote.1.into()), left_out: false };
+    let promise = Promise {
+        node_id: Some(id.into()),
+        term: term(vote.0),
+        vote: Some(vote.1.into()),
+        left_out: Default::default(),
+    };
     Memory { promise, accepted: accepted.map(|state| Arc::new(state.clone())), ..Memory::default() }
 }
 

@@ -42,7 +42,7 @@ fn sight(node: Arc<Node>) -> Sight {
     Sight {
         unwell: false,
         hangs: false,
-        left_out: false,
+        left_out_by: Default::default(),
         awake: false,
         node,
         master: None,

@@ -107,7 +107,10 @@ impl Zen {
         if self.is_premature() {
             quotas.push(self.of_found_hosts());
         } else if self.local.is_master_eligible() {
-            quotas.extend(requirement.bootstrap.iter().map(|set| of_hosts(set, &present, &known)));
+            let besides = requirement.bootstrap.iter().map(BootstrapSet::of_those_besides);
+            let sets: BTreeSet<BootstrapSet> = requirement.bootstrap.iter().cloned().chain(besides).collect();
+            let hosts = sets.iter().filter(|set| !set.members.is_empty());
+            quotas.extend(hosts.map(|set| of_hosts(set, &present, &known)));
         }
         if requirement.minimum > 1 {
             let found = present.len();

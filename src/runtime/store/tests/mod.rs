@@ -30,7 +30,12 @@ fn open(fs: &Double) -> Result<(Store<Double>, Memory), StoreError> {
 
 fn promise(term: u64) -> Write {
     let (node_id, vote) = (Some("node-a".into()), Some("node-b".into()));
-    Write::Promise(Promise { node_id, term: Term::new(term).expect("it is small"), vote, left_out: true })
+    Write::Promise(Promise {
+        node_id,
+        term: Term::new(term).expect("it is small"),
+        vote,
+        left_out: ["10.0.0.9:9300".into()].into(),
+    })
 }
 
 /// The state of this version: each adds a key, and some of them a long one.
