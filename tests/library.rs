@@ -62,7 +62,8 @@ impl Cluster {
             let is_whole =
                 |state: &Arc<zazen::cluster::ClusterState>| state.nodes.master.is_some() && state.nodes.len() == count;
             let formed = tokio::time::timeout(PATIENCE, states.wait_for(is_whole)).await;
-            formed.expect("a cluster forms in time").expect("the node runs");
+            let seen = || self.nodes.iter().flatten().map(|node| node.state().clone()).collect::<Vec<_>>();
+            formed.unwrap_or_else(|_| panic!("no cluster of {count} forms in time: {:?}", seen())).expect("it runs");
         }
         let leads = |node: &Option<Node>| {
             node.as_ref().is_some_and(|node| matches!(node.mastership(), Mastership::Leading { .. }))

@@ -7,13 +7,14 @@ use zazen::zen::rules::Rules;
 
 /// Seeds that broke a rule once, and what they found. A seed shows the same again only with the generator of its day;
 /// with a later one it is a random run like any other.
-const REGRESSIONS: [(u64, &str); 7] = [
+const REGRESSIONS: [(u64, &str); 8] = [
     (7_599, "a vote told an older accepted state than the one that its voter had acknowledged"),
     (7_007_093, "a voting set counted on who answered early, upon the answer of one who answered late"),
     (12_016_843, "a master waited for ever for an answer that a later one had overtaken"),
     (32_014_699, "a node that was removed and taken in by one state was taken for dead as long as it was a member"),
     (47_359, "a data node waited for a candidate as one waits for a master, because it had been one"),
     (21_024_259, "a master waited for an answer that it did not need, and a voting set counted on the others"),
+    (701_127, "watchers were told of a proposal that was taken back, and the next state sent as a change of it"),
     (50_673, "a vote given again told a state that was accepted and not on disk yet"),
 ];
 

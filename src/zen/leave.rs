@@ -3,7 +3,7 @@
 //! A follower says that it leaves and is removed as soon as the cluster can do without it. A master hands over to its
 //! best follower first. Mirrors `MembershipAction.sendLeaveRequest` and `ZenDiscovery.doStop` (6.8); Zen had no hand-over.
 
-use super::leadership::{Leadership, Origin, Succession};
+use super::leadership::{Leadership, Origin, Peer, Succession};
 use super::message::Message;
 use super::quorum::Requirement;
 use super::{Errand, Mode, Note, Timer, Zen};
@@ -152,7 +152,7 @@ impl Zen {
         let is_fit = |id: &&NodeId| succession.to.as_ref().is_none_or(|to| to == *id) && is_fit(lead, id, newest);
         let Some(node) = lead.peers.keys().find(is_fit).and_then(|id| lead.peers.get(id)).map(|peer| peer.node.clone())
         else {
-            return self.refuse_succession(now, succession, out);
+            return self.wait_for_heir(now, succession, out);
         };
         let followers = lead.peers.values().map(|peer| peer.node.clone()).filter(|peer| !peer.same_process(&node));
         let followers: Vec<Arc<Node>> = followers.collect();
@@ -180,6 +180,24 @@ impl Zen {
         let message = Message::CallVote { from: self.sender.clone(), term, candidate: node.clone() };
         out.push(Effect::Tell { to: node.address.clone(), message });
         self.step_down(now, format!("the disk hangs, {node} shall lead"), out);
+    }
+
+    /// Nobody is fit. A master that leaves waits for one that lives to store the newest state, or its voting set may go with
+    /// it; for how long it stays is bounded in any case.
+    fn wait_for_heir(&mut self, now: Time, succession: Succession, out: &mut Effects<Zen>) {
+        let is_leaving = self.leaving.is_some();
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let may_lead = |(id, peer): &(&NodeId, &Peer)| {
+            let is_wanted = succession.to.as_ref().is_none_or(|to| to == *id);
+            is_wanted && peer.node.is_master_eligible() && peer.failed.is_none() && !lead.leaving.contains_key(*id)
+        };
+        if is_leaving && lead.peers.iter().any(|peer| may_lead(&peer)) {
+            lead.succession = Some(succession);
+        } else {
+            self.refuse_succession(now, succession, out);
+        }
     }
 
     fn refuse_succession(&mut self, now: Time, succession: Succession, out: &mut Effects<Zen>) {

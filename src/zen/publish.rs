@@ -205,8 +205,8 @@ impl Zen {
         self.count_bump(now, out);
         self.settle_acks(now, out);
         self.answer_reads(now, out);
-        if is_proven_now || is_awaited {
-            // A voting set may have waited for it.
+        if is_proven_now || is_awaited || self.leaving.is_some() {
+            // A voting set may have waited for it, or a master that leaves.
             self.advance(now, out);
         }
     }
