@@ -4,10 +4,11 @@
 mod alone;
 #[path = "cli/lab.rs"]
 mod lab;
+#[path = "process/ports.rs"]
+mod ports;
 
 use alone::Alone;
 use std::fs;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -388,8 +389,7 @@ fn the_manual_has_a_page_for_every_subcommand() {
 
 #[test]
 fn where_no_node_answers_it_is_told_who_was_asked() {
-    // The port is free again when the listener is gone, and the system gives it to nobody else so soon.
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port is free").port();
+    let port = ports::free_port();
     for command in ["status", "explain"] {
         let (out, err) = ends_with(1, &format!("{command} --url 127.0.0.1:{port}"));
         let told = format!("error: no node answers, tried 127.0.0.1:{port} (refused); name the HTTP address");

@@ -1,5 +1,9 @@
 //! The library as another program uses it: nodes embedded in this process, and clients of theirs.
 
+#[path = "process/ports.rs"]
+mod ports;
+
+use ports::free_port;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -26,11 +30,7 @@ impl Cluster {
     fn start(name: &str, count: usize) -> Cluster {
         let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("library-{name}-{}", process::id()));
         let _ = fs::remove_dir_all(&scratch);
-        // Held until all are known, so that no two are the same.
-        let held: Vec<TcpListener> =
-            (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("loopback has a free port")).collect();
-        let ports: Vec<u16> = held.iter().map(|held| held.local_addr().expect("it is bound").port()).collect();
-        drop(held);
+        let ports: Vec<u16> = (0..count).map(|_| free_port()).collect();
         let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let told: Vec<Told> = (0..count).map(|_| Told::default()).collect();
         let start = |at: usize| {

@@ -33,6 +33,8 @@ mod node;
 mod pause;
 #[path = "process/place.rs"]
 mod place;
+#[path = "process/ports.rs"]
+mod ports;
 #[path = "process/recover.rs"]
 mod recover;
 #[path = "process/restart.rs"]

@@ -1,7 +1,8 @@
 //! Some nodes that know of each other, and what tests wait for in them.
 
 use super::node::{Node, PATIENCE, wait_for};
-use super::place::{Scratch, Turn, free_port};
+use super::place::{Scratch, Turn};
+use super::ports::free_port;
 use super::view::View;
 use std::collections::BTreeSet;
 

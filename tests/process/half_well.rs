@@ -5,7 +5,8 @@
 use super::cluster::Cluster;
 use super::http::{self, Response};
 use super::node::Node;
-use super::place::{Scratch, free_port};
+use super::place::Scratch;
+use super::ports::free_port;
 use super::tool::{output, url};
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};

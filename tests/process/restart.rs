@@ -1,7 +1,7 @@
 //! Nodes that come back: all at once, with nothing, or somewhere else.
 
 use super::cluster::Cluster;
-use super::place::free_port;
+use super::ports::free_port;
 use std::fs;
 
 fn ids(cluster: &Cluster) -> Vec<String> {
