@@ -66,8 +66,8 @@ impl Ground {
         self.cluster.peer
     }
 
-    /// One trial. What the clients see is no failure of the trial.
-    pub(super) fn trial(&mut self) -> Result<(), String> {
+    /// One trial. What the clients see is no failure of the trial, unless a request takes longer than is bearable.
+    pub(super) fn trial(&mut self, bearable: f64) -> Result<(), String> {
         let master = self.cluster.settle()?;
         let is_asked = |node: usize| self.way.is_for_all() || node != master;
         let doors: Vec<SocketAddr> =
@@ -78,7 +78,10 @@ impl Ground {
         // What a process took is told when it was waited for.
         let outcome = outcome.and_then(|()| way.mend(&mut self.cluster, master));
         let shares = before.until(&Meter::read(self.cluster.processes())?);
-        self.note(seen, shares);
+        let longest = self.note(seen, shares);
+        if longest > bearable {
+            return Err(format!("in trial {} a request took {longest:.0} ms, with node {master} as master", trial + 1));
+        }
         outcome
     }
 
@@ -116,10 +119,13 @@ impl Ground {
         (outcome, all)
     }
 
-    fn note(&mut self, seen: Seen, shares: Shares) {
-        self.longest.push(seen.spans.iter().copied().fold(0.0, f64::max));
+    /// The longest request is told.
+    fn note(&mut self, seen: Seen, shares: Shares) -> f64 {
+        let longest = seen.spans.iter().copied().fold(0.0, f64::max);
+        self.longest.push(longest);
         self.foreign.push(shares.foreign);
         self.seen.add(seen);
+        longest
     }
 
     /// What is wrong, if anything is.

@@ -37,6 +37,9 @@ pub(crate) struct ClientsArgs {
     /// How many clients ask at once.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: u32,
+    /// Ends at a trial in which a request took more milliseconds than this, and keeps the files of its nodes.
+    #[arg(long, value_name = "MS", default_value_t = f64::INFINITY)]
+    longest: f64,
     /// What happens; all of it unless given.
     #[arg(long, value_delimiter = ',', value_enum)]
     ways: Vec<Way>,
@@ -98,7 +101,7 @@ impl ClientsArgs {
         let mut has_failed = vec![false; grounds.len()];
         for (done, at) in turns.iter().enumerate() {
             if !has_failed[*at]
-                && let Err(why) = grounds[*at].trial()
+                && let Err(why) = grounds[*at].trial(self.longest)
             {
                 has_failed[*at] = true;
                 let (who, kept) = (grounds[*at].peer().title(), grounds[*at].keep());
