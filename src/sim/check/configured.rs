@@ -26,6 +26,8 @@ pub struct Configured {
     last: Option<Arc<ClusterState>>,
     /// The changes that may yet be carried out.
     open: BTreeMap<Setting, Vec<Option<Arc<str>>>>,
+    /// The last state that holds what somebody was told of it, of each setting.
+    told: BTreeMap<Setting, StateId>,
     /// The id of each node.
     ids: BTreeMap<usize, NodeId>,
     /// The nodes whose processes have shown transient settings since their start.
@@ -52,8 +54,12 @@ impl Configured {
             return broken(RULE, format!("{setting:?}={value:?} was acknowledged at {at}, which is not committed"));
         };
         let (held, open) = (held(state, setting), self.open.entry(setting.clone()).or_default());
-        // Another change of the same batch may have come behind it.
-        if held != value && !open.iter().any(|other| other.as_ref() == held) {
+        if held == value {
+            self.told.insert(setting.clone(), at);
+        }
+        // Another change of the same batch may have come behind it, and may have been acknowledged before it.
+        let is_behind = self.told.get(setting) == Some(&at) || open.iter().any(|other| other.as_ref() == held);
+        if held != value && !is_behind {
             return broken(RULE, format!("{setting:?}={value:?} was acknowledged at {at}, which holds {held:?}"));
         }
         if is_over && let Some(place) = open.iter().position(|other| other.as_ref() == value) {
@@ -204,6 +210,20 @@ mod tests {
         assert_eq!(rule(configured.acknowledged(&descent, at, told, true)), Some(RULE));
         let at = with(7, None, None).id();
         assert_eq!(rule(configured.acknowledged(&descent, at, told, true)), Some(RULE), "it is not committed");
+    }
+
+    #[test]
+    fn two_changes_of_one_batch_may_be_acknowledged_in_any_order() {
+        let state = with(1, Some("2"), None);
+        let (at, descent) = (state.id(), Descent::line_of([state]));
+        let judged = |told: [&str; 2]| {
+            let mut configured = Configured::default();
+            told.iter().for_each(|value| configured.asked(&setting(true), Some(&(*value).into())));
+            let told = told
+                .map(|value| rule(configured.acknowledged(&descent, at, (&setting(true), Some(&value.into())), true)));
+            told[0].or(told[1])
+        };
+        assert_eq!((judged(["1", "2"]), judged(["2", "1"]), judged(["1", "1"])), (None, None, Some(RULE)));
     }
 
     #[test]
