@@ -498,7 +498,8 @@ fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
     let slowest = draw.half_well.slowest(options.tuning.clone());
     Bounds {
         round_trip: Duration::from_micros(2 * quality.delay_max_us + disk_us + transfer_us),
-        commit_timeout: slowest.commit_timeout.max(COMMIT_TIMEOUT_MAX),
+        publish_timeout: Tuning { commit_timeout: slowest.commit_timeout.max(COMMIT_TIMEOUT_MAX), ..slowest.clone() }
+            .publish_timeout(),
         master_change: slowest.recovery_bound() + transfer_bound(draw.half_well.slow),
         ack_patience: slowest.fd_ping_timeout,
         slowest_clock: draw.plan.slowest_clock(),

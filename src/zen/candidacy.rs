@@ -7,7 +7,7 @@ use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy};
 use super::quorum::BootstrapSet;
 use super::rules::{Protection, Rules};
-use super::sent::{PATIENCE_GROWTH, TRANSFER_MAX, transfer_time};
+use super::sent::{PATIENCE_GROWTH, transfer_time};
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
 use crate::protocol::{Effects, Exchange, Failure, Time};
@@ -171,7 +171,7 @@ impl Zen {
         if why != Failure::TimedOut {
             return self.wait_for_join(from);
         }
-        self.fetch_patience = (now.since(asked) * PATIENCE_GROWTH).min(TRANSFER_MAX);
+        self.fetch_patience = (now.since(asked) * PATIENCE_GROWTH).min(Tuning::TRANSFER_MAX);
         self.fetch_newer(now, Some(from), out);
     }
 

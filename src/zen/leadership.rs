@@ -94,15 +94,16 @@ impl Leadership {
     }
 
     /// Until when a state that was sent as a whole may be on its way to somebody who can acknowledge the publish under way,
-    /// if there is one and the publish did not begin so long ago. One that is late is sent again a moment later, when that
-    /// is known.
+    /// if there is one, and at most for so long since the publish began. One that is late is sent again a moment later, when
+    /// that is known.
     pub fn arrival_of_wholes(&self, sent: &Sent, now: Time, at_most: Duration) -> Option<Time> {
-        let publish = self.publish.as_ref().filter(|publish| !publish.is_committed && now < publish.since + at_most)?;
+        let publish = self.publish.as_ref().filter(|publish| !publish.is_committed)?;
+        let end = publish.since + at_most;
         let is_awaited = |(id, peer): &(&NodeId, &Peer)| {
             peer.node.is_master_eligible() && peer.failed.is_none() && !publish.acks.contains_key(*id)
         };
         let awaited = self.peers.iter().filter(is_awaited).map(|(_, peer)| sent.whole_until(&peer.node.address));
-        awaited.max().map(|until| until + Tuning::GRACE).filter(|until| *until > now)
+        awaited.max().map(|until| (until + Tuning::GRACE).min(end)).filter(|until| *until > now)
     }
 }
 

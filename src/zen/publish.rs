@@ -8,7 +8,6 @@ use super::acks::note_applied;
 use super::leadership::{Finished, Joined, Leadership, Peer, Publish};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
-use super::sent::TRANSFER_MAX;
 use super::{Errand, Mode, Note, Timer, Write, Zen};
 use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
@@ -364,7 +363,7 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        if let Some(until) = lead.arrival_of_wholes(&self.sent, now, timeout + TRANSFER_MAX) {
+        if let Some(until) = lead.arrival_of_wholes(&self.sent, now, self.tuning.publish_timeout()) {
             return self.timers.set(Timer::Commit, until);
         }
         match &lead.publish {

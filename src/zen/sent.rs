@@ -6,14 +6,12 @@
 
 use super::REMEMBERED_MAX;
 use super::message::Body;
+use super::tuning::Tuning;
 use crate::cluster::{Address, ClusterState, Diff, StateId};
 use crate::protocol::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A state is not waited for any longer than this for its size alone.
-pub(super) const TRANSFER_MAX: Duration = Duration::from_secs(10);
 
 /// What differs may be on its way for so long, whatever its size.
 const DIFF_PATIENCE: Duration = Duration::from_millis(100);
@@ -71,7 +69,7 @@ impl SentTo {
             self.note_late(late);
         }
         let patience = self.patience_mut(form);
-        *patience = (*patience).min(TRANSFER_MAX).max(at_least);
+        *patience = (*patience).min(Tuning::TRANSFER_MAX).max(at_least);
         let patience = *patience;
         (self.open, self.until) = (Some(form), now + patience);
         if self.states.len() >= SENT_MAX {

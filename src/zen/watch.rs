@@ -7,8 +7,7 @@
 use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
-use super::sent::TRANSFER_MAX;
-use super::{Errand, Mode, Note, PingKind, Timer, Zen};
+use super::{Errand, Mode, Note, PingKind, Timer, Tuning, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::Task;
@@ -58,7 +57,8 @@ impl Zen {
         }
         // A state that was sent as a whole may take longer than anybody can know.
         let is_sent = |peer: &Peer| {
-            self.sent.whole_until(&peer.node.address) + patience <= now || peer.has_owed(now, patience + TRANSFER_MAX)
+            self.sent.whole_until(&peer.node.address) + patience <= now
+                || peer.has_owed(now, patience + Tuning::TRANSFER_MAX)
         };
         let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();

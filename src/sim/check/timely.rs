@@ -92,7 +92,7 @@ pub struct Bounds {
     /// A round trip and a write to a disk where nothing is broken.
     pub round_trip: Duration,
     /// How long a publish may last, on any node.
-    pub commit_timeout: Duration,
+    pub publish_timeout: Duration,
     /// How long a change of the master may last.
     pub master_change: Duration,
     /// How long a member may owe a state before nobody waits for it any more, on any node.
@@ -120,9 +120,9 @@ impl Bounds {
     /// When a question ends at the latest; nothing is said of one who leaves.
     fn patience(&self, question: &Question) -> Option<Duration> {
         let time = match question {
-            Question::Submit { timeout, master_timeout, .. } => *master_timeout + self.commit_timeout + *timeout,
+            Question::Submit { timeout, master_timeout, .. } => *master_timeout + self.publish_timeout + *timeout,
             Question::Read { master_timeout, .. } | Question::PendingTasks { master_timeout } => *master_timeout,
-            Question::HandOver { master_timeout, .. } => *master_timeout + self.commit_timeout,
+            Question::HandOver { master_timeout, .. } => *master_timeout + self.publish_timeout,
             Question::Leave => return None,
         };
         Some(self.on_slow_clocks(time + UNDER_WAY))
@@ -400,7 +400,7 @@ mod tests {
         let millis = Duration::from_millis;
         let bounds = Bounds {
             round_trip: millis(1),
-            commit_timeout: millis(5_000),
+            publish_timeout: millis(5_000),
             master_change: millis(700),
             ack_patience: millis(250),
             slowest_clock: 1.0,
