@@ -127,6 +127,13 @@ pub struct Forwarder {
     /// The state that it is no member of any more, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Version>,
+    /// What it named with numbers up to this one is answered, and nobody will ask what became of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub answered: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What is known of a change that is sent on.
@@ -157,7 +164,8 @@ impl Forwards {
     /// they are taken in once more.
     pub const GONE_MAX: usize = 64;
 
-    /// What is known of a change. One that may have been sent before is new only if it would be remembered.
+    /// What is known of a change. One that may have been sent before is new only if it would be remembered, and a process
+    /// that is not known is long gone: what comes of it was sent before that.
     pub fn recall(&self, name: &Forward, retry: bool) -> Known {
         match self.done.get(&name.slot) {
             Some(carried) if carried.sequence == name.sequence => return Known::Done(carried.done.clone()),
@@ -165,37 +173,33 @@ impl Forwards {
             Some(carried) if carried.sequence > name.sequence => return Known::Forgotten,
             Some(_) | None => {}
         }
-        let is_kept = self.processes.get(&name.slot.by).is_some_and(|process| process.since <= name.since);
-        if is_kept || !retry { Known::New } else { Known::Forgotten }
+        let is_new = |process: &Forwarder| process.answered < name.sequence && (!retry || process.since <= name.since);
+        if self.processes.get(&name.slot.by).is_some_and(is_new) { Known::New } else { Known::Forgotten }
     }
 
     /// Remembers what became of a change.
     pub fn remember(&mut self, name: &Forward, done: Remembered) {
-        if !self.processes.contains_key(&name.slot.by) {
-            let at = done.at.version;
-            self.processes.insert(name.slot.by.clone(), Forwarder { since: at, gone: Some(at) });
-            self.forget_surplus();
-        }
         self.done.insert(name.slot.clone(), Carried { sequence: name.sequence, done });
     }
 
     /// A process is a member from this state on.
     pub fn meet(&mut self, process: &EphemeralId, at: Version) {
-        let since = match self.processes.get(process) {
+        let known = match self.processes.get(process) {
             Some(Forwarder { gone: None, .. }) => return,
-            Some(known) => known.since,
-            None => at,
+            Some(known) => *known,
+            None => Forwarder { since: at, gone: None, answered: 0 },
         };
-        self.processes.insert(process.clone(), Forwarder { since, gone: None });
+        self.processes.insert(process.clone(), Forwarder { gone: None, ..known });
     }
 
-    /// A process is a member no longer from this state on. One that said good-bye sends nothing again.
+    /// A process is a member no longer from this state on. One that said good-bye has all its answers: only late copies of
+    /// what it sent can come, and what its users ask for until it has gone.
     pub fn part(&mut self, process: &EphemeralId, at: Version, left: bool) {
-        let Some(known) = self.processes.get(process).copied() else {
+        let Some(mut known) = self.processes.get(process).copied() else {
             return;
         };
         if left {
-            return self.forget(process);
+            known.answered = self.forget(process).unwrap_or(0).max(known.answered);
         }
         self.processes.insert(process.clone(), Forwarder { gone: Some(at), ..known });
         self.forget_surplus();
@@ -211,13 +215,16 @@ impl Forwards {
         }
     }
 
-    fn forget(&mut self, process: &EphemeralId) {
+    /// Forgets what a process sent, and tells the highest number of it.
+    fn forget(&mut self, process: &EphemeralId) -> Option<u64> {
         let from = self.done.range_from(&Slot { by: process.clone(), number: 0 });
-        let slots: Vec<Slot> = from.map(|(slot, _)| slot).take_while(|slot| slot.by == *process).cloned().collect();
-        for slot in slots {
-            self.done.remove(&slot);
+        let own = from.take_while(|(slot, _)| slot.by == *process);
+        let slots: Vec<(Slot, u64)> = own.map(|(slot, carried)| (slot.clone(), carried.sequence)).collect();
+        for (slot, _) in &slots {
+            self.done.remove(slot);
         }
         self.processes.remove(process);
+        slots.into_iter().map(|(_, sequence)| sequence).max()
     }
 }
 
@@ -270,8 +277,12 @@ mod tests {
         assert_eq!(forwards.recall(&name("a1", 0, 1, 3), true), Known::Forgotten);
         assert_eq!(forwards.recall(&name("a1", 0, 2, 3), false), Known::New, "a first attempt says so");
         assert_eq!(forwards.recall(&name("a1", 0, 3, 8), true), Known::New, "this one would be known");
-        forwards.part(&"a1".into(), version(9), true);
-        assert!(!forwards.processes.contains_key("a1"), "who said good-bye asks no more");
+        forwards.remember(&name("a1", 0, 3, 8), at(9));
+        forwards.part(&"a1".into(), version(10), true);
+        assert!(forwards.done.is_empty(), "who said good-bye has its answers");
+        assert_eq!(forwards.recall(&name("a1", 0, 3, 8), false), Known::Forgotten, "a copy that comes after it");
+        assert_eq!(forwards.recall(&name("a1", 0, 4, 9), false), Known::New, "its users ask until it has gone");
+        assert_eq!(forwards.recall(&name("z9", 0, 1, 9), false), Known::Forgotten, "nobody knows that one");
     }
 
     #[test]
