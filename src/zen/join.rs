@@ -136,12 +136,19 @@ impl Zen {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
-        let (node, reason) = (joining.target.clone(), reason.into());
+        let id = joining.target.id.clone();
         let was_heard = joining.answered > joining.since;
         let is_repelled = joining.leads && (was_heard || self.is_old());
+        let pause = if is_repelled { self.set_back(now, &id, pause).min(self.tuning.vote_timeout()) } else { pause };
+        self.end_join(now, reason.into(), pause, out);
+    }
+
+    fn end_join(&mut self, now: Time, reason: String, pause: Duration, out: &mut Effects<Zen>) {
+        let Mode::Joining(joining) = &self.mode else {
+            return;
+        };
+        let node = joining.target.clone();
         self.forget_master(now, &node, format!("could not join: {reason}"));
-        let pause =
-            if is_repelled { self.set_back(now, &node.id, pause).min(self.tuning.vote_timeout()) } else { pause };
         out.note(Note::JoinFailed { node, reason });
         self.find(now, pause, "could not join", out);
     }
@@ -178,10 +185,10 @@ impl Zen {
             JoinAnswer::Leads => {}
             JoinAnswer::VoteAgain(term) => self.vote_again(now, term, out),
             JoinAnswer::NotMaster => self.on_rebuff(now, out),
-            // It has no other answer to give so soon.
+            // It has no other answer to give so soon. Whom it keeps out longer each time it says itself.
             JoinAnswer::Rejected(why) => {
                 out.note(Note::JoinRejected { master, why: why.clone() });
-                self.give_up_join(now, why, self.tuning.ping_timeout, out)
+                self.end_join(now, why, self.tuning.ping_timeout, out)
             }
         }
     }
