@@ -115,9 +115,13 @@ impl Zen {
         Report { term: promise.term, vote: promise.vote.clone(), accepted, storing: None, ..self.report() }
     }
 
-    /// Follows the master whose state was accepted.
+    /// Follows the master whose state was accepted. One that was lost, and has answered nothing since, may reach this node and
+    /// not be reached: it would be lost again at once, with each state that it sends.
     fn follow(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {
         let is_followed = matches!(&self.mode, Mode::Following(following) if following.master.same_process(master));
+        if !is_followed && self.is_out_of_reach(master) {
+            return;
+        }
         if !is_followed {
             if matches!(self.mode, Mode::Leading(_)) {
                 out.note(Note::SteppedDown { reason: format!("another master {master} leads in a higher term") });
@@ -129,6 +133,23 @@ impl Zen {
         if self.ledger.is_settled() && !self.follows_openly() {
             self.show_committed(now, self.ledger.accepted.clone(), out);
         }
+    }
+
+    /// Whose last state was stored while it could not be reached is followed once it can be: it sends that state no more.
+    pub(super) fn follow_again(&mut self, now: Time, master: &Arc<Node>, term: Term, out: &mut Effects<Zen>) {
+        let (own, promised) = (&self.ledger.accepted, self.ledger.promise.term);
+        let made_it = own.nodes.master_node().is_some_and(|maker| maker.same_process(master));
+        let is_of_this_reign =
+            made_it && own.term == term && promised == term && own.nodes.contains_process(&self.local);
+        if is_of_this_reign && matches!(self.mode, Mode::Finding) {
+            self.follow(now, master, out);
+        }
+    }
+
+    fn is_out_of_reach(&self, master: &Node) -> bool {
+        let lost = self.lost.get(&master.ephemeral_id).filter(|_| matches!(self.mode, Mode::Finding));
+        let seen = self.search.seen.get(&master.address).filter(|seen| seen.sight.node.same_process(master));
+        lost.is_some_and(|lost| seen.is_none_or(|seen| seen.asked < lost.at))
     }
 
     pub(super) fn enter_following(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {

@@ -109,6 +109,7 @@ impl Zen {
         }
         self.hear(now, from);
         if is_for_me {
+            self.follow_again(now, from, term, out);
             self.spare_master_ping(now, from);
         }
         self.reply_report(exchange, out);
