@@ -5,8 +5,8 @@
 //! pings everybody.
 
 use super::elect::Candidate;
-use super::search::{Search, Target};
-use super::{Timer, Tuning, Zen};
+use super::search::{Search, Target, sees};
+use super::{Mode, Timer, Tuning, Zen};
 use crate::cluster::Address;
 use crate::protocol::{Effects, Time};
 use std::time::Duration;
@@ -57,6 +57,15 @@ impl Zen {
         if candidates.iter().any(|candidate| candidate.sees_quorum && is_first(candidate)) {
             candidates.iter_mut().for_each(|candidate| candidate.sees_quorum &= is_first(candidate));
         }
+    }
+
+    /// Whether this node is no choice of its own, being none of the first hosts while one of these is.
+    pub(super) fn stands_back(&self) -> bool {
+        let Some(last) = self.search.front.as_ref().filter(|_| matches!(self.mode, Mode::Finding)) else {
+            return false;
+        };
+        let mut first = self.search.seen.range::<Address, _>(..=last).map(|(_, seen)| seen);
+        self.local.address > *last && first.any(|seen| self.counts(seen) && sees(&seen.sight))
     }
 
     /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged

@@ -173,7 +173,7 @@ impl Zen {
             term: self.ledger.promise.term,
             accepted: if self.is_old() { self.recovered_id() } else { self.ledger.durable_id() },
             masterless: self.is_masterless(),
-            sees_quorum: self.claims_quorum(now),
+            sees_quorum: self.offers_to_lead(now),
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),
@@ -191,6 +191,11 @@ impl Zen {
     /// Whether it would win if it stood: a node whose disk hangs can give not even its own vote.
     pub(super) fn claims_quorum(&self, now: Time) -> bool {
         self.is_masterless() && self.search.sees_quorum && !self.is_write_overdue(now)
+    }
+
+    /// Whether others may wait for it to stand. One that stands back will not, and who has no crowd does not know that.
+    fn offers_to_lead(&self, now: Time) -> bool {
+        self.claims_quorum(now) && !self.stands_back()
     }
 
     fn stands_in(&self) -> Option<Term> {
@@ -382,14 +387,15 @@ impl Zen {
         }
     }
 
-    /// Tells those who pinged of late when what they were told is no longer so; of a candidacy also those whose votes it
-    /// needs, however seldom they ping. In a crowd that is spared where somebody else says it: whoever is in the state that
-    /// is shown hears of its master from that one, and what may come of a state that is not committed is told when it is.
+    /// Tells those who pinged of late when what they were told is no longer so; of a candidacy, and of its end, also those
+    /// whose votes it needs, however seldom they ping. In a crowd that is spared where somebody else says it: whoever is in
+    /// the state that is shown hears of its master from that one, and what may come of a state that is not committed is told
+    /// when it is.
     pub(super) fn tell_if_changed(&mut self, now: Time, out: &mut Effects<Zen>) {
         let told = Told {
             master: self.open_master().map(|master| master.id.clone()),
             masterless: self.is_masterless(),
-            sees_quorum: self.claims_quorum(now),
+            sees_quorum: self.offers_to_lead(now),
             stands: self.stands_in(),
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),

@@ -285,6 +285,6 @@ impl Search {
 }
 
 /// Whether this is the word of a candidate that could be chosen.
-fn sees(sight: &Sight) -> bool {
+pub(super) fn sees(sight: &Sight) -> bool {
     sight.sees_quorum && sight.masterless && sight.node.is_master_eligible()
 }
