@@ -404,7 +404,8 @@ impl Zen {
             return;
         }
         let is_between = !told.masterless && told.master.is_none();
-        let stands = told.stands.is_some();
+        let stood = self.search.told.as_ref().is_some_and(|told| told.stands.is_some());
+        let concerns_voters = told.stands.is_some() || stood && told.masterless;
         let recent = now - self.tuning.ping_timeout * 2;
         self.search.told = Some(told);
         self.search.changes += 1;
@@ -416,7 +417,7 @@ impl Zen {
         let sight = self.sight(now);
         let state = sight.master.as_ref().filter(|_| is_crowd).map(|_| &self.shown);
         let pingers = self.search.pingers.iter().map(|(to, pinger)| (to, &pinger.node));
-        let voters = self.search.backers.values().filter(|_| stands).map(|node| (&node.address, node));
+        let voters = self.search.backers.values().filter(|_| concerns_voters).map(|node| (&node.address, node));
         let nodes: BTreeMap<&Address, &Arc<Node>> = voters.chain(pingers).collect();
         for (to, node) in nodes {
             let member = state.and_then(|state| state.nodes.get(&node.id));
