@@ -25,6 +25,10 @@ pub(super) const PATIENCE_GROWTH: u32 = 4;
 /// Links are taken to carry so many bytes a second at the least.
 const TRANSFER_RATE_MIN: u64 = 64 << 10;
 
+/// However often a state was late, it is waited for at most so many times as long as one of its size may take: a small one
+/// that has not come for longer than that is lost.
+const SLOWER_MAX: u32 = 16;
+
 /// A node counts as so many bytes of a state: less than it takes, since many nodes are on fast links.
 const NODE_BYTES: u64 = 64;
 
@@ -69,7 +73,8 @@ impl SentTo {
             self.note_late(late);
         }
         let patience = self.patience_mut(form);
-        *patience = (*patience).min(Tuning::TRANSFER_MAX).max(at_least);
+        let at_most = (at_least * SLOWER_MAX).min(Tuning::TRANSFER_MAX);
+        *patience = (*patience).min(at_most).max(at_least);
         let patience = *patience;
         (self.open, self.until) = (Some(form), now + patience);
         if self.states.len() >= SENT_MAX {
@@ -252,7 +257,7 @@ mod tests {
             sent.end(now, &to, at, true);
             assert!(!sent.is_under_way(now, &to));
         }
-        assert_eq!(waits, [250, 1_000, 4_000, 10_000, 10_000, 10_000]);
+        assert_eq!(waits, [250, 1_000, 4_000, 4_000, 4_000, 4_000]);
         assert!(sent.diff(&to, state(2).id(), &state(7)).is_none(), "it is long ago");
         assert!(sent.diff(&to, state(3).id(), &state(7)).is_some_and(|diff| diff.to == state(7).id()));
         let diff = Body::Diff(Arc::new(Diff::between(&state(6), &state(7))));
@@ -260,7 +265,7 @@ mod tests {
         sent.end(now, &to, now, false);
         let wait = sent.send(now, &to, state(7), &Body::Full(state(7)));
         sent.end(now + Duration::from_millis(400), &to, now, false);
-        assert_eq!(wait.as_millis(), 10_000);
+        assert_eq!(wait.as_millis(), 4_000);
         assert_eq!(sent.send(now, &to, state(8), &Body::Full(state(8))).as_millis(), 800, "as the last one took");
     }
 
