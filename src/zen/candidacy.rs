@@ -3,6 +3,7 @@
 //! What a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` (6.8), which counted joins of no term and
 //! whatever the joiner had accepted.
 
+use super::elect::Candidate;
 use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy};
 use super::quorum::BootstrapSet;
@@ -10,7 +11,7 @@ use super::rules::{Protection, Rules};
 use super::sent::{PATIENCE_GROWTH, transfer_time};
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
-use crate::protocol::{Effects, Exchange, Failure, Time};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,20 @@ impl Zen {
         self.is_formed() || self.is_old() || seen.is_some_and(|seen| seen.sight.node.same_process(node))
     }
 
+    /// Tells a better candidate that stands in a term in which this node has voted for another one: it would not hear of it
+    /// until it asks, and stand in vain meanwhile.
+    pub(super) fn tell_of_vote(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+        let promise = &self.ledger.promise;
+        let is_given =
+            |term| term < promise.term || term == promise.term && promise.vote.as_ref() != Some(&sight.node.id);
+        let is_better = |other: Candidate| other.rank() < self.own_candidate().rank();
+        let has_a_vote = self.is_masterless() && self.local.is_master_eligible() && !self.is_old();
+        if has_a_vote && sight.stands.is_some_and(is_given) && Candidate::of(sight).is_some_and(is_better) {
+            let message = Message::Notice { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
+            out.push(Effect::Tell { to: sight.node.address.clone(), message });
+        }
+    }
+
     /// Stands anew if voters that are needed have promised a term that is not below the own one.
     pub(super) fn rise_above(&mut self, now: Time, out: &mut Effects<Zen>) {
         let Mode::Electing(candidacy) = &self.mode else {
@@ -56,7 +71,8 @@ impl Zen {
         };
         let can_vote = |sight: &&Sight| {
             let id = &sight.node.id;
-            self.search.backers.contains_key(id) && (sight.term < candidacy.term || candidacy.joins.contains_key(id))
+            self.search.backers.contains_key(id)
+                && (sight.last_term() < candidacy.term || candidacy.joins.contains_key(id))
         };
         let seen = self.search.seen.values().map(|seen| &seen.sight);
         let able = seen.filter(can_vote).map(|sight| &sight.node).chain([&self.local]);

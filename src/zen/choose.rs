@@ -290,7 +290,7 @@ impl Zen {
         candidates
     }
 
-    fn own_candidate(&self) -> Candidate {
+    pub(super) fn own_candidate(&self) -> Candidate {
         Candidate {
             node: self.local.clone(),
             accepted: self.ledger.durable_id().rank(),
@@ -352,7 +352,7 @@ impl Zen {
 
     /// The highest term that anybody was seen in.
     pub(super) fn highest_seen(&self) -> Term {
-        self.search.seen.values().map(|seen| seen.sight.term).max().unwrap_or(Term::ZERO)
+        self.search.seen.values().map(|seen| seen.sight.last_term()).max().unwrap_or(Term::ZERO)
     }
 
     /// A candidate goes on looking, beginning with what it knows.
@@ -382,7 +382,7 @@ impl Zen {
             return true;
         };
         let is_better = || Candidate::of(sight).is_some_and(|found| self.yields_to(&found));
-        let is_above = sight.term >= candidacy.term && sight.masterless && sight.node.is_master_eligible();
+        let is_above = sight.last_term() >= candidacy.term && sight.masterless && sight.node.is_master_eligible();
         sight.master.is_some() || sight.sees_quorum && is_better() || is_above
     }
 }

@@ -62,6 +62,13 @@ pub struct Sight {
     pub change: u64,
 }
 
+impl Sight {
+    /// The last term that it can give no vote in, or is about to give its own: who stands may not have stored that yet.
+    pub fn last_term(&self) -> Term {
+        self.stands.map_or(self.term, |stands| stands.max(self.term))
+    }
+}
+
 /// A request to be taken in, by a candidate or by a master.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Join {

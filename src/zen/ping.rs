@@ -347,6 +347,7 @@ impl Zen {
         if !sight.node.same_process(&from.node) {
             return;
         }
+        self.tell_of_vote(now, &sight, out);
         if self.is_searching() {
             match self.search.seen.get(&address).map(|seen| seen.asked) {
                 Some(asked) => {
