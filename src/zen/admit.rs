@@ -3,15 +3,14 @@
 //! What an accepted joiner becomes is a task, run in `lead`. Mirrors `MembershipAction` and
 //! `NodeJoinController.JoinTaskExecutor` (6.8), which tried a connection that the joiner itself had opened.
 
-use super::leadership::{Joined, Peer};
+use super::leadership::{Joined, Peer, TurnedAway};
 use super::message::{Join, JoinAnswer, Message, Sight};
 use super::rules::Protection;
-use super::{Errand, Note, REMEMBERED_MAX, Zen};
+use super::{Errand, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::Node;
 use crate::protocol::{Effects, Exchange, Failure, Time};
 use crate::service::Task;
 use std::sync::Arc;
-use std::time::Duration;
 
 impl Zen {
     pub(super) fn on_join_as_master(
@@ -36,7 +35,7 @@ impl Zen {
         self.want_term_of(&join);
         if self.is_member(node) {
             self.take_again(now, node, &join, out);
-        } else if let Some(why) = self.turned_away(now, node) {
+        } else if let Some(why) = self.is_left_alone(now, node).or_else(|| self.out_of_reach(now, node)) {
             return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         } else if self.has_no_room_for(node) {
             return self.rebuff(exchange, out);
@@ -91,11 +90,34 @@ impl Zen {
         }
     }
 
-    /// What is said to a node that was turned away not long ago.
-    fn turned_away(&mut self, now: Time, node: &Node) -> Option<String> {
+    /// What is said to a node that was removed not long ago.
+    fn is_left_alone(&mut self, now: Time, node: &Node) -> Option<String> {
         let lead = self.lead()?;
-        let (until, (_, why)) = (lead.laggards.until(now, &node.id)?, lead.turned_away.get(&node.id)?);
-        Some(format!("{why}; it may ask again in {:?}", until.since(now)))
+        let (until, away) = (lead.laggards.until(now, &node.id)?, lead.turned_away.get(&node.id)?);
+        Some(format!("{}; it may ask again in {:?}", away.why, until.since(now)))
+    }
+
+    /// What is said to a node that could not be reached. It is tried again at the next beat, however often it asks.
+    fn out_of_reach(&mut self, now: Time, node: &Node) -> Option<String> {
+        let away = self.lead()?.turned_away.get_mut(&node.id).filter(|away| away.node.same_process(node))?;
+        away.asked = Some(now).filter(|_| away.asked.is_some());
+        let why = away.asked.map(|_| away.why.to_string())?;
+        // A master that has no other node has no beat.
+        self.timers.set_earlier(Timer::NodePings, now + self.tuning.fd_ping_interval);
+        Some(why)
+    }
+
+    /// Tries again to reach those who asked of late and could not be reached.
+    pub(super) fn reach_again(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let patience = self.tuning.vote_timeout();
+        let asks = |away: &&TurnedAway| away.asked.is_some_and(|asked| now < asked + patience);
+        let Some(lead) = self.lead() else {
+            return;
+        };
+        let away: Vec<Arc<Node>> = lead.turned_away.values().filter(asks).map(|away| away.node.clone()).collect();
+        for node in away {
+            self.try_round_trip(now, &node, out);
+        }
     }
 
     fn has_no_room_for(&mut self, node: &Node) -> bool {
@@ -135,7 +157,7 @@ impl Zen {
         if !sight.node.same_process(&joiner) {
             let (local, at, found) = (&self.local, &joiner.address, &sight.node);
             let why = format!("the master {local} reaches {found} at its publish address [{at}]");
-            return self.turn_away(now, &joiner, self.tuning.ping_timeout, why, out);
+            return self.turn_away(&joiner, Some(now), why, out);
         }
         if let Some(lead) = self.lead() {
             let is_known = lead.holdings.contains_key(&joiner.id);
@@ -159,27 +181,34 @@ impl Zen {
                 "the master {} cannot reach it at its publish address [{}] ({failure})",
                 self.local, joiner.address
             );
-            self.turn_away(now, joiner, self.tuning.ping_timeout, why, out);
+            self.turn_away(joiner, Some(now), why, out);
         }
     }
 
-    /// Leaves a node alone for a while that doubles each time, and remembers why for those who ask.
-    pub(super) fn turn_away(
-        &mut self,
-        now: Time,
-        node: &Arc<Node>,
-        first: Duration,
-        why: String,
-        out: &mut Effects<Zen>,
-    ) {
+    /// Leaves a member that was removed alone for a while that doubles each time.
+    pub(super) fn leave_alone(&mut self, now: Time, node: &Arc<Node>, why: String, out: &mut Effects<Zen>) {
+        let first = self.tuning.lag_patience();
+        if let Some(lead) = self.lead() {
+            lead.laggards.note(now, &node.id, first);
+        }
+        self.turn_away(node, None, why, out);
+    }
+
+    /// Remembers why a node is not taken in, for those who ask, and says so once.
+    fn turn_away(&mut self, node: &Arc<Node>, asked: Option<Time>, why: String, out: &mut Effects<Zen>) {
         let Some(lead) = self.lead() else {
             return;
         };
-        lead.laggards.note(now, &node.id, first);
+        let known = lead.turned_away.get(&node.id).filter(|away| away.node.same_process(node));
+        let (asked, is_told) =
+            (known.and_then(|away| away.asked).or(asked), known.is_some_and(|away| *away.why == *why));
         if lead.turned_away.len() < REMEMBERED_MAX || lead.turned_away.contains_key(&node.id) {
-            lead.turned_away.insert(node.id.clone(), (node.clone(), why.as_str().into()));
+            let away = TurnedAway { node: node.clone(), why: why.as_str().into(), asked };
+            lead.turned_away.insert(node.id.clone(), away);
         }
-        out.note(Note::TurnedAway { node: node.clone(), why });
+        if !is_told {
+            out.note(Note::TurnedAway { node: node.clone(), why });
+        }
     }
 
     /// Ends the round trip to a joiner, and says whether one was under way.

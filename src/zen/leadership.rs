@@ -38,10 +38,10 @@ pub struct Leadership {
     pub joiners: BTreeMap<NodeId, Arc<Node>>,
     /// The processes that the next states take in, and what they hold.
     pub holdings: BTreeMap<NodeId, Joined>,
-    /// Who was removed because it took no state, or could not be reached when it asked: it is not taken in at once.
+    /// Who was removed because it took no state: it is not taken in at once.
     pub laggards: Setbacks,
-    /// The same nodes, and why, until they are members.
-    pub turned_away: BTreeMap<NodeId, (Arc<Node>, Arc<str>)>,
+    /// Who could not be taken in, until it is a member.
+    pub turned_away: BTreeMap<NodeId, TurnedAway>,
     /// Nodes that said good-bye and wait until they can be done without.
     pub leaving: BTreeMap<NodeId, Vec<Exchange>>,
     /// A higher term that a joiner brought along, to be taken when no publish is under way.
@@ -62,6 +62,15 @@ pub struct Leadership {
     pub leases: Deadlines,
     /// Whether the state came back after a full restart, or is being waited for.
     pub recovery: Recovery,
+}
+
+/// A node that asked to be taken in, and could not be.
+#[derive(Clone, Debug, Hash)]
+pub struct TurnedAway {
+    pub node: Arc<Node>,
+    pub why: Arc<str>,
+    /// When it asked last, if it could not be reached: that is tried again as long as it asks.
+    pub asked: Option<Time>,
 }
 
 impl Leadership {

@@ -41,6 +41,7 @@ impl Zen {
             self.ping_node(now, &id, PingKind::Regular, out);
         }
         self.timers.set(Timer::NodePings, now + self.tuning.fd_ping_interval);
+        self.reach_again(now, out);
         self.call_votes(now, out);
         self.give_up_slow(now, out);
         self.remove_laggards(now, out);
@@ -67,7 +68,7 @@ impl Zen {
             let node = self.lead().and_then(|lead| lead.peers.get(&id)).map(|peer| peer.node.clone());
             self.node_failed(now, &id, why.clone(), out);
             if let Some(node) = node {
-                self.turn_away(now, &node, patience, why, out);
+                self.leave_alone(now, &node, why, out);
             }
         }
     }

@@ -226,12 +226,12 @@ impl Zen {
             leaves: lead.leaving.contains_key(id),
         });
         let is_absent = |id: &NodeId| !lead.peers.contains_key(id);
-        let away = lead.turned_away.iter().filter(|(id, _)| is_absent(id)).map(|(_, (node, why))| Straggler {
-            node: node.clone(),
+        let away = lead.turned_away.iter().filter(|(id, _)| is_absent(id)).map(|(_, away)| Straggler {
+            node: away.node.clone(),
             accepted: StateId::NONE,
             applied: StateId::NONE,
             missed_pings: 0,
-            failed: Some(why.clone()),
+            failed: Some(away.why.clone()),
             leaves: false,
         });
         stragglers.chain(away).collect()
