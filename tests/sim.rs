@@ -19,7 +19,7 @@ const REGRESSIONS: [(u64, &str); 8] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 11] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 13] = [
     (841_653, "the judge took the order in which the changes of a batch are told for the one in which they apply"),
     (837_416, "a publish waited for a state on its way for longer than its timeout and the longest transfer"),
     (872_255, "a request was answered later than that, too"),
@@ -30,6 +30,8 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 11] = [
     (871_740, "a master that cannot be reached was followed and lost again with each state that it sent"),
     (862_957, "a master that cannot be reached was followed and lost again in a large cluster"),
     (917_114, "a master without another node never tried again to reach who asked to be taken in"),
+    (886_094, "the first master was elected with votes of nodes that it did not reach"),
+    (914_023, "it was, while the disk of another voter hung"),
     (883_621, "voters that seldom ping waited for a candidate that had given up"),
 ];
 

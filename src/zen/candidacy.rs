@@ -272,7 +272,9 @@ impl Zen {
         let bootstrap = if self.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.keys().cloned().collect() };
         let (own, rules) = (self.ledger.accepted.id(), self.rules);
         let is_counted = |ballot: &Ballot| {
-            ballot.votes && !(is_newer(ballot.accepted, own, rules) && rules.keep(Protection::NewerJoins))
+            let is_newer = is_newer(ballot.accepted, own, rules) && rules.keep(Protection::NewerJoins);
+            // Who was not reached is not in the first state, and cannot acknowledge it.
+            ballot.votes && !is_newer && self.was_reached(&ballot.node)
         };
         let counted = candidacy.joins.iter().filter(|(_, ballot)| is_counted(ballot));
         let mut backers: BTreeMap<NodeId, Arc<Node>> =

@@ -295,6 +295,10 @@ impl Zen {
         if is_news {
             self.consider(now, out);
         }
+        if !self.is_formed() {
+            // A vote may have waited until the voter was reached.
+            self.count_votes(now, out);
+        }
     }
 
     pub(super) fn see(&mut self, address: Address, seen: Seen, from: &Sender) {
