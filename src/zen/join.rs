@@ -14,6 +14,9 @@ use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A vote follows a candidate that stands anew so often, and is then open to the best one again.
+const STOOD_ANEW_MAX: u32 = 2;
+
 impl Zen {
     /// Votes for a candidate in the term in which it stands, or asks it to be taken in if this node has no vote to give.
     /// One that does not stand yet will say so when it does.
@@ -73,6 +76,7 @@ impl Zen {
             sent: now,
             answered: now,
             rebuffs: 0,
+            stood_anew: 0,
         });
         self.send_join(now, out);
     }
@@ -208,6 +212,11 @@ impl Zen {
         if joining.vote.is_none() || !self.local.is_master_eligible() || term <= self.ledger.promise.term {
             return;
         }
+        // Another candidate may be the better one, and need this vote to win.
+        if joining.stood_anew >= STOOD_ANEW_MAX {
+            return self.find(now, Duration::ZERO, "the candidate stands again and again", out);
+        }
+        joining.stood_anew += 1;
         joining.vote = Some(term);
         joining.since = now;
         let candidate = joining.target.clone();

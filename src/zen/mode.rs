@@ -100,6 +100,8 @@ pub struct Joining {
     pub answered: Time,
     /// How often the target said that it neither leads nor stands.
     pub rebuffs: u32,
+    /// How often the candidate stood anew after it had this vote.
+    pub stood_anew: u32,
 }
 
 /// A master followed.
