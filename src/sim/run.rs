@@ -491,6 +491,12 @@ fn is_electing(world: &World<Zen, Clients>) -> bool {
     world.participants().any(|(_, zen)| matches!(zen.mode(), Mode::Electing(_) | Mode::Joining(_)))
 }
 
+/// How long a publish may last; where no node is half well no state takes long to arrive.
+fn publish_bound(options: &RunOptions, slowest: &Tuning) -> Duration {
+    let slowest = Tuning { commit_timeout: slowest.commit_timeout.max(COMMIT_TIMEOUT_MAX), ..slowest.clone() };
+    if options.half_well { slowest.publish_timeout() } else { slowest.commit_timeout }
+}
+
 /// By what the requests of clients are judged.
 fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
     let (quality, (_, disk_us)) = (Quality::default(), LATENCY_US);
@@ -498,8 +504,7 @@ fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
     let slowest = draw.half_well.slowest(options.tuning.clone());
     Bounds {
         round_trip: Duration::from_micros(2 * quality.delay_max_us + disk_us + transfer_us),
-        publish_timeout: Tuning { commit_timeout: slowest.commit_timeout.max(COMMIT_TIMEOUT_MAX), ..slowest.clone() }
-            .publish_timeout(),
+        publish_timeout: publish_bound(options, &slowest),
         master_change: slowest.recovery_bound() + transfer_bound(draw.half_well.slow),
         ack_patience: slowest.fd_ping_timeout,
         slowest_clock: draw.plan.slowest_clock(),
