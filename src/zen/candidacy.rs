@@ -248,6 +248,14 @@ impl Zen {
         is_ours && state.rank() > self.ledger.accepted.rank()
     }
 
+    /// A vote for the forming of a cluster may have waited until its voter was reached.
+    pub(super) fn count_vote_of_reached(&mut self, now: Time, voter: &NodeId, out: &mut Effects<Zen>) {
+        let has_voted = matches!(&self.mode, Mode::Electing(candidacy) if candidacy.joins.contains_key(voter));
+        if has_voted && !self.is_formed() && !self.is_old() {
+            self.count_votes(now, out);
+        }
+    }
+
     /// Counts the votes, the own one included once it is durable.
     pub(super) fn count_votes(&mut self, now: Time, out: &mut Effects<Zen>) {
         let Mode::Electing(candidacy) = &self.mode else {

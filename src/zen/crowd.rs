@@ -59,8 +59,8 @@ impl Zen {
         }
     }
 
-    /// Whether this node is no choice of its own, being none of the first hosts while one of these is.
-    pub(super) fn stands_back(&self) -> bool {
+    /// Whether this node is no choice itself, being none of the first hosts while one of these is.
+    pub(super) fn leaves_it_to_first(&self) -> bool {
         let Some(last) = self.search.front.as_ref().filter(|_| matches!(self.mode, Mode::Finding)) else {
             return false;
         };

@@ -63,7 +63,7 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// The last term that it can give no vote in, or is about to give its own: who stands may not have stored that yet.
+    /// The last term in which its vote is given: a candidate's own may not be stored yet.
     pub fn last_term(&self) -> Term {
         self.stands.map_or(self.term, |stands| stands.max(self.term))
     }

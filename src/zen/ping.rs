@@ -193,9 +193,10 @@ impl Zen {
         self.is_masterless() && self.search.sees_quorum && !self.is_write_overdue(now)
     }
 
-    /// Whether others may wait for it to stand. One that stands back will not, and who has no crowd does not know that.
+    /// Whether others may wait for it to stand. One that leaves it to the first hosts will not, and a node that knows fewer
+    /// hosts, and so has no crowd, cannot tell that.
     fn offers_to_lead(&self, now: Time) -> bool {
-        self.claims_quorum(now) && !self.stands_back()
+        self.claims_quorum(now) && !self.leaves_it_to_first()
     }
 
     fn stands_in(&self) -> Option<Term> {
@@ -283,7 +284,7 @@ impl Zen {
         }
         self.search.answered(&address);
         self.note_round_trip(now, &sight.node, asked, out);
-        let is_news = self.is_news(&sight);
+        let (is_news, voter) = (self.is_news(&sight), sight.node.id.clone());
         self.introduce_twins(&sight, out);
         self.see(address, Seen { sight, asked }, from);
         self.try_relay(now, out);
@@ -295,10 +296,7 @@ impl Zen {
         if is_news {
             self.consider(now, out);
         }
-        if !self.is_formed() {
-            // A vote may have waited until the voter was reached.
-            self.count_votes(now, out);
-        }
+        self.count_vote_of_reached(now, &voter, out);
     }
 
     pub(super) fn see(&mut self, address: Address, seen: Seen, from: &Sender) {
