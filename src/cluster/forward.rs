@@ -127,7 +127,7 @@ pub struct Forwarder {
     /// The state that it is no member of any more, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Version>,
-    /// What it named with numbers up to this one is answered, and nobody will ask what became of it.
+    /// Up to this number it has the answers to what it sent, and asks no more.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub answered: u64,
 }
@@ -164,8 +164,8 @@ impl Forwards {
     /// they are taken in once more.
     pub const GONE_MAX: usize = 64;
 
-    /// What is known of a change. One that may have been sent before is new only if it would be remembered, and a process
-    /// that is not known is long gone: what comes of it was sent before that.
+    /// What is known of a change. One that may have been sent before is new only if it would be remembered. A process that is
+    /// not known is long gone, and whatever still arrives of it is a late copy.
     pub fn recall(&self, name: &Forward, retry: bool) -> Known {
         match self.done.get(&name.slot) {
             Some(carried) if carried.sequence == name.sequence => return Known::Done(carried.done.clone()),

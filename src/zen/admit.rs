@@ -35,7 +35,7 @@ impl Zen {
         self.want_term_of(&join);
         if self.is_member(node) {
             self.take_again(now, node, &join, out);
-        } else if let Some(why) = self.is_left_alone(now, node).or_else(|| self.out_of_reach(now, node)) {
+        } else if let Some(why) = self.is_left_alone(now, node).or_else(|| self.keep_trying(now, node)) {
             return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         } else if self.has_no_room_for(node) {
             return self.rebuff(exchange, out);
@@ -97,11 +97,12 @@ impl Zen {
         Some(format!("{}; it may ask again in {:?}", away.why, until.since(now)))
     }
 
-    /// What is said to a node that could not be reached. It is tried again at the next beat, however often it asks.
-    fn out_of_reach(&mut self, now: Time, node: &Node) -> Option<String> {
+    /// Notes that a node which could not be reached asks again, and says why it is not taken in yet: it is tried at the next
+    /// beat, however often it asks.
+    fn keep_trying(&mut self, now: Time, node: &Node) -> Option<String> {
         let away = self.lead()?.turned_away.get_mut(&node.id).filter(|away| away.node.same_process(node))?;
-        away.asked = Some(now).filter(|_| away.asked.is_some());
-        let why = away.asked.map(|_| away.why.to_string())?;
+        *away.asked.as_mut()? = now;
+        let why = away.why.to_string();
         // A master that has no other node has no beat.
         self.timers.set_earlier(Timer::NodePings, now + self.tuning.fd_ping_interval);
         Some(why)
@@ -200,8 +201,9 @@ impl Zen {
             return;
         };
         let known = lead.turned_away.get(&node.id).filter(|away| away.node.same_process(node));
-        let (asked, is_told) =
-            (known.and_then(|away| away.asked).or(asked), known.is_some_and(|away| *away.why == *why));
+        let is_told = known.is_some_and(|away| *away.why == *why);
+        // That it was tried again is not that it asked again.
+        let asked = known.and_then(|away| away.asked).or(asked);
         if lead.turned_away.len() < REMEMBERED_MAX || lead.turned_away.contains_key(&node.id) {
             let away = TurnedAway { node: node.clone(), why: why.as_str().into(), asked };
             lead.turned_away.insert(node.id.clone(), away);

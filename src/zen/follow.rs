@@ -135,7 +135,8 @@ impl Zen {
         }
     }
 
-    /// Whose last state was stored while it could not be reached is followed once it can be: it sends that state no more.
+    /// A master whose last state was stored while it was out of reach is followed at its next beat: it does not send that state
+    /// again.
     pub(super) fn follow_again(&mut self, now: Time, master: &Arc<Node>, term: Term, out: &mut Effects<Zen>) {
         let (own, promised) = (&self.ledger.accepted, self.ledger.promise.term);
         let made_it = own.nodes.master_node().is_some_and(|maker| maker.same_process(master));
@@ -146,6 +147,7 @@ impl Zen {
         }
     }
 
+    /// Whether a master was lost and has answered no ping since.
     fn is_out_of_reach(&self, master: &Node) -> bool {
         let lost = self.lost.get(&master.ephemeral_id).filter(|_| matches!(self.mode, Mode::Finding));
         let seen = self.search.seen.get(&master.address).filter(|seen| seen.sight.node.same_process(master));
