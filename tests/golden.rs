@@ -20,7 +20,7 @@ use zazen::zen::rules::Protection;
 const FOLDER: &str = "tests/golden";
 
 /// So many stories are changed.
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 2_000;
 
 /// Protections against what comes in one order of many thousands.
 const RARE: [Protection; 20] = [

@@ -25,7 +25,7 @@ pub enum Effect<P: Protocol> {
         call: Call,
         /// The request.
         message: P::Message,
-        /// When to give up waiting for the reply.
+        /// When to give up: the time in which nothing of the request or its reply gets on. What is large may take longer.
         timeout: Duration,
     },
     /// Send a message that needs no reply; nothing of its fate is reported.

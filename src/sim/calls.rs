@@ -42,6 +42,8 @@ pub(super) struct Pending {
     pub(super) call: Call,
     /// Whether a reply is on its way.
     pub(super) replying: bool,
+    /// When something large of it will have arrived: until then it gets on, and nobody takes it for late.
+    pub(super) moving: Time,
 }
 
 /// All calls that wait for their outcome.

@@ -9,7 +9,7 @@ use super::network::{Cargo, Route};
 use super::trace::Detail;
 use super::watch::{Violation, Watch};
 use super::world::{Event, World};
-use crate::protocol::{Call, Disk, Effect, Exchange, Failure, Input, Protocol, StoreId, Ticket};
+use crate::protocol::{Call, Disk, Effect, Exchange, Failure, Input, Protocol, StoreId, Ticket, Time};
 use std::time::Duration;
 
 impl<P: Protocol, W: Watch<P>> World<P, W> {
@@ -61,7 +61,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.account(from, to, &message, "");
         let verdict = self.watch.called(self.now, (from, to), call, &message);
         self.judge(verdict);
-        let id = self.calls.open(Pending { from, to, to_life: 0, call, replying: false });
+        let id = self.calls.open(Pending { from, to, to_life: 0, call, replying: false, moving: Time::ZERO });
         let span_us = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
         let span = self.hosts[from].clock.world_span(span_us);
         let expires = self.now + Duration::from_micros(span);
@@ -133,7 +133,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Manner::Tell => None,
         };
         self.network.give_up_transfers(from, to, |call| self.calls.get(call).is_some());
-        self.network.transfer(self.now, (from, to), (call, weigh(message) as u64))
+        let longer = self.network.transfer(self.now, (from, to), (call, weigh(message) as u64));
+        if let Some(pending) = call.and_then(|call| self.calls.get(call)) {
+            pending.moving = self.now + Duration::from_micros(longer);
+        }
+        longer
     }
 
     /// An address that no node has refuses after a round trip.

@@ -11,7 +11,7 @@ use super::run::Run;
 use super::watch::Violation;
 use super::{Fault, Mode, World};
 use crate::cluster::EphemeralId;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Time};
 use crate::zen::{Tuning, Zen};
 use std::time::Duration;
 
@@ -95,8 +95,15 @@ impl Run {
     pub(super) fn demand_recovery(&mut self, group: &[usize]) -> Result<(), Violation> {
         let healed = self.world.now();
         self.demand_master(group)?;
-        self.recoveries.push(self.world.now().since(healed));
+        self.recovered(healed);
         Ok(())
+    }
+
+    /// Takes down how long it took since all was healed.
+    pub(super) fn recovered(&mut self, healed: Time) {
+        let took = self.world.now().since(healed);
+        self.recoveries.push(took);
+        self.world.remark(&format!("= recovered after {took:?}"));
     }
 
     /// L1: one master, followed by all who reach it, all at its version, within the bound.

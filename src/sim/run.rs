@@ -141,6 +141,8 @@ pub fn run(options: &RunOptions) -> Result<Report, Box<Failure>> {
 const STOPPED: &str = "stopped";
 /// A message without a whole state has no more bytes than these.
 const SMALL_BYTES: u64 = 2_000;
+/// A state takes no longer than this to a node that is reached slowly, if another one is on its way there before it.
+const TRANSFER_MAX: Duration = Duration::from_secs(13);
 
 /// A run under way.
 pub(super) struct Run {
@@ -312,7 +314,7 @@ impl Run {
         let everybody = self.well();
         self.world.watch.timely.begin(Phase::Well, &everybody);
         if self.run_while(end, |world| !is_stable(world, &everybody, &[]))? {
-            self.recoveries.push(self.world.now().since(healed));
+            self.recovered(healed);
         } else {
             self.interrupted += 1;
         }
@@ -494,7 +496,7 @@ fn is_electing(world: &World<Zen, Clients>) -> bool {
 /// How long a publish may last; where no node is half well no state takes long to arrive.
 fn publish_bound(options: &RunOptions, slowest: &Tuning) -> Duration {
     let slowest = Tuning { commit_timeout: slowest.commit_timeout.max(COMMIT_TIMEOUT_MAX), ..slowest.clone() };
-    if options.half_well { slowest.publish_timeout() } else { slowest.commit_timeout }
+    slowest.publish_timeout() + if options.half_well { TRANSFER_MAX } else { Duration::ZERO }
 }
 
 /// By what the requests of clients are judged.

@@ -7,6 +7,7 @@ use super::trace::{Detail, describe};
 use super::watch::{Violation, Watch};
 use super::world::{Event, World};
 use crate::protocol::{Call, Failure, Input, Protocol, Time};
+use std::time::Duration;
 
 /// So many alarms without time passing are a participant that never moves a deadline that passed.
 const WAKES_MAX: u32 = 10_000;
@@ -20,6 +21,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Event::Reply { call, message } => self.reply_arrives(call, message),
             Event::Fail { call, why } => self.fail_call(call, why),
             Event::Timeouts { span } => self.time_out_calls(span),
+            Event::Late { call, span } => self.time_out(call, span),
             Event::Written { node, life } => self.finish_write(node, life),
             Event::Local { node, life, input } => self.arrive(node, life, Arrival::Input(input)),
             Event::Backlog { node, life } => self.take_backlog(node, life),
@@ -115,12 +117,25 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn time_out_calls(&mut self, span: u64) {
         let next = loop {
             match self.calls.expired(span, self.now) {
-                Ok(call) => self.after(0, Event::Fail { call, why: Failure::TimedOut }),
+                Ok(call) => self.time_out(call, span),
                 Err(next) => break next,
             }
         };
         if let Some(at) = next {
             self.queue.push(at, Event::Timeouts { span });
+        }
+    }
+
+    /// A call failed if nothing of it got on for as long as its sender waits.
+    fn time_out(&mut self, call: CallId, span: u64) {
+        let Some(moving) = self.calls.get(call).map(|pending| pending.moving) else {
+            return;
+        };
+        let late = moving + Duration::from_micros(span);
+        if moving > Time::ZERO && late > self.now {
+            self.queue.push(late, Event::Late { call, span });
+        } else {
+            self.after(0, Event::Fail { call, why: Failure::TimedOut });
         }
     }
 

@@ -32,6 +32,8 @@ pub(super) enum Event<P: Protocol> {
     Fail { call: CallId, why: Failure },
     /// Calls with this timeout may have waited for so long.
     Timeouts { span: u64 },
+    /// A call may have got no further for so long.
+    Late { call: CallId, span: u64 },
     /// The first write in a node's queue is done.
     Written { node: usize, life: u32 },
     /// Something of a node's own surroundings reaches it.

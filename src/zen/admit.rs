@@ -83,7 +83,7 @@ impl Zen {
             let (failed, owes, is_slow) = (peer.failed.take(), peer.owes.or(Some(now)), peer.is_slow);
             // Its join may have been overtaken by what it said since.
             let accepted = join.accepted.max(peer.accepted);
-            *peer = Peer { failed, owes, is_slow, ..Peer::new(node.clone(), accepted) };
+            *peer = Peer { failed, owes, is_slow, seen: now, ..Peer::new(node.clone(), accepted) };
         }
         if join.term <= term {
             self.send_state(now, &node.id, out);
@@ -126,7 +126,7 @@ impl Zen {
     }
 
     /// Finds out whether a joiner can be reached, unless that is under way.
-    fn try_round_trip(&mut self, now: Time, node: &Arc<Node>, out: &mut Effects<Zen>) {
+    pub(super) fn try_round_trip(&mut self, now: Time, node: &Arc<Node>, out: &mut Effects<Zen>) {
         if !self.keeps(Protection::RoundTrip) {
             return self.enqueue(now, Task::Join { node: node.clone() }, out);
         }

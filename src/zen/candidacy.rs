@@ -8,7 +8,7 @@ use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::{Ballot, Candidacy};
 use super::quorum::BootstrapSet;
 use super::rules::{Protection, Rules};
-use super::sent::{PATIENCE_GROWTH, transfer_time};
+use super::sent::intake_time;
 use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
@@ -111,7 +111,7 @@ impl Zen {
         self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted, awake: join.awake });
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         if votes {
-            self.fetch_newer(now, None, out);
+            self.fetch_newer(None, out);
             self.count_votes(now, out);
         }
     }
@@ -148,7 +148,7 @@ impl Zen {
     /// A voter with a newer accepted state is not counted until the candidate has that state. One of a voter may be on its
     /// way since an earlier candidacy: it is waited for, or the next one would only be queued behind it. Of two that have it
     /// the one who was late comes last.
-    fn fetch_newer(&mut self, now: Time, late: Option<&NodeId>, out: &mut Effects<Zen>) {
+    fn fetch_newer(&mut self, late: Option<&NodeId>, out: &mut Effects<Zen>) {
         let (own, rules) = (self.ledger.accepted.id(), self.rules);
         let Mode::Electing(candidacy) = &self.mode else {
             return;
@@ -165,9 +165,9 @@ impl Zen {
         let (node, id) = (ballot.node.clone(), ballot.accepted);
         out.note(Note::Fetches { from: node.clone(), id });
         let message = Message::Fetch { from: self.sender.clone() };
-        let errand = Errand::Fetch { from: node.id.clone(), asked: now };
-        let timeout = self.fd_timeout(&node.address) + transfer_time(&self.ledger.accepted);
-        self.call(&node.address, message, errand, timeout.max(self.fetch_patience), out);
+        let errand = Errand::Fetch { from: node.id.clone() };
+        let timeout = self.fd_timeout(&node.address) + intake_time(&self.ledger.accepted);
+        self.call(&node.address, message, errand, timeout, out);
     }
 
     pub(super) fn on_fetch(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
@@ -175,20 +175,12 @@ impl Zen {
         self.reply(exchange, Message::Fetched { from: self.sender.clone(), state }, out);
     }
 
-    /// One that did not arrive in time is fetched again at once, from another if there is one, and waited for longer.
-    pub(super) fn on_fetch_failed(
-        &mut self,
-        now: Time,
-        from: &NodeId,
-        asked: Time,
-        why: Failure,
-        out: &mut Effects<Zen>,
-    ) {
-        if why != Failure::TimedOut {
-            return self.wait_for_join(from);
+    /// One that got no further is fetched again at once, from another if there is one.
+    pub(super) fn on_fetch_failed(&mut self, from: &NodeId, why: Failure, out: &mut Effects<Zen>) {
+        match why {
+            Failure::TimedOut => self.fetch_newer(Some(from), out),
+            Failure::Refused | Failure::Reset | Failure::BadAnswer => self.wait_for_join(from),
         }
-        self.fetch_patience = (now.since(asked) * PATIENCE_GROWTH).min(Tuning::TRANSFER_MAX);
-        self.fetch_newer(now, Some(from), out);
     }
 
     /// The next join of a voter asks for its state again.
@@ -225,7 +217,7 @@ impl Zen {
             }
             return self.find(now, Duration::ZERO, "the candidacy ended", out);
         }
-        self.fetch_newer(now, None, out);
+        self.fetch_newer(None, out);
         self.count_votes(now, out);
         self.consider(now, out);
     }

@@ -135,9 +135,9 @@ impl Zen {
             (Errand::Ping { address, .. }, Message::Rejected(why)) => self.on_ping_rejected(now, &address, why, out),
             (Errand::Join { target }, Message::Rejected(why)) => self.on_join_rejected(now, &target, &why, out),
             (Errand::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
-            (Errand::Fetch { from, .. }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
+            (Errand::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
             (Errand::Publish { node, at, asked }, Message::Report(report)) => {
-                self.sent.end(now, &at, asked, false);
+                self.sent.end(&at, asked);
                 self.on_report(now, &node, asked, &report, out)
             }
             (Errand::Commit { node, asked } | Errand::CallVote { node, asked }, Message::Report(report)) => {
@@ -169,7 +169,7 @@ impl Zen {
             Errand::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
             Errand::Join { target } => self.on_join_failed(now, &target, why, out),
             Errand::Fetch { .. } if self.is_old() => self.on_disk_told(now, None, out),
-            Errand::Fetch { from, asked } => self.on_fetch_failed(now, &from, asked, why, out),
+            Errand::Fetch { from } => self.on_fetch_failed(&from, why, out),
             Errand::Publish { node, at, asked } => self.on_publish_failed(now, &node, (&at, asked), why, out),
             Errand::Commit { node, .. } | Errand::CallVote { node, .. } => {
                 self.give_up_waiting_for(now, &node, why, out)

@@ -12,7 +12,7 @@ impl Zen {
         self.local.hash(hasher);
         self.ledger.fold(hasher);
         (self.applied.id(), self.shown.id(), &self.shown.nodes.master).hash(hasher);
-        (&self.mode, &self.search, &self.lost, &self.setbacks, &self.sent, self.fetch_patience).hash(hasher);
+        (&self.mode, &self.search, &self.lost, &self.setbacks, &self.sent).hash(hasher);
         (&self.timers, &self.asks, &self.slots, &self.leaving, &self.successor, self.doubts_until).hash(hasher);
         self.is_awake.hash(hasher);
         // What was asked counts, not in which order or under which number.

@@ -10,6 +10,7 @@ use super::rules::Protection;
 use super::{Mode, Note, Timer, Write, Zen};
 use crate::cluster::{ClusterState, Diff, Node, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Zen {
@@ -157,7 +158,8 @@ impl Zen {
     pub(super) fn enter_following(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {
         self.leave_mode_for(now, Some(&master.address), out);
         out.push(Effect::Link { to: master.address.clone() });
-        self.mode = Mode::Following(Following { master: master.clone(), heard: now, failures: 0, is_pinging: false });
+        let (failures, is_pinging, others) = (0, false, BTreeMap::new());
+        self.mode = Mode::Following(Following { master: master.clone(), heard: now, failures, is_pinging, others });
         self.timers.set(Timer::MasterPing, now + self.tuning.fd_ping_interval);
         self.lost.remove(&master.ephemeral_id);
         self.setbacks.forget(&master.id);
@@ -226,6 +228,15 @@ impl Zen {
         self.say_good_bye(out);
     }
 
+    /// Whether a node is the master that this one follows, or has asked to take it in again.
+    fn has_for_master(&self, node: &Node) -> bool {
+        match &self.mode {
+            Mode::Following(following) => following.master.same_process(node),
+            Mode::Joining(joining) => joining.leads && joining.target.same_process(node),
+            Mode::Finding | Mode::Electing(_) | Mode::Leading(_) => false,
+        }
+    }
+
     /// The own master asks for a vote in exactly this term, for itself or for its successor.
     pub(super) fn on_call_vote(
         &mut self,
@@ -240,8 +251,7 @@ impl Zen {
             return self.on_rejoin_request(now, exchange, from, out);
         }
         self.hear(now, from);
-        let is_own = matches!(&self.mode, Mode::Following(following) if following.master.same_process(from));
-        let may_call = is_own || !self.keeps(Protection::OwnMasterCalls);
+        let may_call = self.has_for_master(from) || !self.keeps(Protection::OwnMasterCalls);
         if !may_call || term <= self.ledger.promise.term || !self.local.is_master_eligible() {
             return self.reply_report(exchange, out);
         }

@@ -4,7 +4,7 @@
 //! `choose`; what becomes of a join stands in `candidacy` and `admit`. Mirrors `ZenDiscovery.joinElectedMaster` (6.8), which
 //! bound a join neither to a term nor to one election.
 
-use super::elect::Lost;
+use super::elect::{Candidate, Lost};
 use super::message::{Join, JoinAnswer, Message, Sight};
 use super::mode::Joining;
 use super::rules::Protection;
@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// A vote follows a candidate that stands anew so often, and is then open to the best one again.
 const STOOD_ANEW_MAX: u32 = 2;
+
+/// A join is sent so often at the least before its target counts as silent: one may be lost.
+const MISSED_MIN: u32 = 2;
 
 impl Zen {
     /// Votes for a candidate in the term in which it stands, or asks it to be taken in if this node has no vote to give.
@@ -75,6 +78,7 @@ impl Zen {
             since: now,
             sent: now,
             answered: now,
+            missed: 0,
             rebuffs: 0,
             stood_anew: 0,
         });
@@ -108,22 +112,25 @@ impl Zen {
         self.timers.set(Timer::Join, now + patience);
     }
 
-    /// Sends an unanswered join again, or gives it up: a vote after two rounds, a master that answers later than that, and
-    /// a candidate that won not as long as it answers.
+    /// Sends an unanswered join again, or gives it up: if it is not answered for as long as a fault detector waits; a vote
+    /// after two rounds, a master that answers later than that, and a candidate that won not as long as it answers.
     pub(super) fn join_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Mode::Joining(joining) = &self.mode else {
+        let (candidate, is_doubtful, is_old) = (self.tuning.vote_timeout(), now < self.doubts_until, self.is_old());
+        let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
-        let candidate = self.tuning.vote_timeout();
+        // A vote that is not stored yet was not sent.
+        let is_stored =
+            joining.vote.is_none() || self.ledger.is_stored() || !self.rules.keep(Protection::StoredBeforeRepeat);
+        joining.missed += u32::from(joining.answered <= joining.sent && is_stored && !is_doubtful);
         let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
-        let is_silent = now.since(joining.answered) >= candidate;
-        let is_over = if self.is_old() {
+        let most = self.tuning.fd_ping_retries.max(MISSED_MIN);
+        let is_silent = joining.missed >= most || now.since(joining.answered) >= candidate;
+        let is_over = if is_old {
             now.since(joining.since) >= self.tuning.join_timeout
         } else {
             is_silent || !joining.won && now.since(joining.since) >= patience
         };
-        let is_stored =
-            joining.vote.is_none() || self.ledger.is_stored() || !self.keeps(Protection::StoredBeforeRepeat);
         if is_over {
             self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
         } else if is_stored && self.keeps(Protection::RepeatedJoins) {
@@ -180,7 +187,7 @@ impl Zen {
         let Some(joining) = self.joining(target) else {
             return;
         };
-        joining.answered = now;
+        (joining.answered, joining.missed) = (now, 0);
         joining.won |= matches!(answer, JoinAnswer::Leads) && joining.vote.is_some();
         let (master, again) = (joining.target.clone(), joining.sent + patience);
         self.timers.set(Timer::Join, again);
@@ -279,12 +286,31 @@ impl Zen {
             .master
             .as_ref()
             .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.local));
-        let gave_up = sight.masterless && joining.vote.is_some() && self.successor.is_none();
+        let gave_up = sight.masterless && self.successor.is_none();
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
             _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),
-            None if gave_up => self.find(now, Duration::ZERO, "the candidate stands no more", out),
+            None if gave_up => self.find(now, Duration::ZERO, "it neither leads nor stands any more", out),
+            Some(_) if joining.leads => self.find(now, Duration::ZERO, "the master leads no more", out),
             Some(_) | None => {}
+        }
+    }
+
+    /// A vote goes to the better one of two candidates that stand, as long as neither has won: two that do not hear of each
+    /// other would each keep a voter that the other needs.
+    pub(super) fn heed_better(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+        let Mode::Joining(joining) = &self.mode else {
+            return;
+        };
+        let is_open = joining.vote.is_some() && !joining.won && self.successor.is_none();
+        let of_target = self.search.seen.get(&joining.target.address).and_then(|seen| Candidate::of(&seen.sight));
+        let better = Candidate::of(sight).filter(|other| other.sees_quorum && is_open);
+        let (Some(better), Some(target)) = (better, of_target) else {
+            return;
+        };
+        let term = self.stands_for(&better.node).and(sight.stands).filter(|term| self.can_vote_in(*term, &better.node));
+        if let Some(term) = term.filter(|_| better.rank() < target.rank()) {
+            self.vote_in(now, term, better.node, out);
         }
     }
 

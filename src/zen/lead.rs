@@ -46,7 +46,7 @@ impl Zen {
         };
         let holdings = ballots.values().map(held).collect();
         let nodes = ballots.into_values().map(|ballot| ballot.node);
-        let joiners: Vec<Arc<Node>> = nodes.filter(|node| self.was_reached(node)).collect();
+        let (joiners, unreached): (Vec<Arc<Node>>, Vec<_>) = nodes.partition(|node| self.was_reached(node));
         let replaced = self.replaced_master(&joiners);
         self.leave_mode(now, out);
         let mut lead = Leadership::new(term, self.ledger.accepted.id());
@@ -76,6 +76,8 @@ impl Zen {
         };
         let reason = format!("zen-disco-elected-as-master ([{}] nodes joined)", joiners.len());
         self.start_publish(now, self.ledger.accepted.clone(), state, Vec::new(), reason, out);
+        // Whoever was not reached yet is taken in when it is.
+        unreached.iter().for_each(|node| self.try_round_trip(now, node, out));
         self.route_asks(now, out);
     }
 
@@ -375,6 +377,10 @@ impl Zen {
             return;
         }
         for queued in lead.queue.extract(|_| true) {
+            if let Task::Join { node } = &queued.task {
+                // It waits for a state, and looks for another master as soon as its link closes.
+                out.push(Effect::Unlink { to: node.address.clone() });
+            }
             self.answer(now, queued.waiter.origin, Answer::NotMaster, out);
         }
         if let Some(publish) = lead.publish.filter(|publish| !publish.is_committed) {

@@ -6,7 +6,6 @@ use super::message::Body;
 use super::quorum::BootstrapSet;
 use super::sent::Sent;
 use super::setbacks::Setbacks;
-use super::tuning::Tuning;
 use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
@@ -102,17 +101,18 @@ impl Leadership {
         }
     }
 
-    /// Until when a state that was sent as a whole may be on its way to somebody who can acknowledge the publish under way,
-    /// if there is one, and at most for so long since the publish began. One that is late is sent again a moment later, when
-    /// that is known.
-    pub fn arrival_of_wholes(&self, sent: &Sent, now: Time, at_most: Duration) -> Option<Time> {
-        let publish = self.publish.as_ref().filter(|publish| !publish.is_committed)?;
-        let end = publish.since + at_most;
+    /// Whether a state that was sent as a whole within so long since the publish under way began is still on its way to
+    /// somebody who can acknowledge that.
+    pub fn awaits_whole(&self, sent: &Sent, timeout: Duration) -> bool {
+        let Some(publish) = self.publish.as_ref().filter(|publish| !publish.is_committed) else {
+            return false;
+        };
         let is_awaited = |(id, peer): &(&NodeId, &Peer)| {
             peer.node.is_master_eligible() && peer.failed.is_none() && !publish.acks.contains_key(*id)
         };
-        let awaited = self.peers.iter().filter(is_awaited).map(|(_, peer)| sent.whole_until(&peer.node.address));
-        awaited.max().map(|until| (until + Tuning::GRACE).min(end)).filter(|until| *until > now)
+        let mut awaited = self.peers.iter().filter(is_awaited);
+        let end = publish.since + timeout;
+        awaited.any(|(_, peer)| sent.whole_since(&peer.node.address).is_some_and(|since| since < end))
     }
 }
 
@@ -148,6 +148,8 @@ pub struct Peer {
     pub failures: u32,
     /// Whether a ping is on its way.
     pub is_pinging: bool,
+    /// When anything last came from it: what was asked before that and got lost says nothing.
+    pub seen: Time,
     /// Whether it gave its vote of this term to another candidate before it followed.
     pub votes_elsewhere: bool,
     /// Everything it confirmed was asked at this time or before.
@@ -179,6 +181,7 @@ impl Peer {
             told: None,
             failures: 0,
             is_pinging: false,
+            seen: Time::ZERO,
             votes_elsewhere: false,
             confirmed: Time::ZERO,
             follows: false,

@@ -59,6 +59,7 @@ pub mod rules;
 mod search;
 mod sent;
 mod setbacks;
+mod silence;
 mod slots;
 mod span;
 mod tuning;
@@ -167,7 +168,7 @@ impl fmt::Display for Timer {
 enum Errand {
     Ping { address: Address, asked: Time },
     Join { target: EphemeralId },
-    Fetch { from: NodeId, asked: Time },
+    Fetch { from: NodeId },
     Publish { node: NodeId, at: Address, asked: Time },
     Commit { node: NodeId, asked: Time },
     NodePing { node: NodeId, asked: Time, kind: PingKind },
@@ -216,8 +217,6 @@ pub struct Zen {
     setbacks: Setbacks,
     /// The states that were sent to others.
     sent: Sent,
-    /// For how long a state that is fetched is waited for at the least, since the last one did not arrive in time.
-    fetch_patience: Duration,
     /// How long answers take at the least.
     round_trips: RoundTrips,
     /// Another process that goes by this node's id, and when it was last heard of.
@@ -308,7 +307,6 @@ impl Zen {
             timers: Timers::default(),
             calls: BTreeMap::new(),
             sent: Sent::default(),
-            fetch_patience: Duration::ZERO,
             called: 0,
             asks: BTreeMap::new(),
             slots: Slots::default(),

@@ -98,6 +98,8 @@ pub struct Joining {
     pub sent: Time,
     /// When the target last answered.
     pub answered: Time,
+    /// How often in a row the target has not answered in time.
+    pub missed: u32,
     /// How often the target said that it neither leads nor stands.
     pub rebuffs: u32,
     /// How often the candidate stood anew after it had this vote.
@@ -115,4 +117,15 @@ pub struct Following {
     pub failures: u32,
     /// Whether a ping is on its way.
     pub is_pinging: bool,
+    /// When others who miss it heard of it last.
+    pub others: BTreeMap<NodeId, Heard>,
+}
+
+/// When another follower last heard of the master, and when it said so.
+#[derive(Clone, Copy, Debug, Hash)]
+pub struct Heard {
+    /// When it heard of it.
+    pub at: Time,
+    /// When it said so.
+    pub told: Time,
 }

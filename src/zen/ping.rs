@@ -363,6 +363,8 @@ impl Zen {
             }
         } else {
             self.heed_target(now, &sight, out);
+            self.heed_better(now, &sight, out);
+            self.heed_silence(now, &sight, out);
         }
     }
 

@@ -8,7 +8,8 @@ use super::acks::note_applied;
 use super::leadership::{Finished, Joined, Leadership, Peer, Publish};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
-use super::{Errand, Mode, Note, Timer, Write, Zen};
+use super::sent::intake_time;
+use super::{Errand, Mode, Note, PingKind, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
 use crate::service::Task;
@@ -92,8 +93,10 @@ impl Zen {
         }
         let body = publish.body_for(peer, &self.sent, with_diffs);
         if !is_old {
-            let patience = self.sent.send(now, &address, publish.state.clone(), &body);
-            timeout = if matches!(body, Body::Full(_)) { patience } else { timeout };
+            self.sent.send(now, &address, publish.state.clone(), &body);
+        }
+        if let Body::Full(state) = &body {
+            timeout = self.round_trips.at_least(&address, self.tuning.fd_ping_timeout) + intake_time(state);
         }
         let errand = Errand::Publish { node: id.clone(), at: address.clone(), asked: now };
         let committed = self.ledger.committed;
@@ -159,6 +162,7 @@ impl Zen {
         let Some(peer) = lead.peers.get_mut(id).filter(|peer| peer.node.ephemeral_id == report.ephemeral_id) else {
             return;
         };
+        peer.seen = now;
         let is_mine = report.follows.as_ref() == Some(&local);
         if is_mine && report.accepted.rank() > accepted_rank && rules.keep(Protection::Twins) {
             let node = peer.node.clone();
@@ -168,7 +172,7 @@ impl Zen {
         let votes_for_me = report.vote.as_ref() == Some(&local);
         let was_proven = peer.is_proven(lead.proven_above);
         let newest = lead.publish.as_ref().map(|publish| publish.state.id());
-        self.sent.note_stored(now, &peer.node.address, asked, report.accepted);
+        self.sent.note_stored(&peer.node.address, report.accepted);
         if report.needs_full {
             self.sent.note_refused(&peer.node.address);
         }
@@ -363,8 +367,8 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        if let Some(until) = lead.arrival_of_wholes(&self.sent, now, self.tuning.publish_timeout()) {
-            return self.timers.set(Timer::Commit, until);
+        if lead.awaits_whole(&self.sent, timeout) {
+            return self.timers.set(Timer::Commit, now + Tuning::GRACE);
         }
         match &lead.publish {
             Some(publish) if !publish.is_committed => {
@@ -385,9 +389,9 @@ impl Zen {
         self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
     }
 
-    /// What is late is sent again at once, anything else when the node is next heard of. Whether that one lives is told by its
-    /// link and its beats: probed for each call that failed, one that answers over its link and refuses connections was sent
-    /// the same without end.
+    /// A node that a whole state did not get to in time is asked whether it has it, and sent it again if not; anything else is
+    /// sent when the node is next heard of. Whether that one lives is told by its link and its beats: probed for each call that
+    /// failed, one that answers over its link and refuses connections was sent the same without end.
     pub(super) fn on_publish_failed(
         &mut self,
         now: Time,
@@ -396,12 +400,11 @@ impl Zen {
         why: Failure,
         out: &mut Effects<Zen>,
     ) {
-        let is_late = why == Failure::TimedOut;
-        self.sent.end(now, at, asked, is_late);
+        let was_whole = self.sent.whole_since(at) == Some(asked);
+        self.sent.end(at, asked);
         self.give_up_waiting_for(now, id, why, out);
-        let is_alive = |lead: &mut Leadership| lead.peers.get(id).is_some_and(|peer| peer.failed.is_none());
-        if is_late && !self.is_old() && self.lead().is_some_and(is_alive) {
-            self.nudge(now, id, now, out);
+        if was_whole && why == Failure::TimedOut && !self.is_old() {
+            self.ping_node(now, id, PingKind::Confirm, out);
         }
     }
 }

@@ -51,6 +51,11 @@ impl RoundTrips {
         self.of.get(peer).map_or(Duration::ZERO, |known| (known.fastest() * 2).min(RAISED_MAX))
     }
 
+    /// How long an answer of a peer is waited for that is set to be waited for so long.
+    pub(super) fn at_least(&self, peer: &Address, set: Duration) -> Duration {
+        set.max(self.needed(peer))
+    }
+
     /// Whether it is news that the timeout is too short for a peer.
     fn is_news(&mut self, peer: &Address, is_short: bool) -> bool {
         let Some(known) = self.of.get_mut(peer) else {
@@ -82,7 +87,7 @@ impl Zen {
 
     /// How long an answer of a peer is waited for.
     pub(super) fn answer_timeout(&self, peer: &Address, set: Duration) -> Duration {
-        set.max(self.round_trips.needed(peer))
+        self.round_trips.at_least(peer, set)
     }
 }
 

@@ -1,54 +1,36 @@
-//! States that a master sends to nodes: which are on their way, and how long they are waited for.
+//! States that a master sends to nodes: which are on their way, and which a node may have stored.
 //!
-//! A whole one goes to a node once at a time, and whoever has stored an earlier one gets what differs from that. What is
-//! sent when is decided in `publish`. Mirrors `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the
-//! one before, and did not look at what was on its way.
+//! A whole one goes to a node once at a time, and whoever has stored an earlier one gets what differs from that. How long one
+//! may take is not guessed here: a call lasts as long as it gets on. What is sent when is decided in `publish`. Mirrors
+//! `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the one before, and did not look at
+//! what was on its way.
 
 use super::REMEMBERED_MAX;
 use super::message::Body;
-use super::tuning::Tuning;
 use crate::cluster::{Address, ClusterState, Diff, StateId};
 use crate::protocol::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What differs may be on its way for so long, whatever its size.
+/// What differs is not sent again within this time: what is said meanwhile may have overtaken it.
 const DIFF_PATIENCE: Duration = Duration::from_millis(100);
 
-/// A whole state may be on its way for so long, whatever its size.
-const WHOLE_PATIENCE: Duration = Duration::from_millis(250);
+/// A node takes in so many bytes of a state a second at the least, once it has arrived.
+const INTAKE_RATE_MIN: u64 = 4 << 20;
 
-/// What did not arrive in time at a node that answers is waited for by so much longer when it is sent again.
-pub(super) const PATIENCE_GROWTH: u32 = 4;
-
-/// Links are taken to carry so many bytes a second at the least.
-const TRANSFER_RATE_MIN: u64 = 64 << 10;
-
-/// However often a state was late, it is waited for at most so many times as long as one of its size may take: a small one
-/// that has not come for longer than that is lost.
-const SLOWER_MAX: u32 = 16;
-
-/// A node counts as so many bytes of a state: less than it takes, since many nodes are on fast links.
-const NODE_BYTES: u64 = 64;
+/// A node counts as so many bytes of a state.
+const NODE_BYTES: u64 = 300;
 
 /// Of how many states that were sent last a node may have stored any.
 const SENT_MAX: usize = 4;
 
 /// The last states that were sent to a node, whole or not.
 #[derive(Clone, Debug, Default, Hash)]
-pub(super) struct SentTo {
+struct SentTo {
     states: Vec<(Arc<ClusterState>, Time)>,
-    /// What the last one was sent as, while its outcome is open.
+    /// As what the last one was sent, while its outcome is open.
     open: Option<Form>,
-    /// Until when that is at the latest.
-    until: Time,
-    /// How long the next one of each form is waited for: longer if the last one did not arrive in time, or took long. That a
-    /// whole one takes long says nothing of what differs.
-    diff_patience: Duration,
-    whole_patience: Duration,
-    /// When it was asked what it answered last.
-    heard: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,87 +40,12 @@ enum Form {
 }
 
 impl SentTo {
-    /// The state of this name, if it is one of the last that were sent.
-    fn with_id(&self, id: StateId) -> Option<&Arc<ClusterState>> {
-        self.states.iter().map(|(state, _)| state).find(|state| state.id() == id)
+    fn last_at(&self) -> Option<Time> {
+        self.states.last().map(|(_, at)| *at)
     }
 
-    /// One is sent; says how long it is waited for. A whole one is taken back after that, or it would hold up the next one.
-    fn send(&mut self, now: Time, state: Arc<ClusterState>, body: &Body) -> Duration {
-        let (form, at_least) = match body {
-            Body::Diff(diff) => (Form::Diff, DIFF_PATIENCE + time_for(diff_bytes(diff))),
-            Body::Full(state) => (Form::Whole, WHOLE_PATIENCE + transfer_time(state)),
-        };
-        if let Some(late) = self.open {
-            self.note_late(late);
-        }
-        let patience = self.patience_mut(form);
-        let at_most = (at_least * SLOWER_MAX).min(Tuning::TRANSFER_MAX);
-        *patience = (*patience).min(at_most).max(at_least);
-        let patience = *patience;
-        (self.open, self.until) = (Some(form), now + patience);
-        if self.states.len() >= SENT_MAX {
-            self.states.remove(0);
-        }
-        self.states.push((state, now));
-        patience
-    }
-
-    fn patience_mut(&mut self, form: Form) -> &mut Duration {
-        match form {
-            Form::Diff => &mut self.diff_patience,
-            Form::Whole => &mut self.whole_patience,
-        }
-    }
-
-    /// The outcome of what was sent at this time is known.
-    fn end(&mut self, now: Time, sent: Time, is_late: bool) {
-        if self.states.last().is_none_or(|(_, at)| *at != sent) {
-            return;
-        }
-        let Some(form) = self.open.take() else {
-            return;
-        };
-        self.until = self.until.min(now);
-        if is_late {
-            self.note_late(form);
-        } else {
-            // The next one may well take a little longer than one that arrived.
-            *self.patience_mut(form) = now.since(sent) * 2;
-        }
-    }
-
-    /// The last one did not arrive in time: its size is the reason only if the node answered anything else meanwhile.
-    fn note_late(&mut self, form: Form) {
-        let has_answered = self.states.last().is_some_and(|(_, sent)| self.heard > *sent);
-        if has_answered {
-            *self.patience_mut(form) *= PATIENCE_GROWTH;
-        }
-    }
-
-    /// The node says that it has stored a state, which may have come from elsewhere if it was sent as a whole.
-    fn note_stored(&mut self, now: Time, asked: Time, id: StateId) {
-        self.heard = self.heard.max(asked);
-        let Some(place) = self.states.iter().position(|(state, _)| state.id() == id) else {
-            return;
-        };
-        self.states.drain(..place);
-        if let [(_, sent)] = self.states[..]
-            && self.open == Some(Form::Diff)
-        {
-            self.end(now, sent, false);
-        }
-    }
-
-    /// Forgets what the node may have, if nothing is on its way.
-    fn rest(&mut self) {
-        if self.open.is_none() {
-            self.states.clear();
-        }
-    }
-
-    fn is_of_use(&self) -> bool {
-        !self.states.is_empty() || self.whole_patience > WHOLE_PATIENCE
+    fn is_whole(&self) -> bool {
+        self.open == Some(Form::Whole)
     }
 }
 
@@ -149,15 +56,18 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether anything is on its way to a node. What differs is sent again when it is late: its answer may wait for a disk.
+    /// Whether a node need not be sent anything yet.
     pub(super) fn is_under_way(&self, now: Time, to: &Address) -> bool {
-        self.to.get(to).is_some_and(|sent| sent.open == Some(Form::Whole) || sent.open.is_some() && now < sent.until)
+        self.to.get(to).is_some_and(|sent| match sent.open {
+            Some(Form::Whole) => true,
+            Some(Form::Diff) => sent.last_at().is_some_and(|at| now < at + DIFF_PATIENCE),
+            None => false,
+        })
     }
 
-    /// Until when a whole state may be on its way to a node.
-    pub(super) fn whole_until(&self, to: &Address) -> Time {
-        let whole = self.to.get(to).filter(|sent| sent.open != Some(Form::Diff));
-        whole.map_or(Time::ZERO, |sent| sent.until)
+    /// Since when a whole state is on its way to a node, if one is.
+    pub(super) fn whole_since(&self, to: &Address) -> Option<Time> {
+        self.to.get(to).filter(|sent| sent.is_whole()).and_then(SentTo::last_at)
     }
 
     /// Whether a node was sent this state at this time or later: whoever takes none is not sent it over and over.
@@ -168,23 +78,27 @@ impl Sent {
 
     /// What makes `state` of the one that a node has stored, if that is one of the last that it was sent.
     pub(super) fn diff(&self, to: &Address, stored: StateId, state: &ClusterState) -> Option<Diff> {
-        let stored = self.to.get(to)?.with_id(stored)?;
-        Some(Diff::between(stored, state))
+        let mut known = self.to.get(to)?.states.iter().map(|(state, _)| state);
+        known.find(|state| state.id() == stored).map(|stored| Diff::between(stored, state))
     }
 
-    /// A state is sent to a node; says how long it is waited for.
-    pub(super) fn send(&mut self, now: Time, to: &Address, state: Arc<ClusterState>, body: &Body) -> Duration {
+    /// A state is sent to a node.
+    pub(super) fn send(&mut self, now: Time, to: &Address, state: Arc<ClusterState>, body: &Body) {
         if self.to.len() >= REMEMBERED_MAX && !self.to.contains_key(to) {
-            let oldest = self.to.iter().min_by_key(|(_, sent)| sent.until).map(|(to, _)| to.clone());
-            oldest.and_then(|oldest| self.to.remove(&oldest));
+            self.to.pop_first();
         }
-        self.to.entry(to.clone()).or_default().send(now, state, body)
+        let sent = self.to.entry(to.clone()).or_default();
+        sent.open = Some(if matches!(body, Body::Full(_)) { Form::Whole } else { Form::Diff });
+        if sent.states.len() >= SENT_MAX {
+            sent.states.remove(0);
+        }
+        sent.states.push((state, now));
     }
 
     /// The outcome of what was sent to a node at this time is known.
-    pub(super) fn end(&mut self, now: Time, to: &Address, sent: Time, is_late: bool) {
-        if let Some(to) = self.to.get_mut(to) {
-            to.end(now, sent, is_late);
+    pub(super) fn end(&mut self, to: &Address, at: Time) {
+        if let Some(sent) = self.to.get_mut(to).filter(|sent| sent.last_at() == Some(at)) {
+            sent.open = None;
         }
     }
 
@@ -195,39 +109,34 @@ impl Sent {
         }
     }
 
-    /// A node says, asked then, what it has stored.
-    pub(super) fn note_stored(&mut self, now: Time, to: &Address, asked: Time, id: StateId) {
-        if let Some(to) = self.to.get_mut(to) {
-            to.note_stored(now, asked, id);
+    /// A node says what it has stored: it has no earlier one any more. If the last one was sent as a whole, it may have come
+    /// from elsewhere.
+    pub(super) fn note_stored(&mut self, to: &Address, id: StateId) {
+        let Some(sent) = self.to.get_mut(to) else {
+            return;
+        };
+        if let Some(place) = sent.states.iter().position(|(state, _)| state.id() == id) {
+            sent.states.drain(..place);
+            let is_last = sent.states.len() == 1;
+            sent.open.take_if(|form| is_last && *form == Form::Diff);
         }
     }
 
-    /// Whoever led leads no more: what is on its way has no use, and which links are slow is remembered.
+    /// Whoever led leads no more: what it sent has no use.
     pub(super) fn end_reign(&mut self) {
-        self.to.values_mut().for_each(|sent| (sent.open, sent.states) = (None, Vec::new()));
-        self.to.retain(|_, sent| sent.is_of_use());
+        self.to.clear();
     }
 
-    /// Forgets what was sent to those whom nothing is sent any more, but not what is on its way, and which links are slow.
+    /// Forgets what was sent to those whom nothing is sent any more, but not what is on its way.
     pub(super) fn keep(&mut self, is_kept: impl Fn(&Address) -> bool) {
-        self.to.iter_mut().filter(|(to, _)| !is_kept(to)).for_each(|(_, sent)| sent.rest());
-        self.to.retain(|_, sent| sent.is_of_use());
+        self.to.retain(|to, sent| sent.is_whole() || is_kept(to));
     }
 }
 
-/// How long a whole state may take to get to a node for its size alone.
-pub(super) fn transfer_time(state: &ClusterState) -> Duration {
-    time_for(state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES)
-}
-
-fn time_for(bytes: u64) -> Duration {
-    Duration::from_micros(bytes.saturating_mul(1_000_000) / TRANSFER_RATE_MIN)
-}
-
-/// About how many bytes a change has that could be many.
-fn diff_bytes(diff: &Diff) -> u64 {
-    let keys = diff.metadata.keys.put.iter().map(|(key, held)| key.len() + held.value.as_bytes().len());
-    keys.sum::<usize>() as u64 + diff.nodes.put.len() as u64 * NODE_BYTES
+/// How long a node may take to take in a whole state that has arrived.
+pub(super) fn intake_time(state: &ClusterState) -> Duration {
+    let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
+    Duration::from_micros(bytes.saturating_mul(1_000_000) / INTAKE_RATE_MIN)
 }
 
 #[cfg(test)]
@@ -241,54 +150,45 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_arrive_is_waited_for_longer_and_what_arrives_tells_for_how_long() {
-        let (mut sent, to, mut now) = (Sent::default(), Address::from("a:1"), Time::ZERO);
-        let (mut waits, other) = (Vec::new(), state(9).id());
-        for version in 1..=6 {
-            let state = state(version);
-            let wait = sent.send(now, &to, state.clone(), &Body::Full(state));
-            waits.push(wait.as_millis());
-            assert!(sent.is_under_way(now + wait, &to) && sent.whole_until(&to) == now + wait);
-            let at = now;
-            now = now + wait;
-            sent.note_stored(now, &to, now, other);
-            sent.end(now, &to, Time::from_micros(7), false);
-            assert!(sent.is_under_way(now, &to), "that was another one");
-            sent.end(now, &to, at, true);
-            assert!(!sent.is_under_way(now, &to));
-        }
-        assert_eq!(waits, [250, 1_000, 4_000, 4_000, 4_000, 4_000]);
-        assert!(sent.diff(&to, state(2).id(), &state(7)).is_none(), "it is long ago");
-        assert!(sent.diff(&to, state(3).id(), &state(7)).is_some_and(|diff| diff.to == state(7).id()));
-        let diff = Body::Diff(Arc::new(Diff::between(&state(6), &state(7))));
-        assert_eq!(sent.send(now, &to, state(7), &diff), DIFF_PATIENCE, "its size has nothing to do with that");
-        sent.end(now, &to, now, false);
-        let wait = sent.send(now, &to, state(7), &Body::Full(state(7)));
-        sent.end(now + Duration::from_millis(400), &to, now, false);
-        assert_eq!(wait.as_millis(), 4_000);
-        assert_eq!(sent.send(now, &to, state(8), &Body::Full(state(8))).as_millis(), 800, "as the last one took");
+    fn a_whole_state_is_under_way_until_its_outcome_is_known_and_a_change_for_a_moment() {
+        let (mut sent, to, now) = (Sent::default(), Address::from("a:1"), Time::ZERO);
+        let diff = Body::Diff(Arc::new(Diff::between(&state(1), &state(2))));
+        sent.send(now, &to, state(2), &diff);
+        assert!(sent.is_under_way(now, &to) && sent.whole_since(&to).is_none());
+        let later = now + DIFF_PATIENCE;
+        assert!(!sent.is_under_way(later, &to));
+        sent.note_stored(&to, state(2).id());
+        assert!(!sent.is_under_way(now, &to), "the node says that it has it");
+        sent.send(later, &to, state(3), &Body::Full(state(3)));
+        sent.end(&to, now);
+        sent.note_stored(&to, state(3).id());
+        assert!(
+            sent.is_under_way(later + DIFF_PATIENCE, &to),
+            "that was another one, and it may have it from elsewhere"
+        );
+        assert_eq!(sent.whole_since(&to), Some(later));
+        sent.keep(|_| false);
+        assert!(sent.was_sent(&to, state(3).id(), later), "nobody takes it back");
+        sent.end(&to, later);
+        assert!(sent.whole_since(&to).is_none());
+        sent.keep(|_| false);
+        assert!(sent.to.is_empty());
     }
 
     #[test]
-    fn what_was_stored_is_gone_on_from_and_what_nobody_needs_is_forgotten() {
+    fn whoever_has_stored_one_of_the_last_states_gets_what_differs_from_it() {
         let (mut sent, to, now) = (Sent::default(), Address::from("a:1"), Time::ZERO);
-        let diff = Body::Diff(Arc::new(Diff::between(&state(1), &state(2))));
-        let wait = sent.send(now, &to, state(2), &diff);
-        assert!(sent.is_under_way(now, &to) && !sent.is_under_way(now + wait, &to));
-        sent.note_stored(now, &to, now, state(2).id());
-        assert!(!sent.is_under_way(now, &to), "the node says that it has it");
-        sent.send(now, &to, state(3), &Body::Full(state(3)));
-        sent.note_stored(now, &to, now, state(3).id());
-        assert!(sent.is_under_way(now, &to), "it may have it from elsewhere");
-        assert!(
-            sent.diff(&to, state(2).id(), &state(4)).is_none() && sent.diff(&to, state(3).id(), &state(4)).is_some()
-        );
-        sent.keep(|_| false);
-        assert!(sent.is_under_way(now, &to), "nobody takes it back");
-        sent.end(now, &to, now, false);
-        sent.keep(|_| true);
-        assert!(sent.diff(&to, state(3).id(), &state(4)).is_some());
-        sent.keep(|_| false);
-        assert!(sent.to.is_empty());
+        for version in 1..=6 {
+            sent.send(now, &to, state(version), &Body::Full(state(version)));
+        }
+        let made = |sent: &Sent, of| sent.diff(&to, state(of).id(), &state(7)).map(|diff| diff.to);
+        assert_eq!((made(&sent, 2), made(&sent, 3)), (None, Some(state(7).id())), "that is long ago");
+        sent.note_stored(&to, state(5).id());
+        assert_eq!((made(&sent, 4), made(&sent, 5)), (None, Some(state(7).id())), "it has that one no more");
+        sent.end(&to, now);
+        sent.note_refused(&to);
+        assert!(made(&sent, 6).is_none() && made(&sent, 5).is_some());
+        sent.end_reign();
+        assert_eq!(made(&sent, 5), None);
     }
 }

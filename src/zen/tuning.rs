@@ -116,9 +116,6 @@ impl Tuning {
     /// no change comes through that could set it right.
     pub const COMMIT_TIMEOUT_MIN: Duration = Duration::from_millis(500);
 
-    /// A state is not waited for any longer than this for its size alone.
-    pub const TRANSFER_MAX: Duration = Duration::from_secs(10);
-
     /// The longest time that is understood: more is a slip of the pen, and sums of these never overflow.
     pub const TIME_MAX: Duration = Duration::from_secs(365 * 86_400);
 
@@ -143,9 +140,10 @@ impl Tuning {
         self.fd_ping_interval + self.fd_ping_interval / 8
     }
 
-    /// A publish lasts no longer than this: beyond the commit timeout a state is waited for that is on its way.
+    /// A publish lasts no longer than this, but for the time that a whole state takes to arrive: one that is on its way at
+    /// the end is waited for until it has arrived or is known to be lost.
     pub fn publish_timeout(&self) -> Duration {
-        self.commit_timeout + Self::TRANSFER_MAX
+        self.commit_timeout + self.fd_ping_timeout
     }
 
     /// A publish that takes longer than this is worth a warning: half of what it may take, and as in Elasticsearch no more

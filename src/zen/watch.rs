@@ -7,7 +7,7 @@
 use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
-use super::{Errand, Mode, Note, PingKind, Timer, Tuning, Zen};
+use super::{Errand, Mode, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::Task;
@@ -56,12 +56,9 @@ impl Zen {
         if is_doubtful {
             return;
         }
-        // A state that was sent as a whole may take longer than anybody can know.
-        let is_sent = |peer: &Peer| {
-            self.sent.whole_until(&peer.node.address) + patience <= now
-                || peer.has_owed(now, patience + Tuning::TRANSFER_MAX)
-        };
-        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && is_sent(peer);
+        // A whole state takes as long as it takes to arrive.
+        let is_arriving = |peer: &Peer| self.sent.whole_since(&peer.node.address).is_some();
+        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && !is_arriving(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {
             let why = format!("it has stored no state for more than {patience:?}");
@@ -206,7 +203,7 @@ impl Zen {
             (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
             (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
             (Failure::TimedOut, PingKind::Regular) => {
-                peer.failures += u32::from(!is_doubtful);
+                peer.failures += u32::from(!is_doubtful && peer.seen <= asked);
                 if peer.failures >= retries.max(1) {
                     return self.node_failed(now, id, out_of_patience(retries, timeout), out);
                 }
@@ -351,7 +348,7 @@ impl Zen {
             }
             (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
             (Failure::TimedOut, PingKind::Regular) => {
-                following.failures += u32::from(!is_doubtful);
+                following.failures += u32::from(!is_doubtful && following.heard <= asked);
                 if following.failures >= retries.max(1) {
                     let address = following.master.address.clone();
                     self.set_dead(address);
@@ -360,6 +357,9 @@ impl Zen {
                 let (node, tried) = (following.master.clone(), following.failures);
                 out.note(Note::PingFailed { node, tried, of: retries });
                 self.ping_master(now, PingKind::Regular, out);
+                if !is_doubtful {
+                    self.compare_silence(now, out);
+                }
             }
             (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {
                 // The link could not be made: it is tried again with the next ping that is answered.

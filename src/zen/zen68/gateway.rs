@@ -55,13 +55,7 @@ impl Zen {
         self.old.gateway.hear(self.ledger.durable.accepted.clone());
         for (id, address) in &others {
             let message = Message::Fetch { from: self.sender.clone() };
-            self.call(
-                address,
-                message,
-                Errand::Fetch { from: id.clone(), asked: now },
-                self.tuning.commit_timeout,
-                out,
-            );
+            self.call(address, message, Errand::Fetch { from: id.clone() }, self.tuning.commit_timeout, out);
         }
         if others.is_empty() {
             self.end_recovery(now, out);

@@ -1,0 +1,64 @@
+//! A master that a quorum does not hear is lost at once: no need to ask each of them as often as one alone would ask.
+//!
+//! A single follower that misses an answer asks again, since its own link may be at fault; when those who could elect another
+//! master all miss one, the fault is the master's. How a follower asks stands in `watch`. Zen's followers each waited for
+//! themselves, and had nobody to compare with.
+
+use super::message::{Message, Sight};
+use super::mode::Heard;
+use super::{Mode, Zen};
+use crate::cluster::{Node, NodeId};
+use crate::protocol::{Effect, Effects, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+impl Zen {
+    /// A ping of the master was not answered: the others who could elect another one are told since when it is not heard.
+    pub(super) fn compare_silence(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let sight = self.sight(now);
+        let Some((master, _)) = &sight.master else {
+            return;
+        };
+        let others =
+            self.ledger.accepted.nodes.eligible().filter(|node| node.id != self.local.id && node.id != master.id);
+        for node in others {
+            let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
+            out.push(Effect::Tell { to: node.address.clone(), message });
+        }
+        self.judge_silence(now, out);
+    }
+
+    /// Another follower says when it last heard of the master.
+    pub(super) fn heed_silence(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+        let Mode::Following(following) = &mut self.mode else {
+            return;
+        };
+        let word = sight.master.as_ref().filter(|(master, _)| master.same_process(&following.master));
+        if let Some((_, ago)) = word.filter(|_| self.ledger.accepted.nodes.contains_process(&sight.node)) {
+            following.others.insert(sight.node.id.clone(), Heard { at: now - *ago, told: now });
+            self.judge_silence(now, out);
+        }
+    }
+
+    /// The master is lost if this node and enough others have not heard of it for longer than an answer may take.
+    fn judge_silence(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Mode::Following(following) = &self.mode else {
+            return;
+        };
+        let since = now - self.fd_timeout(&following.master.address);
+        if following.failures == 0 || following.heard > since || now < self.doubts_until || self.is_old() {
+            return;
+        }
+        let is_unheard = |node: &&Arc<Node>| {
+            let word = following.others.get(&node.id);
+            node.id == self.local.id || word.is_some_and(|heard| heard.at <= since && heard.told >= since)
+        };
+        let nodes = self.ledger.accepted.nodes.eligible().filter(is_unheard);
+        let unheard: BTreeMap<NodeId, Arc<Node>> = nodes.map(|node| (node.id.clone(), node.clone())).collect();
+        if self.requirement(BTreeSet::new()).is_met_by(&unheard) {
+            let (address, ago) = (following.master.address.clone(), now.since(following.heard));
+            self.set_dead(address);
+            self.master_gone(now, &format!("a quorum has not heard of it for [{ago:?}]"), out);
+        }
+    }
+}
