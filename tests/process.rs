@@ -43,6 +43,8 @@ mod restart;
 mod roles;
 #[path = "process/seeds.rs"]
 mod seeds;
+#[path = "process/sizes.rs"]
+mod sizes;
 #[path = "process/tool.rs"]
 mod tool;
 #[path = "process/tuning.rs"]

@@ -269,9 +269,9 @@ impl Driver {
     /// What is said often goes over the link to the peer, if there is one; everything else is a request of its own.
     fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
         let (kind, manner) = (message.kind(), Manner::of(&message));
-        let body = self.forms.encoded(message);
-        if !self.links.ask(to, call, (manner, &body), self.clock.now() + timeout) {
-            self.caller.send(to, call, (kind, body), timeout);
+        let form = self.forms.of(message);
+        if !self.links.ask(to, call, (manner, &form), self.clock.now() + timeout) {
+            self.caller.send(to, call, (kind, form), timeout);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What happens to users' keys: conditions, puts and deletes of one request, all of them or none.
 
 use super::execute::{Batch, check_name, check_value};
-use super::limits::{KEY_BYTES_MAX, KEYS_MAX, TXN_MAX};
+use super::limits::{KEY_BYTES_MAX, KEYS_MAX, TXN_MAX, written_len};
 use super::{Condition, Refusal, Txn};
 use crate::cluster::{ClusterState, Holding, KeyValue, Outcome, Revision};
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ impl Batch {
     fn check_room(&self, txn: &Txn) -> Result<(), Refusal> {
         let (keys, held) = (&self.state.metadata.keys, self.state.metadata.key_bytes);
         let old = |key: &Arc<str>| keys.get(key).map_or(0, |found| size(key, found.value.len()));
-        let new = txn.puts.iter().map(|put| put.key.len() + put.value.len()).sum::<usize>() as u64;
+        let new: u64 = txn.puts.iter().map(|put| size(&put.key, put.value.len())).sum();
         let freed: u64 = txn.puts.iter().map(|put| &put.key).chain(&txn.deletes).map(old).sum();
         let total = (held + new).saturating_sub(freed);
         if new > freed && total > KEY_BYTES_MAX {
@@ -112,7 +112,7 @@ fn remove(state: &mut ClusterState, key: &Arc<str>) -> bool {
 }
 
 fn size(key: &str, value: usize) -> u64 {
-    (key.len() + value) as u64
+    (written_len(key) + value) as u64
 }
 
 /// Whether a request can be understood, whatever the state.

@@ -4,6 +4,7 @@
 //! the master refuse the same. Mirrors `SettingsUpdater` and `AbstractScopedSettings.updateSettings` (6.8).
 
 use super::execute::{Batch, check_name, check_value};
+use super::limits::{SETTING_BYTES_MAX, written_len};
 use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, matches};
 use crate::cluster::{Block, ClusterState, Metadata, Outcome, Settings};
 use std::sync::Arc;
@@ -44,9 +45,17 @@ impl Batch {
                 check_minimum(&self.state, value)?;
             }
         }
-        let rule = self.rule;
+        let (rule, before) = (self.rule, written_bytes(&self.state.metadata));
+        let metadata = &self.state.metadata;
+        let (old_persistent, old_transient) = (metadata.persistent.clone(), metadata.transient.clone());
         patch(&mut self.state.metadata.persistent, persistent, |key| may_remove(rule, key, true));
         patch(&mut self.state.metadata.transient, transient, |key| may_remove(rule, key, false));
+        let after = written_bytes(&self.state.metadata);
+        if after > before && after > SETTING_BYTES_MAX {
+            (self.state.metadata.persistent, self.state.metadata.transient) = (old_persistent, old_transient);
+            let why = format!("the settings would have {after} bytes together, allowed are {SETTING_BYTES_MAX}");
+            return Err(Refusal::TooLarge(why));
+        }
         block_as_set(&mut self.state);
         Ok(Outcome::Applied)
     }
@@ -62,6 +71,12 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// How many bytes all settings take as they are written.
+fn written_bytes(metadata: &Metadata) -> usize {
+    let settings = metadata.persistent.iter().chain(metadata.transient.iter());
+    settings.map(|(key, value)| written_len(key) + written_len(value)).sum()
 }
 
 /// What a wildcard removes: only settings that could be removed by their names.

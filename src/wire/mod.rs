@@ -21,8 +21,9 @@ use std::io;
 /// The version of the format that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
-/// The largest message that is read: a full state of 1,000 nodes takes a two-hundredth of it.
-pub const SIZE_MAX: usize = 64 << 20;
+/// The largest message that is read: several times what a full state may take that holds as much as users may keep, so that
+/// one that grew under other limits can be brought back.
+pub const SIZE_MAX: usize = 256 << 20;
 
 /// How deep the body of a message may nest, as far as it is looked at.
 pub const DEPTH_MAX: usize = 127;

@@ -389,8 +389,8 @@ impl Zen {
         self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
     }
 
-    /// A node that a whole state did not get to in time is asked whether it has it, and sent it again if not; anything else is
-    /// sent when the node is next heard of. Whether that one lives is told by its link and its beats: probed for each call that
+    /// A node that a state did not get to in time is asked whether it has it, and sent it again if not; after any other failure
+    /// it is sent when the node is next heard of. Whether that one lives is told by its link and its beats: probed for each call that
     /// failed, one that answers over its link and refuses connections was sent the same without end.
     pub(super) fn on_publish_failed(
         &mut self,
@@ -400,10 +400,9 @@ impl Zen {
         why: Failure,
         out: &mut Effects<Zen>,
     ) {
-        let was_whole = self.sent.whole_since(at) == Some(asked);
         self.sent.end(at, asked);
         self.give_up_waiting_for(now, id, why, out);
-        if was_whole && why == Failure::TimedOut && !self.is_old() {
+        if why == Failure::TimedOut && !self.is_old() {
             self.ping_node(now, id, PingKind::Confirm, out);
         }
     }

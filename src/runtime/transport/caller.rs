@@ -3,9 +3,11 @@
 //!
 //! Refused, reset, timed out and misunderstood are kept apart, because the core draws different conclusions.
 
+use super::forms::Form;
 use super::notices::Notices;
+use super::parts::{self, PIECE_MAX};
 use super::paths::path_of;
-use super::{Faults, Outcome};
+use super::{DECODED_AT_ONCE, Faults, Outcome};
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
 use crate::wire;
@@ -64,12 +66,13 @@ impl Caller {
         Caller { client, faults, outcomes, notices: Notices::default() }
     }
 
-    /// Sends a request of some kind that is encoded already; exactly one outcome follows.
+    /// Sends a request of some kind; exactly one outcome follows. It is waited for as long as something of it gets on, and
+    /// no longer than the timeout without.
     pub(in crate::runtime) fn send(
         &self,
         to: &Address,
         call: Call,
-        (kind, body): (&'static str, Bytes),
+        (kind, form): (&'static str, Form),
         timeout: Duration,
     ) {
         let outcomes = self.outcomes.clone();
@@ -81,9 +84,13 @@ impl Caller {
             tokio::spawn(swallowed);
             return;
         };
-        let request = post(&self.client, &url(to, path), body, timeout);
+        let (client, url) = (self.client.clone(), url(to, path));
         tokio::spawn(async move {
-            let outcome = match reply(request).await {
+            let reply = match form.bytes().await {
+                Some(body) => ask(&client, &url, &body, timeout).await,
+                None => Err(Failure::BadAnswer),
+            };
+            let outcome = match reply {
                 Ok(message) => Outcome::Replied(call, message),
                 Err(why) => Outcome::Failed(call, why),
             };
@@ -126,19 +133,33 @@ fn post(client: &reqwest::Client, url: &str, body: Bytes, timeout: Duration) -> 
     client.post(url).timeout(timeout).header("content-type", "application/json").body(body)
 }
 
-async fn reply(request: reqwest::RequestBuilder) -> Result<Message, Failure> {
-    let mut response = request.send().await.map_err(|error| failure(&error))?;
+/// Sends a request and reads the reply. A chunk of it that takes as long as the reply may is the end.
+async fn ask(client: &reqwest::Client, url: &str, body: &Bytes, timeout: Duration) -> Result<Message, Failure> {
+    let mut response = if body.len() > PIECE_MAX {
+        parts::send(client, url, body, timeout).await?
+    } else {
+        parts::answered(client.post(url).body(body.clone()), parts::patience(timeout, body.len())).await?
+    };
     if response.status() != reqwest::StatusCode::OK {
         return Err(Failure::BadAnswer);
     }
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+    let (mut body, patience) = (Vec::new(), parts::patience(timeout, PIECE_MAX));
+    while let Some(chunk) = next_chunk(&mut response, patience).await? {
         if body.len() + chunk.len() > wire::SIZE_MAX {
             return Err(Failure::BadAnswer);
         }
         body.extend_from_slice(&chunk);
     }
-    wire::decode(&body).map_err(|_| Failure::BadAnswer)
+    if body.len() <= DECODED_AT_ONCE {
+        return wire::decode(&body).map_err(|_| Failure::BadAnswer);
+    }
+    let decoded = tokio::task::spawn_blocking(move || wire::decode(&body)).await;
+    decoded.map_err(|_| Failure::BadAnswer)?.map_err(|_| Failure::BadAnswer)
+}
+
+async fn next_chunk(response: &mut reqwest::Response, patience: Duration) -> Result<Option<Bytes>, Failure> {
+    let chunk = tokio::time::timeout(patience, response.chunk()).await.map_err(|_| Failure::TimedOut)?;
+    chunk.map_err(|error| failure(&error))
 }
 
 /// What a failed request tells of the peer.
@@ -198,7 +219,7 @@ mod tests {
     }
 
     fn ping(caller: &Caller, to: &Address, call: u64) {
-        caller.send(to, Call(call), ("ping", Bytes::from_static(b"{}")), TIMEOUT);
+        caller.send(to, Call(call), ("ping", Form::of(Bytes::from_static(b"{}"))), TIMEOUT);
     }
 
     /// A peer that answers each request on a connection, as long as that is open.

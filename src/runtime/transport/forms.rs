@@ -1,33 +1,88 @@
-//! Messages as they are sent. A publish is encoded once, whatever the number of its receivers.
+//! Messages as they are sent. A publish is encoded once, whatever the number of its receivers, and what is large by a thread
+//! of its own, so that neither the node nor another request waits for it.
 
 use crate::wire;
 use crate::zen::Message;
 use crate::zen::message::Body;
 use bytes::Bytes;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 /// How many forms of a publish are kept: the full state and a diff, of this publish and of the one before.
 const KEPT: usize = 4;
 
+/// A state that may have more bytes than this is encoded by a thread of its own.
+const ENCODED_AT_ONCE: u64 = 64 << 10;
+
+/// A node counts as so many bytes of a state.
+const NODE_BYTES: u64 = 300;
+
+/// A message as it is sent: encoded already, or by whoever sends it first.
+#[derive(Clone)]
+pub(in crate::runtime) struct Form {
+    message: Option<Arc<Message>>,
+    bytes: Arc<OnceCell<Bytes>>,
+}
+
+impl Form {
+    /// What is encoded already.
+    pub(super) fn of(bytes: Bytes) -> Self {
+        Form { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))) }
+    }
+
+    /// A message, encoded at once if it is not large.
+    pub(super) fn of_message(message: Message) -> Self {
+        if is_large(&message) {
+            Form { message: Some(Arc::new(message)), bytes: Arc::default() }
+        } else {
+            Form::of(wire::encode(&message).into())
+        }
+    }
+
+    /// The bytes, if they are encoded and few enough to go with others.
+    pub(super) fn at_hand(&self) -> Option<&Bytes> {
+        self.bytes.get()
+    }
+
+    /// The bytes; none if the process ends while they are made.
+    pub(super) async fn bytes(&self) -> Option<Bytes> {
+        let encode = || async {
+            let message = self.message.clone().ok_or(())?;
+            tokio::task::spawn_blocking(move || wire::encode(&message).into()).await.map_err(|_| ())
+        };
+        self.bytes.get_or_try_init(encode).await.ok().cloned()
+    }
+}
+
+/// Whether a message holds a state that takes long to encode.
+fn is_large(message: &Message) -> bool {
+    let (Message::Publish { body: Body::Full(state), .. } | Message::Fetched { state: Some(state), .. }) = message
+    else {
+        return false;
+    };
+    let settings = state.metadata.persistent.len() + state.metadata.transient.len();
+    state.metadata.key_bytes + (state.nodes.len() + settings) as u64 * NODE_BYTES > ENCODED_AT_ONCE
+}
+
 /// The last publishes as they were sent.
 #[derive(Default)]
-pub(in crate::runtime) struct Forms(Vec<(Message, Bytes)>);
+pub(in crate::runtime) struct Forms(Vec<(Message, Form)>);
 
 impl Forms {
     /// A message as it is sent.
-    pub(in crate::runtime) fn encoded(&mut self, message: Message) -> Bytes {
+    pub(in crate::runtime) fn of(&mut self, message: Message) -> Form {
         if !matches!(message, Message::Publish { .. }) {
-            return wire::encode(&message).into();
+            return Form::of_message(message);
         }
-        if let Some((_, bytes)) = self.0.iter().find(|(form, _)| is_same_publish(form, &message)) {
-            return bytes.clone();
+        if let Some((_, form)) = self.0.iter().find(|(known, _)| is_same_publish(known, &message)) {
+            return form.clone();
         }
-        let bytes = Bytes::from(wire::encode(&message));
+        let form = Form::of_message(message.clone());
         if self.0.len() == KEPT {
             self.0.remove(0);
         }
-        self.0.push((message, bytes.clone()));
-        bytes
+        self.0.push((message, form.clone()));
+        form
     }
 }
 

@@ -3,13 +3,13 @@
 //! Owned by the task that owns the node, so that nothing here is shared. A link that stayed silent carries nothing until
 //! it is heard of again: a connection that met a black hole takes long to come back, a new one does not.
 
+use super::forms::Form;
 use super::lifeline::{self, BODY_MAX, Frame, Line, Lines, LinkId, Word};
 use super::{Faults, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::protocol::{Call, Time};
 use crate::wire;
 use crate::zen::Message;
-use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -184,15 +184,19 @@ impl Links {
         &mut self,
         to: &Address,
         call: Call,
-        (manner, body): (Manner, &Bytes),
+        (manner, form): (Manner, &Form),
         due: Time,
     ) -> bool {
+        let is_small = form.at_hand().is_some_and(|body| body.len() <= BODY_MAX);
         let fits = match manner {
             Manner::Beat => true,
-            Manner::Small => body.len() <= BODY_MAX && self.asked.len() < ASKED_MAX,
+            Manner::Small => is_small && self.asked.len() < ASKED_MAX,
             Manner::Alone => false,
         };
         let Some((link, open)) = self.open_to(to).filter(|(_, open)| fits && !open.is_silent) else {
+            return false;
+        };
+        let Some(body) = form.at_hand() else {
             return false;
         };
         let line = Line { word: Word::Ask, number: call.0, body: body.clone() };
@@ -308,6 +312,7 @@ pub(in crate::runtime) enum Received {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
     use tokio::sync::mpsc::error::TryRecvError;
 
     const PEER: &str = "127.0.0.1:1";
@@ -331,7 +336,7 @@ mod tests {
 
     fn ask(links: &mut Links, call: u64, manner: Manner, length: usize, due: u64) -> bool {
         let body = Bytes::from(vec![b' '; length]);
-        links.ask(&PEER.into(), Call(call), (manner, &body), Time::from_micros(due))
+        links.ask(&PEER.into(), Call(call), (manner, &Form::of(body)), Time::from_micros(due))
     }
 
     fn answer(links: &mut Links, id: LinkId, call: u64) -> bool {
@@ -388,7 +393,7 @@ mod tests {
         let (mut over_link, mut alone) = (BTreeSet::new(), BTreeSet::new());
         for line in MESSAGES.lines().filter(|line| line.starts_with('{')) {
             let message = wire::decode(line.trim_end_matches(',').as_bytes()).expect("a line is a message");
-            let (manner, body) = (Manner::of(&message), Bytes::from(wire::encode(&message)));
+            let (manner, body) = (Manner::of(&message), Form::of(wire::encode(&message).into()));
             let is_asked = links.ask(&PEER.into(), Call(1), (manner, &body), Time::from_micros(5));
             assert_eq!(is_asked, sent.try_recv().is_ok(), "{message:?}");
             if is_asked {

@@ -14,6 +14,7 @@ mod forms;
 mod lifeline;
 mod links;
 mod notices;
+mod parts;
 mod paths;
 mod server;
 
@@ -29,6 +30,9 @@ use crate::protocol::{Call, Failure};
 use crate::zen::Message;
 use lifeline::{Frame, Lines, LinkId};
 use tokio::sync::oneshot;
+
+/// What is larger is made out by a thread of its own, so that no other request waits for it.
+const DECODED_AT_ONCE: usize = 256 << 10;
 
 /// Something that came in from other nodes. Those who bring it wait while the node is busy.
 pub(super) enum Inbound {

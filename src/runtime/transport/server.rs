@@ -1,9 +1,11 @@
 //! The listening side: requests of other nodes, handed to the core and replied to with what it says.
 
 use super::faults::Faults;
+use super::forms::Form;
 use super::lifeline::{self, ADDRESS_HEADER, LinkId};
+use super::parts::{Incomplete, Part};
 use super::paths::kind_of;
-use super::{Inbound, ReplyTo, Side};
+use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::runtime::figures::{self, Meter};
 use crate::wire;
@@ -19,6 +21,7 @@ use futures_util::{StreamExt, future};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
 
 /// The longest address that a link may come with.
 const ADDRESS_MAX: usize = 256;
@@ -38,6 +41,7 @@ struct Port {
     inbox: mpsc::Sender<Inbound>,
     faults: Arc<Faults>,
     large: Arc<Semaphore>,
+    incomplete: Arc<Incomplete>,
     meter: Arc<Meter>,
 }
 
@@ -49,7 +53,7 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Fault
         .route(figures::PATH, get(measure))
         .route("/_zen/{*path}", post(take))
         .fallback(nothing_here)
-        .with_state(Port { inbox, faults, large, meter })
+        .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter })
 }
 
 async fn nothing_here(request: Request) -> Response {
@@ -71,7 +75,15 @@ async fn take(State(port): State<Port>, Path(path): Path<String>, headers: Heade
         let what = format!("a message takes at most [{most}] bytes, and arrives within [{wait:?}]\n");
         return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
     };
-    let message = match wire::decode_as(kind, &bytes) {
+    let bytes = match Part::of(&headers) {
+        None => bytes,
+        Some(Err(what)) => return (StatusCode::BAD_REQUEST, what).into_response(),
+        Some(Ok(part)) => match port.incomplete.take(Instant::now(), part, &bytes) {
+            Ok(bytes) => bytes,
+            Err(response) => return response,
+        },
+    };
+    let message = match decode(kind, bytes).await {
         Ok(message) => message,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
@@ -84,6 +96,15 @@ async fn take(State(port): State<Port>, Path(path): Path<String>, headers: Heade
         return if swallows_reply { future::pending().await } else { response };
     }
     hand_over(&port, message).await
+}
+
+/// Makes out a message; what is large keeps no thread from others that wait for theirs.
+async fn decode(kind: &'static str, bytes: Bytes) -> Result<Message, String> {
+    if bytes.len() <= DECODED_AT_ONCE {
+        return wire::decode_as(kind, &bytes).map_err(|error| error.to_string());
+    }
+    let decoded = tokio::task::spawn_blocking(move || wire::decode_as(kind, &bytes)).await;
+    decoded.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
 /// Reads a message; a large one, or one that does not tell its size, waits for its turn.
@@ -111,9 +132,12 @@ async fn hand_over(port: &Port, message: Message) -> Response {
     if port.inbox.send(asked).await.is_err() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    match replied.await {
-        Ok(reply) => ([(header::CONTENT_TYPE, "application/json")], wire::encode(&reply)).into_response(),
-        Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    let Ok(reply) = replied.await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    match Form::of_message(reply).bytes().await {
+        Some(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
 }
 
