@@ -27,6 +27,8 @@ mod identity;
 mod keys;
 #[path = "process/lease.rs"]
 mod lease;
+#[path = "process/limits.rs"]
+mod limits;
 #[path = "process/node.rs"]
 mod node;
 #[path = "process/pause.rs"]

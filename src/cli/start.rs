@@ -7,7 +7,7 @@ use super::{Outcome, Trouble, failed, logging};
 use crate::embed::{Users, leave};
 use crate::live;
 use crate::runtime::log::NODE;
-use crate::runtime::{self, Ended, Handle};
+use crate::runtime::{self, Ended, Handle, descriptors};
 use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
 use clap::Args;
 use std::fs;
@@ -43,6 +43,7 @@ impl StartArgs {
         let loaded = config::load(&self.config)?;
         let (log, _flusher) = logging::install(&loaded.settings)?;
         warn(&loaded);
+        raise_descriptors();
         let users = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(rest_threads())
             .thread_name("rest")
@@ -130,6 +131,17 @@ fn outcome(ended: Option<Ended>) -> Result<Outcome, Trouble> {
             Err(Trouble::Failed(format!("the node takes part no more, because its disk failed: {error}")))
         }
         None => Err(Trouble::Failed("the node ended by a mistake in it, the lines above tell which".into())),
+    }
+}
+
+/// A node that runs out of descriptors can neither write nor call anybody, and the first limit is a low one on most systems.
+fn raise_descriptors() {
+    match descriptors::raise() {
+        Ok((was, is)) if was < is => {
+            tracing::debug!(target: NODE, "may have [{is}] files and sockets open, not [{was}]")
+        }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(target: NODE, "cannot raise the limit of open files and sockets: {error}"),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::rest;
 use crate::runtime::addresses::{self, is_beyond_loopback};
-use crate::runtime::listen::{Manners, Server, bind};
+use crate::runtime::listen::{Server, Terms, bind};
 use crate::runtime::log::{HTTP, NODE};
 use crate::runtime::{self, Handle, StartError};
 use crate::service::Question;
@@ -40,7 +40,8 @@ impl Users {
     pub fn serve(self, handle: &Handle) -> Option<Server> {
         let address = self.address?;
         tracing::info!(target: HTTP, "publish_address {{{address}}}");
-        Some(Server::start(self.listeners, rest::router(handle.clone()), Manners::Lenient))
+        let terms = Terms::of_users(handle.settings());
+        Some(Server::start(self.listeners, rest::router(handle.clone()), terms))
     }
 }
 

@@ -14,6 +14,7 @@ use super::{Set, perform};
 use crate::lab::kafka::{Kafka, Message, SESSION};
 use crate::lab::{Body, Letter, Rank};
 use crate::protocol::Failure;
+use crate::runtime::listen::Terms;
 use crate::runtime::log::NODE;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -37,6 +38,7 @@ pub(super) async fn play(set: Set) {
     let (me, rank) = (set.places.me, Rank(set.places.len() as u32 + 1));
     let (jobs, waiting) = mpsc::channel(JOBS);
     let Set { places, listeners, client, disk, face, desk, handle } = set;
+    let door = (listeners, Terms::of_nodes(handle.settings()));
     let make = move |me, epoch| Kafka::new(me, rank, epoch);
     let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, Some(Aside { rank, jobs }), make);
     let service = Service {
@@ -52,7 +54,7 @@ pub(super) async fn play(set: Set) {
         tried: 0,
     };
     tokio::select! {
-        () = perform(driver, inbox, router, listeners, desk) => {}
+        () = perform(driver, inbox, router, door, desk) => {}
         () = service.run(waiting) => {}
     }
 }

@@ -16,7 +16,7 @@ mod zookeeper;
 use crate::cluster::{Address, EphemeralId, Node};
 use crate::lab::roster;
 use crate::lab::{Algorithm, Rank};
-use crate::runtime::listen::{Manners, Server, bind};
+use crate::runtime::listen::{Server, Terms, bind};
 use crate::runtime::{self, Desk, Handle, VERSION, addresses};
 use crate::settings::{KAFKA, NodeSettings};
 use axum::Router;
@@ -171,9 +171,10 @@ impl roster::Stage for Set {
 
     fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Self::Run {
         let Set { places, listeners, client, disk, face, desk, handle } = self;
+        let door = (listeners, Terms::of_nodes(handle.settings()));
         Box::pin(async move {
             let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, None, make);
-            perform(driver, inbox, router, listeners, desk).await;
+            perform(driver, inbox, router, door, desk).await;
         })
     }
 }
@@ -183,10 +184,10 @@ async fn perform<A: Algorithm + 'static>(
     driver: Driver<A>,
     inbox: Inbox<A::Word>,
     router: Router,
-    listeners: Vec<tokio::net::TcpListener>,
+    (listeners, terms): (Vec<tokio::net::TcpListener>, Terms),
     desk: Desk,
 ) {
-    let server = Server::start(listeners, router, Manners::Strict);
+    let server = Server::start(listeners, router, terms);
     driver.run(inbox, desk).await;
     server.stop(DRAIN).await;
 }

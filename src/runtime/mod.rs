@@ -11,6 +11,7 @@
 
 pub mod addresses;
 mod clock;
+pub mod descriptors;
 pub mod figures;
 mod handle;
 mod journal;

@@ -7,7 +7,7 @@ use super::clock::Clock;
 use super::figures::Meter;
 use super::handle::Handle;
 use super::journal::Journal;
-use super::listen::{BindError, Manners, Server, bind};
+use super::listen::{BindError, Server, Terms, bind};
 use super::log::{Log, node_span};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::seeds::{Seeds, bootstrap};
@@ -204,7 +204,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         zen,
     };
     let inboxes = Inboxes { nodes, requests, outcomes, local: from_local };
-    Ok((handle, driver, inboxes, Server::start(listeners, router, Manners::Strict)))
+    Ok((handle, driver, inboxes, Server::start(listeners, router, Terms::of_nodes(&settings))))
 }
 
 /// The core with what its disk holds, and the disk.

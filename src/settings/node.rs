@@ -39,6 +39,8 @@ pub struct NodeSettings {
     pub rest: RestSettings,
     /// What is logged, and how.
     pub log: LogSettings,
+    /// `zazen.transport.max_connections`: how many connections of other nodes there may be; none leaves it to the node.
+    pub peer_connections: Option<usize>,
     /// Whether links can be cut by request, for tests.
     pub faults: bool,
     /// All that was given, by key, whether it has a meaning here or not.
@@ -172,6 +174,8 @@ pub struct RestSettings {
     pub max_content_length: u64,
     /// `http.detailed_errors.enabled`.
     pub detailed_errors: bool,
+    /// `zazen.http.max_connections`: how many connections of users there may be; none leaves it to the node.
+    pub connections: Option<usize>,
 }
 
 /// What is logged, and how.
@@ -202,11 +206,18 @@ impl Default for NodeSettings {
             discovery: DiscoverySettings::default(),
             transport: listen(9300, 9400),
             http: listen(9200, 9300),
-            rest: RestSettings { enabled: true, max_content_length: 100 << 20, detailed_errors: true },
+            rest: RestSettings::default(),
             log: LogSettings::default(),
+            peer_connections: None,
             faults: false,
             given: BTreeMap::new(),
         }
+    }
+}
+
+impl Default for RestSettings {
+    fn default() -> Self {
+        RestSettings { enabled: true, max_content_length: 100 << 20, detailed_errors: true, connections: None }
     }
 }
 

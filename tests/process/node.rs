@@ -52,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) settings: Vec<String>,
     /// What it is told on its command line besides the place of its file.
     pub(crate) arguments: Vec<String>,
+    /// How many files and sockets it may have open: at first, and at the most.
+    pub(crate) files: Option<(u64, u64)>,
     /// The directory with its file and its log.
     home: PathBuf,
     child: Option<Child>,
@@ -69,6 +71,7 @@ impl Node {
             data: home.join("data"),
             settings: Vec::new(),
             arguments: Vec::new(),
+            files: None,
             home,
             child: None,
         }
@@ -102,15 +105,29 @@ impl Node {
         fs::write(&path, file).expect("the folder of a node can be written to");
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log can be written to");
         let err = log.try_clone().expect("a file can be opened twice");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+        let mut command = self.command();
         command.arg("start").arg("-c").arg(path).args(&self.arguments).env_clear();
         let child = command.stdin(Stdio::null()).stdout(log).stderr(err).spawn();
         self.child = Some(child.expect("the command that was built with this test can be run"));
     }
 
+    /// The program, within the limits that the test wants.
+    fn command(&self) -> Command {
+        let program = env!("CARGO_BIN_EXE_zazen");
+        let Some((first, most)) = self.files else {
+            return Command::new(program);
+        };
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(format!("ulimit -Sn {first} && ulimit -Hn {most} && exec \"$0\" \"$@\"")).arg(program);
+        command
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.as_ref().unwrap_or_else(|| panic!("{} does not run", self.name)).id()
+    }
+
     fn signal(&self, signal: Signal) {
-        let child = self.child.as_ref().unwrap_or_else(|| panic!("{} does not run", self.name));
-        let pid = Pid::from_raw(child.id().cast_signed()).expect("a process has an id");
+        let pid = Pid::from_raw(self.pid().cast_signed()).expect("a process has an id");
         kill_process(pid, signal).expect("a child of this process can be sent a signal");
     }
 

@@ -27,6 +27,8 @@ use std::time::Instant;
 pub const NODE: &str = "org.elasticsearch.node.Node";
 /// The logger of the transport between nodes.
 pub const TRANSPORT: &str = "org.elasticsearch.transport.TransportService";
+/// The logger of what is kept on disk.
+pub const STORE: &str = "org.elasticsearch.gateway.GatewayMetaState";
 /// The logger of the users' side.
 pub const HTTP: &str = "org.elasticsearch.http.AbstractHttpServerTransport";
 

@@ -1,12 +1,17 @@
 //! The few calls that the store makes on a file system, and the real one.
 //!
-//! The tests have another one, which loses what was not synced. Nothing here knows what is in the files.
+//! The tests have another one, which loses what was not synced. Nothing here knows what is in the files. When the process
+//! or the system has no descriptor left, that is no failure of the disk: the real one keeps some for this case, and waits.
 
+use crate::runtime::log::STORE;
+use parking_lot::Mutex;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process;
+use std::thread;
+use std::time::Duration;
 
 /// Who may do what with a directory: its owner everything.
 const DIR_MODE: u32 = 0o700;
@@ -59,9 +64,68 @@ pub trait Fs {
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
+/// How many descriptors are kept: a generation is made of a file and the names in its directory.
+const SPARE: usize = 2;
+
+/// How often a file is tried to be opened without a descriptor, and how long it is waited in between. A node whose disk
+/// hangs for longer is as good as gone for the others, and the operator should hear of it.
+const TRIES: u32 = 600;
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// The file system of this machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LocalFs;
+#[derive(Debug)]
+pub struct LocalFs {
+    /// Open for nothing but to be given up when there are no descriptors left.
+    spare: Mutex<Vec<File>>,
+}
+
+impl Default for LocalFs {
+    fn default() -> Self {
+        let fs = LocalFs { spare: Mutex::default() };
+        fs.fill_spare();
+        fs
+    }
+}
+
+impl LocalFs {
+    /// Opens something. Without a descriptor it takes one of those that were kept, and waits when these are used up.
+    fn open<T>(&self, path: &Path, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        for tried in 0..TRIES {
+            match open() {
+                Err(error) if is_out_of_descriptors(&error) => {
+                    if tried.is_power_of_two() || tried == 0 {
+                        tracing::warn!(target: STORE, "cannot open [{}] yet, it is tried again: {error}", path.display());
+                    }
+                    if self.spare.lock().pop().is_none() {
+                        pause();
+                    }
+                }
+                opened => return opened,
+            }
+        }
+        open()
+    }
+
+    /// Keeps descriptors again as soon as there are some.
+    fn fill_spare(&self) {
+        let mut spare = self.spare.lock();
+        while spare.len() < SPARE
+            && let Ok(file) = File::open("/dev/null")
+        {
+            spare.push(file);
+        }
+    }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+}
+
+#[expect(clippy::disallowed_methods, reason = "nobody tells when a descriptor is free again")]
+fn pause() {
+    thread::sleep(PAUSE);
+}
 
 impl Fs for LocalFs {
     type File = File;
@@ -75,12 +139,15 @@ impl Fs for LocalFs {
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        self.open(dir, || fs::read_dir(dir))?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect()
     }
 
     fn lock(&self, path: &Path) -> io::Result<Claim<File>> {
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(path)?;
+        options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
+        let mut file = self.open(path, || options.open(path))?;
         match file.try_lock() {
             Ok(()) => {
                 file.set_len(0)?;
@@ -98,11 +165,11 @@ impl Fs for LocalFs {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        fs::read(path)
+        self.open(path, || fs::read(path))
     }
 
     fn create(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+        self.open(path, || OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path))
     }
 
     fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -118,10 +185,50 @@ impl Fs for LocalFs {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        File::open(dir)?.sync_all()
+        self.open(dir, || File::open(dir))?.sync_all()
     }
 
+    /// The last call of what makes a generation: the descriptors that it may have taken are free again.
     fn remove(&self, path: &Path) -> io::Result<()> {
+        self.fill_spare();
         fs::remove_file(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    const EMFILE: i32 = 24;
+    const ENFILE: i32 = 23;
+
+    #[test]
+    fn without_descriptors_those_that_were_kept_are_given_up_and_kept_again() {
+        let fs = LocalFs::default();
+        let tries = Cell::new(0);
+        let opened = fs.open(Path::new("x"), || {
+            tries.set(tries.get() + 1);
+            match tries.get() {
+                1 => Err(io::Error::from_raw_os_error(EMFILE)),
+                2 | 3 => Err(io::Error::from_raw_os_error(ENFILE)),
+                _ => Ok("open"),
+            }
+        });
+        assert_eq!((opened.ok(), tries.get(), fs.spare.lock().len()), (Some("open"), 4, 0));
+        fs.fill_spare();
+        assert_eq!(fs.spare.lock().len(), SPARE);
+    }
+
+    #[test]
+    fn any_other_failure_is_one_at_once() {
+        let fs = LocalFs::default();
+        let tries = Cell::new(0);
+        let opened: io::Result<()> = fs.open(Path::new("x"), || {
+            tries.set(tries.get() + 1);
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert_eq!((opened.map_err(|error| error.kind()), tries.get()), (Err(io::ErrorKind::StorageFull), 1));
+        assert_eq!(fs.spare.lock().len(), SPARE);
     }
 }

@@ -46,7 +46,7 @@ impl Store {
     /// Opens a node's data directory, which is made if it is missing, and reads what it holds.
     pub fn open(path_data: &Path) -> Result<(Self, Memory), StoreError> {
         let path_data = path::absolute(path_data).map_err(StoreError::io("find", path_data))?;
-        Store::open_on(LocalFs, &path_data, Room::DEFAULT)
+        Store::open_on(LocalFs::default(), &path_data, Room::DEFAULT)
     }
 }
 

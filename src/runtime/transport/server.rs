@@ -23,6 +23,9 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 
+/// Where links are taken up.
+pub(in crate::runtime) const LIFELINE: &str = "/_zen/lifeline";
+
 /// The longest address that a link may come with.
 const ADDRESS_MAX: usize = 256;
 
@@ -49,7 +52,7 @@ struct Port {
 pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Faults>, meter: Arc<Meter>) -> Router {
     let large = Arc::new(Semaphore::new(LARGE_AT_A_TIME));
     Router::new()
-        .route("/_zen/lifeline", post(hold))
+        .route(LIFELINE, post(hold))
         .route(figures::PATH, get(measure))
         .route("/_zen/{*path}", post(take))
         .fallback(nothing_here)

@@ -10,8 +10,17 @@ fn published(text: &str) -> Option<u16> {
     text.parse().ok()
 }
 
+/// A number of connections, or none.
+const CONNECTIONS: Kind = Kind::Integer { min: 1, none: Some(-1) };
+
+/// The number in a text; none stands for the one below zero.
+fn connections(text: &str) -> Option<Option<usize>> {
+    let number: i32 = text.parse().ok()?;
+    Some(usize::try_from(number).ok())
+}
+
 /// Of all that listens.
-pub(super) const NETWORK: [Setting; 18] = [
+pub(super) const NETWORK: [Setting; 20] = [
     Setting {
         key: "network.host",
         topic: Topic::Network,
@@ -213,6 +222,40 @@ pub(super) const NETWORK: [Setting; 18] = [
         }),
         doc: "The longest body of a request; a longer one is refused with 413.\n\
               Each request is held in memory until it is answered, so this bounds what one user can make a node hold.",
+    },
+    Setting {
+        key: "zazen.http.max_connections",
+        topic: Topic::Http,
+        kind: CONNECTIONS,
+        preset: Preset::Fixed("-1"),
+        original: Some("it has none"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.rest.connections = connections(text)?;
+            Some(())
+        }),
+        doc: "How many connections of users there are at a time; `-1` stands for `8192`, or half of the files and sockets that \
+              the process may have open besides a reserve, if that is less.\n\
+              When there are more, those give way that never sent a whole request, then those that wait for nothing; whoever \
+              comes when all are being answered gets one answer and is asked to close.\n\
+              A number that does not fit is lowered with a warning, for a node without descriptors cannot write its journal.",
+    },
+    Setting {
+        key: "zazen.transport.max_connections",
+        topic: Topic::Transport,
+        kind: CONNECTIONS,
+        preset: Preset::Fixed("-1"),
+        original: Some("it has none"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.peer_connections = connections(text)?;
+            Some(())
+        }),
+        doc: "How many connections of other nodes there are at a time; `-1` stands for `8192`, or a quarter of the files and \
+              sockets that the process may have open besides a reserve, if that is less.\n\
+              Each node makes a few to each other one, so a cluster of 100 takes some hundreds.\n\
+              When there are more, those give way that never sent a whole message; a number that does not fit is lowered with a \
+              warning.",
     },
     Setting {
         key: "http.detailed_errors.enabled",

@@ -1,0 +1,99 @@
+//! One connection of a listener, from its first byte to its last.
+
+use super::bodies::{Arriving, Leaving};
+use super::places::{Place, Visit};
+use super::{Manners, Terms};
+use crate::runtime::target::Lenient;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::connect_info::ConnectInfo;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+/// How long a connection may stay silent between two requests. Callers let go of theirs earlier.
+const IDLE_MAX: Duration = Duration::from_secs(75);
+
+/// How long a short visit may take.
+const SHORT_MAX: Duration = Duration::from_secs(10);
+
+/// The longest head of a request.
+const HEAD_MAX: usize = 64 << 10;
+
+/// What every connection of a server is served with.
+#[derive(Clone)]
+pub(super) struct Serving {
+    pub(super) router: Router,
+    pub(super) terms: Arc<Terms>,
+    /// Each connection ends with its next answer.
+    pub(super) drain: CancellationToken,
+    /// Connections end as soon as they are not busy.
+    pub(super) stop: CancellationToken,
+}
+
+/// Serves whoever connected until one of both ends it.
+pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, serving: Serving) {
+    // Without it a small answer waits for an acknowledgement of the one before it.
+    let _ = stream.set_nodelay(true);
+    let is_short = place.visit == Visit::Short;
+    let served = async {
+        match serving.terms.manners {
+            Manners::Strict => converse(stream, peer, Arc::new(place), serving).await,
+            Manners::Lenient => converse(Lenient::new(stream), peer, Arc::new(place), serving).await,
+        }
+    };
+    if is_short {
+        // Another one may be waiting for the place.
+        let _ = tokio::time::timeout(SHORT_MAX, served).await;
+    } else {
+        served.await;
+    }
+}
+
+async fn converse<S>(stream: S, peer: SocketAddr, place: Arc<Place>, serving: Serving)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let Serving { router, terms, drain, stop } = serving;
+    let arriving = place.clone();
+    let with_peer = tower::util::MapRequest::new(router, move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let is_endless = terms.endless == Some(request.uri().path());
+        request.map(|body| Body::new(Arriving::new(body, &arriving, is_endless)))
+    });
+    let leaving = place.clone();
+    let with_end = tower::util::MapResponse::new(with_peer, move |mut response: Response| {
+        if drain.is_cancelled() || leaving.visit == Visit::Short {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response.map(|body| Body::new(Leaving::new(body, &leaving)))
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE_MAX)
+        .max_buf_size(HEAD_MAX.max(8_192))
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(with_end));
+    let mut connection = std::pin::pin!(connection);
+    // How a connection ended is of no interest: whoever called knows better.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = place.gives_way.cancelled() => {
+            if place.is_waiting() {
+                return;
+            }
+            connection.as_mut().graceful_shutdown();
+        }
+        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

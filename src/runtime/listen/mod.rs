@@ -1,0 +1,230 @@
+//! Listening sockets and the connections they accept, for nodes and for users alike.
+//!
+//! What is said on a connection is the business of the router that is handed in. Mirrors `NettyTransport.bindServer` and
+//! `AbstractHttpServerTransport` (6.8).
+
+mod bodies;
+mod connection;
+mod places;
+
+use super::descriptors::{self, Side};
+use super::log::TRANSPORT;
+use super::transport::LIFELINE;
+use crate::settings::{NodeSettings, Ports};
+use axum::Router;
+use connection::{Serving, serve};
+use places::{Place, Places};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How many connections that were made before a listener ends are taken all the same.
+const BACKLOG: usize = 1_024;
+
+/// How long to wait before the next connection when one could not be accepted, as when descriptors run out: at first, and
+/// at the most.
+const ACCEPT_AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
+
+/// No port could be bound.
+#[derive(Debug)]
+pub struct BindError {
+    host: IpAddr,
+    ports: Ports,
+    source: io::Error,
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BindError { host, ports, source } = self;
+        write!(f, "cannot listen on [{host}], ports [{ports}]: {source}")
+    }
+}
+
+impl std::error::Error for BindError {}
+
+/// Binds all hosts to the first of these ports that is free on each of them.
+pub async fn bind(hosts: &[IpAddr], ports: &Ports) -> Result<Vec<TcpListener>, BindError> {
+    let mut last = None;
+    for port in ports.iter() {
+        match bind_all(hosts, port).await {
+            Ok(listeners) => return Ok(listeners),
+            Err((host, source)) if source.kind() == io::ErrorKind::AddrInUse => {
+                last = Some(BindError { host, ports: ports.clone(), source });
+            }
+            Err((host, source)) => return Err(BindError { host, ports: ports.clone(), source }),
+        }
+    }
+    let none = || io::Error::new(io::ErrorKind::InvalidInput, "there is no port to try");
+    let unspecified = IpAddr::from([0, 0, 0, 0]);
+    Err(last.unwrap_or_else(|| BindError { host: unspecified, ports: ports.clone(), source: none() }))
+}
+
+async fn bind_all(hosts: &[IpAddr], port: u16) -> Result<Vec<TcpListener>, (IpAddr, io::Error)> {
+    let mut port = port;
+    let mut listeners = Vec::new();
+    for host in hosts {
+        let listener = TcpListener::bind(SocketAddr::new(*host, port)).await.map_err(|error| (*host, error))?;
+        port = listener.local_addr().map_err(|error| (*host, error))?.port();
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+/// How request lines are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manners {
+    /// As the standard has them.
+    Strict,
+    /// As users of Elasticsearch write them.
+    Lenient,
+}
+
+/// On which terms a server takes connections.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// How request lines are read.
+    pub manners: Manners,
+    /// How many connections it has at a time.
+    pub connections: usize,
+    /// Whether those who asked once may stay, however many others come.
+    pub keeps_known: bool,
+    /// The path at which the bodies of requests go on for as long as the connection does.
+    pub endless: Option<&'static str>,
+}
+
+impl Terms {
+    /// Those for users.
+    pub fn of_users(settings: &NodeSettings) -> Self {
+        let connections = descriptors::connections(Side::Users, settings.rest.connections);
+        Terms { manners: Manners::Lenient, connections, keeps_known: false, endless: None }
+    }
+
+    /// Those for other nodes.
+    pub fn of_nodes(settings: &NodeSettings) -> Self {
+        let connections = descriptors::connections(Side::Nodes, settings.peer_connections);
+        Terms { manners: Manners::Strict, connections, keeps_known: true, endless: Some(LIFELINE) }
+    }
+}
+
+/// A service on some listeners. It ends when it is dropped or stopped.
+pub struct Server {
+    drain: CancellationToken,
+    stop: CancellationToken,
+    connections: TaskTracker,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.drain.cancel();
+        self.stop.cancel();
+    }
+}
+
+impl Server {
+    /// Serves a router on listeners, on the runtime that this is called on.
+    pub fn start(listeners: Vec<TcpListener>, router: Router, terms: Terms) -> Self {
+        let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
+        let server = Server { drain, stop, connections: TaskTracker::new() };
+        let places = Places::new(terms.connections, terms.keeps_known);
+        let (drain, stop) = (server.drain.clone(), server.stop.clone());
+        let serving = Serving { router, terms: Arc::new(terms), drain, stop };
+        for listener in listeners {
+            let door = Door { listener, places: places.clone(), connections: server.connections.clone() };
+            server.connections.spawn(door.keep(serving.clone()));
+        }
+        server
+    }
+
+    /// Takes no more connections and closes those that are kept, each with its next answer; the others go on for so long
+    /// at the most. Returns when none is left or only such that wait for something.
+    pub async fn drain(&self, patience: Duration, finish: Duration) {
+        self.drain.cancel();
+        self.connections.close();
+        if tokio::time::timeout(patience, self.connections.wait()).await.is_err() {
+            self.stop.cancel();
+            // Whoever waits for longer is told when the node ends.
+            let _ = tokio::time::timeout(finish, self.connections.wait()).await;
+        }
+    }
+
+    /// Takes no more connections, lets those that are busy finish their request, and returns when all are closed or the
+    /// time is over.
+    pub async fn stop(self, patience: Duration) {
+        self.drain.cancel();
+        self.stop.cancel();
+        self.connections.close();
+        // Whoever is not done by then is cut off when the runtime ends.
+        let _ = tokio::time::timeout(patience, self.connections.wait()).await;
+    }
+}
+
+/// Where connections come in.
+struct Door {
+    listener: TcpListener,
+    places: Arc<Places>,
+    connections: TaskTracker,
+}
+
+impl Door {
+    /// Takes connections until the server ends.
+    async fn keep(self, serving: Serving) {
+        let mut failures: u32 = 0;
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = serving.stop.cancelled() => return,
+                () = serving.drain.cancelled() => break,
+                accepted = self.accept() => accepted,
+            };
+            match accepted {
+                Ok(accepted) => {
+                    failures = 0;
+                    self.begin(accepted, &serving);
+                }
+                Err(error) => {
+                    failures = failures.saturating_add(1);
+                    self.recover(&error, failures).await;
+                }
+            }
+        }
+        // Who is connected already is answered; who comes later is refused.
+        for _ in 0..BACKLOG {
+            let accepted = tokio::select! {
+                biased;
+                accepted = self.accept() => accepted,
+                () = std::future::ready(()) => return,
+            };
+            if let Ok(accepted) = accepted {
+                self.begin(accepted, &serving);
+            }
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, Place)> {
+        let (stream, peer) = self.listener.accept().await?;
+        Ok((stream, peer, self.places.take().await))
+    }
+
+    fn begin(&self, (stream, peer, place): (TcpStream, SocketAddr, Place), serving: &Serving) {
+        self.connections.spawn(serve(stream, peer, place, serving.clone()));
+    }
+
+    /// The connection that could not be taken waits, so the next try would fail at once: first somebody else gives his
+    /// descriptor back, and some time passes, the more the longer it goes on.
+    async fn recover(&self, error: &io::Error, failures: u32) {
+        if error.kind() == io::ErrorKind::ConnectionAborted {
+            return;
+        }
+        if failures.is_power_of_two() {
+            tracing::warn!(target: TRANSPORT, "cannot accept a connection, [{failures}] times in a row: {error}");
+        }
+        self.places.make_room();
+        let [first, most] = ACCEPT_AGAIN;
+        tokio::time::sleep(first.saturating_mul(failures).min(most)).await;
+    }
+}

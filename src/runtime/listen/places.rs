@@ -1,0 +1,209 @@
+//! The places of a listener, one for each connection that it serves at a time.
+//!
+//! A newcomer is not locked out. When all places are taken, whoever has let the node wait for longest gives way: those
+//! first who never sent a whole request, then those who let it wait for the next one. Those whose requests are being
+//! answered stay; when there are only such, a few places more are there for short visits, so that an operator can look at
+//! a node that is full.
+
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// How many places there are for short visits.
+const SHORT: usize = 8;
+
+/// All places of a listener.
+pub(super) struct Places {
+    most: usize,
+    /// Whether those stay who sent a whole request: a node takes it for dead whose connection breaks under a request.
+    keeps_known: bool,
+    taken: Mutex<Taken>,
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct Taken {
+    usual: usize,
+    short: usize,
+    /// Those that the node waits for, and their ends, in the order in which they give way.
+    waiting: BTreeMap<Turn, CancellationToken>,
+    next: u64,
+}
+
+/// When somebody gives way: whether it ever sent a whole request, and since when the node waits for it.
+type Turn = (bool, u64);
+
+/// What is known of a connection.
+#[derive(Default)]
+struct Manner {
+    has_asked: bool,
+    /// Its turn, while the node waits for it.
+    turn: Option<Turn>,
+}
+
+/// What a connection may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visit {
+    /// Ask as often as it likes.
+    Usual,
+    /// Ask once, and soon.
+    Short,
+}
+
+/// The place of one connection, free again when this is dropped.
+pub(super) struct Place {
+    places: Arc<Places>,
+    pub(super) visit: Visit,
+    /// Ends when another one needs the place.
+    pub(super) gives_way: CancellationToken,
+    manner: Mutex<Manner>,
+}
+
+impl Places {
+    pub(super) fn new(most: usize, keeps_known: bool) -> Arc<Self> {
+        Arc::new(Places { most, keeps_known, taken: Mutex::default(), freed: Notify::new() })
+    }
+
+    /// A place for somebody who is there already.
+    pub(super) async fn take(self: &Arc<Self>) -> Place {
+        loop {
+            // Asked for before the look, so that a place that is given back in between is not missed.
+            let freed = self.freed.notified();
+            if let Some(visit) = self.try_take() {
+                let place = Place {
+                    places: self.clone(),
+                    visit,
+                    gives_way: CancellationToken::new(),
+                    manner: Mutex::default(),
+                };
+                place.waits();
+                return place;
+            }
+            freed.await;
+        }
+    }
+
+    /// Takes a place, or has one given back.
+    fn try_take(&self) -> Option<Visit> {
+        let mut taken = self.taken.lock();
+        if taken.usual < self.most {
+            taken.usual += 1;
+            return Some(Visit::Usual);
+        }
+        if self.send_away(&mut taken) {
+            return None;
+        }
+        (taken.short < SHORT).then(|| {
+            taken.short += 1;
+            Visit::Short
+        })
+    }
+
+    /// Has somebody give way, if anybody can.
+    pub(super) fn make_room(&self) {
+        self.send_away(&mut self.taken.lock());
+    }
+
+    fn send_away(&self, taken: &mut Taken) -> bool {
+        let first = taken.waiting.first_entry().filter(|first| !(self.keeps_known && first.key().0));
+        first.map(|first| first.remove().cancel()).is_some()
+    }
+}
+
+impl Place {
+    /// The node waits for whoever is connected.
+    pub(super) fn waits(&self) {
+        let mut manner = self.manner.lock();
+        let mut taken = self.places.taken.lock();
+        taken.next += 1;
+        let turn = (manner.has_asked, taken.next);
+        if let Some(before) = manner.turn.replace(turn) {
+            taken.waiting.remove(&before);
+        }
+        if self.visit == Visit::Usual {
+            taken.waiting.insert(turn, self.gives_way.clone());
+        }
+    }
+
+    /// Whether the node waits for whoever is connected.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.manner.lock().turn.is_some()
+    }
+
+    /// Whoever is connected has asked, and waits for the node.
+    pub(super) fn is_served(&self) {
+        let mut manner = self.manner.lock();
+        manner.has_asked = true;
+        if let Some(before) = manner.turn.take() {
+            self.places.taken.lock().waiting.remove(&before);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.is_served();
+        let mut taken = self.places.taken.lock();
+        match self.visit {
+            Visit::Usual => taken.usual -= 1,
+            Visit::Short => taken.short -= 1,
+        }
+        drop(taken);
+        self.places.freed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    fn take(places: &Arc<Places>) -> Option<Place> {
+        places.take().now_or_never()
+    }
+
+    #[test]
+    fn who_waited_longest_gives_way_and_who_is_served_does_not() {
+        let places = Places::new(3, false);
+        let [first, second, third] = [(); 3].map(|()| take(&places).expect("there is room"));
+        first.waits();
+        third.is_served();
+        let mut newcomer = Box::pin(places.take());
+        assert!(newcomer.as_mut().now_or_never().is_none(), "somebody must give way first");
+        assert!(second.gives_way.is_cancelled(), "it waited for longest");
+        assert!(!first.gives_way.is_cancelled() && !third.gives_way.is_cancelled());
+        drop(second);
+        assert_eq!(newcomer.now_or_never().map(|place| place.visit), Some(Visit::Usual));
+    }
+
+    #[test]
+    fn strangers_give_way_before_those_who_asked_and_these_may_be_kept() {
+        for keeps_known in [false, true] {
+            let places = Places::new(2, keeps_known);
+            let [known, stranger] = [(); 2].map(|()| take(&places).expect("there is room"));
+            known.is_served();
+            known.waits();
+            places.make_room();
+            assert!(stranger.gives_way.is_cancelled() && !known.gives_way.is_cancelled());
+            places.make_room();
+            assert_eq!(known.gives_way.is_cancelled(), !keeps_known);
+        }
+    }
+
+    #[test]
+    fn where_all_are_served_there_are_a_few_places_for_short_visits() {
+        let places = Places::new(1, false);
+        let usual = take(&places).expect("there is room");
+        usual.is_served();
+        let short: Vec<Place> = (0..SHORT).filter_map(|_| take(&places)).collect();
+        assert!(short.len() == SHORT && short.iter().all(|place| place.visit == Visit::Short));
+        assert!(take(&places).is_none(), "that was all");
+        drop(usual);
+        assert_eq!(take(&places).map(|place| place.visit), Some(Visit::Usual));
+        drop(short);
+        let taken = places.taken.lock();
+        assert_eq!((taken.usual, taken.short, taken.waiting.len()), (0, 0, 0));
+    }
+}
