@@ -38,12 +38,17 @@ pub enum StoreError {
         file: PathBuf,
         /// The version of its format.
         found: u32,
-        /// The version that is read and written.
+        /// The newest version that is read, which is written.
         known: u32,
     },
     /// A write could not be read back if it were written.
     Unwritable {
         /// What is wrong with it.
+        what: String,
+    },
+    /// The thread that writes has ended.
+    Panicked {
+        /// What it said.
         what: String,
     },
     /// An earlier write failed, so nobody knows what is on disk.
@@ -79,9 +84,10 @@ impl fmt::Display for StoreError {
                 file.display()
             ),
             StoreError::UnknownVersion { file, found, known } => {
-                write!(f, "[{}] has format version {found}, this program reads version {known}", file.display())
+                write!(f, "[{}] has format version {found}, this program reads versions up to {known}", file.display())
             }
             StoreError::Unwritable { what } => write!(f, "refused to write what could not be read back: {what}"),
+            StoreError::Panicked { what } => write!(f, "the thread that writes ended by a mistake in it: {what}"),
             StoreError::GaveUp { first } => {
                 write!(f, "nothing more is written after a failure, until the node is started again: {first}")
             }
@@ -97,6 +103,7 @@ impl std::error::Error for StoreError {
             | StoreError::Corrupt { .. }
             | StoreError::UnknownVersion { .. }
             | StoreError::Unwritable { .. }
+            | StoreError::Panicked { .. }
             | StoreError::GaveUp { .. } => None,
         }
     }

@@ -6,7 +6,7 @@
 use super::StoreError;
 use super::entry::{Entry, writes_of};
 use super::fs::Fs;
-use super::record::{Preface, Records};
+use super::record::{Mark, Preface, Records, VERSION};
 use crate::protocol::Disk;
 use crate::zen::Memory;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,8 @@ pub(super) struct Generation<F> {
     length: u64,
     records: u32,
     synced: u32,
+    /// How many marks were written.
+    marks: usize,
 }
 
 impl<F> Generation<F> {
@@ -59,11 +61,11 @@ impl<F> Generation<F> {
         room: Room,
     ) -> Result<Self, StoreError> {
         let records = records_of(memory, number)?;
-        let used = Preface::LEN + records.bytes().len();
+        let mut preface = Preface { version: VERSION, generation: number, length: 0, records: records.next() };
+        let used = preface.records_at() + records.bytes().len();
         let zeros = vec![0; used.clamp(room.least, room.most)];
-        let preface = Preface { generation: number, length: (used + zeros.len()) as u64, records: records.next() };
-        let mut text = preface.text().into_bytes();
-        text.extend_from_slice(records.bytes());
+        preface.length = (used + zeros.len()) as u64;
+        let text = beginning(&preface, &records);
 
         let (unfinished, path) = (dir.join(UNFINISHED), dir.join(file_name(number)));
         let file = fs.create(&unfinished).map_err(StoreError::io("create", &unfinished))?;
@@ -74,7 +76,7 @@ impl<F> Generation<F> {
         fs.sync_dir(dir).map_err(StoreError::io("sync the names in", dir))?;
 
         let (at, length, records) = (used as u64, preface.length, preface.records);
-        Ok(Generation { number, path, file, at, length, records, synced: records })
+        Ok(Generation { number, path, file, at, length, records, synced: records, marks: 0 })
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -102,12 +104,28 @@ impl<F> Generation<F> {
         Ok(())
     }
 
-    /// Makes all that was appended durable.
+    /// Makes all that was appended durable, and marks it as such. The mark itself is durable with the next sync, or when
+    /// the system gets to it: what it says is true whenever it is read.
     pub(super) fn sync<S: Fs<File = F>>(&mut self, fs: &S) -> Result<(), StoreError> {
         fs.sync(&self.file).map_err(StoreError::io("sync", &self.path))?;
         self.synced = self.records;
-        Ok(())
+        let places = Mark::places();
+        let (place, mark) = (places[self.marks % places.len()], Mark(self.synced).text(self.number));
+        self.marks += 1;
+        fs.write(&self.file, place as u64, mark.as_bytes()).map_err(StoreError::io("write to", &self.path))
     }
+}
+
+/// All that a file is made with.
+fn beginning(preface: &Preface, records: &Records) -> Vec<u8> {
+    let mut text = preface.text().into_bytes();
+    for place in Mark::places() {
+        text.resize(place, 0);
+        text.extend_from_slice(Mark(preface.records).text(preface.generation).as_bytes());
+    }
+    text.resize(preface.records_at(), 0);
+    text.extend_from_slice(records.bytes());
+    text
 }
 
 fn records_of(memory: &Memory, generation: u64) -> Result<Records, StoreError> {

@@ -1,13 +1,16 @@
-//! How a file of the store is framed: one preface, then one line for each record.
+//! How a file of the store is framed: one preface, two marks, then one line for each record.
 //!
 //! ```text
 //! zazen-store:<version>:<generation>:<length of the file>:<records it was made with>:<checksum>
+//! synced:<records known to be synced>:<checksum>
+//! synced:<the same, as it was before or after>:<checksum>
 //! <number>:<records synced when it was written>:<length>:<checksum of the entry>:<checksum>:<entry>
 //! ```
 //!
 //! Numbers are hexadecimal and have a fixed width. No byte of a line is zero, and what no line has reached is zeros: that
 //! is how [`super::replay`] tells a write that a crash tore from one that was damaged later. For the same end every
-//! byte of a frame has at least two bits set, so that no single bit makes a zero of it. Mirrors `CodecUtil` of Lucene,
+//! byte of a frame has at least two bits set, so that no single bit makes a zero of it. Preface and marks have a sector
+//! each; the marks are written in turn, so that one of them is whole whatever a crash does to the other. Mirrors `CodecUtil` of Lucene,
 //! which frames the files of `MetaDataStateFormat` (6.8).
 
 use super::StoreError;
@@ -15,8 +18,17 @@ use super::entry::Entry;
 use std::path::Path;
 use std::str;
 
-/// The version of the format that is written, and the only one that is read.
-pub(super) const VERSION: u32 = 1;
+/// The version of the format that is written. Those before it are read.
+pub(super) const VERSION: u32 = 2;
+
+/// The version without marks: what followed the last record that says how many were synced may be gone unnoticed.
+const WITHOUT_MARKS: u32 = 1;
+
+/// What a disk writes as a whole; larger sectors are multiples of it.
+pub(super) const SECTOR: usize = 512;
+
+/// How many marks there are.
+const MARKS: usize = 2;
 
 /// How deep an entry may nest; the reader of JSON goes no deeper.
 const DEPTH_MAX: usize = 127;
@@ -26,6 +38,8 @@ const MAGIC: &str = "zazen-store:";
 /// The first line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Preface {
+    /// The version of the format.
+    pub(super) version: u32,
     /// Counts the files.
     pub(super) generation: u64,
     /// How long the file is, with the zeros.
@@ -41,8 +55,8 @@ impl Preface {
     const VERSION_END: usize = MAGIC.len() + 8;
 
     pub(super) fn text(&self) -> String {
-        let Preface { generation, length, records } = self;
-        let fields = format!("{MAGIC}{VERSION:08x}:{generation:016x}:{length:016x}:{records:08x}:");
+        let Preface { version, generation, length, records } = self;
+        let fields = format!("{MAGIC}{version:08x}:{generation:016x}:{length:016x}:{records:08x}:");
         let checksum = crc32fast::hash(fields.as_bytes());
         format!("{fields}{checksum:08x}\n")
     }
@@ -57,15 +71,67 @@ impl Preface {
         let (fields, _) = parts.filter(is_intact).ok_or_else(|| corrupt("the checksum of its first line is wrong"))?;
         let version = fields.get(MAGIC.len()..Self::VERSION_END).and_then(hex);
         let version = version.ok_or_else(|| corrupt("its first line names no version"))? as u32;
-        if version != VERSION {
+        if !(WITHOUT_MARKS..=VERSION).contains(&version) {
             return Err(StoreError::UnknownVersion { file: file.to_path_buf(), found: version, known: VERSION });
         }
         let mut rest = fields.split(':').skip(2).map(hex);
         let mut field = || rest.next().flatten().ok_or_else(|| corrupt("its first line is incomplete"));
-        let preface = Preface { generation: field()?, length: field()?, records: field()? as u32 };
+        let preface = Preface { version, generation: field()?, length: field()?, records: field()? as u32 };
         let is_as_written = bytes.starts_with(preface.text().as_bytes());
         if is_as_written { Ok(preface) } else { Err(corrupt("its first line is not as it was written")) }
     }
+
+    /// Where the first record begins.
+    pub(super) fn records_at(&self) -> usize {
+        if self.has_marks() { (1 + MARKS) * SECTOR } else { Self::LEN }
+    }
+
+    /// Whether marks say how many records were synced.
+    pub(super) fn has_marks(&self) -> bool {
+        self.version > WITHOUT_MARKS
+    }
+}
+
+/// Says how many records were synced when it was written, which is after that sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark(pub(super) u32);
+
+impl Mark {
+    const WORD: &str = "synced:";
+    /// How many bytes it takes.
+    const LEN: usize = Self::WORD.len() + 8 + 1 + 8 + 1;
+
+    /// Where the marks stand.
+    pub(super) fn places() -> [usize; MARKS] {
+        std::array::from_fn(|number| (1 + number) * SECTOR)
+    }
+
+    pub(super) fn text(self, generation: u64) -> String {
+        let fields = format!("{}{:08x}:", Self::WORD, self.0);
+        format!("{fields}{:08x}\n", checksum_of(generation, &fields))
+    }
+
+    /// What stands at a place of marks: none if a crash tore it, an error if it cannot have been a crash, which leaves the
+    /// letters that all marks have in common.
+    pub(super) fn read(sector: &[u8], generation: u64) -> Result<Option<Self>, &'static str> {
+        let (text, behind) = sector.split_at_checked(Self::LEN).ok_or("a mark is missing")?;
+        if behind.iter().any(|byte| *byte != 0) {
+            return Err("something stands behind a mark");
+        }
+        let text = str::from_utf8(text).map_err(|_| "a mark is no text")?;
+        let fields = text.strip_prefix(Self::WORD).and_then(|text| text.strip_suffix('\n')?.split_once(':'));
+        let number =
+            fields.and_then(|(synced, sum)| u32::try_from(hex(synced)?).ok().zip(hex(sum)).map(|(synced, _)| synced));
+        let mark = Mark(number.ok_or("a mark has another form")?);
+        Ok((mark.text(generation) == text).then_some(mark))
+    }
+}
+
+fn checksum_of(generation: u64, fields: &str) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&generation.to_le_bytes());
+    hasher.update(fields.as_bytes());
+    hasher.finalize()
 }
 
 /// The frame of one record.
@@ -89,10 +155,7 @@ impl Head {
     fn text(&self, generation: u64) -> String {
         let Head { number, synced, length, checksum } = self;
         let fields = format!("{number:08x}:{synced:08x}:{length:08x}:{checksum:08x}:");
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&generation.to_le_bytes());
-        hasher.update(fields.as_bytes());
-        format!("{fields}{:08x}:", hasher.finalize())
+        format!("{fields}{:08x}:", checksum_of(generation, &fields))
     }
 
     /// The frame that these bytes begin with, if they do.

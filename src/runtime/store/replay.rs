@@ -6,21 +6,21 @@
 
 use super::StoreError;
 use super::entry::Entry;
-use super::record::{Head, Preface};
+use super::record::{Head, Mark, Preface, SECTOR};
 use crate::protocol::Disk;
 use crate::zen::Memory;
 use std::path::Path;
 
-/// What a disk writes as a whole; larger sectors are multiples of it.
-const SECTOR: usize = 512;
-
 /// What a file holds, or how it is damaged.
 pub(super) fn replay(bytes: &[u8], file: &Path, generation: u64) -> Result<Memory, StoreError> {
     let preface = Preface::read(bytes, file)?;
-    let reader = Reader { bytes, generation, at: Preface::LEN, number: 0, memory: Memory::default() };
     let damage = |(offset, what)| StoreError::Corrupt { file: file.to_path_buf(), offset: offset as u64, what };
     check_length(&preface, bytes.len(), generation).map_err(damage)?;
-    reader.read_all(&preface).map_err(damage)
+    let synced = if preface.has_marks() { marked(bytes, &preface).map_err(damage)? } else { 0 };
+    let at = preface.records_at();
+    let reader =
+        Reader { bytes, generation, at, number: 0, synced: synced.max(preface.records), memory: Memory::default() };
+    reader.read_all().map_err(damage)
 }
 
 /// Where a file is damaged, and how.
@@ -34,6 +34,22 @@ fn check_length(preface: &Preface, found: usize, generation: u64) -> Result<(), 
         return Err((found, format!("it has {found} bytes, {} were written", preface.length)));
     }
     Ok(())
+}
+
+/// How many records the marks say were synced.
+fn marked(bytes: &[u8], preface: &Preface) -> Result<u32, Damage> {
+    let blank = bytes.get(Preface::LEN..SECTOR).ok_or_else(|| (bytes.len(), "it has no marks".to_owned()))?;
+    if let Some(at) = blank.iter().position(|byte| *byte != 0) {
+        return Err((Preface::LEN + at, "something stands behind its first line".into()));
+    }
+    let mut synced = None;
+    for place in Mark::places() {
+        let sector = bytes.get(place..place + SECTOR).unwrap_or_default();
+        let mark = Mark::read(sector, preface.generation).map_err(|what| (place, what.to_owned()))?;
+        synced = synced.max(mark.map(|Mark(records)| records));
+    }
+    let [first, _] = Mark::places();
+    synced.ok_or_else(|| (first, "the checksums of both marks are wrong".into()))
 }
 
 /// What stands at a place.
@@ -52,11 +68,13 @@ struct Reader<'a> {
     at: usize,
     /// Of the record that should stand at `at`.
     number: u32,
+    /// How many records were synced at least.
+    synced: u32,
     memory: Memory,
 }
 
 impl<'a> Reader<'a> {
-    fn read_all(mut self, preface: &Preface) -> Result<Memory, Damage> {
+    fn read_all(mut self) -> Result<Memory, Damage> {
         loop {
             match self.find()? {
                 Found::Record(length, entry) => {
@@ -65,11 +83,11 @@ impl<'a> Reader<'a> {
                     self.number += 1;
                 }
                 Found::Nothing => {
-                    self.check_never_synced(preface)?;
+                    self.check_never_synced()?;
                     return Ok(self.memory);
                 }
                 Found::Broken(length) => {
-                    self.check_never_synced(preface)?;
+                    self.check_never_synced()?;
                     self.check_torn(length)?;
                     return Ok(self.memory);
                 }
@@ -100,9 +118,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A record that others were written behind after a sync was acknowledged.
-    fn check_never_synced(&self, preface: &Preface) -> Result<(), Damage> {
-        let synced = self.synced_later().max(preface.records);
+    /// A record that others were written behind after a sync was acknowledged, or that was marked as synced.
+    fn check_never_synced(&self) -> Result<(), Damage> {
+        let synced = self.synced_later().max(self.synced);
         if self.number < synced {
             return Err(self.damage(format!("record {} is not readable, though {synced} were synced", self.number)));
         }

@@ -55,7 +55,7 @@ fn without_any_one_sync_a_crash_breaks_a_promise() {
 }
 
 #[test]
-fn a_group_takes_one_sync_and_a_lazy_one_none() {
+fn a_group_takes_one_sync_and_a_mark_and_a_lazy_one_neither() {
     let fs = Double::new(Image::empty(), Plan::default());
     let (mut store, _) = super::open(&fs).expect("nothing goes wrong");
     let mut names = |group: &[crate::zen::Write]| -> Vec<&'static str> {
@@ -63,7 +63,7 @@ fn a_group_takes_one_sync_and_a_lazy_one_none() {
         store.write(group).expect("nothing goes wrong");
         fs.calls()[before..].iter().map(|call| call.name).collect()
     };
-    assert_eq!(names(&[super::promise(1), super::accepted(1), super::committed(1)]), ["write", "sync"]);
+    assert_eq!(names(&[super::promise(1), super::accepted(1), super::committed(1)]), ["write", "sync", "write"]);
     assert_eq!(names(&[super::committed(1), super::committed(1)]), ["write"]);
     assert_eq!(names(&[]), [""; 0]);
 }

@@ -2,8 +2,9 @@
 
 use super::double::{Double, Image, Plan};
 use super::{accepted, committed, fold, is_same, promise};
+use crate::runtime::store::entry::Entry;
 use crate::runtime::store::generation::Room;
-use crate::runtime::store::record::{Head, Preface};
+use crate::runtime::store::record::{Head, Mark, Preface, Records};
 use crate::runtime::store::{Store, StoreError};
 use crate::zen::{Memory, Write};
 use std::path::{Path, PathBuf};
@@ -51,15 +52,22 @@ fn corruption(fs: &Double, content: &[u8]) -> Result<(u64, String), Box<Memory>>
 fn every_bit_that_flips_in_what_was_written_is_noticed() {
     let writes = [promise(3), accepted(4), committed(4)];
     let (fs, _) = disk(&writes[..2], &[&[], &[accepted(5), promise(4)], &[committed(5)], &[accepted(6)]]);
-    let content = fs.content(&file(2));
+    let (content, whole) = (fs.content(&file(2)), fold(&[promise(4), accepted(6), committed(5)]));
     for at in 0..used(&content) {
         for bit in 0..8 {
             let mut damaged = content.clone();
             damaged[at] ^= 1 << bit;
-            let found = corruption(&fs, &damaged);
-            assert!(found.as_ref().is_ok_and(|(offset, _)| *offset <= at as u64), "bit {bit} of byte {at}: {found:?}");
+            match corruption(&fs, &damaged) {
+                Ok((offset, what)) => assert!(offset <= at as u64, "bit {bit} of byte {at}: {what} at {offset}"),
+                // The other mark says the same or not much less, and nothing else is damaged.
+                Err(found) => assert!(is_in_mark(at) && is_same(&found, &whole), "bit {bit} of byte {at}: {found:?}"),
+            }
         }
     }
+}
+
+fn is_in_mark(at: usize) -> bool {
+    Mark::places().iter().any(|place| (*place..place + SECTOR).contains(&at))
 }
 
 #[test]
@@ -105,13 +113,57 @@ fn a_lost_sector_is_noticed_in_what_a_file_was_made_with() {
     }
 }
 
+/// A file as a crash leaves it that comes before anything is known of the last sync: the marks are those of another one.
+fn before_the_mark(content: &[u8], earlier: &[u8]) -> Vec<u8> {
+    let [first, last] = Mark::places();
+    let mut crashed = content.to_vec();
+    crashed[first..last + SECTOR].copy_from_slice(&earlier[first..last + SECTOR]);
+    crashed
+}
+
 #[test]
 fn sectors_of_the_very_last_write_that_are_gone_count_as_never_written() {
-    let (fs, appended) = disk(&[promise(3), accepted(6)], &[&[accepted(9)]]);
-    let mut content = fs.content(&file(2));
-    content[(appended / SECTOR + 1) * SECTOR..].fill(0);
-    let found = corruption(&fs, &content).expect_err("a crash may have torn it");
+    let (fs, appended) = disk(&[promise(3), accepted(6)], &[]);
+    let earlier = fs.content(&file(2));
+    let (fs, _) = disk(&[promise(3), accepted(6)], &[&[accepted(9)]]);
+    let content = fs.content(&file(2));
+    let torn = |content: &[u8]| [&content[..(appended / SECTOR + 1) * SECTOR], &vec![0; content.len()]].concat();
+    let torn = |content: &[u8]| torn(content)[..content.len()].to_vec();
+    let found = corruption(&fs, &torn(&before_the_mark(&content, &earlier))).expect_err("a crash may have torn it");
     assert!(is_same(&found, &fold(&[promise(3), accepted(6)])));
+    let (offset, what) = corruption(&fs, &torn(&content)).expect("a mark says that it was synced");
+    assert_eq!((offset, what.as_str()), (appended as u64, "record 2 is not readable, though 3 were synced"));
+}
+
+#[test]
+fn zeros_to_the_end_are_damage_when_they_take_more_than_the_last_group() {
+    let groups: [&[Write]; 4] = [&[accepted(7)], &[promise(4)], &[accepted(9)], &[accepted(10)]];
+    let (fs, _) = disk(&[promise(3), accepted(6)], &groups[..3]);
+    let (earlier, last) = (fs.content(&file(2)), used(&fs.content(&file(2))));
+    let (fs, _) = disk(&[promise(3), accepted(6)], &groups);
+    let content = before_the_mark(&fs.content(&file(2)), &earlier);
+    let before_last = fold(&[promise(3), accepted(6), accepted(7), promise(4), accepted(9)]);
+    for from in 0..used(&content) {
+        let mut damaged = content.clone();
+        damaged[from..].fill(0);
+        let first = content.iter().zip(&damaged).position(|(a, b)| a != b).expect("something was written there");
+        match corruption(&fs, &damaged) {
+            Ok((offset, what)) => assert!(from < last && offset <= first as u64, "from {from} on: {what} at {offset}"),
+            Err(found) => assert!(from >= last && is_same(&found, &before_last), "from {from} on: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_without_marks_is_of_the_version_before_and_read() {
+    let mut records = Records::starting(2, 0, 0);
+    records.push(&Entry::of(&promise(3), &Memory::default())).expect("it can be written");
+    let length = (Preface::LEN + records.bytes().len() + 100) as u64;
+    let preface = Preface { version: 1, generation: 2, length, records: 1 };
+    let content = [preface.text().as_bytes(), records.bytes(), &[0; 100]].concat();
+    let (fs, _) = disk(&[], &[]);
+    let found = corruption(&fs, &content).expect_err("it is whole");
+    assert!(is_same(&found, &fold(&[promise(3)])));
 }
 
 #[test]
@@ -155,10 +207,10 @@ fn the_generation_before_is_not_served_in_place_of_a_damaged_one() {
 #[test]
 fn another_version_of_the_format_is_refused_as_such() {
     let (fs, _) = disk(&[], &[]);
-    let fields = "zazen-store:00000002:and:what:else:it:may:say:";
+    let fields = "zazen-store:00000003:and:what:else:it:may:say:";
     let content = format!("{fields}{:08x}\nfoo", crc32fast::hash(fields.as_bytes()));
     let error = open(&fs.with_content(&file(2), content.as_bytes())).err().expect("the version is not known");
-    let expected = format!("[{}] has format version 2, this program reads version 1", file(2).display());
+    let expected = format!("[{}] has format version 3, this program reads versions up to 2", file(2).display());
     assert_eq!(error.to_string(), expected);
 }
 
@@ -167,8 +219,8 @@ fn what_makes_no_sense_is_refused_though_its_checksum_is_right() {
     let (fs, appended) = disk(&[promise(3), accepted(2)], &[]);
     let content = fs.content(&file(2));
     let other_base = Write::Accepted(super::state(9));
-    let diff = super::super::entry::Entry::of(&other_base, &fold(&[accepted(8)]));
-    let mut records = super::super::record::Records::starting(2, 2, 2);
+    let diff = Entry::of(&other_base, &fold(&[accepted(8)]));
+    let mut records = Records::starting(2, 2, 2);
     records.push(&diff).expect("it can be written");
     let mut damaged = content.clone();
     damaged[appended..appended + records.bytes().len()].copy_from_slice(records.bytes());

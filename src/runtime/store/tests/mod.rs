@@ -8,6 +8,7 @@ mod damage;
 mod double;
 mod failure;
 mod local;
+mod many;
 mod whole;
 
 use super::generation::Room;
