@@ -2,11 +2,14 @@
 //!
 //! A slow disk stalls this thread and never the one that owns the node. A lazy write wakes nobody: it waits for the next
 //! one that must be durable, or for a while. A write that fails is final: what reached the disk is not known then, so the
-//! node must not go on.
+//! node must not go on. The same holds when this thread ends otherwise than it was told to, as by a mistake in it: then
+//! nothing more would be written, and nobody would hear of it.
 
 use super::store::{Store, StoreError};
 use crate::protocol::{Disk, StoreId, Time};
 use crate::zen::{Memory, Write};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -25,6 +28,18 @@ pub(super) enum Written {
     Failed(StoreError),
 }
 
+/// What the thread writes to.
+pub(super) trait Keeper: Send + 'static {
+    /// Makes writes durable.
+    fn write(&mut self, writes: &[Write]) -> Result<(), StoreError>;
+}
+
+impl Keeper for Store {
+    fn write(&mut self, writes: &[Write]) -> Result<(), StoreError> {
+        Store::write(self, writes)
+    }
+}
+
 type Group = Vec<(StoreId, Write)>;
 
 /// The way to the writing thread.
@@ -34,14 +49,28 @@ pub(super) struct Journal {
     /// Lazy writes that wait for another one, and until when.
     waiting: Group,
     due: Option<Time>,
+    /// Whether the thread takes nothing more.
+    is_over: bool,
 }
 
 impl Journal {
     /// Starts the thread; `report` is called on it.
-    pub(super) fn start(store: Store, report: impl Fn(Written) + Send + 'static) -> std::io::Result<Self> {
+    pub(super) fn start(store: impl Keeper, report: impl Fn(Written) + Send + 'static) -> std::io::Result<Self> {
         let (writes, queue) = channel();
-        let thread = Builder::new().name("journal".into()).spawn(move || work(store, &queue, &report))?;
-        Ok(Journal { writes: Some(writes), thread: Some(thread), waiting: Group::new(), due: None })
+        let work = move || {
+            let worked = catch_unwind(AssertUnwindSafe(|| work(store, &queue, &report)));
+            if let Err(panic) = worked {
+                report(Written::Failed(StoreError::Panicked { what: words_of(&*panic) }));
+            }
+        };
+        let thread = Builder::new().name("journal".into()).spawn(work)?;
+        Ok(Journal { writes: Some(writes), thread: Some(thread), waiting: Group::new(), due: None, is_over: false })
+    }
+
+    /// Why nothing more is written, if the thread takes nothing more. It has told a better reason, unless that is lost.
+    pub(super) fn failure(&self) -> Option<StoreError> {
+        let what = || "it takes no more writes".to_owned();
+        self.is_over.then(|| StoreError::Panicked { what: what() })
     }
 
     pub(super) fn write(&mut self, now: Time, id: StoreId, write: Write) {
@@ -69,8 +98,7 @@ impl Journal {
         self.due = None;
         let group = std::mem::take(&mut self.waiting);
         if let Some(writes) = self.writes.as_ref().filter(|_| !group.is_empty()) {
-            // The thread ended only if it reported a failure.
-            let _ = writes.send(group);
+            self.is_over |= writes.send(group).is_err();
         }
     }
 }
@@ -86,7 +114,13 @@ impl Drop for Journal {
     }
 }
 
-fn work(mut store: Store, queue: &Receiver<Group>, report: &impl Fn(Written)) {
+/// What a panic said.
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("it says nothing").into()
+}
+
+fn work(mut store: impl Keeper, queue: &Receiver<Group>, report: &impl Fn(Written)) {
     while let Ok(mut group) = queue.recv() {
         while group.len() < GROUP_MAX
             && let Ok(next) = queue.try_recv()
@@ -101,5 +135,42 @@ fn work(mut store: Store, queue: &Receiver<Group>, report: &impl Fn(Written)) {
             Ok(()) => report(Written::UpTo(last)),
             Err(error) => return report(Written::Failed(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Uuid;
+    use std::sync::mpsc;
+
+    /// Writes so many groups, and then breaks.
+    struct Brittle(usize);
+
+    impl Keeper for Brittle {
+        fn write(&mut self, _: &[Write]) -> Result<(), StoreError> {
+            self.0 = self.0.checked_sub(1).expect("it holds for longer");
+            Ok(())
+        }
+    }
+
+    fn write(journal: &mut Journal, id: u64) {
+        journal.write(Time::from_micros(id), StoreId(id), Write::Identity(Uuid::from_u128(1)));
+    }
+
+    #[test]
+    fn a_thread_that_breaks_says_so_at_once_and_why() {
+        let (told, tells) = mpsc::channel();
+        let report = move |written| drop(told.send(written));
+        let mut journal = Journal::start(Brittle(1), report).expect("threads can be started");
+        write(&mut journal, 1);
+        assert!(matches!(tells.recv(), Ok(Written::UpTo(StoreId(1)))));
+        write(&mut journal, 2);
+        let Ok(Written::Failed(error)) = tells.recv() else { panic!("it broke") };
+        let expected = "the thread that writes ended by a mistake in it: it holds for longer";
+        assert_eq!(error.to_string(), expected);
+        assert!(tells.recv().is_err(), "that was the last word");
+        write(&mut journal, 3);
+        assert!(journal.failure().is_some(), "nothing more is taken as if it were written");
     }
 }

@@ -105,7 +105,7 @@ impl Driver {
             }
             self.take_burst(&mut inboxes);
             self.wake_if_due();
-            if let Some(error) = self.waiting.failure.take() {
+            if let Some(error) = self.disk_failure(&mut inboxes) {
                 return Ended::DiskFailed(error);
             }
             if let Some(stopped) = self.waiting.stop.take() {
@@ -114,6 +114,18 @@ impl Driver {
                 return Ended::Stopped;
             }
         }
+    }
+
+    /// Why nothing more can be written, if that is so. Of a thread that ended the last word may still be under way.
+    fn disk_failure(&mut self, inboxes: &mut Inboxes) -> Option<StoreError> {
+        let ended = self.journal.failure();
+        while ended.is_some()
+            && self.waiting.failure.is_none()
+            && let Ok(local) = inboxes.local.try_recv()
+        {
+            self.on_local(local);
+        }
+        self.waiting.failure.take().or(ended)
     }
 
     fn deadline(&self) -> tokio::time::Instant {
