@@ -15,6 +15,8 @@ pub(super) enum Kind {
     ActionRequestValidation,
     /// The query cannot be decoded.
     BadParameter,
+    /// It would take more memory than there is for requests and answers.
+    CircuitBreaking,
     /// A global block refuses the request.
     ClusterBlock,
     /// The `Content-Type` is no media type, or there are two.
@@ -63,6 +65,7 @@ impl Kind {
         match self {
             Kind::ActionRequestValidation => "ActionRequestValidation",
             Kind::BadParameter => "BadParameter",
+            Kind::CircuitBreaking => "CircuitBreaking",
             Kind::ClusterBlock => "ClusterBlock",
             Kind::ContentTypeHeader => "ContentTypeHeader",
             Kind::ElasticsearchParse => "ElasticsearchParse",
@@ -102,7 +105,7 @@ impl Kind {
             Kind::LeaseHeld | Kind::LeaseNotHeld | Kind::RequestForgotten | Kind::VersionConflict => {
                 StatusCode::CONFLICT
             }
-            Kind::EsRejectedExecution => StatusCode::TOO_MANY_REQUESTS,
+            Kind::CircuitBreaking | Kind::EsRejectedExecution => StatusCode::TOO_MANY_REQUESTS,
             Kind::FailedToCommitClusterState | Kind::IllegalState | Kind::NodeClosed => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
@@ -115,7 +118,8 @@ impl Kind {
     /// Whether the class is Elasticsearch's own; only these are named where details are off.
     fn is_elasticsearch(self) -> bool {
         match self {
-            Kind::ClusterBlock
+            Kind::CircuitBreaking
+            | Kind::ClusterBlock
             | Kind::ElasticsearchParse
             | Kind::FailedToCommitClusterState
             | Kind::IndexNotFound

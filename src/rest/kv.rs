@@ -11,7 +11,7 @@ use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
 use super::submit::{Done, submit};
 use crate::cluster::{Blob, Holding, KeyValue, Outcome, Revision, StateId, Token};
-use crate::service::{Answer, Condition, Put, Query, Question, Task, Txn, limits};
+use crate::service::{Answer, Condition, Put, Query, Question, Refusal, Task, Txn, limits};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -134,10 +134,19 @@ pub(super) async fn put(call: Call) -> Result<Reply, RestError> {
     let key = key(&call.parameters);
     let condition = condition(&call, &key)?;
     let lease = tie(&call.parameters)?;
+    if call.body.len() > limits::VALUE_BYTES_MAX {
+        // The master would refuse it as well, once it had been sent there.
+        return Err(too_large(&key, call.body.len()).into());
+    }
     let put = Put { key, value: Blob::from(&call.body[..]), lease };
     let txn = Txn { puts: vec![put], ..Txn::default() };
     let done = change(&call, txn, condition).await?;
     Ok(Reply::tree(written(&done)).with_header(header::ETAG, tag(revision(&done))))
+}
+
+fn too_large(key: &str, bytes: usize) -> Refusal {
+    let most = limits::VALUE_BYTES_MAX;
+    Refusal::TooLarge(format!("the value of key [{key}] has {bytes} bytes, allowed are {most}"))
 }
 
 /// Deletes a key; one that is not there is as good as deleted.

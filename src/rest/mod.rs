@@ -19,6 +19,7 @@ mod members;
 mod page;
 mod parameters;
 mod pending;
+mod receive;
 mod release;
 mod reply;
 mod route;

@@ -51,6 +51,9 @@ A request may have a body of `http.max_content_length`, a first line of 4096 byt
 | the body is too large | 413 | there is no body |
 | a key, or all keys together, would be too large | 413 | `illegal_argument_exception` |
 | too many questions wait | 429 | `es_rejected_execution_exception` |
+| requests and answers under way take all the memory that they may | 429, with `Retry-After` | `circuit_breaking_exception` |
+| a request would take more than that alone | 413 | `circuit_breaking_exception` |
+| the body does not arrive in time | 408 | there is no body |
 | whether a change was carried out is not known | 500 | `failed_to_commit_cluster_state_exception` |
 | the master had no time for a change within `master_timeout` | 503 | `process_cluster_event_timeout_exception` |
 | no master was found within `master_timeout` | 503 | `master_not_discovered_exception` |

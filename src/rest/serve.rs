@@ -8,6 +8,7 @@ use super::body::Json;
 use super::cat::Display;
 use super::error::{Kind, RestError};
 use super::parameters::Parameters;
+use super::receive::{NotReceived, no_room, paid, receive};
 use super::reply::{Reply, bare};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way, find};
 use super::routes::{ROUTES, known};
@@ -18,7 +19,6 @@ use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 /// The longest request line: `http.max_initial_line_length`.
 const LINE_MAX: usize = 4 << 10;
@@ -30,7 +30,10 @@ const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 /// Answers a request in a node's name.
 pub(super) async fn serve(handle: Handle, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let mut response = respond(handle, &parts, body).await;
+    let (budget, is_detailed) = (handle.budget().clone(), handle.settings().rest.detailed_errors);
+    let response = respond(handle, &parts, body).await;
+    let refused = |error| no_room(error, is_detailed).write(&Wish::default());
+    let mut response = paid(response, &budget).unwrap_or_else(refused);
     if let Some(id) = parts.headers.get(OPAQUE_ID) {
         response.headers_mut().insert(OPAQUE_ID, id.clone());
     }
@@ -43,33 +46,25 @@ pub(super) async fn serve(handle: Handle, request: Request<Body>) -> Response<Bo
 
 async fn respond(handle: Handle, parts: &Parts, body: Body) -> Response<Body> {
     let rest = handle.settings().rest.clone();
-    let body = match receive(parts, body, rest.max_content_length).await {
+    let account = (handle.budget(), rest.max_content_length);
+    let body = match receive(parts, body, takes(parts), account).await {
         Ok(body) => body,
-        Err(status) => return bare(status),
+        Err(NotReceived::Status(status)) => return bare(status),
+        Err(NotReceived::NoRoom(error)) => return no_room(error, rest.detailed_errors).write(&Wish::default()),
     };
     let (parameters, wish) = match read(parts) {
         Ok(read) => read,
         Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&Wish::default()),
     };
-    let answered = dispatch(handle, parts, &body, parameters, &wish).await;
+    let answered = dispatch(handle, parts, &body.bytes, parameters, &wish).await;
     answered.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, rest.detailed_errors)).write(&wish)
 }
 
-/// Takes a body in, unless it says or shows to be too large.
-async fn receive(parts: &Parts, body: Body, max: u64) -> Result<Bytes, StatusCode> {
-    let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
-    if header(header::EXPECT).is_some_and(|wanted| !wanted.eq_ignore_ascii_case("100-continue")) {
-        return Err(StatusCode::EXPECTATION_FAILED);
-    }
-    let said = header(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    if said.is_some_and(|said| said > max) {
-        return Err(StatusCode::PAYLOAD_TOO_LARGE);
-    }
-    let max = usize::try_from(max).unwrap_or(usize::MAX);
-    match Limited::new(body, max).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
-        Err(_) => Err(StatusCode::BAD_REQUEST),
+/// What the route of a request takes; nothing is read on any other way.
+fn takes(parts: &Parts) -> Takes {
+    match find(ROUTES, parts.method.as_str(), parts.uri.path()) {
+        Ok(Way::Here(route, _)) => route.takes,
+        Ok(Way::OtherMethods(_) | Way::Nowhere) | Err(_) => Takes::Bytes,
     }
 }
 

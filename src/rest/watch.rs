@@ -333,7 +333,11 @@ async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, even
         let is_cut_off = has_begun && at.is_none();
         has_begun |= at.is_some();
         from = at.or(from);
-        let sent = tokio::time::timeout(PATIENCE, events.send(Bytes::from(told))).await;
+        // Without memory for it, it is told when it comes back.
+        let Ok(told) = handle.budget().hold(told) else {
+            return;
+        };
+        let sent = tokio::time::timeout(PATIENCE, events.send(told)).await;
         if is_cut_off || !matches!(sent, Ok(Ok(()))) {
             return;
         }

@@ -113,7 +113,7 @@ impl Meter {
     /// What this process uses at the moment.
     pub fn measure(&self) -> NodeFigures {
         let ram = proc::ram();
-        let limit = proc::memory_limit().into_iter().chain(ram.map(|ram| ram.max)).min();
+        let limit = proc::memory();
         NodeFigures {
             node: self.node.clone(),
             pid: std::process::id(),

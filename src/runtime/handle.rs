@@ -2,6 +2,7 @@
 //!
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
+use super::budget::Budget;
 use super::figures::Meter;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
@@ -33,6 +34,7 @@ pub struct Handle {
     pub(super) history: Arc<Mutex<Log>>,
     pub(super) faults: Arc<Faults>,
     pub(super) meter: Arc<Meter>,
+    pub(super) budget: Arc<Budget>,
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
@@ -74,13 +76,19 @@ impl Handle {
         let history = Arc::new(Mutex::new(Log::default()));
         history.lock().advance(&newest.borrow());
         let desk = Desk { requests, states, history: history.clone() };
+        let budget = Budget::new(settings.rest.memory);
         let settings = Arc::new(settings);
-        (Handle { settings, local, requests: asked, states: newest, history, faults, meter }, desk)
+        (Handle { settings, local, requests: asked, states: newest, history, faults, meter, budget }, desk)
     }
 
     /// What takes the figures of this node.
     pub fn meter(&self) -> &Arc<Meter> {
         &self.meter
+    }
+
+    /// The memory that requests and answers of users may take.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     /// What the node was told at its start.

@@ -10,6 +10,7 @@
 //! ```
 
 pub mod addresses;
+pub mod budget;
 mod clock;
 pub mod descriptors;
 pub mod figures;

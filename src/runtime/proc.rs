@@ -94,6 +94,11 @@ pub(super) fn memory_limit() -> Option<u64> {
     paths.iter().filter_map(|path| read(path)?.trim().parse().ok()).min()
 }
 
+/// The most memory that this process can get.
+pub(super) fn memory() -> Option<u64> {
+    memory_limit().into_iter().chain(ram().map(|ram| ram.max)).min()
+}
+
 /// Where the limits stand, of both versions of control groups; within a container a group may see itself as the root.
 fn limit_paths(groups: &str) -> Vec<String> {
     let mut paths = vec!["/sys/fs/cgroup/memory.max".into(), "/sys/fs/cgroup/memory/memory.limit_in_bytes".into()];

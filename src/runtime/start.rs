@@ -3,6 +3,7 @@
 //! The thread has a runtime to itself, so that no load of users delays the beats. Mirrors `Node.start` (6.8).
 
 use super::addresses::{self, AddressError};
+use super::budget::Budget;
 use super::clock::Clock;
 use super::figures::Meter;
 use super::handle::Handle;
@@ -188,6 +189,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         history: history.clone(),
         faults: faults.clone(),
         meter,
+        budget: Budget::new(settings.rest.memory),
     };
     let driver = Driver {
         clock: Clock::start(),

@@ -94,6 +94,8 @@ pub enum Why {
     },
     /// It is no size.
     NotASize,
+    /// It is neither a size nor a part of the memory.
+    NotAPartOfMemory,
     /// It is neither a port nor a range of ports.
     NotPorts,
     /// It is no port that one could connect to.
@@ -172,6 +174,11 @@ impl Why {
             Why::NotACount { min, none: None } => write!(f, "{failed} must be >= {min}"),
             Why::NotACount { min, none: Some(none) } => write!(f, "{failed} must be >= {min}, or {none} for none"),
             Why::NotANumber { allowed } => write!(f, "{failed} must be {allowed}"),
+            Why::NotAPartOfMemory => write!(
+                f,
+                "failed to parse setting [{key}] with value [{value}] as a size in bytes or a percentage: allowed are 1% to \
+                 100%, or a number and one of [b, kb, mb, gb, tb, pb]"
+            ),
             Why::NotASize => write!(
                 f,
                 "failed to parse setting [{key}] with value [{value}] as a size in bytes: unit is missing or \

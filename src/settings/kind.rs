@@ -1,7 +1,7 @@
 //! The types of settings, and which texts are values of them.
 
 use super::spell::{time, words};
-use super::units::{parse_bytes, parse_ports};
+use super::units::{parse_bytes, parse_memory, parse_ports};
 use super::{SettingsError, Value, Why};
 use crate::zen::{Tuning, parse_time};
 use std::fmt;
@@ -27,6 +27,8 @@ pub enum Kind {
     },
     /// A number and a unit, as in `100mb`.
     Bytes,
+    /// The same, or a part of the memory that the process may have, as in `25%`.
+    Memory,
     /// A port, or the first and the last of several.
     Ports,
     /// A port that others are told of; `-1` stands for the one that was bound.
@@ -92,6 +94,7 @@ impl Kind {
                 (!is_allowed).then_some(Why::NotACount { min, none })
             }
             Kind::Bytes => parse_bytes(text).is_none().then_some(Why::NotASize),
+            Kind::Memory => parse_memory(text).is_none().then_some(Why::NotAPartOfMemory),
             Kind::Ports => parse_ports(text).is_none().then_some(Why::NotPorts),
             Kind::Port => {
                 let is_port = text == "-1" || text.parse::<u16>().is_ok_and(|port| port > 0);
@@ -140,6 +143,7 @@ impl fmt::Display for Kind {
             Kind::Integer { min, none: None } => write!(f, "integer, at least `{min}`"),
             Kind::Integer { min, none: Some(none) } => write!(f, "integer, at least `{min}`, or `{none}` for none"),
             Kind::Bytes => write!(f, "size, a number and `b`, `kb`, `mb`, `gb`, `tb` or `pb`"),
+            Kind::Memory => write!(f, "size as `175mb`, or a part of the memory, `1%` to `100%`"),
             Kind::Ports => write!(f, "ports, as `9200`, `9200-9300` or `9200,9300-9400`"),
             Kind::Port => write!(f, "port, `1` to `65535`, or `-1` for the bound one"),
             Kind::Boolean => write!(f, "boolean, `true` or `false`"),

@@ -165,6 +165,15 @@ impl fmt::Display for Ports {
     }
 }
 
+/// A limit on memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// So many bytes.
+    Bytes(u64),
+    /// This part of what the process may have.
+    Percent(u8),
+}
+
 /// Bounds and habits of the users' side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestSettings {
@@ -176,6 +185,12 @@ pub struct RestSettings {
     pub detailed_errors: bool,
     /// `zazen.http.max_connections`: how many connections of users there may be; none leaves it to the node.
     pub connections: Option<usize>,
+    /// `http.read_timeout`: how long the body of a request may take to arrive.
+    pub read_timeout: Duration,
+    /// `zazen.http.write_timeout`: how long a user may take nothing of an answer.
+    pub write_timeout: Duration,
+    /// `network.breaker.inflight_requests.limit`: how much memory requests and answers may take together.
+    pub memory: MemoryLimit,
 }
 
 /// What is logged, and how.
@@ -215,9 +230,22 @@ impl Default for NodeSettings {
     }
 }
 
+impl RestSettings {
+    /// How long bodies may take unless something else is said.
+    pub const READ_TIMEOUT: Duration = Duration::from_secs(30);
+}
+
 impl Default for RestSettings {
     fn default() -> Self {
-        RestSettings { enabled: true, max_content_length: 100 << 20, detailed_errors: true, connections: None }
+        RestSettings {
+            enabled: true,
+            max_content_length: 100 << 20,
+            detailed_errors: true,
+            connections: None,
+            read_timeout: RestSettings::READ_TIMEOUT,
+            write_timeout: Duration::from_secs(30),
+            memory: MemoryLimit::Percent(25),
+        }
     }
 }
 

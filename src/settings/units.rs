@@ -1,6 +1,6 @@
 //! Sizes and ports, as Elasticsearch writes them; times are known to `zen`.
 
-use super::{PortRange, Ports};
+use super::{MemoryLimit, PortRange, Ports};
 
 /// The units of sizes; each is 1024 times the one before it.
 const UNITS: [&[&str]; 6] = [&["b"], &["kb", "k"], &["mb", "m"], &["gb", "g"], &["tb", "t"], &["pb", "p"]];
@@ -20,6 +20,15 @@ pub(super) fn parse_bytes(text: &str) -> Option<u64> {
     let bytes = number.parse::<f64>().ok()? * size as f64;
     // Beyond this a fraction of a byte cannot be told, and no setting means it.
     (bytes < (1_u64 << 53) as f64).then_some(bytes as u64)
+}
+
+/// A size, or a part of the memory that there is: `25%`. A fraction of a percent does not count.
+pub(super) fn parse_memory(text: &str) -> Option<MemoryLimit> {
+    let Some(number) = text.trim().strip_suffix('%') else {
+        return parse_bytes(text).map(MemoryLimit::Bytes);
+    };
+    let percent = number.parse::<f64>().ok().filter(|percent| (1.0..=100.0).contains(percent))?;
+    Some(MemoryLimit::Percent(percent as u8))
 }
 
 /// One port, or the first and the last of several with `-` between them, or several of both with `,` between them.
@@ -66,6 +75,24 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(parse_bytes(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_is_a_size_or_a_part_of_what_there_is() {
+        let cases = [
+            ("175mb", Some(MemoryLimit::Bytes(175 << 20))),
+            ("25%", Some(MemoryLimit::Percent(25))),
+            ("100.0%", Some(MemoryLimit::Percent(100))),
+            ("2.9%", Some(MemoryLimit::Percent(2))),
+            ("0%", None),
+            ("101%", None),
+            ("%", None),
+            ("NaN%", None),
+            ("25", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_memory(text), expected, "{text}");
         }
     }
 

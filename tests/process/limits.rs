@@ -4,8 +4,9 @@ use super::cluster::Cluster;
 use super::http::{ask, connect};
 use super::node::Node;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::thread;
 use std::time::Duration;
 
 /// How many files and sockets a node may have open that is short of them.
@@ -57,4 +58,92 @@ fn whoever_comes_last_is_served_and_who_waited_longest_gives_way() {
     assert_eq!(node.get("/_cluster/health").expect("a newcomer is answered").status, 200);
     first.set_read_timeout(Some(Duration::from_secs(5))).expect("it is a time");
     assert_eq!(first.read(&mut [0; 1]).expect("it is closed in order"), 0, "the first gave way");
+}
+
+/// A request whose body stops after its first byte.
+fn half(port: u16) -> TcpStream {
+    let mut stream = idle(port);
+    let head = "PUT /_zazen/kv/half HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nx";
+    stream.write_all(head.as_bytes()).expect("a connection that was just taken is open");
+    stream
+}
+
+#[test]
+fn half_sent_bodies_lock_nobody_out_and_end_in_time() {
+    let settings = ["zazen.http.max_connections: 64", "http.read_timeout: 1s"].map(String::from);
+    let cluster = Cluster::start_with(1, |_, node| node.settings.extend(settings.clone()));
+    let node = &cluster.nodes[0];
+    let halves: Vec<TcpStream> = (0..100).map(|_| half(node.http)).collect();
+    assert_eq!(write(node, "whole", 1_000), 200, "a newcomer is answered while they wait");
+    let mut last = halves.into_iter().last().expect("there are some");
+    let mut answer = String::new();
+    last.read_to_string(&mut answer).expect("it is answered and closed");
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+/// The most memory that a node has had, in bytes.
+fn peak(node: &Node) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", node.pid())).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it is told");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number") << 10
+}
+
+/// Sends a body without a stated length until all is sent or refused, and tells the status.
+fn flood(port: u16, path: &str, bytes: usize) -> Option<u16> {
+    let mut stream = idle(port);
+    let head = format!(
+        "PUT {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).ok()?;
+    let chunk = format!("10000\r\n{}\r\n", "[1,1,1,1".repeat(0x2000));
+    for _ in 0..bytes / 0x10000 {
+        if stream.write_all(chunk.as_bytes()).is_err() {
+            break;
+        }
+    }
+    let _ = stream.write_all(b"0\r\n\r\n");
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).ok()?;
+    std::str::from_utf8(&answer[9..]).ok()?.parse().ok()
+}
+
+#[test]
+fn large_bodies_take_no_more_memory_than_they_may() {
+    // A quarter of the 700 MB that the node may have.
+    let limit = "network.breaker.inflight_requests.limit: 175mb".to_owned();
+    let cluster = Cluster::start_with(1, |_, node| node.settings.push(limit.clone()));
+    let node = &cluster.nodes[0];
+    let port = node.http;
+    let paths = ["/_zazen/kv/large", "/_cluster/settings", "/_zazen/kv/large"].repeat(2);
+    let floods: Vec<_> = paths.into_iter().map(|path| thread::spawn(move || flood(port, path, 95 << 20))).collect();
+    for flood in floods {
+        let status = flood.join().expect("it ends");
+        // Whoever is refused while it sends may find the connection reset.
+        assert!(matches!(status, None | Some(413 | 429)), "{status:?}");
+    }
+    assert_eq!(write(node, "small", 1_000), 200);
+    let megabytes = peak(node) >> 20;
+    assert!(megabytes < 700, "it took {megabytes} MB");
+}
+
+#[test]
+fn answers_that_nobody_takes_cost_what_they_may_and_are_given_up_in_time() {
+    let settings = ["network.breaker.inflight_requests.limit: 16mb", "zazen.http.write_timeout: 5s"].map(String::from);
+    let cluster = Cluster::start_with(1, |_, node| node.settings.extend(settings.clone()));
+    let node = &cluster.nodes[0];
+    (0..6).for_each(|key| assert_eq!(write(node, &format!("key-{key}"), 1 << 20), 200));
+    let ask = |_| {
+        let mut stream = idle(node.http);
+        let request = "GET /_zazen/kv?values=true&limit=100 HTTP/1.1\r\nhost: x\r\n\r\n";
+        stream.write_all(request.as_bytes()).expect("a connection that was just taken is open");
+        stream
+    };
+    let _untaken: Vec<TcpStream> = (0..4).map(ask).collect();
+    let refused = || node.get("/_zazen/kv?values=true").ok().filter(|answer| answer.status == 429);
+    let answer = cluster.wait("there is no memory for one more", refused);
+    assert_eq!(answer.json()["error"]["type"], "circuit_breaking_exception", "{answer:?}");
+    assert_eq!(node.get("/_cluster/health").expect("what is small is answered").status, 200);
+    let again = || node.get("/_zazen/kv?values=true").ok().filter(|answer| answer.status == 200);
+    cluster.wait("those who take nothing are given up", again);
+    assert!(peak(node) < 400 << 20, "it took {} MB", peak(node) >> 20);
 }

@@ -1,35 +1,70 @@
-//! The bodies of requests and answers on their way, which tell whom a connection waits for.
+//! The bodies of requests and answers on their way, which tell whom a connection waits for, and for how long at the most.
 
 use super::places::Place;
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use std::error::Error;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Sleep, sleep};
 
-/// The body of a request. The node waits for it until it has all of it.
+/// A body did not arrive within the time that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooSlow(Duration);
+
+impl fmt::Display for TooSlow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the body did not arrive within [{:?}]", self.0)
+    }
+}
+
+impl Error for TooSlow {}
+
+impl TooSlow {
+    /// Whether that is why a body could not be read.
+    pub fn is_cause_of(error: &(dyn Error + 'static)) -> bool {
+        std::iter::successors(Some(error), |error| (*error).source()).any(|error| error.is::<TooSlow>())
+    }
+}
+
+/// The body of a request. The node waits for it until it has all of it, or the time is over.
 pub(super) struct Arriving {
     body: Incoming,
     place: Arc<Place>,
+    time: Duration,
+    /// Runs from the first look at a body that is not there; one that is endless has no time.
+    over: Option<Pin<Box<Sleep>>>,
+    is_endless: bool,
 }
 
 impl Arriving {
     /// One that is endless is part of a conversation, in which nobody waits for its end.
-    pub(super) fn new(body: Incoming, place: &Arc<Place>, is_endless: bool) -> Self {
+    pub(super) fn new(body: Incoming, place: &Arc<Place>, time: Duration, is_endless: bool) -> Self {
         if body.is_end_stream() || is_endless {
             place.is_served();
         }
-        Arriving { body, place: place.clone() }
+        Arriving { body, place: place.clone(), time, over: None, is_endless }
+    }
+
+    fn is_too_slow(&mut self, cx: &mut Context<'_>) -> bool {
+        let over = self.over.get_or_insert_with(|| Box::pin(sleep(self.time)));
+        !self.is_endless && over.as_mut().poll(cx).is_ready()
     }
 }
 
 impl HttpBody for Arriving {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = axum::BoxError;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         let this = self.get_mut();
-        let polled = Pin::new(&mut this.body).poll_frame(cx);
+        let polled = Pin::new(&mut this.body).poll_frame(cx).map_err(Into::into);
+        if polled.is_pending() && this.is_too_slow(cx) {
+            return Poll::Ready(Some(Err(TooSlow(this.time).into())));
+        }
         if matches!(polled, Poll::Ready(None)) || polled.is_ready() && this.body.is_end_stream() {
             this.place.is_served();
         }

@@ -1,6 +1,7 @@
 //! One connection of a listener, from its first byte to its last.
 
 use super::bodies::{Arriving, Leaving};
+use super::patient::Patient;
 use super::places::{Place, Visit};
 use super::{Manners, Terms};
 use crate::runtime::target::Lenient;
@@ -46,6 +47,7 @@ pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, ser
     // Without it a small answer waits for an acknowledgement of the one before it.
     let _ = stream.set_nodelay(true);
     let is_short = place.visit == Visit::Short;
+    let stream = Patient::new(stream, serving.terms.write_timeout);
     let served = async {
         match serving.terms.manners {
             Manners::Strict => converse(stream, peer, Arc::new(place), serving).await,
@@ -69,7 +71,7 @@ where
     let with_peer = tower::util::MapRequest::new(router, move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         let is_endless = terms.endless == Some(request.uri().path());
-        request.map(|body| Body::new(Arriving::new(body, &arriving, is_endless)))
+        request.map(|body| Body::new(Arriving::new(body, &arriving, terms.read_timeout, is_endless)))
     });
     let leaving = place.clone();
     let with_end = tower::util::MapResponse::new(with_peer, move |mut response: Response| {

@@ -5,12 +5,15 @@
 
 mod bodies;
 mod connection;
+mod patient;
 mod places;
 
 use super::descriptors::{self, Side};
 use super::log::TRANSPORT;
-use super::transport::LIFELINE;
+use super::transport::{ARRIVAL_MAX, LIFELINE};
 use crate::settings::{NodeSettings, Ports};
+pub use bodies::TooSlow;
+
 use axum::Router;
 use connection::{Serving, serve};
 use places::{Place, Places};
@@ -93,6 +96,10 @@ pub struct Terms {
     pub connections: usize,
     /// Whether those who asked once may stay, however many others come.
     pub keeps_known: bool,
+    /// How long the body of a request may take to arrive.
+    pub read_timeout: Duration,
+    /// How long nothing may be taken of an answer.
+    pub write_timeout: Duration,
     /// The path at which the bodies of requests go on for as long as the connection does.
     pub endless: Option<&'static str>,
 }
@@ -101,13 +108,27 @@ impl Terms {
     /// Those for users.
     pub fn of_users(settings: &NodeSettings) -> Self {
         let connections = descriptors::connections(Side::Users, settings.rest.connections);
-        Terms { manners: Manners::Lenient, connections, keeps_known: false, endless: None }
+        Terms {
+            manners: Manners::Lenient,
+            connections,
+            keeps_known: false,
+            read_timeout: settings.rest.read_timeout,
+            write_timeout: settings.rest.write_timeout,
+            endless: None,
+        }
     }
 
     /// Those for other nodes.
     pub fn of_nodes(settings: &NodeSettings) -> Self {
         let connections = descriptors::connections(Side::Nodes, settings.peer_connections);
-        Terms { manners: Manners::Strict, connections, keeps_known: true, endless: Some(LIFELINE) }
+        Terms {
+            manners: Manners::Strict,
+            connections,
+            keeps_known: true,
+            read_timeout: ARRIVAL_MAX,
+            write_timeout: ARRIVAL_MAX,
+            endless: Some(LIFELINE),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub use caller::{client, failure};
 pub use faults::{Cut, Faults};
 pub(super) use forms::Forms;
 pub(super) use links::{Links, Manner, Received};
-pub(super) use server::{LIFELINE, router};
+pub(super) use server::{ARRIVAL_MAX, LIFELINE, router};
 
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};

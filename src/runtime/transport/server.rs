@@ -36,7 +36,7 @@ const SMALL: usize = 1 << 20;
 const LARGE_AT_A_TIME: usize = 4;
 
 /// How long a message may take to arrive.
-const ARRIVAL_MAX: Duration = Duration::from_secs(30);
+pub(in crate::runtime) const ARRIVAL_MAX: Duration = Duration::from_secs(30);
 
 /// What the handlers need.
 #[derive(Clone)]

@@ -1,7 +1,10 @@
 //! Where a node listens, and under which address others are told of it.
 
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
-use crate::settings::units::{parse_bytes, parse_ports};
+use crate::settings::RestSettings;
+use crate::settings::units::{parse_bytes, parse_memory, parse_ports};
+use crate::zen::parse_time;
+use std::time::Duration;
 
 /// The loopback addresses.
 const LOCAL: &str = "_local_";
@@ -20,7 +23,7 @@ fn connections(text: &str) -> Option<Option<usize>> {
 }
 
 /// Of all that listens.
-pub(super) const NETWORK: [Setting; 20] = [
+pub(super) const NETWORK: [Setting; 23] = [
     Setting {
         key: "network.host",
         topic: Topic::Network,
@@ -224,6 +227,55 @@ pub(super) const NETWORK: [Setting; 20] = [
               Each request is held in memory until it is answered, so this bounds what one user can make a node hold.",
     },
     Setting {
+        key: "http.read_timeout",
+        topic: Topic::Http,
+        kind: Kind::Time { min: Duration::ZERO },
+        preset: Preset::Fixed("30s"),
+        original: Some("`0ms`, which stands for none"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            let time = parse_time(text)?;
+            node.rest.read_timeout = if time.is_zero() { RestSettings::READ_TIMEOUT } else { time };
+            Some(())
+        }),
+        doc: "How long the body of a request may take to arrive, from its head on; one that takes longer is answered with 408.\n\
+              There is always a limit: `0ms` stands for `30s`.\n\
+              Raise it where users send megabytes over slow lines; each of them holds memory until then.",
+    },
+    Setting {
+        key: "zazen.http.write_timeout",
+        topic: Topic::Http,
+        kind: Kind::Time { min: Duration::from_secs(1) },
+        preset: Preset::Fixed("30s"),
+        original: Some("it has none"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.rest.write_timeout = parse_time(text)?;
+            Some(())
+        }),
+        doc: "How long a user may leave an answer untaken: when it has taken less than 64 KB of it in this time, its connection \
+              is closed.\n\
+              Watchers that are told nothing are not meant, for there is nothing to take.",
+    },
+    Setting {
+        key: "network.breaker.inflight_requests.limit",
+        topic: Topic::Http,
+        kind: Kind::Memory,
+        preset: Preset::Fixed("25%"),
+        original: Some("`100%` of the heap; dynamic"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.rest.memory = parse_memory(text)?;
+            Some(())
+        }),
+        doc: "How much memory the requests and answers of users that are under way may take together, as a size or as a part of \
+              what the process may have: the least limit of its control groups, else the memory of the machine.\n\
+              A body counts several times, because it is read, understood and sent on: sixteen times if it is a tree as JSON \
+              is, else four times.\n\
+              What does not fit at the moment is answered with 429 and `Retry-After`, and what never fits with 413; an eighth \
+              is kept for what is small.",
+    },
+    Setting {
         key: "zazen.http.max_connections",
         topic: Topic::Http,
         kind: CONNECTIONS,
@@ -274,7 +326,7 @@ pub(super) const NETWORK: [Setting; 20] = [
     Setting {
         key: "transport.tcp.connect_timeout",
         topic: Topic::Transport,
-        kind: Kind::Time { min: std::time::Duration::ZERO },
+        kind: Kind::Time { min: Duration::ZERO },
         preset: Preset::Fixed("30s"),
         original: None,
         changes: Changes::Static,
