@@ -10,7 +10,7 @@ use crate::protocol::{Disk, StoreId, Time};
 use crate::zen::{Memory, Write};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -19,6 +19,9 @@ const GROUP_MAX: usize = 1_024;
 
 /// How long a lazy write waits for another one to go with.
 const LAZY_MAX: Duration = Duration::from_millis(5);
+
+/// How often it is looked whether the files are there, when nothing is written. A write looks by itself.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What became of the writes.
 pub(super) enum Written {
@@ -32,11 +35,18 @@ pub(super) enum Written {
 pub(super) trait Keeper: Send + 'static {
     /// Makes writes durable.
     fn write(&mut self, writes: &[Write]) -> Result<(), StoreError>;
+
+    /// Looks whether what was written is still there.
+    fn look(&mut self) -> Result<(), StoreError>;
 }
 
 impl Keeper for Store {
     fn write(&mut self, writes: &[Write]) -> Result<(), StoreError> {
         Store::write(self, writes)
+    }
+
+    fn look(&mut self) -> Result<(), StoreError> {
+        Store::look(self)
     }
 }
 
@@ -121,21 +131,30 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 }
 
 fn work(mut store: impl Keeper, queue: &Receiver<Group>, report: &impl Fn(Written)) {
-    while let Ok(mut group) = queue.recv() {
-        while group.len() < GROUP_MAX
-            && let Ok(next) = queue.try_recv()
-        {
-            group.extend(next);
-        }
-        let Some(last) = group.last().map(|(id, _)| *id) else {
-            continue;
+    loop {
+        let done = match queue.recv_timeout(LOOK_AGAIN) {
+            Ok(group) => write(&mut store, group, queue),
+            Err(RecvTimeoutError::Timeout) => store.look().map(|()| None),
+            Err(RecvTimeoutError::Disconnected) => return,
         };
-        let writes: Vec<Write> = group.into_iter().map(|(_, write)| write).collect();
-        match store.write(&writes) {
-            Ok(()) => report(Written::UpTo(last)),
+        match done {
+            Ok(Some(last)) => report(Written::UpTo(last)),
+            Ok(None) => {}
             Err(error) => return report(Written::Failed(error)),
         }
     }
+}
+
+/// Writes a group with those that wait behind it, and tells the last of them.
+fn write(store: &mut impl Keeper, mut group: Group, queue: &Receiver<Group>) -> Result<Option<StoreId>, StoreError> {
+    while group.len() < GROUP_MAX
+        && let Ok(next) = queue.try_recv()
+    {
+        group.extend(next);
+    }
+    let last = group.last().map(|(id, _)| *id);
+    let writes: Vec<Write> = group.into_iter().map(|(_, write)| write).collect();
+    store.write(&writes).map(|()| last)
 }
 
 #[cfg(test)]
@@ -150,6 +169,10 @@ mod tests {
     impl Keeper for Brittle {
         fn write(&mut self, _: &[Write]) -> Result<(), StoreError> {
             self.0 = self.0.checked_sub(1).expect("it holds for longer");
+            Ok(())
+        }
+
+        fn look(&mut self) -> Result<(), StoreError> {
             Ok(())
         }
     }

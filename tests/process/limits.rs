@@ -128,7 +128,7 @@ fn large_bodies_take_no_more_memory_than_they_may() {
 
 #[test]
 fn answers_that_nobody_takes_cost_what_they_may_and_are_given_up_in_time() {
-    let settings = ["network.breaker.inflight_requests.limit: 16mb", "zazen.http.write_timeout: 5s"].map(String::from);
+    let settings = ["network.breaker.inflight_requests.limit: 16mb", "zazen.http.write_timeout: 15s"].map(String::from);
     let cluster = Cluster::start_with(1, |_, node| node.settings.extend(settings.clone()));
     let node = &cluster.nodes[0];
     (0..6).for_each(|key| assert_eq!(write(node, &format!("key-{key}"), 1 << 20), 200));
@@ -138,7 +138,7 @@ fn answers_that_nobody_takes_cost_what_they_may_and_are_given_up_in_time() {
         stream.write_all(request.as_bytes()).expect("a connection that was just taken is open");
         stream
     };
-    let _untaken: Vec<TcpStream> = (0..4).map(ask).collect();
+    let _untaken: Vec<TcpStream> = (0..3).map(ask).collect();
     let refused = || node.get("/_zazen/kv?values=true").ok().filter(|answer| answer.status == 429);
     let answer = cluster.wait("there is no memory for one more", refused);
     assert_eq!(answer.json()["error"]["type"], "circuit_breaking_exception", "{answer:?}");
@@ -146,4 +146,16 @@ fn answers_that_nobody_takes_cost_what_they_may_and_are_given_up_in_time() {
     let again = || node.get("/_zazen/kv?values=true").ok().filter(|answer| answer.status == 200);
     cluster.wait("those who take nothing are given up", again);
     assert!(peak(node) < 400 << 20, "it took {} MB", peak(node) >> 20);
+}
+
+#[test]
+fn a_node_whose_file_is_removed_ends_before_it_promises_anything() {
+    let mut cluster = Cluster::start(1);
+    let node = &mut cluster.nodes[0];
+    let state = node.data.join("nodes/0/_state");
+    let files: Vec<_> =
+        fs::read_dir(&state).expect("it is there").map(|file| file.expect("it is there").path()).collect();
+    files.iter().for_each(|file| fs::remove_file(file).expect("it is there"));
+    assert_eq!(node.ended().code(), Some(1), "nobody asked it anything");
+    assert!(node.log().contains("was removed or replaced while it was written to"), "{}", node.tail());
 }

@@ -41,6 +41,11 @@ pub enum StoreError {
         /// The newest version that is read, which is written.
         known: u32,
     },
+    /// The file that is written to was removed or replaced.
+    Replaced {
+        /// Its name.
+        file: PathBuf,
+    },
     /// A write could not be read back if it were written.
     Unwritable {
         /// What is wrong with it.
@@ -86,6 +91,11 @@ impl fmt::Display for StoreError {
             StoreError::UnknownVersion { file, found, known } => {
                 write!(f, "[{}] has format version {found}, this program reads versions up to {known}", file.display())
             }
+            StoreError::Replaced { file } => write!(
+                f,
+                "[{}] was removed or replaced while it was written to; only the node may touch what is in its directory",
+                file.display()
+            ),
             StoreError::Unwritable { what } => write!(f, "refused to write what could not be read back: {what}"),
             StoreError::Panicked { what } => write!(f, "the thread that writes ended by a mistake in it: {what}"),
             StoreError::GaveUp { first } => {
@@ -102,6 +112,7 @@ impl std::error::Error for StoreError {
             StoreError::Locked { .. }
             | StoreError::Corrupt { .. }
             | StoreError::UnknownVersion { .. }
+            | StoreError::Replaced { .. }
             | StoreError::Unwritable { .. }
             | StoreError::Panicked { .. }
             | StoreError::GaveUp { .. } => None,

@@ -7,7 +7,7 @@ use crate::runtime::log::STORE;
 use parking_lot::Mutex;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process;
 use std::thread;
@@ -62,6 +62,9 @@ pub trait Fs {
 
     /// Takes a name out of a directory.
     fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Whether a file still has this name.
+    fn is_named(&self, file: &Self::File, path: &Path) -> io::Result<bool>;
 }
 
 /// How many descriptors are kept: a generation is made of a file and the names in its directory.
@@ -192,6 +195,15 @@ impl Fs for LocalFs {
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.fill_spare();
         fs::remove_file(path)
+    }
+
+    fn is_named(&self, file: &File, path: &Path) -> io::Result<bool> {
+        let ours = file.metadata()?;
+        match fs::metadata(path) {
+            Ok(named) => Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -104,6 +104,12 @@ impl<F> Generation<F> {
         Ok(())
     }
 
+    /// Fails if the file that is written to is not the one of its name: what is written would be gone with the process.
+    pub(super) fn check_name<S: Fs<File = F>>(&self, fs: &S) -> Result<(), StoreError> {
+        let is_named = fs.is_named(&self.file, &self.path).map_err(StoreError::io("look at", &self.path))?;
+        if is_named { Ok(()) } else { Err(StoreError::Replaced { file: self.path.clone() }) }
+    }
+
     /// Makes all that was appended durable, and marks it as such. The mark itself is durable with the next sync, or when
     /// the system gets to it: what it says is true whenever it is read.
     pub(super) fn sync<S: Fs<File = F>>(&mut self, fs: &S) -> Result<(), StoreError> {

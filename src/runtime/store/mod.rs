@@ -73,8 +73,18 @@ impl<F: Fs> Store<F> {
             return Err(StoreError::GaveUp { first: first.clone() });
         }
         let result = self.append(writes);
+        self.note(result)
+    }
+
+    /// Looks whether what was written is still there, as far as that can be seen without reading it.
+    pub fn look(&mut self) -> Result<(), StoreError> {
+        let result = self.generation.check_name(&self.fs);
+        self.note(result)
+    }
+
+    fn note(&mut self, result: Result<(), StoreError>) -> Result<(), StoreError> {
         if let Err(error) = &result {
-            self.failure = Some(error.to_string());
+            self.failure.get_or_insert_with(|| error.to_string());
         }
         result
     }
@@ -92,7 +102,11 @@ impl<F: Fs> Store<F> {
             return self.begin_generation();
         }
         self.generation.append(&self.fs, &records)?;
-        if writes.iter().all(Memory::is_lazy) { Ok(()) } else { self.generation.sync(&self.fs) }
+        if writes.iter().all(Memory::is_lazy) {
+            return Ok(());
+        }
+        self.generation.sync(&self.fs)?;
+        self.generation.check_name(&self.fs)
     }
 
     /// Writes all of the memory to a new file, which makes it durable.

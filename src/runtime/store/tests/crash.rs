@@ -63,7 +63,10 @@ fn a_group_takes_one_sync_and_a_mark_and_a_lazy_one_neither() {
         store.write(group).expect("nothing goes wrong");
         fs.calls()[before..].iter().map(|call| call.name).collect()
     };
-    assert_eq!(names(&[super::promise(1), super::accepted(1), super::committed(1)]), ["write", "sync", "write"]);
+    assert_eq!(
+        names(&[super::promise(1), super::accepted(1), super::committed(1)]),
+        ["write", "sync", "write", "is_named"]
+    );
     assert_eq!(names(&[super::committed(1), super::committed(1)]), ["write"]);
     assert_eq!(names(&[]), [""; 0]);
 }

@@ -384,4 +384,10 @@ impl Fs for Double {
         world.change(parent, Change::NoName(name));
         Ok(())
     }
+
+    fn is_named(&self, file: &usize, path: &Path) -> io::Result<bool> {
+        let mut world = self.0.borrow_mut();
+        world.all_or_nothing("is_named", path)?;
+        Ok(world.find(path).is_ok_and(|found| found == *file))
+    }
 }

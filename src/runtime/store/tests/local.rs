@@ -118,3 +118,22 @@ fn one_changed_key_of_a_large_state_takes_a_short_record() {
     drop(store);
     assert_eq!(open(&scratch.path_data()).1.accepted, Some(state.into()));
 }
+
+#[test]
+fn a_file_that_was_removed_or_replaced_is_written_to_no_more() {
+    for replace in [false, true] {
+        let scratch = Scratch::new(if replace { "replaced" } else { "removed" });
+        let (mut store, _) = open(&scratch.path_data());
+        store.write(&[promise(1)]).expect("the disk works");
+        store.look().expect("it is there");
+        let path = scratch.path_data().join("nodes/0/_state/zen-1.st");
+        let copy = fs::read(&path).expect("it is there");
+        fs::remove_file(&path).expect("it is there");
+        if replace {
+            fs::write(&path, copy).expect("the directory can be written to");
+        }
+        let error = store.write(&[promise(2)]).expect_err("it would be lost");
+        assert!(matches!(&error, StoreError::Replaced { file } if *file == path), "{error}");
+        assert!(matches!(store.write(&[promise(3)]), Err(StoreError::GaveUp { .. })));
+    }
+}
