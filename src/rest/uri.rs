@@ -28,7 +28,9 @@ pub(super) fn pairs(query: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(pairs)
 }
 
-/// The text that was meant: `+` is a blank, `%41` a byte, `%%` a percent sign. Bytes that are no UTF-8 are replaced.
+/// The text that was meant: `+` is a blank, `%41` a byte, `%%` a percent sign.
+///
+/// Differs from ES: bytes that are no UTF-8 are refused and not replaced, for two names must not become one.
 pub(super) fn decode(text: &str) -> Result<String, String> {
     if !text.contains(['%', '+']) {
         return Ok(text.to_owned());
@@ -51,7 +53,8 @@ pub(super) fn decode(text: &str) -> Result<String, String> {
             byte => bytes.push(byte),
         }
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    String::from_utf8(bytes)
+        .map_err(|_| format!("the bytes that [{text}] stands for are no UTF-8; allowed: UTF-8 only"))
 }
 
 /// The byte of the escape that begins at `at`.
@@ -109,11 +112,11 @@ mod tests {
     #[test]
     fn escapes_are_undone_and_bad_ones_named() {
         assert_eq!(decode("a%20b+c%%%c3%A9"), Ok("a b c%é".into()));
-        assert_eq!(decode("%ff"), Ok("\u{fffd}".into()));
         for (text, error) in [
             ("%", "unterminated escape sequence at end of string: %"),
             ("a%4", "partial escape sequence at end of string: a%4"),
             ("a%zz", "invalid escape sequence `%zz' at index 1 of: a%zz"),
+            ("a%ff", "the bytes that [a%ff] stands for are no UTF-8; allowed: UTF-8 only"),
             ("%4é", "invalid escape sequence `%4\u{fffd}' at index 0 of: %4é"),
         ] {
             assert_eq!(decode(text), Err(error.into()));

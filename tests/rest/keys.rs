@@ -184,3 +184,15 @@ async fn members_are_listed_and_the_mastership_is_moved() {
     assert_eq!(body(&told)["to"], local().id.as_str());
     assert_eq!(world.ask("POST", "/_zazen/handover?to=nobody", &[], "").await.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn names_that_are_no_text_are_refused_and_never_taken_for_each_other() {
+    let world = World::new(state_of("led"));
+    for target in ["/_zazen/kv/%ff", "/_zazen/kv/%fe", "/_zazen/kv/a%c3", "/_zazen/lease/%ff?holder=me"] {
+        let told = world.ask("PUT", target, &[], "x").await;
+        assert_eq!(kind(&told), (400, "illegal_argument_exception".into()), "{target}");
+        assert!(told.body.contains("are no UTF-8"), "{told:?}");
+    }
+    assert_eq!(kind(&world.get("/_zazen/kv?prefix=%ff").await), (400, "bad_parameter_exception".into()));
+    assert_eq!(world.ask("PUT", "/_zazen/kv/%ef%bf%bd", &[], "x").await.status, StatusCode::OK, "that one is a letter");
+}
