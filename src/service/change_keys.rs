@@ -60,8 +60,9 @@ impl Batch {
             return Err(Refusal::TooLarge(why));
         }
         let added = txn.puts.iter().filter(|put| !keys.contains_key(&put.key)).count();
-        let count = keys.len() + added;
-        if added > 0 && count > KEYS_MAX {
+        let removed = txn.deletes.iter().filter(|key| keys.contains_key(*key)).count();
+        let count = keys.len() + added - removed;
+        if added > removed && count > KEYS_MAX {
             return Err(Refusal::TooLarge(format!("there would be {count} keys, allowed are {KEYS_MAX}")));
         }
         Ok(())
@@ -205,5 +206,20 @@ mod tests {
         let many: Vec<Put> =
             (0..=TXN_MAX).map(|key| Put { key: key.to_string().into(), value: "".into(), lease: None }).collect();
         assert!(run(&mut batch, Txn { puts: many, ..Txn::default() }).is_err());
+    }
+
+    #[test]
+    fn where_there_are_as_many_keys_as_there_may_be_one_takes_the_place_of_another() {
+        let mut batch = batch();
+        for key in 0..KEYS_MAX {
+            batch.insert(&format!("k{key}").into(), KeyValue::new("", batch.state.rank()));
+        }
+        let refusal = format!("there would be {} keys, allowed are {KEYS_MAX}", KEYS_MAX + 1);
+        assert_eq!(run(&mut batch, Txn::put("new", "")), Err(refusal.clone()));
+        let absent = Txn { deletes: vec!["absent".into()], ..Txn::put("new", "") };
+        assert_eq!(run(&mut batch, absent), Err(refusal), "what is not there makes no room");
+        let renamed = Txn { deletes: vec!["k7".into()], ..Txn::put("new", "") };
+        assert_eq!(run(&mut batch, renamed), Ok((1, 1)));
+        assert_eq!(batch.state.metadata.keys.len(), KEYS_MAX);
     }
 }
