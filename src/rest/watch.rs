@@ -16,8 +16,9 @@ use super::snapshot;
 use crate::cluster::{ClusterState, Node, Revision, Settings, StateId, Term, Version};
 use crate::runtime::Handle;
 use crate::service::watch::{Change, Resume, Step};
+use crate::service::{Answer, Query, Question};
 use axum::body::Body;
-use axum::http::{HeaderName, header};
+use axum::http::{HeaderName, StatusCode, header};
 use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -35,6 +36,12 @@ const BYTES_MAX: usize = 1 << 20;
 const BOOKMARK: Duration = Duration::from_secs(10);
 /// A listener that takes nothing for so long is cut off.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it is asked at first whether the state that a watcher knows is one of this cluster.
+const CONFIRM: Duration = Duration::from_secs(1);
+
+/// How the last event of a listener begins that is to come again.
+const CUT_OFF: &str = "event: cut_off";
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const EVENT_STREAM: &str = "text/event-stream";
@@ -225,6 +232,9 @@ fn from(call: &Call) -> Result<Option<Rank>, RestError> {
 pub(super) async fn watch(call: Call) -> Result<Reply, RestError> {
     let interest = Interest::read(&call.parameters)?;
     let from = from(&call)?;
+    if let Some(from) = from {
+        refuse_future(&call.handle, from, Instant::now() + CONFIRM).await?;
+    }
     let accepted = call.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if accepted.contains(EVENT_STREAM) {
         let (events, body) = mpsc::channel(1);
@@ -233,6 +243,27 @@ pub(super) async fn watch(call: Call) -> Result<Reply, RestError> {
     }
     let wait = call.parameters.time("wait_for", WAIT)?;
     poll(&call.handle, &interest, from, Instant::now() + wait).await
+}
+
+/// Refuses a watcher that knows a state which this cluster never had, as after a restore: it would wait for nothing, and
+/// take for known what it is not told. A node that is merely behind is waited for.
+async fn refuse_future(handle: &Handle, from: Rank, deadline: Instant) -> Result<(), RestError> {
+    let is_ahead = matches!(handle.history().lock().resume(from, 0, 0), Resume::Ahead);
+    if !is_ahead {
+        return Ok(());
+    }
+    let master_timeout = deadline.saturating_duration_since(Instant::now());
+    let answer = handle.ask(Question::Read { query: Query::Newest, master_timeout }).await;
+    // Without a master there is nobody who knows.
+    if let Answer::Newest { at } = answer
+        && at.rank() < from
+    {
+        let from = text(from);
+        return Err(RestError::illegal(format!(
+            "from: [{from}] is ahead of the cluster, whose newest state is [{at}]; allowed: a state that it told, or none"
+        )));
+    }
+    Ok(())
 }
 
 fn streamed(events: mpsc::Receiver<Bytes>) -> Body {
@@ -279,7 +310,11 @@ async fn news(
                     continue;
                 }
             }
-            Resume::Ahead => {}
+            Resume::Ahead => {
+                if let Some(from) = from {
+                    refuse_future(handle, from, deadline).await?;
+                }
+            }
         }
         match tokio::time::timeout_at(deadline, states.changed()).await {
             Ok(Ok(())) => {}
@@ -326,11 +361,15 @@ async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, even
                 let json = Json::object([("at", at_text.as_str().into())]);
                 (event("bookmark", Some(&at_text), &json), Some(at))
             }
+            // It is told why when it comes back.
+            Err(error) if error.status() == StatusCode::BAD_REQUEST => {
+                (event("cut_off", None, &Json::object([])), None)
+            }
             // Without a state there is nothing to begin with; a comment keeps the connection.
             Err(_) if handle.states().has_changed().is_ok() => (": waiting\n\n".to_owned(), None),
             Err(_) => return,
         };
-        let is_cut_off = has_begun && at.is_none();
+        let is_cut_off = told.starts_with(CUT_OFF);
         has_begun |= at.is_some();
         from = at.or(from);
         // Without memory for it, it is told when it comes back.

@@ -7,6 +7,8 @@ use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
+use zazen::cluster::{StateId, Version};
+use zazen::service::Answer;
 
 async fn poll(world: &World, query: &str) -> Value {
     let told = world.get(&format!("/_zazen/watch?{query}")).await;
@@ -73,8 +75,6 @@ async fn what_is_remembered_no_longer_is_answered_with_the_state() {
         (&json!(true), &json!("3/18"), &json!("a"))
     );
     assert_eq!(old["state"]["master"], "nanananananananananana");
-    let ahead = poll(&world, "from=3/99&wait_for=10ms").await;
-    assert_eq!((&ahead["at"], steps(&ahead).len()), (&json!("3/99"), 0), "this node has not come so far");
     for query in ["from=x", "kinds=cheese"] {
         assert_eq!(world.get(&format!("/_zazen/watch?{query}")).await.status, StatusCode::BAD_REQUEST, "{query}");
     }
@@ -139,4 +139,21 @@ async fn a_listener_that_falls_behind_what_is_remembered_is_cut_off() {
     assert_eq!(told, "event: cut_off\ndata: {}\n\n");
     let end = tokio::time::timeout(PATIENCE, body.frame()).await.expect("the stream ends");
     assert!(end.is_none(), "nothing follows: {end:?}");
+}
+
+#[tokio::test]
+async fn a_watcher_that_knows_a_state_which_never_was_is_told_what_there_is() {
+    let world = World::new(state_of("led"));
+    put(&world, "a", "x").await;
+    for accept in ["application/json", "text/event-stream"] {
+        let told = world.ask("GET", "/_zazen/watch?from=9/99", &[("accept", accept)], "").await;
+        assert_eq!(told.status, StatusCode::BAD_REQUEST, "{told:?}");
+        assert!(told.body.contains("[9/99] is ahead of the cluster, whose newest state is [3/18]"), "{told:?}");
+    }
+    let none = poll(&world, "from=3/18&wait_for=10ms").await;
+    assert_eq!(none["at"], "3/18", "the newest one is no future: {none}");
+    let newest =
+        Answer::Newest { at: StateId { version: Version::new(99).expect("it is small"), ..state_of("led").id() } };
+    let ahead = poll(&World::answering(newest), "from=3/99&wait_for=10ms").await;
+    assert_eq!((&ahead["at"], steps(&ahead).len()), (&json!("3/99"), 0), "this node alone has not come so far");
 }
