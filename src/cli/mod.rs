@@ -13,6 +13,7 @@ mod crew;
 mod dev;
 mod explain;
 mod figures;
+mod guard;
 mod kv;
 mod lab;
 mod logging;
@@ -57,7 +58,9 @@ enum Command {
     Member(member::MemberArgs),
     Run(run::RunArgs),
     #[command(hide = true)]
-    RunBound(run::BoundArgs),
+    RunGuard(guard::GuardArgs),
+    #[command(hide = true)]
+    RunBound(guard::BoundArgs),
     State(state::StateArgs),
     Recover(recover::RecoverArgs),
     Sim(sim::SimArgs),
@@ -113,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::Kv(kv) => kv.run(&mut out),
         Command::Member(member) => member.run(&mut out),
         Command::Run(run) => run.run(),
+        Command::RunGuard(guard) => guard.run(),
         Command::RunBound(bound) => bound.run(),
         Command::State(state) => state.run(&mut out),
         Command::Recover(recover) => recover.run(&mut out),

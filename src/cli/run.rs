@@ -4,17 +4,15 @@
 //! is told in `docs/leases.md`.
 
 use super::ask::UrlArgs;
+use super::guard::{Guarded, code};
 use super::kv::refused;
 use super::{Outcome, Trouble, failed};
-use crate::client::{Client, Grant};
+use crate::client::{Client, ClientError, Grant};
 use crate::zen::parse_time;
 use clap::Args;
-use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal};
 use std::ffi::OsString;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command as Process, ExitStatus};
+use std::process::ExitStatus;
 use std::time::Duration;
-use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// How long one request for the lease waits until it is free.
@@ -29,6 +27,8 @@ const MARGIN_MIN: Duration = Duration::from_millis(20);
 /// Waits for the lease, runs the command as long as it holds it, and stops it before the lease can pass on: with SIGTERM
 /// first, and SIGKILL before the time is over. Then it waits for the lease again. When the command ends by itself, the lease
 /// is given back and this ends as the command did.
+///
+/// A second process stands guard over the command: it kills it in time when this one is stopped, frozen or killed.
 ///
 /// The command finds its fencing token in ZAZEN_FENCING_TOKEN, which is greater than that of every run before, and the name
 /// of the lease in ZAZEN_LEASE. What it writes to elsewhere should be guarded by the token: a machine that stands still for
@@ -63,6 +63,16 @@ fn time(text: &str) -> Result<Duration, String> {
 fn ttl(text: &str) -> Result<Duration, String> {
     let allowed = Duration::from_secs(1)..=Duration::from_secs(86_400);
     Some(time(text)?).filter(|ttl| allowed.contains(ttl)).ok_or_else(|| "allowed: 1s to 1d".into())
+}
+
+/// What happens first while the command runs.
+enum Event {
+    /// It ended.
+    Ended(ExitStatus),
+    /// The lease was lost.
+    Lost(ClientError),
+    /// This process was told to end.
+    Told,
 }
 
 /// What ended one run of the command.
@@ -123,56 +133,31 @@ impl RunArgs {
     async fn once(&self, mut grant: Grant, ends: &mut Ends) -> Result<Run, Trouble> {
         let grace = self.grace.min(grant.ttl() / 3);
         let margin = (grant.ttl() / 20).max(MARGIN_MIN);
-        let mut child = self.spawn(&grant)?;
-        let (run, is_held) = tokio::select! {
-            status = child.wait() => (Run::Ended(status.map_err(|error| failed("wait for the command", error))?), true),
-            why = grant.keep(grace + margin) => {
-                stop(&mut child, grace.min(grant.left().saturating_sub(margin))).await?;
-                (Run::Lost(why.to_string()), false)
-            }
-            () = ends.next() => (Run::Told(stop(&mut child, grace).await?), true),
+        // The guard kills behind the time at which this process should have stopped the command, and before the end.
+        let late = margin / 2;
+        let variables = [("ZAZEN_FENCING_TOKEN", grant.token().to_string()), ("ZAZEN_LEASE", self.lease.clone())];
+        let mut command = Guarded::start(&self.command, &variables, grant.left().saturating_sub(late))?;
+        let mut voice = command.voice()?;
+        let event = tokio::select! {
+            status = command.wait() => Event::Ended(status?),
+            why = grant.keep_and(grace + margin, |left| voice.allow(left.saturating_sub(late))) => Event::Lost(why),
+            () = ends.next() => Event::Told,
         };
-        if is_held {
+        let run = match event {
+            Event::Ended(_) if grant.left() <= late => Run::Lost("this process stood still for too long".into()),
+            Event::Ended(status) => Run::Ended(status),
+            Event::Lost(why) => {
+                command.stop(grace.min(grant.left().saturating_sub(margin)), late).await?;
+                Run::Lost(why.to_string())
+            }
+            Event::Told => Run::Told(command.stop(grace, late).await?),
+        };
+        if !matches!(run, Run::Lost(_)) {
             // It ends by itself if nobody hears of this.
             let _ = grant.release().await;
         }
         Ok(run)
     }
-
-    /// The command leads a group of its own, so that all that it starts is stopped with it; and it dies with this process.
-    fn spawn(&self, grant: &Grant) -> Result<Child, Trouble> {
-        let this = std::env::current_exe().map_err(|error| failed("find this program", error))?;
-        let mut command = Command::new(this);
-        command.arg("run-bound").arg(std::process::id().to_string()).arg("--").args(&self.command);
-        command.env("ZAZEN_FENCING_TOKEN", grant.token().to_string()).env("ZAZEN_LEASE", &self.lease);
-        command.process_group(0).kill_on_drop(true);
-        command.spawn().map_err(|error| failed("run the command", error))
-    }
-}
-
-/// Asks the group of the command to end, and kills it when it takes too long. The lease is not lost before it is gone.
-async fn stop(child: &mut Child, grace: Duration) -> Result<ExitStatus, Trouble> {
-    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    let send = |signal| {
-        if let Some(group) = group {
-            // Nobody is left to hear it if all have ended.
-            let _ = kill_process_group(group, signal);
-        }
-    };
-    send(Signal::TERM);
-    let ended = tokio::time::timeout(grace, child.wait()).await;
-    // Those that the command left behind are of its group.
-    send(Signal::KILL);
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(_) => child.wait().await,
-    };
-    ended.map_err(|error| failed("wait for the command", error))
-}
-
-fn code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
-    u8::try_from(code).unwrap_or(1)
 }
 
 /// What ends this process.
@@ -194,28 +179,5 @@ impl Ends {
             _ = self.terminate.recv() => {}
             _ = self.hang_up.recv() => {}
         }
-    }
-}
-
-/// Become a command that dies with the process that started this.
-#[derive(Debug, Args)]
-pub(super) struct BoundArgs {
-    /// The process to die with.
-    parent: i32,
-    /// The command and its arguments.
-    #[arg(last = true, required = true)]
-    command: Vec<OsString>,
-}
-
-impl BoundArgs {
-    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
-        set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed("be bound to a process", error))?;
-        // It may have died before.
-        if getppid() != Pid::from_raw(self.parent) {
-            return Err(Trouble::Failed("the process that started this has ended".into()));
-        }
-        let (program, arguments) = self.command.split_first().expect("a command has one word at least");
-        let error = Process::new(program).args(arguments).exec();
-        Err(failed(&format!("run [{}]", program.to_string_lossy()), error))
     }
 }

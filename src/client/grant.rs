@@ -122,6 +122,11 @@ impl Grant {
 
     /// Keeps it alive until that fails for good or only this much time is left, and tells why.
     pub async fn keep(&mut self, reserve: Duration) -> ClientError {
+        self.keep_and(reserve, |_| ()).await
+    }
+
+    /// The same, and tells after each sign of life how much time is left.
+    pub(crate) async fn keep_and(&mut self, reserve: Duration, mut tell: impl FnMut(Duration)) -> ClientError {
         let late = || ClientError::Strange("no node confirmed the lease in time".into());
         let mut due = now() + self.holder_ttl / 3;
         loop {
@@ -136,7 +141,10 @@ impl Grant {
                 continue;
             }
             match tokio::time::timeout(left, self.keep_alive()).await {
-                Ok(Ok(())) => due = now() + self.holder_ttl / 3,
+                Ok(Ok(())) => {
+                    due = now() + self.holder_ttl / 3;
+                    tell(self.left());
+                }
                 Ok(Err(error)) if error.fate() == Fate::Final && !matches!(error, ClientError::NotDone(_)) => {
                     return error;
                 }

@@ -3,7 +3,9 @@
 use super::cluster::Cluster;
 use super::node::wait_for;
 use super::tool::{Running, output, url, zazen};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -77,4 +79,57 @@ fn a_runner_ends_as_its_command_does() {
     let told = output(0, &["run", "--lease=short", &at, "--", "true"]);
     assert!(told.contains("under token 2"), "{told}");
     output(2, &["run", "--lease=short", "--ttl=10ms", &at, "--", "true"]);
+}
+
+#[test]
+fn a_command_is_ended_in_time_when_its_runner_stands_still() {
+    let cluster = Cluster::start(1);
+    let (first, file) = runner(&cluster, "first", "2s");
+    let (token, pid) = cluster.wait("the first runs", || told(&file));
+    let (other, second_file) = runner(&cluster, "second", "2s");
+    signal(first.0.id(), Signal::STOP);
+    let second = || told(&second_file).map(|(next, _)| (next, runs(pid)));
+    let (next, runs_still) = cluster.wait("the second runs", second);
+    assert!(next > token && !runs_still, "the command of the frozen one was ended before, {next} after {token}");
+    signal(first.0.id(), Signal::CONT);
+    fs::remove_file(&file).expect("it was written");
+    drop(other);
+    let (last, _) = cluster.wait("the first goes on with a new grant", || told(&file));
+    assert!(last > next, "{last} after {next}");
+}
+
+#[test]
+fn a_command_is_ended_though_its_guard_stands_still() {
+    let cluster = Cluster::start(1);
+    let (mut first, file) = runner(&cluster, "first", "2s");
+    let (_, pid) = cluster.wait("it runs", || told(&file));
+    let guard = parent(pid);
+    signal(guard, Signal::STOP);
+    signal(first.0.id(), Signal::TERM);
+    wait_for(|| first.0.try_wait().expect("it is a child")).expect("it ends as it is told");
+    cluster.wait("the command dies with its guard", || (!runs(pid)).then_some(()));
+}
+
+/// The process that started another one.
+fn parent(pid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("it is told");
+    line.trim().parse().expect("it is a number")
+}
+
+fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).expect("a process has an id");
+    kill_process(pid, signal).expect("it runs");
+}
+
+#[test]
+fn a_command_has_the_standard_input_of_its_runner() {
+    let cluster = Cluster::start(1);
+    let mut command = zazen(&["run", "--lease=fed", &url(&cluster.nodes[0]), "--", "cat"]);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the command can be run");
+    let mut child = Running(child);
+    child.0.stdin.take().expect("it is piped").write_all(b"fed").expect("it is open");
+    let mut told = String::new();
+    child.0.stdout.take().expect("it is piped").read_to_string(&mut told).expect("it is text");
+    assert_eq!((told.as_str(), child.0.wait().expect("it ends").code()), ("fed", Some(0)));
 }
