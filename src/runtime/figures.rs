@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
 /// Where a node's transport gives its figures away.
@@ -22,6 +23,9 @@ const ASKED_AT_A_TIME: usize = 64;
 
 /// The longest answer of a node.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// How long figures are good for: whoever asks more often is told the same.
+const GOOD_FOR: Duration = Duration::from_millis(500);
 
 /// What one process uses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,6 +97,14 @@ pub struct Meter {
     http_address: OnceLock<String>,
     cpu: Mutex<(Ticks, Option<u8>)>,
     client: OnceLock<Option<reqwest::Client>>,
+    taken: tokio::sync::Mutex<Taken>,
+}
+
+/// The figures that were taken last, and those that are being taken.
+#[derive(Default)]
+struct Taken {
+    last: Option<(Instant, NodeFigures)>,
+    under_way: Option<JoinHandle<NodeFigures>>,
 }
 
 impl Meter {
@@ -101,7 +113,8 @@ impl Meter {
         // The first figure is about all the time since the machine was started.
         let ticks = proc::ticks().unwrap_or_default();
         let cpu = Mutex::new((ticks, ticks.busy_percent_since(Ticks::default())));
-        Meter { node, began: Instant::now(), path_data, http_address: OnceLock::new(), cpu, client: OnceLock::new() }
+        let (http_address, client, taken) = Default::default();
+        Meter { node, began: Instant::now(), path_data, http_address, cpu, client, taken }
     }
 
     /// Says where users are listened to; once.
@@ -110,7 +123,26 @@ impl Meter {
         let _ = self.http_address.set(address);
     }
 
-    /// What this process uses at the moment.
+    /// What this process uses, as of a moment ago; nothing if it is about to end.
+    ///
+    /// The system may take its time: it goes through every open file, and a file system may hang. So one thread of its own
+    /// asks it at a time, and no task of the node or of a user stands still meanwhile.
+    pub async fn figures(self: &Arc<Self>) -> Option<NodeFigures> {
+        let mut taken = self.taken.lock().await;
+        if let Some((_, figures)) = taken.last.as_ref().filter(|(at, _)| at.elapsed() < GOOD_FOR) {
+            return Some(figures.clone());
+        }
+        let meter = self.clone();
+        let under_way = taken.under_way.get_or_insert_with(|| spawn_blocking(move || meter.measure()));
+        // Whoever waits for it in vain leaves it to the next one.
+        let figures = under_way.await;
+        taken.under_way = None;
+        let figures = figures.ok()?;
+        taken.last = Some((Instant::now(), figures.clone()));
+        Some(figures)
+    }
+
+    /// What this process uses at the moment. Blocks its caller.
     pub fn measure(&self) -> NodeFigures {
         let ram = proc::ram();
         let limit = proc::memory();
@@ -161,12 +193,15 @@ pub async fn of_all(
     timeout: Duration,
 ) -> Vec<(Arc<Node>, Option<NodeFigures>)> {
     let ask = |node: Arc<Node>| async move {
-        let figures = if node.same_process(handle.local()) {
-            Some(handle.meter().measure())
-        } else {
-            let asked = of_one(handle.meter().client(), &node.address);
-            tokio::time::timeout(timeout, asked).await.ok().flatten()
+        let meter = handle.meter();
+        let asked = async {
+            if node.same_process(handle.local()) {
+                meter.figures().await
+            } else {
+                of_one(meter.client(), &node.address).await
+            }
         };
+        let figures = tokio::time::timeout(timeout, asked).await.ok().flatten();
         let figures = figures.filter(|figures| figures.node == node.id);
         (node, figures)
     };
@@ -191,6 +226,7 @@ async fn of_one(client: Option<&reqwest::Client>, address: &Address) -> Option<N
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::FutureExt;
 
     #[test]
     fn a_process_knows_what_it_uses_and_tells_it_in_json() {
@@ -208,6 +244,16 @@ mod tests {
         assert!(figures.load.is_some_and(|load| load.iter().all(|load| *load >= 0.0)));
         let text = serde_json::to_string(&figures).expect("figures are JSON");
         assert_eq!(serde_json::from_str::<NodeFigures>(&text).ok(), Some(figures));
+    }
+
+    #[tokio::test]
+    async fn who_asks_often_is_told_the_same_and_who_gives_up_leaves_it_to_the_next() {
+        let meter = Arc::new(Meter::new("me".into(), std::env::temp_dir()));
+        assert!(meter.figures().now_or_never().is_none(), "this thread does not take them");
+        let (one, other) = tokio::join!(meter.figures(), meter.figures());
+        let one = one.expect("the process goes on");
+        assert_eq!(one.pid, std::process::id());
+        assert_eq!(Some(one), other);
     }
 
     #[test]

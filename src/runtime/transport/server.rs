@@ -172,7 +172,10 @@ async fn hold(State(port): State<Port>, headers: HeaderMap, body: Body) -> Respo
 
 /// What this process uses.
 async fn measure(State(port): State<Port>) -> Response {
-    match serde_json::to_vec(&port.meter.measure()) {
+    let Some(figures) = port.meter.figures().await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    match serde_json::to_vec(&figures) {
         Ok(figures) => ([(header::CONTENT_TYPE, "application/json")], figures).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
