@@ -30,6 +30,17 @@ pub enum Condition {
     Held(Holding),
 }
 
+impl Condition {
+    fn brief(&self) -> Self {
+        match self {
+            Condition::Changed { key, by } => Condition::Changed { key: brief(key).into(), by: *by },
+            Condition::Absent { key } => Condition::Absent { key: brief(key).into() },
+            Condition::Present { key } => Condition::Present { key: brief(key).into() },
+            Condition::Held(holding) => Condition::Held(brief_holding(holding)),
+        }
+    }
+}
+
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -84,6 +95,29 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The most that each name and each reason takes in a refusal that is remembered, in bytes of JSON.
+    pub const KEPT_BYTES_MAX: usize = 160;
+
+    /// The same in as few words as are remembered: every node holds what is, so a request must not be able to make it
+    /// large by long names or values.
+    #[must_use]
+    pub fn brief(&self) -> Self {
+        match self {
+            Refusal::Invalid(why) => Refusal::Invalid(brief(why)),
+            Refusal::TooLarge(why) => Refusal::TooLarge(brief(why)),
+            Refusal::Overloaded(why) => Refusal::Overloaded(brief(why)),
+            Refusal::Conflict { condition, found } => Refusal::Conflict { condition: condition.brief(), found: *found },
+            Refusal::Held { holding, holder } => {
+                Refusal::Held { holding: brief_holding(holding), holder: brief(holder).into() }
+            }
+            Refusal::NotHeld(holding) => Refusal::NotHeld(brief_holding(holding)),
+            Refusal::Blocked { why, status, retryable } => {
+                Refusal::Blocked { why: brief(why), status: *status, retryable: *retryable }
+            }
+            Refusal::Forgotten(_) | Refusal::ForgottenForward(_) => self.clone(),
+        }
+    }
+
     /// Whether it tells something of the state, and is true only if that was committed.
     pub fn is_of_state(&self) -> bool {
         match self {
@@ -127,5 +161,75 @@ impl fmt::Display for Refusal {
                 )
             }
         }
+    }
+}
+
+fn brief_holding(holding: &Holding) -> Holding {
+    Holding { name: brief(&holding.name).into(), token: holding.token }
+}
+
+/// The beginning of a text, with a mark where it was cut off.
+fn brief(text: &str) -> String {
+    const MARK: char = '…';
+    let end = |most: usize| {
+        let mut bytes = 0;
+        text.char_indices().find(|(_, letter)| {
+            bytes += json_bytes(*letter);
+            bytes > most
+        })
+    };
+    if end(Refusal::KEPT_BYTES_MAX).is_none() {
+        return text.to_owned();
+    }
+    let cut = end(Refusal::KEPT_BYTES_MAX - MARK.len_utf8()).map_or(text.len(), |(at, _)| at);
+    let mut brief = text[..cut].to_owned();
+    brief.push(MARK);
+    brief
+}
+
+/// How many bytes a letter takes in JSON, at the most.
+fn json_bytes(letter: char) -> usize {
+    match letter {
+        '"' | '\\' => 2,
+        letter if letter.is_control() => 6,
+        letter => letter.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_of_a_refusal_is_short_whatever_was_asked() {
+        for letter in ["k", "\u{1}", "\"", "é", "\u{10ffff}"] {
+            let long: Arc<str> = letter.repeat(1 << 20).into();
+            let holding = Holding { name: long.clone(), token: Default::default() };
+            let refusals = [
+                Refusal::Invalid(long.to_string()),
+                Refusal::TooLarge(long.to_string()),
+                Refusal::Overloaded(long.to_string()),
+                Refusal::Blocked { why: long.to_string(), status: 503, retryable: true },
+                Refusal::Conflict {
+                    condition: Condition::Changed { key: long.clone(), by: Revision::default() },
+                    found: None,
+                },
+                Refusal::Conflict { condition: Condition::Held(holding.clone()), found: None },
+                Refusal::Held { holding: holding.clone(), holder: long.clone() },
+                Refusal::NotHeld(holding),
+            ];
+            for refusal in refusals {
+                let json = serde_json::to_string(&refusal.brief()).expect("it is data");
+                assert!(json.len() <= 2 * Refusal::KEPT_BYTES_MAX + 120, "{} bytes: {json}", json.len());
+                assert!(json.contains('…'), "{json}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_short_already_is_remembered_as_it_is() {
+        let exactly = "k".repeat(Refusal::KEPT_BYTES_MAX);
+        let refusal = Refusal::Conflict { condition: Condition::Absent { key: exactly.into() }, found: None };
+        assert_eq!(refusal.brief(), refusal);
     }
 }

@@ -102,6 +102,18 @@ pub struct Remembered {
     pub outcome: Outcome,
 }
 
+impl Remembered {
+    /// The same in as few words as the state has room for.
+    #[must_use]
+    pub fn brief(&self) -> Self {
+        let outcome = match &self.outcome {
+            Outcome::Refused(refusal) => Outcome::Refused(Box::new(refusal.brief())),
+            outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => outcome.clone(),
+        };
+        Remembered { at: self.at, outcome }
+    }
+}
+
 /// What is known of a request that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recall {

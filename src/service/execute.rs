@@ -68,7 +68,7 @@ impl Batch {
             // Another master may still have it: it must find the same.
             Err(refusal) => Remembered { at: self.state.id(), outcome: Outcome::Refused(Box::new(refusal)) },
         };
-        self.state.metadata.forwards.remember(name, remembered.clone());
+        self.state.metadata.forwards.remember(name, remembered.brief());
         Ok(remembered)
     }
 
@@ -140,7 +140,7 @@ impl Batch {
                     // An earlier copy of the request may be on its way: it must find the same.
                     Err(refusal) => Remembered { at: self.state.id(), outcome: Outcome::Refused(Box::new(refusal)) },
                 };
-                self.state.metadata.requests.remember(request, remembered.clone());
+                self.state.metadata.requests.remember(request, remembered.brief());
                 Ok(remembered)
             }
         }
