@@ -3,6 +3,8 @@
 use super::cluster::Cluster;
 use super::http::{ask, connect};
 use super::node::Node;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -38,6 +40,51 @@ fn idle_connections_leave_the_journal_and_an_operator_their_descriptors() {
     assert_eq!(node.get("/_cluster/health").expect("an operator is answered").status, 200);
     drop((users, nodes));
     assert!(!node.log().contains("disk failed"), "{}", node.tail());
+}
+
+/// The descriptors that a node has open.
+fn descriptors(node: &Node) -> BTreeSet<u64> {
+    let names = fs::read_dir(format!("/proc/{}/fd", node.pid())).expect("it runs");
+    names.filter_map(|name| name.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Lets a node open nothing more, and tells what it was allowed before.
+fn take_descriptors(node: &Node) -> Rlimit {
+    let open = descriptors(node);
+    let first_free = (0..).find(|number| !open.contains(number)).expect("there are more numbers");
+    let pid = Pid::from_raw(node.pid().cast_signed());
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    prlimit(pid, Resource::Nofile, Rlimit { current: Some(first_free), maximum }).expect("it is a child")
+}
+
+/// Writes a value over a connection that stays open, and tells the first line of the answer.
+fn write_over(stream: &mut TcpStream, bytes: usize) -> String {
+    let head = format!("PUT /_zazen/kv/key HTTP/1.1\r\nhost: x\r\ncontent-length: {bytes}\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("it is open");
+    stream.write_all(&vec![b'x'; bytes]).expect("it is open");
+    let mut answer = vec![0; 4_096];
+    let length = stream.read(&mut answer).expect("it is answered");
+    String::from_utf8_lossy(&answer[..length]).lines().next().unwrap_or_default().into()
+}
+
+#[test]
+fn a_node_without_a_descriptor_writes_on_and_has_idle_users_make_room() {
+    let cluster = Cluster::start(1);
+    let node = &cluster.nodes[0];
+    let mut user = idle(node.http);
+    assert_eq!(write_over(&mut user, 10), "HTTP/1.1 200 OK");
+    let before = take_descriptors(node);
+    // The journal has room for a megabyte: this takes new files.
+    for _ in 0..6 {
+        assert_eq!(write_over(&mut user, 700_000), "HTTP/1.1 200 OK", "{}", node.tail());
+    }
+    assert!(node.log().contains("it is tried again: Too many open files"), "{}", node.tail());
+    assert_eq!(node.get("/_cluster/health").expect("the idle user gives way").status, 200);
+    let refusals = node.log().matches("cannot accept a connection").count();
+    assert!((1..20).contains(&refusals), "it is told, and not again and again: {refusals} lines\n{}", node.tail());
+    let pid = Pid::from_raw(node.pid().cast_signed());
+    prlimit(pid, Resource::Nofile, before).expect("it is a child");
+    assert_eq!(write(node, "key", 10), 200);
 }
 
 #[test]
