@@ -21,7 +21,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use world::{World, leaderless, led_by, local, node, state_of};
 use zazen::cluster::Roles;
 use zazen::runtime::Lenient;
-use zazen::runtime::figures::{self, Meter};
+use zazen::runtime::figures::{self, Meter, Place};
 use zazen::service::{PendingTask, Priority};
 use zazen::settings::{NodeSettings, RestSettings};
 
@@ -172,8 +172,8 @@ async fn paths_and_methods_that_lead_nowhere_are_refused_as_by_the_original() {
             "PUT",
             "/",
             405,
-            Some("GET,HEAD"),
-            r#"{"error":"Incorrect HTTP method for uri [/] and method [PUT], allowed: [GET, HEAD]","status":405}"#,
+            Some("GET,HEAD,DELETE"),
+            r#"{"error":"Incorrect HTTP method for uri [/] and method [PUT], allowed: [GET, HEAD, DELETE]","status":405}"#,
         ),
         (
             "GET",
@@ -182,13 +182,7 @@ async fn paths_and_methods_that_lead_nowhere_are_refused_as_by_the_original() {
             None,
             r#"{"error":"no handler found for uri [/a/b/c/d/e?pretty=false] and method [GET]"}"#,
         ),
-        (
-            "GET",
-            "//_cluster/health",
-            400,
-            None,
-            r#"{"error":"no handler found for uri [//_cluster/health] and method [GET]"}"#,
-        ),
+        ("GET", "/a/b/c/d/e/f", 400, None, r#"{"error":"no handler found for uri [/a/b/c/d/e/f] and method [GET]"}"#),
         ("OPTIONS", "/_cluster/health", 200, Some("GET"), ""),
         ("OPTIONS", "/_cluster/nope", 200, Some("POST"), ""),
         ("OPTIONS", "/a/b/c/d/e", 200, None, ""),
@@ -206,8 +200,31 @@ async fn paths_and_methods_that_lead_nowhere_are_refused_as_by_the_original() {
     }
     let told = world.ask("FOO", "/", &[], "").await;
     assert!(told.status == StatusCode::BAD_REQUEST && told.body.contains("Unexpected http method: FOO"), "{told:?}");
-    let told = world.ask("POST", "/_doc/1", &[], "").await;
-    assert!(told.body.contains("invalid_index_name_exception"), "{told:?}");
+}
+
+#[tokio::test]
+async fn all_about_documents_and_changes_of_indices_is_refused_alike_whatever_it_is_given() {
+    let world = World::new(state_of("led"));
+    let form = [("content-type", "text/strange")];
+    for (method, target) in [
+        ("POST", "/logs/_doc"),
+        ("PUT", "/logs/_doc/1?routing=a&nope"),
+        ("GET", "/logs/_doc/1"),
+        ("DELETE", "/logs"),
+        ("PUT", "/logs?wait_for_active_shards=1"),
+        ("POST", "/_bulk"),
+        ("POST", "/logs/_update_by_query?conflicts=proceed"),
+        ("PUT", "/_template/t?order=1"),
+        ("POST", "/_aliases"),
+        ("GET", "/_search/scroll"),
+        ("POST", "/_snapshot/r/s/_restore"),
+    ] {
+        let told = world.ask(method, target, &form, "{").await;
+        let path = target.split('?').next().unwrap_or_default();
+        let reason = format!("[{method} {path}] is about documents, searches or changes of indices");
+        assert_eq!(told.status, StatusCode::BAD_REQUEST, "{method} {target}: {told:?}");
+        assert!(told.body.contains(&reason) && told.body.contains("unsupported_operation_exception"), "{told:?}");
+    }
 }
 
 #[tokio::test]
@@ -469,8 +486,10 @@ async fn teller(text: Option<String>) -> String {
 #[tokio::test]
 async fn nodes_tell_their_own_figures_and_nobody_elses() {
     let told = |letter: char| {
-        let meter = Meter::new(node(letter, "").id.clone(), env::temp_dir());
-        meter.set_http_address(format!("127.0.0.{}:9200", letter as u32));
+        let settings = NodeSettings { path_data: env::temp_dir(), ..NodeSettings::default() };
+        let meter = Meter::new(node(letter, "").id.clone(), Arc::new(settings));
+        let address = format!("127.0.0.{}:9200", letter as u32);
+        meter.set_http(Place { bound: vec![address.clone()], published: address });
         serde_json::to_string(&meter.measure()).expect("figures are JSON")
     };
     let nodes = [
@@ -478,7 +497,7 @@ async fn nodes_tell_their_own_figures_and_nobody_elses() {
         node('b', &teller(Some(told('b'))).await),
         node('c', &teller(Some(told('b'))).await),
         node('d', &teller(Some("[1]".into())).await),
-        node('e', &teller(Some(format!("{}{}", told('e'), " ".repeat(70_000)))).await),
+        node('e', &teller(Some(format!("{}{}", told('e'), " ".repeat(300_000)))).await),
         node('f', &teller(None).await),
         node('g', "127.0.0.1:1"),
     ];
@@ -510,7 +529,11 @@ async fn a_row_tells_what_a_node_is() {
     assert_eq!(table.body, expected);
     let ids = world.get("/_cat/nodes?h=id&full_id=true").await;
     assert_eq!(ids.body, "nanananananananananana\nnbnbnbnbnbnbnbnbnbnbnb\n");
-    assert_eq!(world.get("/_cat").await.body, "=^.^=\n/_cat/master\n/_cat/nodes\n/_cat/health\n/_cat/pending_tasks\n");
+    let tables = world.get("/_cat").await.body;
+    assert!(
+        tables.starts_with("=^.^=\n/_cat/allocation\n/_cat/shards\n/_cat/shards/{index}\n/_cat/master\n"),
+        "{tables}"
+    );
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ impl StartArgs {
         // The users' port is had before the node makes itself known to others.
         let users = Users::listen(&settings).await.map_err(refused)?;
         let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
-        let node = runtime::start(settings, users.address(), log).map_err(refused)?;
+        let node = runtime::start(settings, users.place().cloned(), log).map_err(refused)?;
         let handle = node.handle().clone();
         let server = users.serve(&handle);
         tracing::info!(target: NODE, "started {}", handle.local());

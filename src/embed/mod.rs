@@ -218,7 +218,7 @@ fn run(told: Told, ready: &mpsc::Sender<Ready>, stopped: oneshot::Receiver<Endin
 async fn begin(settings: NodeSettings, log: Log) -> Result<(Running, Option<SocketAddr>, Option<Server>), StartError> {
     let users = Users::listen(&settings).await?;
     let address = users.address();
-    let node = runtime::start(settings, address, log)?;
+    let node = runtime::start(settings, users.place().cloned(), log)?;
     let server = users.serve(node.handle());
     Ok((node, address, server))
 }

@@ -3,6 +3,7 @@
 
 use crate::rest;
 use crate::runtime::addresses::{self, is_beyond_loopback};
+use crate::runtime::figures::Place;
 use crate::runtime::listen::{Server, Terms, bind};
 use crate::runtime::log::{HTTP, NODE};
 use crate::runtime::{self, Handle, StartError};
@@ -16,19 +17,22 @@ use tokio::net::TcpListener;
 pub struct Users {
     listeners: Vec<TcpListener>,
     address: Option<SocketAddr>,
+    place: Option<Place>,
 }
 
 impl Users {
     /// Binds what the settings say.
     pub async fn listen(settings: &NodeSettings) -> Result<Self, StartError> {
         if !settings.rest.enabled {
-            return Ok(Users { listeners: Vec::new(), address: None });
+            return Ok(Users { listeners: Vec::new(), address: None, place: None });
         }
         let hosts = addresses::bind_addresses(&settings.http).map_err(StartError::Address)?;
         let listeners = bind(&hosts, &settings.http.ports).await.map_err(StartError::Bind)?;
         let address = runtime::published(&settings.http, &listeners)?;
+        let bound = listeners.iter().filter_map(|listener| Some(listener.local_addr().ok()?.to_string())).collect();
         warn_of_strangers("http", &hosts);
-        Ok(Users { listeners, address: Some(address) })
+        let place = Place { bound, published: address.to_string() };
+        Ok(Users { listeners, address: Some(address), place: Some(place) })
     }
 
     /// What users are told of it, if they are listened to.
@@ -36,12 +40,19 @@ impl Users {
         self.address
     }
 
+    /// The same with all addresses that are bound.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
     /// Serves users in a node's name.
     pub fn serve(self, handle: &Handle) -> Option<Server> {
-        let address = self.address?;
+        let address = self.place?.published;
         tracing::info!(target: HTTP, "publish_address {{{address}}}");
         let terms = Terms::of_users(handle.settings());
-        Some(Server::start(self.listeners, rest::router(handle.clone()), terms))
+        let server = Server::start(self.listeners, rest::router(handle.clone()), terms);
+        handle.meter().count_users(Box::new(server.connections()));
+        Some(server)
     }
 }
 

@@ -51,12 +51,24 @@ pub(super) enum Kind {
     ProcessClusterEventTimeout,
     /// What became of a request is remembered no longer.
     RequestForgotten,
+    /// There is no parser of this name.
+    NamedObjectNotFound,
+    /// There is no repository of this name.
+    RepositoryMissing,
     /// There is nothing of this name.
     ResourceNotFound,
+    /// Somebody ended the request.
+    TaskCancelled,
     /// The request line or the headers are too long.
     TooLongFrame,
+    /// There is no mapping of this type.
+    TypeMissing,
+    /// It is not done here.
+    UnsupportedOperation,
     /// It was changed since.
     VersionConflict,
+    /// A field of a body is not known.
+    XContentParse,
 }
 
 impl Kind {
@@ -80,12 +92,18 @@ impl Kind {
             Kind::LeaseNotHeld => "LeaseNotHeld",
             Kind::MasterNotDiscovered => "MasterNotDiscovered",
             Kind::NodeClosed => "NodeClosed",
+            Kind::NamedObjectNotFound => "NamedObjectNotFound",
             Kind::NumberFormat => "NumberFormat",
             Kind::ProcessClusterEventTimeout => "ProcessClusterEventTimeout",
             Kind::RequestForgotten => "RequestForgotten",
+            Kind::RepositoryMissing => "RepositoryMissing",
             Kind::ResourceNotFound => "ResourceNotFound",
+            Kind::TaskCancelled => "TaskCancelled",
             Kind::TooLongFrame => "TooLongFrame",
+            Kind::TypeMissing => "TypeMissing",
+            Kind::UnsupportedOperation => "UnsupportedOperation",
             Kind::VersionConflict => "VersionConflictEngine",
+            Kind::XContentParse => "XContentParse",
         }
     }
 
@@ -99,9 +117,15 @@ impl Kind {
             | Kind::IllegalArgument
             | Kind::InvalidIndexName
             | Kind::JsonParse
+            | Kind::NamedObjectNotFound
             | Kind::NumberFormat
-            | Kind::TooLongFrame => StatusCode::BAD_REQUEST,
-            Kind::IndexNotFound | Kind::ResourceNotFound => StatusCode::NOT_FOUND,
+            | Kind::TaskCancelled
+            | Kind::TooLongFrame
+            | Kind::UnsupportedOperation
+            | Kind::XContentParse => StatusCode::BAD_REQUEST,
+            Kind::IndexNotFound | Kind::RepositoryMissing | Kind::ResourceNotFound | Kind::TypeMissing => {
+                StatusCode::NOT_FOUND
+            }
             Kind::LeaseHeld | Kind::LeaseNotHeld | Kind::RequestForgotten | Kind::VersionConflict => {
                 StatusCode::CONFLICT
             }
@@ -127,7 +151,10 @@ impl Kind {
             | Kind::MasterNotDiscovered
             | Kind::NodeClosed
             | Kind::ProcessClusterEventTimeout
+            | Kind::RepositoryMissing
             | Kind::ResourceNotFound
+            | Kind::TaskCancelled
+            | Kind::TypeMissing
             | Kind::VersionConflict => true,
             Kind::ActionRequestValidation
             | Kind::BadParameter
@@ -138,9 +165,12 @@ impl Kind {
             | Kind::JsonParse
             | Kind::LeaseHeld
             | Kind::LeaseNotHeld
+            | Kind::NamedObjectNotFound
             | Kind::NumberFormat
             | Kind::RequestForgotten
-            | Kind::TooLongFrame => false,
+            | Kind::TooLongFrame
+            | Kind::UnsupportedOperation
+            | Kind::XContentParse => false,
         }
     }
 
@@ -167,13 +197,15 @@ pub(super) struct RestError {
     /// What the request was about, by name.
     about: Vec<(&'static str, String)>,
     caused_by: Option<Box<RestError>>,
+    /// What it began with, where that is another one.
+    root: Option<Box<RestError>>,
 }
 
 impl RestError {
     /// An error with a reason.
     pub(super) fn new(kind: Kind, reason: impl Into<String>) -> Self {
         let reason = Some(reason.into());
-        RestError { kind, status: kind.status(), reason, about: Vec::new(), caused_by: None }
+        RestError { kind, status: kind.status(), reason, about: Vec::new(), caused_by: None, root: None }
     }
 
     /// An argument that makes no sense.
@@ -228,6 +260,20 @@ impl RestError {
         RestError { caused_by: Some(Box::new(cause)), ..self }
     }
 
+    /// Adds what it began with.
+    pub(super) fn rooted_in(self, root: RestError) -> Self {
+        RestError { root: Some(Box::new(root)), ..self }
+    }
+
+    /// Elasticsearch looks for results of tasks in an index, which there is not.
+    pub(super) fn no_task_index() -> Self {
+        RestError::new(Kind::IndexNotFound, "no such index")
+            .about("resource.type", "index_expression")
+            .about("resource.id", ".tasks")
+            .about("index_uuid", "_na_")
+            .about("index", ".tasks")
+    }
+
     /// A Java exception wrapped into another one, as the lowest layer of Elasticsearch does it.
     pub(super) fn wrapping(kind: Kind, reason: String) -> Self {
         let cause = RestError::illegal(reason.clone());
@@ -261,7 +307,7 @@ impl RestError {
 
     /// The body of the answer.
     pub(super) fn body(&self, has_trace: bool) -> Json {
-        let roots: Json = [self.fields(has_trace)].into_iter().collect();
+        let roots: Json = [self.root.as_deref().unwrap_or(self).fields(has_trace)].into_iter().collect();
         let Json::Object(fields) = self.fields(has_trace).with_some("caused_by", self.cause(has_trace)) else {
             return Json::Null;
         };

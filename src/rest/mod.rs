@@ -4,8 +4,11 @@
 //! come from it. What is the same for every request is done in one place, `serve`; so is the mapping of errors, in `error`.
 //! Sockets are not touched here: whoever listens hands requests to the [`router`].
 
+mod allocation;
 mod body;
 mod cat;
+mod cluster_stats;
+mod empties;
 mod error;
 mod explain;
 mod faults;
@@ -16,19 +19,26 @@ mod indices;
 mod kv;
 mod lease;
 mod members;
+mod nodes;
+mod object;
 mod page;
 mod parameters;
 mod pending;
 mod receive;
 mod release;
+mod remote;
+mod removal;
 mod reply;
+mod reroute;
 mod route;
 mod routes;
+mod section;
 mod serve;
 mod settings;
 mod snapshot;
 mod state;
 mod submit;
+mod tasks;
 mod time;
 mod txn;
 mod uri;

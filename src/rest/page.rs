@@ -3,7 +3,7 @@
 use super::cat::{Column, DISPLAY};
 use super::parameters::Parameter;
 use super::route::{Answers, Route};
-use super::routes::ROUTES;
+use super::routes::routes;
 use super::wish::COMMON;
 use std::fmt::Write;
 
@@ -39,9 +39,13 @@ A request may have a body of `http.max_content_length`, a first line of 4096 byt
 | no route has this path | 400 | `error` is a text, and there is no `status` |
 | a body is missing, or is no JSON or YAML | 400 | `parse_exception`, `json_parse_exception` |
 | a request asks for nothing | 400 | `action_request_validation_exception` |
+| a field or a command of a body is not known | 400 | `x_content_parse_exception` |
+| the request is about documents, searches or changes of indices | 400 | `unsupported_operation_exception` |
+| another request ended this one | 400 | `task_cancelled_exception` |
 | no index can have this name | 400 | `invalid_index_name_exception` |
 | there is no such index | 404 | `index_not_found_exception` |
-| there is no such key, lease or node | 404 | `resource_not_found_exception` |
+| there is no such key, lease, node or task | 404 | `resource_not_found_exception` |
+| there is no such repository, or no such type of documents | 404 | `repository_missing_exception`, `type_missing_exception` |
 | the path has other methods | 405 | `error` is a text; `Allow` names them |
 | the body has no `Content-Type` that is understood | 406 | `error` is a text |
 | what `_cluster/health` waits for did not come in time | 408 | the body tells how the cluster is |
@@ -65,7 +69,7 @@ pub fn page() -> String {
     let mut page = HEAD.to_owned();
     let _ = write!(page, "\n## What every path understands\n\n{}", parameters(COMMON.iter()));
     let _ = write!(page, "\n## What every table understands\n\n{}", parameters(DISPLAY.iter()));
-    for route in ROUTES {
+    for route in routes() {
         page += &section(route);
     }
     page
@@ -84,7 +88,7 @@ fn section(route: &Route) -> String {
     }
     match route.answers {
         Answers::Table(columns, _) => section + "\n" + &columns_table(columns),
-        Answers::Reply(_) => section,
+        Answers::Reply(_) | Answers::Refused => section,
     }
 }
 

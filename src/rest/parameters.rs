@@ -103,11 +103,24 @@ impl Parameters {
         if unknown.is_empty() {
             return Ok(());
         }
-        let plural = if unknown.len() == 1 { "" } else { "s" };
-        let named: Vec<String> = unknown.iter().map(|name| format!("[{name}]{}", suggestion(name, known))).collect();
-        let reason = format!("request [{path}] contains unrecognized parameter{plural}: {}", named.join(", "));
-        Err(RestError::illegal(reason))
+        Err(unrecognized(path, "parameter", &unknown, known))
     }
+
+    /// A whole number, if one was given.
+    pub(super) fn int(&self, name: &str) -> Result<Option<i32>, RestError> {
+        let parse = |text: &str| {
+            let reason = format!("Failed to parse int parameter [{name}] with value [{text}]");
+            text.parse().map_err(|_| RestError::illegal(reason).caused_by(RestError::no_number(text)))
+        };
+        self.text(name).map(parse).transpose()
+    }
+}
+
+/// Names that are not known, with those that may have been meant.
+pub(super) fn unrecognized(path: &str, what: &str, unknown: &[&str], known: &BTreeSet<&str>) -> RestError {
+    let plural = if unknown.len() == 1 { "" } else { "s" };
+    let named: Vec<String> = unknown.iter().map(|name| format!("[{name}]{}", suggestion(name, known))).collect();
+    RestError::illegal(format!("request [{path}] contains unrecognized {what}{plural}: {}", named.join(", ")))
 }
 
 /// Strictly true or false; nothing is true.

@@ -4,10 +4,13 @@
 
 use super::body::{Json, cbor, compact, pretty, yaml};
 use super::error::RestError;
+use super::release::warning;
 use super::wish::{Format, Wish};
+use crate::runtime::tasks::Running;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
+use futures_util::StreamExt;
 
 const TEXT: &str = "text/plain; charset=UTF-8";
 const BYTES: &str = "application/octet-stream";
@@ -77,8 +80,27 @@ impl Reply {
 
     /// The same with a header; a value that cannot stand in one is left out.
     pub(super) fn with_header(mut self, name: HeaderName, value: impl AsRef<str>) -> Self {
-        self.headers.extend(HeaderValue::try_from(value.as_ref()).ok().map(|value| (name, value)));
+        // The values of all headers of ours are text in UTF-8, which may go beyond ASCII.
+        self.headers.extend(HeaderValue::from_bytes(value.as_ref().as_bytes()).ok().map(|value| (name, value)));
         self
+    }
+
+    /// The same with a warning, as Elasticsearch writes those of what is deprecated.
+    pub(super) fn with_warning(self, text: &str) -> Self {
+        self.with_header(header::WARNING, warning(text))
+    }
+
+    /// The same as a part of a task, which lasts as long as what is written as it comes, and ends it.
+    pub(super) fn while_running(self, task: Running) -> Self {
+        let content = match self.content {
+            Content::Stream(content_type, body) => {
+                let ended = async move { task.cancelled().await };
+                let body = body.into_data_stream().take_until(Box::pin(ended));
+                Content::Stream(content_type, Body::from_stream(body))
+            }
+            content @ (Content::Tree(_) | Content::Text(_) | Content::Bytes(_)) => content,
+        };
+        Reply { content, ..self }
     }
 
     /// The same, of which a user always gets the whole.

@@ -20,12 +20,18 @@ pub(super) const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTI
 pub(super) struct Call {
     /// The node that was asked.
     pub(super) handle: Handle,
+    /// The path as it was meant.
+    pub(super) path: String,
+    /// The path and the query as they were sent.
+    pub(super) target: String,
     /// What is to be done.
     pub(super) method: Method,
     /// What it was given.
     pub(super) parameters: Parameters,
     /// What stood above the body.
     pub(super) headers: HeaderMap,
+    /// The number of the task that it is.
+    pub(super) task: u64,
     /// What came behind the headers.
     pub(super) body: Bytes,
     /// Whether figures are wanted in a form for people as well.
@@ -40,6 +46,8 @@ pub(super) type Answering<T> = Pin<Box<dyn Future<Output = Result<T, RestError>>
 pub(super) enum Answers {
     /// With a tree in the notation that the user wants, or a text.
     Reply(fn(Call) -> Answering<Reply>),
+    /// With the one error for all that is about documents and changes of indices, whatever it is given.
+    Refused,
     /// With the rows of a table of these columns.
     Table(&'static [Column], fn(Call) -> Answering<Vec<Row>>),
 }
@@ -66,6 +74,8 @@ pub(super) struct Route {
     pub(super) takes: Takes,
     /// How it answers.
     pub(super) answers: Answers,
+    /// What it is called where it is counted, by Elasticsearch's names where there are any.
+    pub(super) name: &'static str,
     /// What it is for, in whole sentences, one a line.
     pub(super) doc: &'static str,
 }
@@ -81,11 +91,11 @@ pub(super) enum Way {
 }
 
 /// Finds the way of a request. A capture that cannot be decoded is an error, whatever the method.
-pub(super) fn find(routes: &'static [Route], method: &str, path: &str) -> Result<Way, RestError> {
+pub(super) fn find(routes: impl Iterator<Item = &'static Route>, method: &str, path: &str) -> Result<Way, RestError> {
     let fits = |route: &'static Route| {
         route.paths.iter().filter_map(|pattern| fit(pattern, path)).min().map(|captures| (captures, route))
     };
-    let fitting: Vec<(Captures, &Route)> = routes.iter().filter_map(fits).collect();
+    let fitting: Vec<(Captures, &Route)> = routes.filter_map(fits).collect();
     let Some(best) = fitting.iter().map(|(captures, _)| captures).min().cloned() else {
         return Ok(Way::Nowhere);
     };
@@ -109,7 +119,10 @@ impl Captures<'_> {
     }
 }
 
-/// Whether a pattern fits these pieces. An empty piece is captured by nothing.
+/// The captures of routes about documents, which Elasticsearch lets be empty, to find out later what is missing.
+const MAY_BE_EMPTY: [&str; 3] = ["index", "type", "id"];
+
+/// Whether a pattern fits these pieces. An empty piece is captured by few.
 fn fit<'a>(pattern: &'static str, path: &'a str) -> Option<Captures<'a>> {
     // What stands before the first capture tells most patterns from the path at once.
     let literal = pattern.split('{').next().unwrap_or(pattern);
@@ -123,7 +136,7 @@ fn fit<'a>(pattern: &'static str, path: &'a str) -> Option<Captures<'a>> {
         return None;
     }
     let captures = pattern.into_iter().zip(pieces).map(|(wanted, piece)| match capture(wanted) {
-        Some(name) if !piece.is_empty() => Some(Some((name, piece))),
+        Some(name) if !piece.is_empty() || MAY_BE_EMPTY.contains(&name) => Some(Some((name, piece))),
         None if wanted == piece => Some(None),
         Some(_) | None => None,
     });
@@ -142,7 +155,7 @@ mod tests {
 
     const fn route(methods: &'static [&'static str], paths: &'static [&'static str]) -> Route {
         let answers = Answers::Table(&[], |_| Box::pin(async { Ok(Vec::new()) }));
-        Route { methods, paths, parameters: &[], takes: Takes::Tree, answers, doc: "" }
+        Route { methods, paths, parameters: &[], takes: Takes::Tree, answers, name: "", doc: "" }
     }
 
     static ROUTES: [Route; 6] = [
@@ -155,7 +168,7 @@ mod tests {
     ];
 
     fn way(method: &str, path: &str) -> String {
-        match find(&ROUTES, method, path) {
+        match find(ROUTES.iter(), method, path) {
             Ok(Way::Here(route, captured)) => {
                 let captured: Vec<_> = captured.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 format!("{} {}", route.paths[0], captured.join(" "))

@@ -11,10 +11,11 @@ use super::parameters::Parameters;
 use super::receive::{NotReceived, no_room, paid, receive};
 use super::reply::{Reply, bare};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way, find};
-use super::routes::{ROUTES, known};
-use super::uri;
+use super::routes::{known, routes};
 use super::wish::{Wish, content_type, is_body_type};
+use super::{index, removal, tasks, uri};
 use crate::runtime::Handle;
+use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
@@ -62,7 +63,7 @@ async fn respond(handle: Handle, parts: &Parts, body: Body) -> Response<Body> {
 
 /// What the route of a request takes; nothing is read on any other way.
 fn takes(parts: &Parts) -> Takes {
-    match find(ROUTES, parts.method.as_str(), parts.uri.path()) {
+    match find(routes(), parts.method.as_str(), parts.uri.path()) {
         Ok(Way::Here(route, _)) => route.takes,
         Ok(Way::OtherMethods(_) | Way::Nowhere) | Err(_) => Takes::Bytes,
     }
@@ -109,11 +110,15 @@ async fn dispatch(
     mut parameters: Parameters,
     wish: &Wish,
 ) -> Result<Reply, RestError> {
-    let (route, captured) = match find(ROUTES, parts.method.as_str(), parts.uri.path())? {
+    let (route, captured) = match find(routes(), parts.method.as_str(), parts.uri.path())? {
         Way::Here(route, captured) => (route, captured),
         Way::OtherMethods(methods) => return Ok(other_methods(parts, methods)),
         Way::Nowhere => return Ok(nowhere(parts)),
     };
+    if matches!(route.answers, Answers::Refused) {
+        handle.meter().count_action(route.name);
+        return Err(index::refusal(parts.method.as_str(), parts.uri.path(), &captured));
+    }
     parameters.extend(captured);
     if wish.has_trace && !handle.settings().rest.detailed_errors {
         let text = "error traces in responses are disabled.".to_owned();
@@ -124,8 +129,26 @@ async fn dispatch(
     }
     let path = uri::decode(parts.uri.path()).unwrap_or_else(|_| parts.uri.path().to_owned());
     let (method, headers) = (parts.method.clone(), parts.headers.clone());
-    let call = Call { handle, method, parameters, headers, body: body.clone(), is_human: wish.is_human };
-    answer(route, &path, call, wish).await
+    handle.meter().count_action(route.name);
+    let target = target(parts).to_owned();
+    let running = handle.meter().tasks().begin(begun(route, &target, &headers));
+    let task = running.id();
+    let is_human = wish.is_human;
+    let warning = removal::warning(route.name, &method, &parameters);
+    let is_detailed = handle.settings().rest.detailed_errors;
+    let call = Call { handle, path, target, method, parameters, headers, task, body: body.clone(), is_human };
+    let reply = tokio::select! {
+        biased;
+        () = running.cancelled() => Err(RestError::new(Kind::TaskCancelled, "the request was ended by another one")),
+        reply = answer(route, call, wish) => reply.map(|reply| reply.while_running(running)),
+    };
+    match warning {
+        Some(text) => {
+            let reply = reply.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, is_detailed));
+            Ok(reply.with_warning(&text))
+        }
+        None => reply,
+    }
 }
 
 /// What no route that takes trees takes: bodies in a strange notation.
@@ -138,16 +161,29 @@ fn strange_body(parts: &Parts, body: &Bytes, takes: Takes) -> Result<Option<Repl
     Ok(Some(Reply::simple_error(StatusCode::NOT_ACCEPTABLE, text)))
 }
 
-async fn answer(route: &'static Route, path: &str, call: Call, wish: &Wish) -> Result<Reply, RestError> {
+/// As much of a text as is kept of a task.
+fn shortened(text: &str) -> String {
+    text.chars().take(DESCRIPTION_MAX).collect()
+}
+
+/// How a request is told of to those who ask for tasks.
+fn begun(route: &'static Route, target: &str, headers: &HeaderMap) -> Begun {
+    let opaque_id = headers.get(OPAQUE_ID).and_then(|id| id.to_str().ok()).map(shortened);
+    let (action, is_cancellable) = (tasks::action(route.name), tasks::is_cancellable(route.name));
+    Begun { kind: "transport", action, description: shortened(target), is_cancellable, parent: None, opaque_id }
+}
+
+async fn answer(route: &'static Route, call: Call, wish: &Wish) -> Result<Reply, RestError> {
     let (columns, rows) = match route.answers {
         Answers::Table(columns, rows) => (columns, rows),
         Answers::Reply(reply) => {
-            call.parameters.check_known(path, &known(route, false))?;
+            call.parameters.check_known(&call.path, &known(route, false))?;
             return reply(call).await;
         }
+        Answers::Refused => return Err(index::refusal(call.method.as_str(), &call.path, &[])),
     };
     let display = Display::read(columns, &call.parameters)?;
-    call.parameters.check_known(path, &known(route, display.is_help))?;
+    call.parameters.check_known(&call.path, &known(route, display.is_help))?;
     if display.is_help {
         return Ok(Reply::text(display.help()));
     }

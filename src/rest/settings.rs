@@ -12,7 +12,7 @@ use super::snapshot;
 use super::state::is_flat;
 use super::submit::submit;
 use super::wish::{Format, content_type};
-use crate::cluster::{ClusterState, Metadata, Settings};
+use crate::cluster::{Metadata, Settings};
 use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, Update};
 use crate::settings::{Value, in_full, rule};
 use serde_json::Value as Tree;
@@ -31,6 +31,17 @@ pub(super) const FLAT: Parameter = Parameter {
     default: "false",
     doc: "Writes settings with dots in their keys instead of nesting them.",
 };
+
+/// What Elasticsearch lets bodies be given as, though not here.
+pub(super) const SOURCE: &[Parameter] = &[
+    Parameter { name: "source", values: Values::Text, default: "none", doc: "Understood, and not taken for a body." },
+    Parameter {
+        name: "source_content_type",
+        values: Values::Text,
+        default: "none",
+        doc: "Understood, and not taken for a body.",
+    },
+];
 
 /// What is shown besides what was set.
 pub(super) const DEFAULTS: Parameter = Parameter {
@@ -74,7 +85,7 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
     }
     let [transient_patch, persistent_patch] = patches;
     let task = Task::PutSettings { persistent: persistent_patch, transient: transient_patch };
-    let before = call.handle.state();
+    let before = in_force(&call.handle.state().metadata, &call.handle.settings().given, MINIMUM_MASTER_NODES);
     let done = submit(&call, task).await.map_err(|error| explained(error, &before, &transient, &persistent))?;
     let set = |changes: Changes| {
         let set = changes.into_iter().filter_map(|(key, value)| Some((key, leaf(&value?))));
@@ -88,20 +99,21 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
 }
 
 /// Says of a number of nodes that the master refused what it was and should have been, as Elasticsearch does.
-fn explained(error: RestError, before: &ClusterState, transient: &Changes, persistent: &Changes) -> RestError {
+fn explained(error: RestError, before: &str, transient: &Changes, persistent: &Changes) -> RestError {
     let asked = |changes: &Changes| changes.get(MINIMUM_MASTER_NODES).cloned().flatten();
     match asked(transient).or_else(|| asked(persistent)) {
         Some(wanted) if error.reason().starts_with(&format!("cannot set {MINIMUM_MASTER_NODES} ")) => {
-            let old = in_force(&before.metadata, MINIMUM_MASTER_NODES).unwrap_or("-1");
-            let reason = format!("illegal value can't update [{MINIMUM_MASTER_NODES}] from [{old}] to [{wanted}]");
+            let reason = format!("illegal value can't update [{MINIMUM_MASTER_NODES}] from [{before}] to [{wanted}]");
             RestError::illegal(reason).caused_by(error)
         }
         Some(_) | None => error,
     }
 }
 
-fn in_force<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
-    metadata.transient.get(key).or_else(|| metadata.persistent.get(key)).map(|value| &**value)
+/// What holds: of the state, else of this node's own configuration, else what stands for none.
+fn in_force(metadata: &Metadata, given: &BTreeMap<String, Value>, key: &str) -> String {
+    let stored = metadata.transient.get(key).or_else(|| metadata.persistent.get(key)).map(|value| value.to_string());
+    stored.or_else(|| given.get(key).map(Value::joined)).unwrap_or_else(|| "-1".into())
 }
 
 /// The changes of both sets, the transient ones first, as they are checked.
@@ -214,7 +226,7 @@ fn leaf(value: &Value) -> Json {
 }
 
 /// Settings that come in the order of their keys.
-fn written(settings: impl Iterator<Item = (String, Json)>, is_flat: bool) -> Json {
+pub(super) fn written(settings: impl Iterator<Item = (String, Json)>, is_flat: bool) -> Json {
     if is_flat {
         return Json::map(settings);
     }

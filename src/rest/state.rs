@@ -121,6 +121,20 @@ pub(super) async fn show_whole(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::from(&value)))
 }
 
+/// The state as it stands in the answer to a reroute: without the name of the cluster, and without metadata unless that is
+/// asked for.
+pub(super) fn part_of_reroute(parameters: &Parameters, state: &ClusterState) -> Json {
+    let mut view = View::read(parameters);
+    if parameters.text("metric").is_none() {
+        view.metrics.remove(&Metric::Metadata);
+    }
+    let mut body = view.write(Json::object([]), state, None);
+    if let Json::Object(fields) = &mut body {
+        fields.retain(|(name, _)| name != "cluster_name");
+    }
+    body
+}
+
 fn timed_out(state: &ClusterState) -> Json {
     Json::object([("wait_for_timed_out", true.into()), ("cluster_name", state.cluster_name.as_str().into())])
 }

@@ -3,7 +3,7 @@
 //! Mirrors `TimeValue` and `ByteSizeValue` (6.8), whose messages clients see.
 
 use super::error::RestError;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Longer times are cut to this: nobody waits longer for an answer.
 const TIME_MAX: Duration = Duration::from_secs(365 * 86_400);
@@ -18,6 +18,17 @@ const UNITS: [(&str, u128); 7] = [
     ("h", 3_600_000_000_000),
     ("d", 86_400_000_000_000),
 ];
+
+/// What time it is, since 1970.
+#[expect(clippy::disallowed_methods, reason = "users are told what time it is; nothing is decided by it")]
+pub(super) fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The time of day in UTC, so many seconds after 1970.
+pub(super) fn clock(seconds: u64) -> String {
+    format!("{:02}:{:02}:{:02}", seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60)
+}
 
 /// Reads a time: a whole number and a unit, or a bare 0 or -1. What is -1 lasts no time.
 pub(super) fn parse(name: &str, text: &str) -> Result<Duration, RestError> {

@@ -71,13 +71,13 @@ impl Handle {
     pub fn without_node(settings: NodeSettings, local: Arc<Node>, state: Arc<ClusterState>) -> (Handle, Desk) {
         let (asked, requests) = mpsc::channel(DESK_MAX);
         let (states, newest) = watch::channel(state);
-        let meter = Arc::new(Meter::new(local.id.clone(), settings.path_data.clone()));
         let faults = Arc::new(Faults::new(settings.faults));
         let history = Arc::new(Mutex::new(Log::default()));
         history.lock().advance(&newest.borrow());
         let desk = Desk { requests, states, history: history.clone() };
         let budget = Budget::new(settings.rest.memory);
         let settings = Arc::new(settings);
+        let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
         (Handle { settings, local, requests: asked, states: newest, history, faults, meter, budget }, desk)
     }
 

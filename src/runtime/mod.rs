@@ -25,6 +25,7 @@ pub mod srv;
 mod start;
 pub mod store;
 mod target;
+pub mod tasks;
 mod transport;
 
 pub use handle::{Desk, Handle};

@@ -5,6 +5,7 @@
 //! `ClusterApplierService` and `ZenDiscovery` (6.8).
 
 use super::clock::Clock;
+use super::figures::Tally;
 use super::handle::Request;
 use super::journal::{Journal, Written};
 use super::log::Log;
@@ -15,6 +16,7 @@ use crate::cluster::{Address, ClusterState};
 use crate::protocol::{Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket};
 use crate::service::watch::Log as History;
 use crate::service::{Answer, Question};
+use crate::zen::message::Body;
 use crate::zen::{Memory, Message, Zen};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -71,6 +73,7 @@ pub(super) struct Driver {
     pub(super) history: Arc<Mutex<History>>,
     pub(super) local: mpsc::UnboundedSender<Local>,
     pub(super) waiting: Waiting,
+    pub(super) tally: Arc<Tally>,
 }
 
 /// Who and what waits for the core or for the disk.
@@ -231,6 +234,9 @@ impl Driver {
     }
 
     fn receive(&mut self, message: Message, reply: ReplyTo) {
+        if let Message::Publish { body, .. } = &message {
+            self.tally.published(matches!(body, Body::Full(_)));
+        }
         self.waiting.exchanges += 1;
         let exchange = Exchange(self.waiting.exchanges);
         self.waiting.expect(exchange, reply);
@@ -273,6 +279,7 @@ impl Driver {
 
     fn apply(&mut self, state: Arc<ClusterState>) {
         self.log.heed(&state);
+        self.tally.applied();
         self.history.lock().advance(&state);
         // Readers need not be there.
         self.states.send_replace(state);
@@ -288,6 +295,9 @@ impl Driver {
     }
 
     fn reply(&mut self, exchange: Exchange, message: Message) {
+        if matches!(&message, Message::Report(report) if report.needs_full) {
+            self.tally.misfitted();
+        }
         match self.waiting.replies.remove(&exchange) {
             // A caller that went away is told nothing.
             Some(ReplyTo::Caller(caller)) => drop(caller.send(message)),

@@ -5,7 +5,7 @@
 use super::addresses::{self, AddressError};
 use super::budget::Budget;
 use super::clock::Clock;
-use super::figures::Meter;
+use super::figures::{Meter, Place};
 use super::handle::Handle;
 use super::journal::Journal;
 use super::listen::{BindError, Server, Terms, bind};
@@ -110,12 +110,12 @@ impl Running {
 struct Told {
     settings: NodeSettings,
     /// Where its users find it.
-    users: Option<SocketAddr>,
+    users: Option<Place>,
     log: Log,
 }
 
 /// Starts a node and returns when its transport listens.
-pub fn start(settings: NodeSettings, users: Option<SocketAddr>, log: Log) -> Result<Running, StartError> {
+pub fn start(settings: NodeSettings, users: Option<Place>, log: Log) -> Result<Running, StartError> {
     let (ready, is_ready) = std_mpsc::channel();
     let work = move || run(Told { settings, users, log }, &ready);
     let thread = thread::Builder::new().name("node".into()).spawn(work);
@@ -160,9 +160,9 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let listeners = bind(&hosts, &settings.transport.ports).await.map_err(StartError::Bind)?;
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;
-    let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.path_data.clone()));
+    let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.clone()));
     if let Some(users) = users {
-        meter.set_http_address(users.to_string());
+        meter.set_http(users);
     }
     let client = transport::client().map_err(StartError::Client)?;
     let faults = Arc::new(Faults::new(settings.faults));
@@ -188,14 +188,14 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         states: newest,
         history: history.clone(),
         faults: faults.clone(),
-        meter,
+        meter: meter.clone(),
         budget: Budget::new(settings.rest.memory),
     };
     let driver = Driver {
         clock: Clock::start(),
-        caller: Caller::new(client.clone(), faults.clone(), to_outcomes),
+        caller: Caller::new(client.clone(), faults.clone(), meter.tally().clone(), to_outcomes),
         forms: Forms::default(),
-        links: Links::new(client, address.clone(), faults, from_nodes),
+        links: Links::new(client, address.clone(), (faults, meter.tally().clone()), from_nodes),
         journal,
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),
         log,
@@ -203,10 +203,15 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         history,
         local,
         waiting: Waiting::default(),
+        tally: meter.tally().clone(),
         zen,
     };
     let inboxes = Inboxes { nodes, requests, outcomes, local: from_local };
-    Ok((handle, driver, inboxes, Server::start(listeners, router, Terms::of_nodes(&settings))))
+    let bound = bound(&listeners)?.iter().map(SocketAddr::to_string).collect();
+    let server = Server::start(listeners, router, Terms::of_nodes(&settings));
+    let place = Place { bound, published: address.as_str().to_owned() };
+    meter.set_transport(place, Box::new(server.connections()));
+    Ok((handle, driver, inboxes, server))
 }
 
 /// The core with what its disk holds, and the disk.

@@ -13,6 +13,7 @@ use zazen::cluster::{
     Block, ClusterState, Node, NodeId, Outcome, Remembered, Roles, Term, Uuid, Version, VotingSet, VotingSets,
 };
 use zazen::rest::router;
+use zazen::runtime::figures::{Connections, Place};
 use zazen::runtime::{Desk, Handle};
 use zazen::service::{Answer, Batch, PendingTask, Query, Question, Refusal, Task};
 use zazen::settings::NodeSettings;
@@ -100,11 +101,17 @@ impl World {
     }
 
     /// A node with these settings and tasks in its queue.
-    pub(crate) fn with(mut settings: NodeSettings, state: ClusterState, tasks: Vec<PendingTask>) -> Self {
+    pub(crate) fn with(settings: NodeSettings, state: ClusterState, tasks: Vec<PendingTask>) -> Self {
+        World::around(local(), settings, state, tasks)
+    }
+
+    fn around(local: Arc<Node>, mut settings: NodeSettings, state: ClusterState, tasks: Vec<PendingTask>) -> Self {
         settings.path_data = std::env::temp_dir();
         let (states, shown) = watch::channel(Arc::new(state));
-        let (handle, desk) = Handle::without_node(settings, local(), shown.borrow().clone());
-        handle.meter().set_http_address("127.0.0.1:9200".into());
+        let (handle, desk) = Handle::without_node(settings, local, shown.borrow().clone());
+        let place = |address: &str| Place { bound: vec![address.into()], published: address.into() };
+        handle.meter().set_http(place("127.0.0.1:9200"));
+        handle.meter().set_transport(place("127.0.0.1:9300"), Box::new(Connections::default));
         tokio::spawn(attend(desk, states.clone(), states.subscribe(), tasks));
         World { router: router(handle), states }
     }
@@ -144,7 +151,8 @@ impl World {
         let response = self.router().oneshot(request).await.expect("the router never fails");
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("the body is in memory").to_bytes();
-        let body = String::from_utf8(body.to_vec()).expect("the answer is text");
+        // What is no text is looked at by its headers.
+        let body = String::from_utf8_lossy(&body).into_owned();
         Told { status: parts.status, headers: parts.headers, body }
     }
 }

@@ -65,6 +65,12 @@ impl From<u64> for Json {
     }
 }
 
+impl From<i64> for Json {
+    fn from(value: i64) -> Self {
+        Json::Number(value.into())
+    }
+}
+
 impl From<usize> for Json {
     fn from(value: usize) -> Self {
         Json::Number(value.into())

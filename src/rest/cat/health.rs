@@ -5,7 +5,8 @@ use crate::rest::error::RestError;
 use crate::rest::health::Health;
 use crate::rest::route::Call;
 use crate::rest::snapshot::{self, MASTER_TIMEOUT};
-use std::time::{Duration, SystemTime};
+use crate::rest::time::{clock, since_1970};
+use std::time::Duration;
 
 pub(super) static COLUMNS: [Column; 14] = [
     Column::new("epoch", &["t", "time"], "seconds since 1970-01-01 00:00:00").shown(),
@@ -34,9 +35,7 @@ pub(super) static COLUMNS: [Column; 14] = [
 pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
     let state = snapshot::confirmed(&call.handle, MASTER_TIMEOUT).await?;
     let health = Health::of(&call.handle, &state).await;
-    let now = since_1970();
-    let seconds = now.as_secs();
-    let clock = format!("{:02}:{:02}:{:02}", seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    let seconds = since_1970().as_secs();
     let wait = match health.longest_wait {
         Duration::ZERO => Cell::text("-"),
         wait => Cell::Time(wait),
@@ -44,7 +43,7 @@ pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
     let none = || Cell::Count(0);
     Ok(vec![vec![
         Cell::Count(seconds),
-        Cell::text(clock),
+        Cell::text(clock(seconds)),
         Cell::text(state.cluster_name.as_str()),
         Cell::text(health.status.name()),
         Cell::Count(health.nodes as u64),
@@ -58,9 +57,4 @@ pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
         wait,
         Cell::text(format!("{:.1}%", health.active_percent())),
     ]])
-}
-
-#[expect(clippy::disallowed_methods, reason = "users are told what time it is; nothing is decided by it")]
-fn since_1970() -> Duration {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }

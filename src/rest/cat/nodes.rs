@@ -6,14 +6,11 @@ use super::column::{Cell, Row};
 use super::node_columns::NODES;
 use crate::cluster::{Node, Nodes};
 use crate::rest::error::RestError;
+use crate::rest::nodes::{TIMEOUT, figures};
 use crate::rest::route::Call;
 use crate::rest::snapshot;
-use crate::runtime::figures::{self, NodeFigures};
+use crate::runtime::figures::{Asked, NodeFigures};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a node may take to tell what it uses.
-const FIGURES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How many characters of an id are shown to those who do not want it all.
 const SHORT_ID: usize = 4;
@@ -31,14 +28,25 @@ pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
     let is_full = call.parameters.flag("full_id")?.unwrap_or(false);
     let state = snapshot::wanted(&call, None).await?;
     let nodes: Vec<Arc<Node>> = state.nodes.iter().cloned().collect();
-    let measured = figures::of_all(&call.handle, nodes, FIGURES_TIMEOUT).await;
-    let row = |(node, figures): (Arc<Node>, Option<NodeFigures>)| {
+    let measured = figures(&call.handle, nodes, TIMEOUT).await;
+    let row = |(node, figures): Asked<NodeFigures>| {
         let length = if is_full { usize::MAX } else { SHORT_ID };
         let id = node.id.as_str().chars().take(length).collect();
-        let row = NodeRow { id, mark: mark(&state.nodes, &node), node, figures };
+        let row = NodeRow { id, mark: mark(&state.nodes, &node), node, figures: figures.ok() };
         NODES.iter().map(|(_, cell)| cell(&row)).collect()
     };
     Ok(measured.into_iter().map(row).collect())
+}
+
+/// The port of a node for other nodes.
+pub(super) fn port(node: &Node) -> Cell {
+    let port = node.address.as_str().rsplit_once(':').map(|(_, port)| port);
+    port.map_or(Cell::Empty, Cell::text)
+}
+
+/// The beginning of an id.
+pub(super) fn short(id: &str) -> String {
+    id.chars().take(SHORT_ID).collect()
 }
 
 /// A star for the master; where no master is known, nobody is one for certain.
@@ -60,8 +68,7 @@ impl NodeRow {
     }
 
     pub(super) fn port(&self) -> Cell {
-        let port = self.node.address.as_str().rsplit_once(':').map(|(_, port)| port);
-        port.map_or(Cell::Empty, Cell::text)
+        port(&self.node)
     }
 
     pub(super) fn roles(&self) -> Cell {

@@ -5,10 +5,12 @@
 
 mod bodies;
 mod connection;
+mod count;
 mod patient;
 mod places;
 
 use super::descriptors::{self, Side};
+use super::figures::Connections;
 use super::log::TRANSPORT;
 use super::transport::{ARRIVAL_MAX, LIFELINE};
 use crate::settings::{NodeSettings, Ports};
@@ -16,6 +18,7 @@ pub use bodies::TooSlow;
 
 use axum::Router;
 use connection::{Serving, serve};
+use count::{Count, Counted};
 use places::{Place, Places};
 use std::fmt;
 use std::io;
@@ -137,6 +140,7 @@ pub struct Server {
     drain: CancellationToken,
     stop: CancellationToken,
     connections: TaskTracker,
+    count: Arc<Count>,
 }
 
 impl Drop for Server {
@@ -150,15 +154,22 @@ impl Server {
     /// Serves a router on listeners, on the runtime that this is called on.
     pub fn start(listeners: Vec<TcpListener>, router: Router, terms: Terms) -> Self {
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
-        let server = Server { drain, stop, connections: TaskTracker::new() };
+        let server = Server { drain, stop, connections: TaskTracker::new(), count: Arc::default() };
         let places = Places::new(terms.connections, terms.keeps_known);
         let (drain, stop) = (server.drain.clone(), server.stop.clone());
         let serving = Serving { router, terms: Arc::new(terms), drain, stop };
         for listener in listeners {
-            let door = Door { listener, places: places.clone(), connections: server.connections.clone() };
+            let (connections, count) = (server.connections.clone(), server.count.clone());
+            let door = Door { listener, places: places.clone(), connections, count };
             server.connections.spawn(door.keep(serving.clone()));
         }
         server
+    }
+
+    /// Tells how many connections there are, as long as it is kept.
+    pub fn connections(&self) -> impl Fn() -> Connections + Send + Sync + 'static {
+        let count = self.count.clone();
+        move || count.read()
     }
 
     /// Takes no more connections and closes those that are kept, each with its next answer; the others go on for so long
@@ -189,6 +200,7 @@ struct Door {
     listener: TcpListener,
     places: Arc<Places>,
     connections: TaskTracker,
+    count: Arc<Count>,
 }
 
 impl Door {
@@ -232,7 +244,11 @@ impl Door {
     }
 
     fn begin(&self, (stream, peer, place): (TcpStream, SocketAddr, Place), serving: &Serving) {
-        self.connections.spawn(serve(stream, peer, place, serving.clone()));
+        let (serving, counted) = (serving.clone(), Counted::begin(&self.count));
+        self.connections.spawn(async move {
+            serve(stream, peer, place, serving).await;
+            drop(counted);
+        });
     }
 
     /// The connection that could not be taken waits, so the next try would fail at once: first somebody else gives his

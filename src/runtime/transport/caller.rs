@@ -10,6 +10,7 @@ use super::paths::path_of;
 use super::{DECODED_AT_ONCE, Faults, Outcome};
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
+use crate::runtime::figures::Tally;
 use crate::wire;
 use crate::zen::Message;
 use bytes::Bytes;
@@ -35,6 +36,7 @@ const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3);
 pub(in crate::runtime) struct Caller {
     client: reqwest::Client,
     faults: Arc<Faults>,
+    tally: Arc<Tally>,
     outcomes: mpsc::UnboundedSender<Outcome>,
     notices: Notices,
 }
@@ -61,9 +63,10 @@ impl Caller {
     pub(in crate::runtime) fn new(
         client: reqwest::Client,
         faults: Arc<Faults>,
+        tally: Arc<Tally>,
         outcomes: mpsc::UnboundedSender<Outcome>,
     ) -> Self {
-        Caller { client, faults, outcomes, notices: Notices::default() }
+        Caller { client, faults, tally, outcomes, notices: Notices::default() }
     }
 
     /// Sends a request of some kind; exactly one outcome follows. It is waited for as long as something of it gets on, and
@@ -84,10 +87,13 @@ impl Caller {
             tokio::spawn(swallowed);
             return;
         };
-        let (client, url) = (self.client.clone(), url(to, path));
+        let (client, url, tally) = (self.client.clone(), url(to, path), self.tally.clone());
         tokio::spawn(async move {
             let reply = match form.bytes().await {
-                Some(body) => ask(&client, &url, &body, timeout).await,
+                Some(body) => {
+                    tally.sent(1, body.len());
+                    ask(&client, &url, &body, timeout).await
+                }
                 None => Err(Failure::BadAnswer),
             };
             let outcome = match reply {
@@ -106,6 +112,7 @@ impl Caller {
             return;
         };
         let mut body = Bytes::from(wire::encode(message));
+        self.tally.sent(1, body.len());
         let (client, url, to) = (self.client.clone(), url(to, path), to.clone());
         let notices = is_notice.then(|| self.notices.clone());
         if notices.as_ref().is_some_and(|notices| !notices.begin(&to, &body)) {
@@ -215,7 +222,7 @@ mod tests {
     fn caller() -> (Caller, mpsc::UnboundedReceiver<Outcome>) {
         let (outcomes, told) = mpsc::unbounded_channel();
         let client = client().expect("a client needs no network");
-        (Caller::new(client, Arc::new(Faults::new(false)), outcomes), told)
+        (Caller::new(client, Arc::new(Faults::new(false)), Arc::default(), outcomes), told)
     }
 
     fn ping(caller: &Caller, to: &Address, call: u64) {

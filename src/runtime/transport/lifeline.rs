@@ -6,6 +6,7 @@
 use super::caller::{failure, url};
 use super::{Inbound, Side};
 use crate::cluster::Address;
+use crate::runtime::figures::Tally;
 use crate::runtime::log::TRANSPORT;
 use crate::wire;
 use crate::zen::Message;
@@ -13,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use std::convert::Infallible;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -103,17 +105,20 @@ impl Frame {
 }
 
 /// The two ends of the way out of a link: where frames are put, and the body that they become. What waits goes together.
-pub(super) fn way_out() -> (Lines, impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) {
+pub(super) fn way_out(tally: Arc<Tally>) -> (Lines, impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) {
     let (lines, queue) = mpsc::channel(FRAMES_MAX);
-    let body = stream::unfold(queue, |mut queue: mpsc::Receiver<Line>| async move {
+    let body = stream::unfold((queue, tally), |(mut queue, tally): (mpsc::Receiver<Line>, Arc<Tally>)| async move {
         let mut chunk = BytesMut::new();
+        let mut count = 1;
         queue.recv().await?.write(&mut chunk);
         while chunk.len() < BODY_MAX
             && let Ok(line) = queue.try_recv()
         {
             line.write(&mut chunk);
+            count += 1;
         }
-        Some((Ok(chunk.freeze()), queue))
+        tally.sent(count, chunk.len());
+        Some((Ok(chunk.freeze()), (queue, tally)))
     });
     (lines, body)
 }
@@ -124,9 +129,9 @@ pub(super) async fn hold(
     id: LinkId,
     peer: Address,
     local: Address,
-    inbox: mpsc::Sender<Inbound>,
+    (inbox, tally): (mpsc::Sender<Inbound>, Arc<Tally>),
 ) {
-    let (lines, body) = way_out();
+    let (lines, body) = way_out(tally.clone());
     let request = client
         .post(url(&peer, "lifeline"))
         .header(ADDRESS_HEADER, local.as_str())
@@ -136,7 +141,7 @@ pub(super) async fn hold(
         Ok(Ok(response)) if response.status() == reqwest::StatusCode::OK => {
             let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Held, lines };
             if inbox.send(opened).await.is_ok() {
-                read(response.bytes_stream().map(|chunk| chunk.ok()), id, &peer, &inbox).await;
+                read(response.bytes_stream().map(|chunk| chunk.ok()), id, &peer, (&inbox, &tally)).await;
             }
         }
         Ok(Ok(response)) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: {}", response.status()),
@@ -152,7 +157,7 @@ pub(super) async fn read(
     chunks: impl Stream<Item = Option<Bytes>>,
     id: LinkId,
     peer: &Address,
-    inbox: &mpsc::Sender<Inbound>,
+    (inbox, tally): (&mpsc::Sender<Inbound>, &Tally),
 ) {
     let mut chunks = std::pin::pin!(chunks);
     let mut buffer = BytesMut::new();
@@ -163,6 +168,7 @@ pub(super) async fn read(
             let Some(frame) = Frame::decode(&line[..end]) else {
                 return;
             };
+            tally.received(1, line.len());
             if inbox.send(Inbound::LinkFrame { id, peer: peer.clone(), frame }).await.is_err() {
                 return;
             }

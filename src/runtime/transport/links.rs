@@ -8,6 +8,7 @@ use super::lifeline::{self, BODY_MAX, Frame, Line, Lines, LinkId, Word};
 use super::{Faults, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::protocol::{Call, Time};
+use crate::runtime::figures::Tally;
 use crate::wire;
 use crate::zen::Message;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,6 +94,7 @@ pub(in crate::runtime) struct Links {
     client: reqwest::Client,
     local: Address,
     faults: Arc<Faults>,
+    tally: Arc<Tally>,
     inbox: mpsc::Sender<Inbound>,
     held: BTreeMap<Address, Held>,
     accepted: BTreeMap<Address, (LinkId, Open)>,
@@ -106,13 +108,14 @@ impl Links {
     pub(in crate::runtime) fn new(
         client: reqwest::Client,
         local: Address,
-        faults: Arc<Faults>,
+        (faults, tally): (Arc<Faults>, Arc<Tally>),
         inbox: mpsc::Sender<Inbound>,
     ) -> Self {
         Links {
             client,
             local,
             faults,
+            tally,
             inbox,
             held: BTreeMap::new(),
             accepted: BTreeMap::new(),
@@ -128,8 +131,9 @@ impl Links {
             return;
         }
         let id = LinkId::next();
-        let (client, local, inbox) = (self.client.clone(), self.local.clone(), self.inbox.clone());
-        let task = tokio::spawn(lifeline::hold(client, id, to.clone(), local, inbox)).abort_handle();
+        let (client, local) = (self.client.clone(), self.local.clone());
+        let (inbox, tally) = (self.inbox.clone(), self.tally.clone());
+        let task = tokio::spawn(lifeline::hold(client, id, to.clone(), local, (inbox, tally))).abort_handle();
         self.held.insert(to, Held { id, task, open: None });
     }
 
@@ -321,7 +325,7 @@ mod tests {
     fn alone() -> Links {
         let client = crate::runtime::client().expect("a client needs no network");
         let (inbox, _) = mpsc::channel(1);
-        Links::new(client, "127.0.0.1:2".into(), Arc::new(Faults::new(false)), inbox)
+        Links::new(client, "127.0.0.1:2".into(), (Arc::new(Faults::new(false)), Arc::default()), inbox)
     }
 
     /// A node that holds an open link to [`PEER`], the name of that link, and what is sent over it.

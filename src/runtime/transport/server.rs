@@ -8,6 +8,7 @@ use super::paths::kind_of;
 use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::runtime::figures::{self, Meter};
+use crate::runtime::tasks::Begun;
 use crate::wire;
 use crate::zen::Message;
 use axum::Router;
@@ -18,6 +19,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use futures_util::{StreamExt, future};
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -35,6 +37,12 @@ const SMALL: usize = 1 << 20;
 /// How many large messages are read at a time.
 const LARGE_AT_A_TIME: usize = 4;
 
+/// How many other nodes may have threads watched at a time.
+const WATCHERS_OF_THREADS: usize = 16;
+
+/// The longest name of a task.
+const TASK_ID_MAX: usize = 256;
+
 /// How long a message may take to arrive.
 pub(in crate::runtime) const ARRIVAL_MAX: Duration = Duration::from_secs(30);
 
@@ -46,17 +54,24 @@ struct Port {
     large: Arc<Semaphore>,
     incomplete: Arc<Incomplete>,
     meter: Arc<Meter>,
+    watchers: Arc<Semaphore>,
 }
 
 /// What other nodes find at this one.
 pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Faults>, meter: Arc<Meter>) -> Router {
     let large = Arc::new(Semaphore::new(LARGE_AT_A_TIME));
+    let watchers = Arc::new(Semaphore::new(WATCHERS_OF_THREADS));
     Router::new()
         .route(LIFELINE, post(hold))
         .route(figures::PATH, get(measure))
+        .route(figures::INFO_PATH, get(describe))
+        .route(figures::USAGE_PATH, get(usage))
+        .route(figures::TASKS_PATH, get(tasks))
+        .route(figures::CANCEL_PATH, get(cancel))
+        .route(figures::THREADS_PATH, get(watch_threads))
         .route("/_zen/{*path}", post(take))
         .fallback(nothing_here)
-        .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter })
+        .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers })
 }
 
 async fn nothing_here(request: Request) -> Response {
@@ -78,6 +93,7 @@ async fn take(State(port): State<Port>, Path(path): Path<String>, headers: Heade
         let what = format!("a message takes at most [{most}] bytes, and arrives within [{wait:?}]\n");
         return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
     };
+    port.meter.tally().received(1, bytes.len());
     let bytes = match Part::of(&headers) {
         None => bytes,
         Some(Err(what)) => return (StatusCode::BAD_REQUEST, what).into_response(),
@@ -156,14 +172,15 @@ async fn hold(State(port): State<Port>, headers: HeaderMap, body: Body) -> Respo
         return future::pending().await;
     }
     let id = LinkId::next();
-    let (lines, answer) = lifeline::way_out();
+    let tally = port.meter.tally().clone();
+    let (lines, answer) = lifeline::way_out(tally.clone());
     let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Accepted, lines };
     if port.inbox.send(opened).await.is_err() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     let inbox = port.inbox.clone();
     tokio::spawn(async move {
-        lifeline::read(body.into_data_stream().map(Result::ok), id, &peer, &inbox).await;
+        lifeline::read(body.into_data_stream().map(Result::ok), id, &peer, (&inbox, &tally)).await;
         // The node has ended if it takes no more.
         let _ = inbox.send(Inbound::LinkClosed { id, peer }).await;
     });
@@ -172,11 +189,61 @@ async fn hold(State(port): State<Port>, headers: HeaderMap, body: Body) -> Respo
 
 /// What this process uses.
 async fn measure(State(port): State<Port>) -> Response {
-    let Some(figures) = port.meter.figures().await else {
+    read_system(&port, Meter::measure).await
+}
+
+/// What this node is.
+async fn describe(State(port): State<Port>) -> Response {
+    read_system(&port, Meter::describe).await
+}
+
+/// How often which routes of this node were asked.
+async fn usage(State(port): State<Port>) -> Response {
+    json(&port.meter.usage())
+}
+
+/// What this node is answering.
+async fn tasks(State(port): State<Port>, request: Request) -> Response {
+    let parent = request.uri().query().and_then(|query| query.strip_prefix("parent="));
+    let parent = parent.filter(|parent| parent.len() <= TASK_ID_MAX).map(str::to_owned);
+    let action = "cluster:monitor/tasks/lists[n]".to_owned();
+    json(&port.meter.list_tasks(Some(Begun { kind: "transport", action, parent, ..Begun::default() })))
+}
+
+/// Ends what this node is answering under the numbers of the query.
+async fn cancel(State(port): State<Port>, request: Request) -> Response {
+    let ids = request.uri().query().and_then(|query| query.strip_prefix("ids=")).unwrap_or_default();
+    let ids: Vec<u64> = ids.split(',').filter_map(|id| id.parse().ok()).collect();
+    json(&port.meter.cancel_tasks(&ids))
+}
+
+/// Reads what the system tells, on a thread that may wait: beats go over this one.
+async fn read_system<T>(port: &Port, read: fn(&Meter) -> T) -> Response
+where
+    T: Serialize + Send + 'static,
+{
+    match port.meter.read(read).await {
+        Some(told) => json(&told),
+        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// Which threads are busy, watched for as many milliseconds as the query says.
+async fn watch_threads(State(port): State<Port>, request: Request) -> Response {
+    let Ok(_turn) = port.watchers.acquire().await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    match serde_json::to_vec(&figures) {
-        Ok(figures) => ([(header::CONTENT_TYPE, "application/json")], figures).into_response(),
+    let wanted = request.uri().query().and_then(|query| query.strip_prefix("interval_millis="));
+    let Some(interval) = wanted.and_then(|millis| millis.parse().ok()).map(Duration::from_millis) else {
+        let what = "how long to watch threads is missing, allowed: [interval_millis=] and a number\n";
+        return (StatusCode::BAD_REQUEST, what).into_response();
+    };
+    json(&port.meter.watch_threads(interval).await)
+}
+
+fn json<T: Serialize>(told: &T) -> Response {
+    match serde_json::to_vec(told) {
+        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
 }

@@ -3,6 +3,14 @@
 //! Texts are read apart from files, so that any text can be tried. Whatever is missing or strange is no figure; elsewhere
 //! than on Linux there are none.
 
+mod disks;
+mod groups;
+mod process;
+
+pub(super) use disks::{data_place, device_use};
+pub(super) use groups::control_groups;
+pub(super) use process::{ThreadTime, process, process_ticks, threads, ticks_per_second};
+
 use super::figures::Share;
 use std::fs;
 
@@ -22,6 +30,12 @@ impl Ticks {
         let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
         let idle = self.idle.saturating_sub(earlier.idle).min(total);
         u8::try_from((total - idle).saturating_mul(100) / total).ok()
+    }
+
+    /// Which share of the time since an earlier reading some ticks are, of all processors together.
+    pub(super) fn percent_of(self, ticks: u64, earlier: Ticks) -> Option<u8> {
+        let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
+        u8::try_from(ticks.min(total).saturating_mul(100) / total).ok()
     }
 
     /// The first line of `/proc/stat`: what guests used is part of what users used.
@@ -65,6 +79,24 @@ pub(super) fn ram() -> Option<Share> {
     let max = kilobytes(&text, "MemTotal")?;
     let free = kilobytes(&text, "MemAvailable").or_else(|| kilobytes(&text, "MemFree"))?;
     Some(Share { used: max.saturating_sub(free), max })
+}
+
+/// What the machine uses of its disks as memory.
+pub(super) fn swap() -> Option<Share> {
+    let text = read("/proc/meminfo")?;
+    let max = kilobytes(&text, "SwapTotal")?;
+    Some(Share { used: max.saturating_sub(kilobytes(&text, "SwapFree")?), max })
+}
+
+/// What the makers of the system call it.
+pub(super) fn pretty_name() -> Option<String> {
+    let text = read("/etc/os-release").or_else(|| read("/usr/lib/os-release"))?;
+    parse_pretty_name(&text)
+}
+
+fn parse_pretty_name(text: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
 
 /// The figure of a line such as `VmRSS:   1024 kB`, in bytes.
@@ -127,6 +159,8 @@ mod tests {
         assert_eq!(earlier, Ticks { idle: 850, total: 1000 });
         let later = Ticks { idle: 875, total: 1100 };
         assert_eq!(later.busy_percent_since(earlier), Some(75));
+        assert_eq!(later.percent_of(25, earlier), Some(25));
+        assert_eq!(later.percent_of(700, earlier), Some(100));
         assert_eq!(earlier.busy_percent_since(earlier), None);
         assert_eq!(earlier.busy_percent_since(later), None);
     }
@@ -135,6 +169,8 @@ mod tests {
     fn figures_are_read_from_what_linux_writes() {
         assert_eq!(parse_load("0.99 1.11 2.49 2/345 678\n"), Some([0.99, 1.11, 2.49]));
         assert_eq!(kilobytes("VmPeak:\t 9 kB\nVmRSS:\t    1024 kB\n", "VmRSS"), Some(1 << 20));
+        let named = parse_pretty_name("ID=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
+        assert_eq!(named.as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
         let limits = "Limit   Soft Limit  Hard Limit  Units\nMax open files            20000  1048576  files\n";
         assert_eq!(parse_files_max(limits), Some(20_000));
         assert_eq!(parse_files_max("Max open files unlimited unlimited files"), Some(u64::MAX));

@@ -1,0 +1,346 @@
+//! What a cluster without indices answers where its indices are asked for: nothing, in the shape that clients read.
+//!
+//! Names are looked at all the same: one that is given without a pattern is missing. Mirrors the read side of
+//! `rest.action.admin.indices`, `rest.action.search` and their kin (6.8).
+
+use super::body::Json;
+use super::error::{Kind, RestError};
+use super::indices::{Options, resolve};
+use super::parameters::{Parameter, Values, unrecognized};
+use super::reply::Reply;
+use super::route::Call;
+use super::snapshot;
+use axum::http::StatusCode;
+
+const fn parameter(name: &'static str, values: Values, doc: &'static str) -> Parameter {
+    Parameter { name, values, default: "none", doc }
+}
+
+/// Understood where indices are asked for, and without a meaning without any.
+const fn idle(name: &'static str) -> Parameter {
+    parameter(name, Values::Text, "Understood, and without a meaning, as there are no indices.")
+}
+
+/// Which indices.
+pub(super) const INDEX: Parameter = Parameter {
+    name: "index",
+    values: Values::List,
+    default: "all",
+    doc: "The names of indices, or patterns of names.",
+};
+
+/// Which type.
+pub(super) const TYPE: Parameter = parameter("type", Values::List, "A type of documents.");
+
+/// Which one of what has names.
+pub(super) const NAME: Parameter =
+    Parameter { name: "name", values: Values::List, default: "all", doc: "Names, or patterns of names." };
+
+/// What is asked for with types in it or without.
+pub(super) const TYPES: Parameter = parameter(
+    "include_type_name",
+    Values::Flag,
+    "Whether types are named; without it the answer warns of their removal.",
+);
+
+/// What is understood besides.
+pub(super) const DEFAULTS: Parameter = idle("include_defaults");
+
+/// The fields that are meant.
+pub(super) const FIELD: Parameter = parameter("fields", Values::List, "The names of fields.");
+
+/// The repository that is meant.
+pub(super) const REPOSITORY: Parameter = parameter("repository", Values::List, "The names of repositories.");
+
+/// The snapshot that is meant.
+pub(super) const SNAPSHOT: Parameter = parameter("snapshot", Values::List, "The names of snapshots.");
+
+/// Which one of what has an id.
+pub(super) const ID: Parameter = parameter("id", Values::Text, "Its id.");
+
+/// What statistics are asked for with.
+pub(super) const STATS: &[Parameter] = &[
+    Parameter {
+        name: "metric",
+        values: Values::List,
+        default: "_all",
+        doc: "The parts that are wanted, as `index_metric` under `/_nodes/stats`.",
+    },
+    Parameter {
+        name: "level",
+        values: Values::Text,
+        default: "indices",
+        doc: "In which detail they are told: `cluster`, `indices` or `shards`.",
+    },
+    idle("groups"),
+    idle("types"),
+    idle("fields"),
+    idle("completion_fields"),
+    idle("fielddata_fields"),
+    idle("include_segment_file_sizes"),
+    idle("forbid_closed_indices"),
+];
+
+/// What recoveries are asked for with.
+pub(super) const RECOVERY: &[Parameter] = &[idle("active_only"), idle("detailed")];
+
+/// What shards and segments are asked for with.
+pub(super) const SEGMENTS: &[Parameter] = &[idle("verbose"), idle("status")];
+
+/// What is asked for where shards are told to do something at once.
+pub(super) const BROADCAST: &[Parameter] = &[
+    idle("force"),
+    idle("wait_if_ongoing"),
+    idle("max_num_segments"),
+    idle("only_expunge_deletes"),
+    idle("flush"),
+    idle("query"),
+    idle("fielddata"),
+    idle("field_data"),
+    idle("request"),
+    idle("request_cache"),
+    idle("fields"),
+    idle("only_ancient_segments"),
+    idle("wait_for_completion"),
+];
+
+/// What searches are asked for with.
+pub(super) const SEARCH: &[Parameter] = &[
+    idle("q"),
+    idle("df"),
+    idle("analyzer"),
+    idle("analyze_wildcard"),
+    idle("default_operator"),
+    idle("lenient"),
+    idle("from"),
+    idle("size"),
+    idle("sort"),
+    idle("_source"),
+    idle("_source_include"),
+    idle("_source_includes"),
+    idle("_source_exclude"),
+    idle("_source_excludes"),
+    idle("stored_fields"),
+    idle("docvalue_fields"),
+    idle("explain"),
+    idle("version"),
+    idle("seq_no_primary_term"),
+    idle("timeout"),
+    idle("terminate_after"),
+    idle("min_score"),
+    idle("preference"),
+    idle("routing"),
+    idle("search_type"),
+    idle("scroll"),
+    idle("stats"),
+    idle("request_cache"),
+    idle("batched_reduce_size"),
+    idle("max_concurrent_shard_requests"),
+    idle("pre_filter_shard_size"),
+    idle("allow_partial_search_results"),
+    idle("track_scores"),
+    idle("track_total_hits"),
+    idle("rest_total_hits_as_int"),
+    idle("typed_keys"),
+    idle("suggest_field"),
+    idle("suggest_mode"),
+    idle("suggest_size"),
+    idle("suggest_text"),
+    idle("ignore_indices"),
+    idle("ccs_minimize_roundtrips"),
+    idle("source"),
+    idle("source_content_type"),
+];
+
+/// The parts that `_stats` can be asked for.
+const METRICS: [&str; 18] = [
+    "_all",
+    "completion",
+    "docs",
+    "fielddata",
+    "flush",
+    "get",
+    "indexing",
+    "merge",
+    "query_cache",
+    "recovery",
+    "refresh",
+    "request_cache",
+    "search",
+    "segments",
+    "store",
+    "suggest",
+    "translog",
+    "warmer",
+];
+
+fn nothing() -> Json {
+    Json::object([])
+}
+
+/// How many shards took part.
+fn no_shards() -> Json {
+    Json::object(["total", "successful", "failed"].map(|name| (name, 0_u64.into())))
+}
+
+/// The same of a search, which may pass over some.
+fn none_searched() -> Json {
+    Json::object(["total", "successful", "skipped", "failed"].map(|name| (name, 0_u64.into())))
+}
+
+/// Refuses names that are missing, by what the node that is asked knows.
+fn check_names(call: &Call) -> Result<(), RestError> {
+    let names = call.parameters.list("index").unwrap_or_default();
+    resolve(&snapshot::local(&call.handle), &names, Options::read(&call.parameters, false)?).map(drop)
+}
+
+/// The same, once there is a master to ask or `local=true`.
+async fn check_names_by_master(call: &Call) -> Result<(), RestError> {
+    let state = snapshot::wanted(call, None).await?;
+    let names = call.parameters.list("index").unwrap_or_default();
+    resolve(&state, &names, Options::read(&call.parameters, false)?).map(drop)
+}
+
+/// Statistics of indices.
+pub(super) async fn stats(call: Call) -> Result<Reply, RestError> {
+    let metrics = call.parameters.list("metric").unwrap_or_default();
+    let unknown: Vec<&str> = metrics.iter().filter(|metric| !METRICS.contains(metric)).copied().collect();
+    if !unknown.is_empty() {
+        return Err(unrecognized(&call.path, "metric", &unknown, &METRICS.into()));
+    }
+    let level = call.parameters.text("level").unwrap_or("indices");
+    if !["cluster", "indices", "shards"].contains(&level) {
+        let allowed = "level parameter must be one of [cluster] or [indices] or [shards]";
+        return Err(RestError::illegal(format!("{allowed} but was [{level}]")));
+    }
+    check_names(&call)?;
+    let all = Json::object([("primaries", nothing()), ("total", nothing())]);
+    let body = Json::object([("_shards", no_shards()), ("_all", all)]);
+    Ok(Reply::tree(if level == "cluster" { body } else { body.with("indices", nothing()) }))
+}
+
+/// Segments of shards.
+pub(super) async fn segments(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    Ok(Reply::tree(Json::object([("_shards", no_shards()), ("indices", nothing())])))
+}
+
+/// Where copies of shards lie.
+pub(super) async fn shard_stores(call: Call) -> Result<Reply, RestError> {
+    check_names_by_master(&call).await?;
+    Ok(Reply::tree(Json::object([("indices", nothing())])))
+}
+
+/// How shards came to their nodes.
+pub(super) async fn recoveries(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    Ok(Reply::tree(nothing()))
+}
+
+/// What is told of each index by its name.
+pub(super) async fn by_index(call: Call) -> Result<Reply, RestError> {
+    check_names_by_master(&call).await?;
+    Ok(Reply::tree(nothing()))
+}
+
+/// What shards would do at once.
+pub(super) async fn broadcast(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    Ok(Reply::tree(Json::object([("_shards", no_shards())])))
+}
+
+/// How much has to be written anew for a newer release.
+pub(super) async fn upgrade(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    let sizes = ["size_in_bytes", "size_to_upgrade_in_bytes", "size_to_upgrade_ancient_in_bytes"];
+    Ok(Reply::tree(Json::object(sizes.map(|name| (name, 0_u64.into()))).with("indices", nothing())))
+}
+
+/// Aliases; one that is named without a pattern is missing.
+pub(super) async fn aliases(call: Call) -> Result<Reply, RestError> {
+    check_names_by_master(&call).await?;
+    let named = call.parameters.list("name").unwrap_or_default();
+    let missing: Vec<&str> = named.into_iter().filter(|name| *name != "_all" && !name.contains('*')).collect();
+    if missing.is_empty() {
+        return Ok(Reply::tree(nothing()));
+    }
+    let plural = if missing.len() == 1 { "" } else { "es" };
+    let text = format!("alias{plural} [{}] missing", missing.join(","));
+    Ok(Reply::simple_error(StatusCode::NOT_FOUND, text))
+}
+
+/// Templates; what is named is missing.
+pub(super) async fn templates(call: Call) -> Result<Reply, RestError> {
+    snapshot::wanted(&call, None).await?;
+    let is_missing = call.parameters.text("name").is_some();
+    let status = if is_missing { StatusCode::NOT_FOUND } else { StatusCode::OK };
+    Ok(Reply::tree(nothing()).with_status(status))
+}
+
+/// Mappings; a type that is named is missing.
+pub(super) async fn mappings(call: Call) -> Result<Reply, RestError> {
+    check_names_by_master(&call).await?;
+    match call.parameters.text("type") {
+        None | Some("_all" | "*") => Ok(Reply::tree(nothing())),
+        Some(kind) => {
+            let index = call.parameters.text("index").unwrap_or("_all");
+            let error = RestError::new(Kind::TypeMissing, format!("type[[{kind}]] missing"));
+            Err(error.about("index_uuid", "_na_").about("index", index))
+        }
+    }
+}
+
+/// Mappings of fields, which are missing.
+pub(super) async fn fields(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    Ok(Reply::tree(nothing()).with_status(StatusCode::NOT_FOUND))
+}
+
+/// Documents that fit, and how many there are: none.
+pub(super) async fn search(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    let hits = [("total", 0_u64.into()), ("max_score", 0.0.into()), ("hits", Json::List(Vec::new()))];
+    Ok(Reply::tree(Json::object([
+        ("took", 0_u64.into()),
+        ("timed_out", false.into()),
+        ("_shards", none_searched()),
+        ("hits", Json::object(hits)),
+    ])))
+}
+
+/// How many documents fit: none.
+pub(super) async fn count(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    Ok(Reply::tree(Json::object([("count", 0_u64.into()), ("_shards", none_searched())])))
+}
+
+/// Repositories and their snapshots; what is named without a pattern is missing.
+pub(super) async fn repositories(call: Call) -> Result<Reply, RestError> {
+    snapshot::wanted(&call, None).await?;
+    let named = call.parameters.list("repository").unwrap_or_default();
+    let missing = named.iter().find(|name| **name != "_all" && !name.contains('*'));
+    match missing {
+        Some(name) => Err(RestError::new(Kind::RepositoryMissing, format!("[{name}] missing"))),
+        None => Ok(Reply::tree(nothing())),
+    }
+}
+
+/// Snapshots that are being taken.
+pub(super) async fn snapshot_status(call: Call) -> Result<Reply, RestError> {
+    snapshot::wanted(&call, None).await?;
+    Ok(Reply::tree(Json::object([("snapshots", Json::List(Vec::new()))])))
+}
+
+/// Pipelines, of which none is found.
+pub(super) async fn pipelines(call: Call) -> Result<Reply, RestError> {
+    snapshot::wanted(&call, None).await?;
+    Ok(Reply::tree(nothing()).with_status(StatusCode::NOT_FOUND))
+}
+
+/// A script, which is not found.
+pub(super) async fn script(call: Call) -> Result<Reply, RestError> {
+    snapshot::wanted(&call, None).await?;
+    let id = call.parameters.text("id").unwrap_or_default();
+    let body = Json::object([("_id", id.into()), ("found", false.into())]);
+    Ok(Reply::tree(body).with_status(StatusCode::NOT_FOUND))
+}

@@ -1,0 +1,95 @@
+//! The routes about indices that a cluster without any answers: nothing, in the shape that clients read.
+
+use crate::rest::empties::{
+    self, BROADCAST, DEFAULTS, FIELD, ID, INDEX, NAME, RECOVERY, REPOSITORY, SEARCH, SEGMENTS, SNAPSHOT, STATS, TYPE,
+    TYPES,
+};
+use crate::rest::index;
+use crate::rest::indices::INDICES;
+use crate::rest::route::{Answers, Route, Takes};
+use crate::rest::snapshot::{MASTER, READ};
+use crate::rest::state::FLAT_SETTINGS;
+
+/// A route that answers with nothing.
+macro_rules! empty {
+    ($methods:expr, $paths:expr, $parameters:expr, $handler:path, $name:literal, $doc:literal) => {
+        Route {
+            methods: &$methods,
+            paths: &$paths,
+            parameters: &$parameters,
+            takes: Takes::Tree,
+            answers: Answers::Reply(|call| Box::pin($handler(call))),
+            name: $name,
+            doc: $doc,
+        }
+    };
+}
+
+#[rustfmt::skip]
+pub(super) static ROUTES: &[Route] = &[
+    empty!(["GET"], ["/_stats", "/_stats/{metric}", "/{index}/_stats", "/{index}/_stats/{metric}"],
+        [STATS, &[INDEX], INDICES], empties::stats, "indices_stats_action",
+        "Tells statistics of indices: of none."),
+    empty!(["GET"], ["/_segments", "/{index}/_segments"],
+        [SEGMENTS, &[INDEX], INDICES], empties::segments, "indices_segments_action",
+        "Tells of the segments of shards: of none."),
+    empty!(["GET"], ["/_shard_stores", "/{index}/_shard_stores"],
+        [READ, SEGMENTS, &[INDEX], INDICES], empties::shard_stores, "indices_shard_stores_action",
+        "Tells where copies of shards lie: there are none."),
+    empty!(["GET"], ["/_recovery", "/{index}/_recovery"],
+        [RECOVERY, &[INDEX], INDICES], empties::recoveries, "recovery_action",
+        "Tells how shards came to their nodes: there are none."),
+    empty!(["GET"], ["/_upgrade", "/{index}/_upgrade"],
+        [BROADCAST, &[INDEX], INDICES], empties::upgrade, "upgrade_status_action",
+        "Tells how much of indices has to be written anew for a newer release: nothing."),
+    empty!(["GET", "POST"],
+        ["/_refresh", "/{index}/_refresh", "/_flush", "/{index}/_flush", "/_cache/clear", "/{index}/_cache/clear"],
+        [BROADCAST, &[INDEX], INDICES], empties::broadcast, "refresh_action",
+        "Has all shards do something: there are none."),
+    empty!(["POST"], ["/_forcemerge", "/{index}/_forcemerge", "/_upgrade", "/{index}/_upgrade"],
+        [BROADCAST, &[INDEX], INDICES], empties::broadcast, "force_merge_action",
+        "Has all shards do something: there are none."),
+    empty!(["GET", "HEAD"], ["/_alias", "/_alias/{name}", "/{index}/_alias", "/{index}/_alias/{name}"],
+        [READ, &[INDEX, NAME], INDICES], empties::aliases, "get_aliases_action",
+        "Tells the aliases of indices: there are none, and one that is named is missing."),
+    empty!(["GET"], ["/_aliases"],
+        [READ], empties::by_index, "get_all_aliases_action",
+        "Tells the aliases of all indices: there are none."),
+    empty!(["GET", "HEAD"], ["/_template", "/_template/{name}"],
+        [READ, &[NAME, TYPES, FLAT_SETTINGS]], empties::templates, "get_index_template_action",
+        "Tells templates of indices: there are none, and one that is named is missing."),
+    empty!(["GET"],
+        ["/_mapping", "/_mapping/{type}", "/{index}/_mapping", "/{index}/_mapping/{type}", "/_mappings",
+         "/{index}/_mappings", "/{index}/_mappings/{type}"],
+        [READ, &[INDEX, TYPE, TYPES], INDICES], empties::mappings, "get_mapping_action",
+        "Tells what documents of indices look like: there are none."),
+    empty!(["GET"],
+        ["/_mapping/field/{fields}", "/{index}/_mapping/field/{fields}", "/_mapping/{type}/field/{fields}",
+         "/{index}/_mapping/{type}/field/{fields}"],
+        [&[FIELD, TYPES, INDEX, TYPE, DEFAULTS], READ, INDICES], empties::fields, "get_field_mapping_action",
+        "Tells what fields of documents look like: none is found."),
+    empty!(["GET"], ["/_settings", "/_settings/{name}", "/{index}/_settings", "/{index}/_settings/{name}"],
+        [READ, &[INDEX, NAME, DEFAULTS, FLAT_SETTINGS], INDICES], empties::by_index, "get_settings_action",
+        "Tells the settings of indices: there are none."),
+    empty!(["GET", "POST"], ["/_search", "/{index}/_search", "/{index}/{type}/_search"],
+        [SEARCH, &[INDEX, TYPE], INDICES], empties::search, "search_action",
+        "Finds documents: none.\nTools ask this to see whether somebody is there; the body is not looked at."),
+    empty!(["GET", "POST"], ["/_count", "/{index}/_count", "/{index}/{type}/_count"],
+        [SEARCH, &[INDEX, TYPE], INDICES], empties::count, "count_action",
+        "Counts documents: none."),
+    empty!(["GET"], ["/_snapshot", "/_snapshot/{repository}", "/_snapshot/{repository}/{snapshot}"],
+        [READ, &[REPOSITORY, SNAPSHOT]], empties::repositories, "get_repositories_action",
+        "Tells the places for snapshots: there are none, and one that is named is missing."),
+    empty!(["GET"], ["/_snapshot/_status"],
+        [&[MASTER]], empties::snapshot_status, "snapshot_status_action",
+        "Tells which snapshots are being taken: none."),
+    empty!(["GET"], ["/_ingest/pipeline", "/_ingest/pipeline/{id}"],
+        [&[MASTER, ID]], empties::pipelines, "ingest_get_pipeline_action",
+        "Tells the pipelines of documents: none is found."),
+    empty!(["GET"], ["/_scripts/{id}"],
+        [&[MASTER, ID]], empties::script, "get_stored_scripts_action",
+        "Tells a script: it is not found."),
+    empty!(["GET", "HEAD"], ["/{index}"],
+        [READ, index::PARAMETERS, INDICES], index::show, "get_indices_action",
+        "Answers with the metadata of indices.\nAny path of one piece that nothing else understands comes here."),
+];

@@ -1,0 +1,219 @@
+//! `/_tasks`: the requests that nodes are answering, and ending those that wait.
+//!
+//! Mirrors `RestListTasksAction`, `RestGetTaskAction` and `RestCancelTasksAction` (6.8). Results of tasks that ended are not
+//! kept.
+
+mod actions;
+mod tree;
+
+pub(super) use actions::{action, is_cancellable};
+
+use super::body::Json;
+use super::error::RestError;
+use super::nodes::{Action, NODE_TIMEOUT, choose, failures, own};
+use super::parameters::{Parameter, Values};
+use super::reply::Reply;
+use super::route::Call;
+use crate::cluster::Node;
+use crate::runtime::figures::{self, Asked};
+use crate::runtime::tasks::{Begun, NodeTasks, Task};
+use crate::service::matches;
+use std::sync::Arc;
+use std::time::Duration;
+use tree::{Grouping, Telling};
+
+/// By which name the request for tasks goes.
+pub(super) const LIST: &str = "cluster:monitor/tasks/lists";
+
+/// How often tasks that are waited for are looked at.
+const WAIT_STEP: Duration = Duration::from_millis(50);
+
+const fn parameter(name: &'static str, values: Values, default: &'static str, doc: &'static str) -> Parameter {
+    Parameter { name, values, default, doc }
+}
+
+const WAITS: Parameter =
+    parameter("wait_for_completion", Values::Flag, "false", "Waits until the tasks have ended, as long as `timeout`.");
+
+const GROUPS: Parameter = parameter(
+    "group_by",
+    Values::Text,
+    "nodes",
+    "Whether tasks stand under `nodes`, under their `parents`, or in a list: `none`.",
+);
+
+const CHOSEN: &[Parameter] = &[
+    parameter("nodes", Values::List, "all", "The nodes whose tasks are wanted, as under `/_nodes`."),
+    parameter("actions", Values::List, "all", "What the tasks do, or patterns of it."),
+    parameter("parent_task_id", Values::Text, "any", "The task that they are a part of."),
+    GROUPS,
+];
+
+/// What the list understands.
+pub(super) const LISTING: &[&[Parameter]] =
+    &[CHOSEN, &[parameter("detailed", Values::Flag, "false", "Adds what each task was asked."), WAITS, NODE_TIMEOUT]];
+
+/// The task that is meant.
+pub(super) const TASK: Parameter = parameter("task_id", Values::Text, "none", "A task: its node, a colon, its number.");
+
+/// What one task is asked for with.
+pub(super) const ONE: &[&[Parameter]] = &[&[TASK, WAITS, NODE_TIMEOUT]];
+
+/// What tasks are ended with.
+pub(super) const CANCELLING: &[&[Parameter]] = &[CHOSEN, &[TASK]];
+
+/// Which tasks.
+struct Wanted {
+    actions: Vec<String>,
+    parent: Option<String>,
+}
+
+impl Wanted {
+    fn read(call: &Call) -> Result<Self, RestError> {
+        let parent = call.parameters.text("parent_task_id").filter(|text| !text.is_empty());
+        let parent = parent.map(|text| TaskId::parse(text).map(|id| id.to_string())).transpose()?;
+        let actions = call.parameters.list("actions").unwrap_or_default();
+        Ok(Wanted { actions: actions.into_iter().map(str::to_owned).collect(), parent })
+    }
+
+    fn fits(&self, task: &Task) -> bool {
+        let is_named = self.actions.is_empty() || self.actions.iter().any(|action| matches(action, &task.action));
+        is_named && self.parent.as_ref().is_none_or(|parent| task.parent.as_ref() == Some(parent))
+    }
+}
+
+/// A node and a number.
+struct TaskId<'a> {
+    node: &'a str,
+    number: u64,
+}
+
+impl<'a> TaskId<'a> {
+    fn parse(text: &'a str) -> Result<Self, RestError> {
+        let refuse = || RestError::illegal(format!("malformed task id {text}"));
+        let (node, number) = text.split_once(':').ok_or_else(refuse)?;
+        let number = number.parse().map_err(|_| refuse().caused_by(RestError::no_number(number)))?;
+        Ok(TaskId { node, number })
+    }
+}
+
+impl std::fmt::Display for TaskId<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.node, self.number)
+    }
+}
+
+/// What nodes are answering, each asked itself. What this request makes them do is a task as well.
+pub(super) async fn asked(call: &Call, nodes: Vec<Arc<Node>>, timeout: Duration) -> Vec<Asked<NodeTasks>> {
+    let parent = format!("{}:{}", call.handle.local().id.as_str(), call.task);
+    let target = format!("{}?parent={parent}", figures::TASKS_PATH);
+    let meter = call.handle.meter();
+    let here = || {
+        let action = format!("{LIST}[n]");
+        let begun = Begun { kind: "direct", action, parent: Some(parent.clone()), ..Begun::default() };
+        std::future::ready(Some(meter.list_tasks(Some(begun))))
+    };
+    own(figures::of_all(&call.handle, nodes, (&target, timeout), here).await, |tasks| &tasks.node)
+}
+
+/// The tasks that are wanted.
+pub(super) async fn list(call: Call) -> Result<Reply, RestError> {
+    let grouping = Grouping::read(&call)?;
+    let wanted = Wanted::read(&call)?;
+    let waits = call.parameters.flag("wait_for_completion")?.unwrap_or(false);
+    let is_detailed = call.parameters.flag("detailed")?.unwrap_or(false);
+    let chosen = choose(&call, "ListTasksRequest", call.parameters.list("nodes").as_deref())?;
+    let deadline = tokio::time::Instant::now() + chosen.timeout;
+    loop {
+        let mut asked = asked(&call, chosen.nodes.clone(), chosen.timeout).await;
+        keep(&mut asked, |_, task| wanted.fits(task));
+        // This request and its parts end with the answer, so they are not waited for.
+        let is_over = asked
+            .iter()
+            .filter_map(|(_, told)| told.as_ref().ok())
+            .all(|told| told.tasks.iter().all(|task| task.action.starts_with(LIST)));
+        if !waits || is_over || tokio::time::Instant::now() >= deadline {
+            let telling = Telling { is_detailed, is_human: call.is_human };
+            return Ok(Reply::tree(grouping.write(Json::object([]), &asked, telling)));
+        }
+        tokio::time::sleep(WAIT_STEP).await;
+    }
+}
+
+/// One task that is running; of one that ended nothing is known.
+pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
+    let id = TaskId::parse(call.parameters.text("task_id").unwrap_or_default())?;
+    let filter = [id.node];
+    let chosen = choose(&call, "GetTaskRequest", Some(&filter))?;
+    if !chosen.nodes.iter().any(|node| node.id.as_str() == id.node) {
+        let reason = format!(
+            "task [{id}] belongs to the node [{}] which isn't part of the cluster and there is no record of the task",
+            id.node
+        );
+        return Err(RestError::no_resource(reason).caused_by(not_running(&id)).rooted_in(RestError::no_task_index()));
+    }
+    let mut asked = asked(&call, chosen.nodes, chosen.timeout).await;
+    keep(&mut asked, |_, task| task.id == id.number);
+    let found = asked.iter().find_map(|(node, told)| Some((node, told.as_ref().ok()?.tasks.first()?)));
+    let Some((node, task)) = found else {
+        return Err(not_running(&id).rooted_in(RestError::no_task_index()));
+    };
+    let telling = Telling { is_detailed: true, is_human: call.is_human };
+    Ok(Reply::tree(Json::object([("completed", false.into()), ("task", telling.task(node, task).json())])))
+}
+
+fn not_running(id: &TaskId<'_>) -> RestError {
+    let reason = format!("task [{id}] isn't running and hasn't stored its results");
+    RestError::no_resource(reason).caused_by(RestError::no_task_index())
+}
+
+/// Ends the tasks that are wanted and can be ended.
+pub(super) async fn cancel(call: Call) -> Result<Reply, RestError> {
+    let grouping = Grouping::read(&call)?;
+    let wanted = Wanted::read(&call)?;
+    let one = call.parameters.text("task_id").map(TaskId::parse).transpose()?;
+    let filter = one.as_ref().map(|id| vec![id.node]).or_else(|| call.parameters.list("nodes"));
+    let chosen = choose(&call, "CancelTasksRequest", filter.as_deref())?;
+    if let Some(id) = one.as_ref().filter(|_| chosen.nodes.is_empty()) {
+        let body = Json::object([("node_failures", [tree::no_such_node(id.node)].into_iter().collect())]);
+        return Ok(Reply::tree(body.with("nodes", Json::object([]))));
+    }
+    let mut asked = asked(&call, chosen.nodes, chosen.timeout).await;
+    let is_meant = |task: &Task| one.as_ref().is_none_or(|id| id.number == task.id);
+    keep(&mut asked, |_, task| task.is_cancellable && wanted.fits(task) && is_meant(task));
+    let mut ended = Vec::new();
+    for (node, told) in asked {
+        let ids: Vec<u64> = told.iter().flat_map(|told| told.tasks.iter().map(|task| task.id)).collect();
+        match ids.is_empty() {
+            true => ended.push((node, told)),
+            false => ended.extend(end(&call, node, &ids, chosen.timeout).await),
+        }
+    }
+    if let Some(id) =
+        one.as_ref().filter(|_| ended.iter().all(|(_, told)| told.as_ref().is_ok_and(|told| told.tasks.is_empty())))
+    {
+        return Err(RestError::no_resource(format!("task [{id}] doesn't support cancellation, or is not found")));
+    }
+    let telling = Telling { is_detailed: true, is_human: call.is_human };
+    Ok(Reply::tree(grouping.write(Json::object([]), &ended, telling)))
+}
+
+async fn end(call: &Call, node: Arc<Node>, ids: &[u64], timeout: Duration) -> Vec<Asked<NodeTasks>> {
+    let list: Vec<String> = ids.iter().map(u64::to_string).collect();
+    let target = format!("{}?ids={}", figures::CANCEL_PATH, list.join(","));
+    let here = || std::future::ready(Some(call.handle.meter().cancel_tasks(ids)));
+    own(figures::of_all(&call.handle, vec![node], (&target, timeout), here).await, |tasks| &tasks.node)
+}
+
+fn keep(asked: &mut [Asked<NodeTasks>], is_kept: impl Fn(&Node, &Task) -> bool) {
+    for (node, told) in asked {
+        if let Ok(told) = told {
+            told.tasks.retain(|task| is_kept(node, task));
+        }
+    }
+}
+
+/// Why nodes told nothing, if there are such.
+fn failed(asked: &[Asked<NodeTasks>]) -> Option<Json> {
+    failures(Action(LIST), asked)
+}

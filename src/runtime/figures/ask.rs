@@ -1,0 +1,80 @@
+//! Asks nodes for what only they know, many at a time and each for a bounded time.
+
+use crate::cluster::Node;
+use crate::protocol::Failure;
+use crate::runtime::Handle;
+use crate::runtime::transport::failure;
+use futures_util::{StreamExt, stream};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many nodes are asked at a time.
+const ASKED_AT_A_TIME: usize = 64;
+
+/// The longest answer of a node.
+const ANSWER_BYTES_MAX: usize = 256 << 10;
+
+/// Why a node told nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// It cannot be reached.
+    NotConnected,
+    /// It did not answer in time.
+    TimedOut(Duration),
+    /// Its answer was none to the question, or another process answered.
+    Strange,
+}
+
+/// What became of asking a node.
+pub type Asked<T> = (Arc<Node>, Result<T, Silence>);
+
+/// Asks all of these nodes, in their order. What this node is asked is answered here.
+pub async fn of_all<T, F, H>(
+    handle: &Handle,
+    nodes: Vec<Arc<Node>>,
+    (target, timeout): (&str, Duration),
+    here: F,
+) -> Vec<Asked<T>>
+where
+    T: DeserializeOwned,
+    F: Fn() -> H,
+    H: Future<Output = Option<T>>,
+{
+    let ask = |node: Arc<Node>| {
+        let here = here();
+        async move {
+            let told = if node.same_process(handle.local()) {
+                let told = tokio::time::timeout(timeout, here).await;
+                told.map_or(Err(Silence::TimedOut(timeout)), |told| told.ok_or(Silence::Strange))
+            } else if handle.faults().swallows_to(&node.address) || handle.faults().swallows_from(&node.address) {
+                tokio::time::sleep(timeout).await;
+                Err(Silence::TimedOut(timeout))
+            } else {
+                let asked = of_one(handle.meter().client(), format!("http://{}{target}", node.address));
+                tokio::time::timeout(timeout, asked).await.unwrap_or(Err(Silence::TimedOut(timeout)))
+            };
+            (node, told)
+        }
+    };
+    stream::iter(nodes).map(ask).buffered(ASKED_AT_A_TIME).collect().await
+}
+
+async fn of_one<T: DeserializeOwned>(client: Option<&reqwest::Client>, url: String) -> Result<T, Silence> {
+    let why = |error: reqwest::Error| match failure(&error) {
+        Failure::Refused | Failure::Reset | Failure::TimedOut => Silence::NotConnected,
+        Failure::BadAnswer => Silence::Strange,
+    };
+    let mut response = client.ok_or(Silence::NotConnected)?.get(url).send().await.map_err(why)?;
+    if response.status() != reqwest::StatusCode::OK {
+        return Err(Silence::Strange);
+    }
+    let mut answer = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(why)? {
+        answer.extend_from_slice(&chunk);
+        if answer.len() > ANSWER_BYTES_MAX {
+            return Err(Silence::Strange);
+        }
+    }
+    serde_json::from_slice(&answer).map_err(|_| Silence::Strange)
+}
