@@ -32,7 +32,8 @@ const BLESS: &str = "ZAZEN_BLESS=1 cargo test --test rest";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What Zazen shows besides, or on purpose otherwise, and what stands there in the original's place.
-const DIFFERENCES: [(&str, &str); 3] = [
+const DIFFERENCES: [(&str, &str); 4] = [
+    (",distribution:string,release:string", ""),
     (",term:integer,master_node", ",master_node"),
     ("cluster_coordination:{term:integer,last_committed_config:[string],last_accepted_config:[string]},", ""),
     ("cluster_coordination:{term:integer,last_committed_config:[],last_accepted_config:[]},", ""),

@@ -8,12 +8,14 @@ mod allocation;
 mod body;
 mod cat;
 mod cluster_stats;
+mod cors;
 mod empties;
 mod error;
 mod explain;
 mod faults;
 mod health;
 mod health_wait;
+mod icon;
 mod index;
 mod indices;
 mod kv;
@@ -21,6 +23,7 @@ mod lease;
 mod members;
 mod nodes;
 mod object;
+mod packing;
 mod page;
 mod parameters;
 mod pending;
@@ -52,9 +55,12 @@ use crate::runtime::Handle;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
+use cors::Cors;
+use std::sync::Arc;
 
 /// The whole API of one node.
 pub fn router(handle: Handle) -> Router {
+    let cors = Arc::new(Cors::of(&handle.settings().rest.cors));
     // The paths are matched here and not by axum, whose rules are others than Elasticsearch's.
-    Router::new().fallback(move |request: Request<Body>| serve::serve(handle.clone(), request))
+    Router::new().fallback(move |request: Request<Body>| serve::serve(handle.clone(), cors.clone(), request))
 }

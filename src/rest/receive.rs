@@ -37,7 +37,20 @@ fn copies(takes: Takes) -> u64 {
 /// A body that was taken in, and what it costs as long as it is here.
 pub(super) struct Received {
     pub(super) bytes: Bytes,
-    _share: Share,
+    share: Share,
+    copies: u64,
+}
+
+impl Received {
+    /// The same when it was unpacked, which costs what comes out of it: `unpack` is given what takes each piece in.
+    pub(super) fn unpacked<E>(
+        mut self,
+        unpack: impl FnOnce(&[u8], &mut dyn FnMut(usize) -> Result<(), NoRoom>) -> Result<Vec<u8>, E>,
+    ) -> Result<Self, E> {
+        let (packed, copies) = (std::mem::take(&mut self.bytes), self.copies);
+        let unpacked = unpack(&packed, &mut |more| self.share.grow(more as u64 * copies))?;
+        Ok(Received { bytes: unpacked.into(), ..self })
+    }
 }
 
 /// Why a body was not taken in.
@@ -88,7 +101,7 @@ pub(super) async fn receive(
         1 => pieces.into_iter().next().unwrap_or_default(),
         _ => pieces.concat().into(),
     };
-    Ok(Received { bytes, _share: share })
+    Ok(Received { bytes, share, copies: copies(takes) })
 }
 
 async fn read(mut body: Body, copies: u64, max: u64, share: &mut Share) -> Result<Vec<Bytes>, NotReceived> {

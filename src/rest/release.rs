@@ -14,6 +14,10 @@ pub(super) const TYPE: &str = "unknown";
 pub(super) const BUILD_DATE: &str = "Unknown";
 /// The Lucene of that release of Elasticsearch. Tools want three numbers here.
 pub(super) const LUCENE: &str = "7.7.3";
+/// The Lucene of the fifth row of releases.
+pub(super) const OLD_LUCENE: &str = "6.6.1";
+/// Who really answers.
+pub(super) const DISTRIBUTION: &str = "zazen";
 /// The oldest release that could be in one cluster with that release.
 pub(super) const WIRE_COMPATIBILITY: &str = "5.6.0";
 /// The oldest release whose indices that release reads.

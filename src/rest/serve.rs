@@ -6,20 +6,23 @@
 
 use super::body::Json;
 use super::cat::Display;
+use super::cors::{Cors, Verdict};
 use super::error::{Kind, RestError};
+use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
 use super::receive::{NotReceived, no_room, paid, receive};
 use super::reply::{Reply, bare};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way, find};
 use super::routes::{known, routes};
 use super::wish::{Wish, content_type, is_body_type};
-use super::{index, removal, tasks, uri};
+use super::{icon, index, removal, tasks, uri};
 use crate::runtime::Handle;
 use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// The longest request line: `http.max_initial_line_length`.
 const LINE_MAX: usize = 4 << 10;
@@ -29,12 +32,23 @@ const HEADERS_MAX: usize = 8 << 10;
 const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 
 /// Answers a request in a node's name.
-pub(super) async fn serve(handle: Handle, request: Request<Body>) -> Response<Body> {
+pub(super) async fn serve(handle: Handle, cors: Arc<Option<Cors>>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let (budget, is_detailed) = (handle.budget().clone(), handle.settings().rest.detailed_errors);
+    let origin = match cors.as_ref().as_ref().map(|cors| cors.judge(&parts)) {
+        Some(Verdict::Answered(response)) => return response,
+        Some(Verdict::Passed(origin)) => origin,
+        None => None,
+    };
+    let (budget, rest) = (handle.budget().clone(), handle.settings().rest.clone());
     let response = respond(handle, &parts, body).await;
-    let refused = |error| no_room(error, is_detailed).write(&Wish::default());
+    let refused = |error| no_room(error, rest.detailed_errors).write(&Wish::default());
     let mut response = paid(response, &budget).unwrap_or_else(refused);
+    if rest.compression && parts.method != Method::HEAD {
+        response = packed(&parts.headers, response, rest.compression_level).await;
+    }
+    if let (Some(cors), Some(origin)) = (cors.as_ref(), origin) {
+        cors.mark(&origin, response.headers_mut());
+    }
     if let Some(id) = parts.headers.get(OPAQUE_ID) {
         response.headers_mut().insert(OPAQUE_ID, id.clone());
     }
@@ -47,11 +61,20 @@ pub(super) async fn serve(handle: Handle, request: Request<Body>) -> Response<Bo
 
 async fn respond(handle: Handle, parts: &Parts, body: Body) -> Response<Body> {
     let rest = handle.settings().rest.clone();
+    if parts.uri.path() == icon::PATH {
+        return icon::answer(&parts.method);
+    }
     let account = (handle.budget(), rest.max_content_length);
     let body = match receive(parts, body, takes(parts), account).await {
         Ok(body) => body,
         Err(NotReceived::Status(status)) => return bare(status),
         Err(NotReceived::NoRoom(error)) => return no_room(error, rest.detailed_errors).write(&Wish::default()),
+    };
+    let body = match unpacked(&parts.headers, body, rest.max_content_length).await {
+        Ok(body) => body,
+        Err(Unfit::TooLarge) => return bare(StatusCode::PAYLOAD_TOO_LARGE),
+        Err(Unfit::NoRoom(error)) => return no_room(error, rest.detailed_errors).write(&Wish::default()),
+        Err(Unfit::Strange(error)) => return Reply::error(&error, false, rest.detailed_errors).write(&Wish::default()),
     };
     let (parameters, wish) = match read(parts) {
         Ok(read) => read,

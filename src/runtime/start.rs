@@ -264,7 +264,7 @@ fn identity(settings: &NodeSettings, memory: &Memory, address: Address) -> Node 
         address,
         roles: settings.roles,
         attributes: Arc::new(settings.attributes.clone()),
-        version: VERSION.into(),
+        version: settings.rest.compatibility.clone(),
     }
 }
 

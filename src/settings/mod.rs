@@ -40,8 +40,8 @@ pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::slips;
 pub use node::{
-    DiscoveryKind, DiscoverySettings, EXPERIMENTS, KAFKA, ListenSettings, LogSettings, MemoryLimit, NodeSettings,
-    PortRange, Ports, RestSettings,
+    CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, KAFKA, ListenSettings, LogSettings, MemoryLimit,
+    NodeSettings, PortRange, Ports, RestSettings,
 };
 pub use page::page;
 pub use registry::REGISTRY;

@@ -191,6 +191,45 @@ pub struct RestSettings {
     pub write_timeout: Duration,
     /// `network.breaker.inflight_requests.limit`: how much memory requests and answers may take together.
     pub memory: MemoryLimit,
+    /// `http.compression`.
+    pub compression: bool,
+    /// `http.compression_level`, at most 9.
+    pub compression_level: u32,
+    /// `http.cors.*`.
+    pub cors: CorsSettings,
+    /// `compatibility.version`.
+    pub compatibility: Arc<str>,
+}
+
+/// Which pages of other origins may ask, from a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CorsSettings {
+    /// `http.cors.enabled`.
+    pub enabled: bool,
+    /// `http.cors.allow-origin`.
+    pub allow_origin: String,
+    /// `http.cors.max-age`, in seconds.
+    pub max_age: u32,
+    /// `http.cors.allow-methods`.
+    pub allow_methods: Vec<String>,
+    /// `http.cors.allow-headers`.
+    pub allow_headers: Vec<String>,
+    /// `http.cors.allow-credentials`.
+    pub allow_credentials: bool,
+}
+
+impl Default for CorsSettings {
+    fn default() -> Self {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        CorsSettings {
+            enabled: false,
+            allow_origin: String::new(),
+            max_age: 1_728_000,
+            allow_methods: texts(&["OPTIONS", "HEAD", "GET", "POST", "PUT", "DELETE"]),
+            allow_headers: texts(&["X-Requested-With", "Content-Type", "Content-Length"]),
+            allow_credentials: false,
+        }
+    }
 }
 
 /// What is logged, and how.
@@ -245,6 +284,10 @@ impl Default for RestSettings {
             read_timeout: RestSettings::READ_TIMEOUT,
             write_timeout: Duration::from_secs(30),
             memory: MemoryLimit::Percent(25),
+            compression: true,
+            compression_level: 3,
+            cors: CorsSettings::default(),
+            compatibility: "6.8.23".into(),
         }
     }
 }

@@ -241,9 +241,9 @@ fn a_refused_word_names_the_words_that_are_allowed() {
             "unknown setting [index.number_of_shards], settings of an index are given to the index and not to a node",
         ),
         (
-            "http.cors.enabled",
+            "http.pipelining",
             "true",
-            "setting [http.cors.enabled] has no meaning here, those that have one are listed in docs/settings.md",
+            "setting [http.pipelining] has no meaning here, those that have one are listed in docs/settings.md",
         ),
         (
             "node.attr.rack",

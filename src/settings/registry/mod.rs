@@ -4,6 +4,7 @@
 
 mod gateway;
 mod hosts;
+mod http;
 mod log;
 mod network;
 mod node;
@@ -13,8 +14,16 @@ mod zen;
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
 
 /// The parts, in the order of the pages about them.
-const PARTS: [&[Setting]; 7] =
-    [&node::NODE, &network::NETWORK, &hosts::HOSTS, &zen::PROTOCOL, &service::SERVICE, &gateway::GATEWAY, &log::LOG];
+const PARTS: [&[Setting]; 8] = [
+    &node::NODE,
+    &network::NETWORK,
+    &http::HTTP,
+    &hosts::HOSTS,
+    &zen::PROTOCOL,
+    &service::SERVICE,
+    &gateway::GATEWAY,
+    &log::LOG,
+];
 
 const LENGTH: usize = {
     let (mut length, mut part) = (0, 0);
