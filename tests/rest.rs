@@ -2,6 +2,8 @@
 
 #[path = "rest/keys.rs"]
 mod keys;
+#[path = "rest/recorded.rs"]
+mod recorded;
 #[path = "rest/settings.rs"]
 mod settings;
 #[path = "rest/shape.rs"]

@@ -1,7 +1,42 @@
 //! What an answer looks like when its values do not matter: names in their order, and types.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt;
+
+/// What stands in these depends on how a node was started and what it was asked before.
+const FREE: [&str; 2] = ["settings", "rest_actions"];
+
+/// The same as `scripts/record-original` writes it: sorted, so that the order in which fields come does not matter.
+pub(crate) fn sorted_shape(value: &Value) -> String {
+    let set = |kinds: BTreeSet<String>, between: &str| kinds.into_iter().collect::<Vec<_>>().join(between);
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(_) => "boolean".into(),
+        Value::Number(number) if number.is_f64() => "float".into(),
+        Value::Number(_) => "integer".into(),
+        Value::String(_) => "string".into(),
+        Value::Array(values) => format!("[{}]", set(values.iter().map(sorted_shape).collect(), "|")),
+        Value::Object(fields) => {
+            let inner =
+                |name: &str, inner: &Value| if FREE.contains(&name) { "{any}".into() } else { sorted_shape(inner) };
+            let field = |(name, value): (&String, &Value)| format!("{}:{}", known(name), inner(name, value));
+            format!("{{{}}}", set(fields.iter().map(field).collect(), ","))
+        }
+    }
+}
+
+/// Ids have 22 letters, and so have some names of fields; those have no capitals and a line between their words.
+fn known(name: &str) -> &str {
+    let node = name.split(':').next().unwrap_or(name);
+    let is_field = node.contains('_') && node.to_lowercase() == node;
+    match node.len() == ID_LENGTH && !node.contains('.') && !is_field {
+        true if node.len() < name.len() => "TASK",
+        true => "ID",
+        false => name,
+    }
+}
 
 /// How long an id is, of a node or a cluster.
 const ID_LENGTH: usize = 22;

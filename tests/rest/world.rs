@@ -2,9 +2,11 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
+use flate2::read::{GzDecoder, ZlibDecoder};
 use http_body_util::BodyExt;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -100,6 +102,11 @@ impl World {
         World::with(NodeSettings::default(), state, Vec::new())
     }
 
+    /// A node that is asked, with a state around it.
+    pub(crate) fn of(local: Arc<Node>, settings: NodeSettings, state: ClusterState) -> Self {
+        World::around(local, settings, state, Vec::new())
+    }
+
     /// A node with these settings and tasks in its queue.
     pub(crate) fn with(settings: NodeSettings, state: ClusterState, tasks: Vec<PendingTask>) -> Self {
         World::around(local(), settings, state, tasks)
@@ -151,10 +158,24 @@ impl World {
         let response = self.router().oneshot(request).await.expect("the router never fails");
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("the body is in memory").to_bytes();
+        let body = unpacked(&body, parts.headers.get("content-encoding"));
         // What is no text is looked at by its headers.
         let body = String::from_utf8_lossy(&body).into_owned();
         Told { status: parts.status, headers: parts.headers, body }
     }
+}
+
+/// A body as it was before it was packed.
+fn unpacked(body: &[u8], encoding: Option<&HeaderValue>) -> Vec<u8> {
+    let mut unpacked = Vec::new();
+    let read = match encoding.map(|encoding| encoding.to_str().expect("it is text")) {
+        Some("gzip") => GzDecoder::new(body).read_to_end(&mut unpacked),
+        Some("deflate") => ZlibDecoder::new(body).read_to_end(&mut unpacked),
+        Some(other) => panic!("nothing is packed with {other}"),
+        None => return body.to_vec(),
+    };
+    read.expect("it is packed as its headers say");
+    unpacked
 }
 
 /// Answers as a node does, after the states that it is shown, and carries out what it is asked for.
