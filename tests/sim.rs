@@ -7,7 +7,7 @@ use zazen::zen::rules::Rules;
 
 /// Seeds that broke a rule once, and what they found. A seed shows the same again only with the generator of its day;
 /// with a later one it is a random run like any other.
-const REGRESSIONS: [(u64, &str); 8] = [
+const REGRESSIONS: [(u64, &str); 11] = [
     (7_599, "a vote told an older accepted state than the one that its voter had acknowledged"),
     (7_007_093, "a voting set counted on who answered early, upon the answer of one who answered late"),
     (12_016_843, "a master waited for ever for an answer that a later one had overtaken"),
@@ -15,11 +15,14 @@ const REGRESSIONS: [(u64, &str); 8] = [
     (47_359, "a data node waited for a candidate as one waits for a master, because it had been one"),
     (21_024_259, "a master waited for an answer that it did not need, and a voting set counted on the others"),
     (701_127, "watchers were told of a proposal that was taken back, and the next state sent as a change of it"),
+    (500_010, "a request was answered later than its timeouts say, behind a state of which nobody knew that it was lost"),
+    (500_333, "members that had voted for each other gave no vote to the master that they joined again"),
+    (500_508, "two candidates that did not reach each other each kept a voter that the other needed for four seconds"),
     (50_673, "a vote given again told a state that was accepted and not on disk yet"),
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 14] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 16] = [
     (841_653, "the judge took the order in which the changes of a batch are told for the one in which they apply"),
     (837_416, "a publish waited for a state on its way for longer than its timeout and the longest transfer"),
     (872_255, "a request was answered later than that, too"),
@@ -34,6 +37,8 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 14] = [
     (914_023, "it was, while the disk of another voter hung"),
     (907_591, "two candidates that did not hear of each other each kept a voter that the other needed"),
     (883_621, "voters that seldom ping waited for a candidate that had given up"),
+    (1_200_500, "a publish whose answers came too late was not asked for before the master stepped down"),
+    (1_203_335, "a master with seldom beats forgot between two of them who asked to be taken in"),
 ];
 
 fn options(seed: u64) -> RunOptions {

@@ -110,7 +110,7 @@ impl Zen {
 
     /// Tries again to reach those who asked of late and could not be reached.
     pub(super) fn reach_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let patience = self.tuning.vote_timeout();
+        let patience = self.tuning.vote_timeout().max(self.tuning.fd_ping_interval * 2);
         let asks = |away: &&TurnedAway| away.asked.is_some_and(|asked| now < asked + patience);
         let Some(lead) = self.lead() else {
             return;
