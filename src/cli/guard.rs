@@ -157,6 +157,7 @@ impl GuardArgs {
         let status = loop {
             let allowed = *until.borrow_and_update();
             let left = allowed.saturating_sub(now());
+            let pause = if left.is_zero() { LOOK_AGAIN } else { left.min(LOOK_AGAIN) };
             if left.is_zero() {
                 send(Signal::KILL);
             }
@@ -164,7 +165,7 @@ impl GuardArgs {
                 status = command.wait() => break status,
                 _ = terminate.recv() => send(Signal::TERM),
                 _ = until.changed(), if !left.is_zero() => {}
-                () = tokio::time::sleep(left.clamp(MARGIN, LOOK_AGAIN)) => {}
+                () = tokio::time::sleep(pause) => {}
             }
         };
         // Those that the command left behind are of its group.
@@ -180,9 +181,6 @@ impl GuardArgs {
         command.spawn().map_err(|error| failed("run the command", error))
     }
 }
-
-/// The shortest pause between two looks.
-const MARGIN: Duration = Duration::from_millis(1);
 
 /// Until when the command may run, as it is told; nothing once nobody tells any more.
 fn listen(line: UnixStream, first: Told) -> io::Result<watch::Receiver<Duration>> {
