@@ -15,7 +15,10 @@ const REGRESSIONS: [(u64, &str); 11] = [
     (47_359, "a data node waited for a candidate as one waits for a master, because it had been one"),
     (21_024_259, "a master waited for an answer that it did not need, and a voting set counted on the others"),
     (701_127, "watchers were told of a proposal that was taken back, and the next state sent as a change of it"),
-    (500_010, "a request was answered later than its timeouts say, behind a state of which nobody knew that it was lost"),
+    (
+        500_010,
+        "a request was answered later than its timeouts say, behind a state of which nobody knew that it was lost",
+    ),
     (500_333, "members that had voted for each other gave no vote to the master that they joined again"),
     (500_508, "two candidates that did not reach each other each kept a voter that the other needed for four seconds"),
     (50_673, "a vote given again told a state that was accepted and not on disk yet"),

@@ -6,6 +6,7 @@
 //!
 //! Differs from ES: a low limit is no reason not to start; less is taken in.
 
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
@@ -32,6 +33,11 @@ pub fn raise() -> io::Result<(u64, u64)> {
         setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
     }
     Ok((was, most))
+}
+
+/// Whether something failed for want of a descriptor, of the process or of the system.
+pub(super) fn is_lack(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 /// How many connections a side may have: what it was told, within what fits.

@@ -6,12 +6,12 @@
 mod bodies;
 mod connection;
 mod count;
+mod door;
 mod patient;
 mod places;
 
 use super::descriptors::{self, Side};
 use super::figures::Connections;
-use super::log::TRANSPORT;
 use super::transport::{ARRIVAL_MAX, LIFELINE};
 use crate::settings::{NodeSettings, Ports};
 pub use bodies::TooSlow;
@@ -19,22 +19,19 @@ pub use bodies::TooSlow;
 use axum::Router;
 use connection::{Serving, serve};
 use count::{Count, Counted};
-use places::{Place, Places};
+use door::Door;
+use places::Places;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How many connections that were made before a listener ends are taken all the same.
 const BACKLOG: usize = 1_024;
-
-/// How long to wait before the next connection when one could not be accepted, as when descriptors run out: at first, and
-/// at the most.
-const ACCEPT_AGAIN: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
 /// No port could be bound.
 #[derive(Debug)]
@@ -159,9 +156,9 @@ impl Server {
         let (drain, stop) = (server.drain.clone(), server.stop.clone());
         let serving = Serving { router, terms: Arc::new(terms), drain, stop };
         for listener in listeners {
+            let door = Door::new(listener, places.clone());
             let (connections, count) = (server.connections.clone(), server.count.clone());
-            let door = Door { listener, places: places.clone(), connections, count };
-            server.connections.spawn(door.keep(serving.clone()));
+            server.connections.spawn(keep(door, connections, count, serving.clone()));
         }
         server
     }
@@ -195,73 +192,29 @@ impl Server {
     }
 }
 
-/// Where connections come in.
-struct Door {
-    listener: TcpListener,
-    places: Arc<Places>,
-    connections: TaskTracker,
-    count: Arc<Count>,
-}
-
-impl Door {
-    /// Takes connections until the server ends.
-    async fn keep(self, serving: Serving) {
-        let mut failures: u32 = 0;
-        loop {
-            let accepted = tokio::select! {
-                biased;
-                () = serving.stop.cancelled() => return,
-                () = serving.drain.cancelled() => break,
-                accepted = self.accept() => accepted,
-            };
-            match accepted {
-                Ok(accepted) => {
-                    failures = 0;
-                    self.begin(accepted, &serving);
-                }
-                Err(error) => {
-                    failures = failures.saturating_add(1);
-                    self.recover(&error, failures).await;
-                }
-            }
-        }
-        // Who is connected already is answered; who comes later is refused.
-        for _ in 0..BACKLOG {
-            let accepted = tokio::select! {
-                biased;
-                accepted = self.accept() => accepted,
-                () = std::future::ready(()) => return,
-            };
-            if let Ok(accepted) = accepted {
-                self.begin(accepted, &serving);
-            }
-        }
-    }
-
-    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr, Place)> {
-        let (stream, peer) = self.listener.accept().await?;
-        Ok((stream, peer, self.places.take().await))
-    }
-
-    fn begin(&self, (stream, peer, place): (TcpStream, SocketAddr, Place), serving: &Serving) {
-        let (serving, counted) = (serving.clone(), Counted::begin(&self.count));
-        self.connections.spawn(async move {
+/// Takes connections until the server ends.
+async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: Serving) {
+    let begin = |(stream, peer, place)| {
+        let (serving, counted) = (serving.clone(), Counted::begin(&count));
+        connections.spawn(async move {
             serve(stream, peer, place, serving).await;
             drop(counted);
         });
+    };
+    loop {
+        tokio::select! {
+            biased;
+            () = serving.stop.cancelled() => return,
+            () = serving.drain.cancelled() => break,
+            accepted = door.accept() => begin(accepted),
+        }
     }
-
-    /// The connection that could not be taken waits, so the next try would fail at once: first somebody else gives his
-    /// descriptor back, and some time passes, the more the longer it goes on.
-    async fn recover(&self, error: &io::Error, failures: u32) {
-        if error.kind() == io::ErrorKind::ConnectionAborted {
-            return;
+    // Who is connected already is answered; who comes later is refused.
+    for _ in 0..BACKLOG {
+        tokio::select! {
+            biased;
+            accepted = door.accept() => begin(accepted),
+            () = std::future::ready(()) => return,
         }
-        if failures.is_power_of_two() {
-            tracing::warn!(target: TRANSPORT, "cannot accept a connection, [{failures}] times in a row: {error}");
-        }
-        self.places.make_room();
-        let [first, most] = ACCEPT_AGAIN;
-        tokio::time::sleep(first.saturating_mul(failures).min(most)).await;
     }
 }

@@ -3,6 +3,7 @@
 //! The tests have another one, which loses what was not synced. Nothing here knows what is in the files. When the process
 //! or the system has no descriptor left, that is no failure of the disk: the real one keeps some for this case, and waits.
 
+use crate::runtime::descriptors;
 use crate::runtime::log::STORE;
 use parking_lot::Mutex;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -95,7 +96,7 @@ impl LocalFs {
     fn open<T>(&self, path: &Path, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
         for tried in 0..TRIES {
             match open() {
-                Err(error) if is_out_of_descriptors(&error) => {
+                Err(error) if descriptors::is_lack(&error) => {
                     if tried.is_power_of_two() || tried == 0 {
                         tracing::warn!(target: STORE, "cannot open [{}] yet, it is tried again: {error}", path.display());
                     }
@@ -118,11 +119,6 @@ impl LocalFs {
             spare.push(file);
         }
     }
-}
-
-fn is_out_of_descriptors(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 #[expect(clippy::disallowed_methods, reason = "nobody tells when a descriptor is free again")]
