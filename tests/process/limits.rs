@@ -175,7 +175,7 @@ fn large_bodies_take_no_more_memory_than_they_may() {
 
 #[test]
 fn answers_that_nobody_takes_cost_what_they_may_and_are_given_up_in_time() {
-    let settings = ["network.breaker.inflight_requests.limit: 32mb", "zazen.http.write_timeout: 10s"].map(String::from);
+    let settings = ["network.breaker.inflight_requests.limit: 32mb", "zazen.http.write_timeout: 5s"].map(String::from);
     let cluster = Cluster::start_with(1, |_, node| node.settings.extend(settings.clone()));
     let node = &cluster.nodes[0];
     // A byte takes six in the answer, which is then longer than what the system takes in for somebody who does not read.
@@ -194,8 +194,11 @@ fn answers_that_nobody_takes_cost_what_they_may_and_are_given_up_in_time() {
     let answer = cluster.wait("there is no memory for one more", refused);
     assert_eq!(answer.json()["error"]["type"], "circuit_breaking_exception", "{answer:?}");
     assert_eq!(node.get("/_cluster/health").expect("what is small is answered").status, 200);
+    // Looked at from outside, for such answers take much of the processor, which other tests need.
+    let held = descriptors(node).len();
+    cluster.wait("whoever takes nothing is given up", || (descriptors(node).len() < held).then_some(()));
     let again = || node.get("/_zazen/kv?values=true").ok().filter(|answer| answer.status == 200);
-    cluster.wait("whoever takes nothing is given up", again);
+    cluster.wait("there is memory again", again);
     let megabytes = peak(node) >> 20;
     assert!(megabytes < 400, "it took {megabytes} MB");
 }
