@@ -55,6 +55,10 @@ pub(super) const REPOSITORY: Parameter = parameter("repository", Values::List, "
 /// The snapshot that is meant.
 pub(super) const SNAPSHOT: Parameter = parameter("snapshot", Values::List, "The names of snapshots.");
 
+/// Whether what is missing is passed over.
+pub(super) const IGNORED: Parameter =
+    parameter("ignore_unavailable", Values::Flag, "Understood, and without a meaning, as there are no snapshots.");
+
 /// Which one of what has an id.
 pub(super) const ID: Parameter = parameter("id", Values::Text, "Its id.");
 

@@ -20,6 +20,8 @@ still leads, and answers when that state has arrived here.
 With `local=true` the node answers at once from what it has.
 Parameters that are not known are refused, with the names that may have been meant.
 `X-Opaque-Id` comes back with the answer.
+Answers are packed with gzip or deflate for those whose `Accept-Encoding` allows it, and bodies of requests may be packed; \
+pages of other origins are answered where `http.cors.enabled` says so ([settings](settings.md)).
 
 A change goes to the master, whichever node is asked, and follows a change of masters until `master_timeout`.
 What it is answered with is committed, on the disks of a majority; `acknowledged` says whether every node had applied it \

@@ -1,8 +1,8 @@
 //! The routes about indices that a cluster without any answers: nothing, in the shape that clients read.
 
 use crate::rest::empties::{
-    self, BROADCAST, DEFAULTS, FIELD, ID, INDEX, NAME, RECOVERY, REPOSITORY, SEARCH, SEGMENTS, SNAPSHOT, STATS, TYPE,
-    TYPES,
+    self, BROADCAST, DEFAULTS, FIELD, ID, IGNORED, INDEX, NAME, RECOVERY, REPOSITORY, SEARCH, SEGMENTS, SNAPSHOT,
+    STATS, TYPE, TYPES,
 };
 use crate::rest::index;
 use crate::rest::indices::INDICES;
@@ -58,9 +58,9 @@ pub(super) static ROUTES: &[Route] = &[
     empty!(["GET", "HEAD"], ["/_template", "/_template/{name}"],
         [READ, &[NAME, TYPES, FLAT_SETTINGS]], empties::templates, "get_index_template_action",
         "Tells templates of indices: there are none, and one that is named is missing."),
-    empty!(["GET"],
+    empty!(["GET", "HEAD"],
         ["/_mapping", "/_mapping/{type}", "/{index}/_mapping", "/{index}/_mapping/{type}", "/_mappings",
-         "/{index}/_mappings", "/{index}/_mappings/{type}"],
+         "/{index}/{type}/_mapping", "/{index}/_mappings", "/{index}/_mappings/{type}"],
         [READ, &[INDEX, TYPE, TYPES], INDICES], empties::mappings, "get_mapping_action",
         "Tells what documents of indices look like: there are none."),
     empty!(["GET"],
@@ -80,8 +80,11 @@ pub(super) static ROUTES: &[Route] = &[
     empty!(["GET"], ["/_snapshot", "/_snapshot/{repository}", "/_snapshot/{repository}/{snapshot}"],
         [READ, &[REPOSITORY, SNAPSHOT]], empties::repositories, "get_repositories_action",
         "Tells the places for snapshots: there are none, and one that is named is missing."),
-    empty!(["GET"], ["/_snapshot/_status"],
-        [&[MASTER]], empties::snapshot_status, "snapshot_status_action",
+    empty!(["GET"], ["/_snapshot/{repository}/{snapshot}/_status"],
+        [&[MASTER, REPOSITORY, SNAPSHOT, IGNORED]], empties::repositories, "snapshot_status_action",
+        "Tells how snapshots of a repository are: it is missing."),
+    empty!(["GET"], ["/_snapshot/_status", "/_snapshot/{repository}/_status"],
+        [&[MASTER, REPOSITORY, IGNORED]], empties::snapshot_status, "snapshot_status_action",
         "Tells which snapshots are being taken: none."),
     empty!(["GET"], ["/_ingest/pipeline", "/_ingest/pipeline/{id}"],
         [&[MASTER, ID]], empties::pipelines, "ingest_get_pipeline_action",
