@@ -302,6 +302,9 @@ pub(super) async fn fields(call: Call) -> Result<Reply, RestError> {
 
 /// Documents that fit, and how many there are: none.
 pub(super) async fn search(call: Call) -> Result<Reply, RestError> {
+    for name in ["from", "size", "terminate_after"] {
+        call.parameters.int(name)?;
+    }
     check_names(&call)?;
     let hits = [("total", 0_u64.into()), ("max_score", 0.0.into()), ("hits", Json::List(Vec::new()))];
     Ok(Reply::tree(Json::object([
@@ -318,11 +321,11 @@ pub(super) async fn count(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::object([("count", 0_u64.into()), ("_shards", none_searched())])))
 }
 
-/// Repositories and their snapshots; what is named without a pattern is missing.
+/// Repositories and their snapshots; what is named is missing, and a pattern is no name of one.
 pub(super) async fn repositories(call: Call) -> Result<Reply, RestError> {
     snapshot::wanted(&call, None).await?;
     let named = call.parameters.list("repository").unwrap_or_default();
-    let missing = named.iter().find(|name| **name != "_all" && !name.contains('*'));
+    let missing = named.iter().find(|name| **name != "_all");
     match missing {
         Some(name) => Err(RestError::new(Kind::RepositoryMissing, format!("[{name}] missing"))),
         None => Ok(Reply::tree(nothing())),

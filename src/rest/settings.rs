@@ -57,7 +57,7 @@ type Changes = BTreeMap<String, Option<Value>>;
 /// Both sets, and what holds besides on this node if that is wanted.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let has_defaults = call.parameters.flag("include_defaults")?.unwrap_or(false);
-    let is_flat = is_flat(&call.parameters);
+    let is_flat = call.parameters.flag("flat_settings")?.unwrap_or(false);
     let state = snapshot::wanted(&call, None).await?;
     let metadata = &state.metadata;
     let json = Json::object([

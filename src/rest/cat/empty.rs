@@ -87,18 +87,18 @@ pub(super) static RECOVERY: [Column; 22] = [
 
 /// The columns of snapshots.
 pub(super) static SNAPSHOTS: [Column; 12] = [
-    Column::new("id", &["snapshot"], "name of the snapshot").shown(),
-    Column::new("status", &["s"], "how it ended").shown(),
+    Column::new("id", &["id", "snapshot"], "name of the snapshot").shown(),
+    Column::new("status", &["s", "status"], "how it ended").shown(),
     Column::new("start_epoch", &["ste", "startEpoch"], "when it began, in seconds since 1970").shown(),
     Column::new("start_time", &["sti", "startTime"], "when it began, time of day").shown(),
     Column::new("end_epoch", &["ete", "endEpoch"], "when it ended, in seconds since 1970").shown(),
     Column::new("end_time", &["eti", "endTime"], "when it ended, time of day").shown(),
-    Column::new("duration", &["dur"], "how long it took").right().shown(),
-    Column::new("indices", &["i"], "indices in it").right().shown(),
-    Column::new("successful_shards", &["ss"], "shards in it").right().shown(),
-    Column::new("failed_shards", &["fs"], "shards that are missing in it").right().shown(),
-    Column::new("total_shards", &["ts"], "shards that there were").right().shown(),
-    Column::new("reason", &["r"], "why shards are missing"),
+    Column::new("duration", &["dur", "duration"], "how long it took").right().shown(),
+    Column::new("indices", &["i", "indices"], "indices in it").right().shown(),
+    Column::new("successful_shards", &["ss", "successful_shards"], "shards in it").right().shown(),
+    Column::new("failed_shards", &["fs", "failed_shards"], "shards that are missing in it").right().shown(),
+    Column::new("total_shards", &["ts", "total_shards"], "shards that there were").right().shown(),
+    Column::new("reason", &["r", "reason"], "why shards are missing"),
 ];
 
 /// Of indices that are named, none may be missing.

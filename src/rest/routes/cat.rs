@@ -90,7 +90,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET"],
         paths: &["/_cat/indices", "/_cat/indices/{index}"],
-        parameters: &[READ, &[INDEX, HEALTH], INDICES],
+        parameters: &[READ, &[INDEX, HEALTH]],
         takes: Takes::Tree,
         answers: cat::INDICES,
         name: "cat_indices_action",

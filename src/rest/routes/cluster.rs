@@ -91,7 +91,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["POST"],
         paths: &["/_cluster/reroute"],
-        parameters: &[&[MASTER], reroute::PARAMETERS],
+        parameters: &[&[MASTER, state::FLAT_SETTINGS], reroute::PARAMETERS],
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(reroute::reroute(call))),
         name: "cluster_reroute_action",
