@@ -22,6 +22,9 @@ const FOLDER: &str = "tests/golden";
 /// So many stories are changed.
 const SEEDS: u64 = 2_000;
 
+/// How many are searched for what breaks without a protection, until something is found.
+const SEARCHED: u64 = 10_000;
+
 /// Protections against what comes in one order of many thousands.
 const RARE: [Protection; 20] = [
     Protection::VotesTellAccepted,
@@ -76,9 +79,9 @@ fn stories_that_are_changed_by_chance_break_no_rule() {
 #[test]
 fn protections_that_random_runs_hardly_ever_miss_are_missed_around_stories() {
     let stories = stories();
-    let is_missed = |protection| (1..=SEEDS).any(|seed| stories.play_without(seed, protection).1.broken.is_some());
+    let is_missed = |protection| (1..=SEARCHED).any(|seed| stories.play_without(seed, protection).1.broken.is_some());
     let escaped: Vec<Protection> = RARE.into_iter().filter(|protection| !is_missed(*protection)).collect();
-    assert_eq!(escaped, [], "nobody missed these around {SEEDS} stories");
+    assert_eq!(escaped, [], "nobody missed these around {SEARCHED} stories");
 }
 
 fn stories() -> Stories {

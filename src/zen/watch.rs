@@ -191,7 +191,7 @@ impl Zen {
         };
         let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&address));
         self.doubt_if_late(now, asked + timeout, out);
-        let is_doubtful = now < self.doubts_until;
+        let (is_doubtful, is_old) = (now < self.doubts_until, self.is_old());
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
@@ -203,7 +203,7 @@ impl Zen {
             (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
             (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
             (Failure::TimedOut, PingKind::Regular) => {
-                peer.failures += u32::from(!is_doubtful && peer.seen <= asked);
+                peer.failures += u32::from(!is_doubtful && (peer.seen <= asked || is_old));
                 if peer.failures >= retries.max(1) {
                     return self.node_failed(now, id, out_of_patience(retries, timeout), out);
                 }
@@ -331,7 +331,7 @@ impl Zen {
         }
         let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&following.master.address));
         self.doubt_if_late(now, asked + timeout, out);
-        let is_doubtful = now < self.doubts_until;
+        let (is_doubtful, is_old) = (now < self.doubts_until, self.is_old());
         let Mode::Following(following) = &mut self.mode else {
             return;
         };
@@ -348,7 +348,7 @@ impl Zen {
             }
             (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
             (Failure::TimedOut, PingKind::Regular) => {
-                following.failures += u32::from(!is_doubtful && following.heard <= asked);
+                following.failures += u32::from(!is_doubtful && (following.heard <= asked || is_old));
                 if following.failures >= retries.max(1) {
                     let address = following.master.address.clone();
                     self.set_dead(address);
