@@ -18,8 +18,11 @@ pub struct Pace {
 }
 
 /// The pace that is demanded of a batch at default timings.
-pub const PACE: Pace =
-    Pace { median: Duration::from_millis(50), most: Duration::from_millis(2_500), longest: Duration::from_secs(8) };
+pub const PACE: Pace = Pace {
+    median: Duration::from_millis(50),
+    most: Duration::from_millis(1_800),
+    longest: Duration::from_millis(6_500),
+};
 
 /// Of fewer recoveries the slowest are a matter of chance.
 const ENOUGH: usize = 200;

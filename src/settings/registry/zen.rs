@@ -139,7 +139,8 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         doc: "The pause between two pings of a fault detector: the master pings every node, every node its master.\n\
               A node that its master pings does not ping it in turn, unless the next ping is late by an eighth.\n\
               A peer that falls silent is given up after 9/8 × `fd.ping_interval` + `fd.ping_retries` × \
-              `fd.ping_timeout` at the latest.\n\
+              `fd.ping_timeout` at the latest, and a master after 9/8 × `fd.ping_interval` + `fd.ping_timeout` if \
+              nobody of those who could elect another one hears it.\n\
               A lower value finds silent peers sooner, and costs the master (nodes − 1) / `fd.ping_interval` pings a \
               second.",
     },
@@ -155,8 +156,9 @@ pub(super) const PROTOCOL: [Setting; 13] = [
               peer gone.\n\
               It concerns peers that are silent: frozen, overloaded or behind a network that swallows messages. A \
               process that died is noticed at once, because its connections close.\n\
-              A lower value replaces a frozen master sooner, and a healthy one in vain if it or its disk stalls for \
-              longer than `fd.ping_retries` × `fd.ping_timeout`.\n\
+              A lower value replaces a frozen master sooner, and a healthy one in vain if it stalls for longer than \
+              that and all of its followers miss it, or its disk for longer than `fd.ping_retries` × \
+              `fd.ping_timeout`.\n\
               A node whose own clockwork was late by more than half of it doubts itself for `fd.ping_timeout` before \
               it doubts others.",
     },
@@ -171,7 +173,8 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         doc: "How many pings of a fault detector must fail in a row before a peer counts as gone.\n\
               More of them ride out the loss of single messages: with a loss of p each way, a healthy peer is taken for \
               dead with a chance of about (2p) ^ `fd.ping_retries` at each ping.\n\
-              Each one adds `fd.ping_timeout` to the time until a silent peer is given up.",
+              Each one adds `fd.ping_timeout` to the time until a silent peer is given up. A master that a quorum does \
+              not hear is not waited for so often.",
     },
     Setting {
         key: "discovery.zen.commit_timeout",
