@@ -193,6 +193,7 @@ impl Zen {
                 Timer::Candidacy => self.doubt_candidacy(now, out),
                 Timer::Join => self.join_again(now, out),
                 Timer::MasterPing => self.ping_master(now, PingKind::Regular, out),
+                Timer::Silence => self.compare_silence(now, out),
                 Timer::NodePings => self.ping_nodes(now, out),
                 Timer::Commit => self.commit_timed_out(now, out),
                 Timer::Queue => self.expire_tasks(now, out),

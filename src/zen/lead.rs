@@ -338,6 +338,7 @@ impl Zen {
             Timer::Candidacy,
             Timer::Join,
             Timer::MasterPing,
+            Timer::Silence,
             Timer::NodePings,
             Timer::Commit,
             Timer::Queue,

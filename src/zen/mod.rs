@@ -135,6 +135,8 @@ pub enum Timer {
     Join,
     /// The master is pinged.
     MasterPing,
+    /// Followers that miss the master compare since when.
+    Silence,
     /// The nodes are pinged.
     NodePings,
     /// A publish lacks acknowledgements, or a term lacks votes.

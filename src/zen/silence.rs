@@ -11,12 +11,19 @@ use crate::cluster::{Node, NodeId};
 use crate::protocol::{Effect, Effects, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Zen {
-    /// A ping of the master was not answered: the others who could elect another one are told since when it is not heard.
+    /// How long a quorum does not hear a master that is lost: a healthy one may stand still for a moment.
+    pub(super) fn silence_of(&self, master: &Node) -> Duration {
+        self.tuning.fd_ping_interval + self.fd_timeout(&master.address) * 3 / 2
+    }
+
+    /// A ping of the master was not answered, and it is not heard for longer than that: the others who could elect another
+    /// one are told since when.
     pub(super) fn compare_silence(&mut self, now: Time, out: &mut Effects<Zen>) {
         let sight = self.sight(now);
-        let Some((master, _)) = &sight.master else {
+        let Some((master, _)) = sight.master.as_ref().filter(|(master, ago)| *ago >= self.silence_of(master)) else {
             return;
         };
         let others =
@@ -45,7 +52,7 @@ impl Zen {
         let Mode::Following(following) = &self.mode else {
             return;
         };
-        let since = now - self.fd_timeout(&following.master.address);
+        let since = now - self.silence_of(&following.master);
         if following.failures == 0 || following.heard > since || now < self.doubts_until || self.is_old() {
             return;
         }

@@ -354,11 +354,12 @@ impl Zen {
                     self.set_dead(address);
                     return self.master_gone(now, &out_of_patience(retries, timeout), out);
                 }
-                let (node, tried) = (following.master.clone(), following.failures);
+                let (node, tried, heard) = (following.master.clone(), following.failures, following.heard);
+                let silent = heard + self.silence_of(&node);
                 out.note(Note::PingFailed { node, tried, of: retries });
                 self.ping_master(now, PingKind::Regular, out);
-                if !is_doubtful {
-                    self.compare_silence(now, out);
+                if !is_doubtful && !is_old {
+                    self.timers.set(Timer::Silence, silent.max(now));
                 }
             }
             (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {

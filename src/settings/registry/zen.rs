@@ -139,7 +139,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         doc: "The pause between two pings of a fault detector: the master pings every node, every node its master.\n\
               A node that its master pings does not ping it in turn, unless the next ping is late by an eighth.\n\
               A peer that falls silent is given up after 9/8 × `fd.ping_interval` + `fd.ping_retries` × \
-              `fd.ping_timeout` at the latest, and a master after 9/8 × `fd.ping_interval` + `fd.ping_timeout` if \
+              `fd.ping_timeout` at the latest, and a master after `fd.ping_interval` + 3/2 × `fd.ping_timeout` if \
               nobody of those who could elect another one hears it.\n\
               A lower value finds silent peers sooner, and costs the master (nodes − 1) / `fd.ping_interval` pings a \
               second.",
