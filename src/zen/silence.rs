@@ -52,13 +52,16 @@ impl Zen {
         let Mode::Following(following) = &self.mode else {
             return;
         };
-        let since = now - self.silence_of(&following.master);
-        if following.failures == 0 || following.heard > since || now < self.doubts_until || self.is_old() {
+        let (silence, timeout) = (self.silence_of(&following.master), self.fd_timeout(&following.master.address));
+        let is_heard = following.failures == 0 || now.since(following.heard) < silence;
+        if is_heard || now < self.doubts_until || self.is_old() {
             return;
         }
+        // What others say is as old as its way here; they count from the same beats, and not to the millisecond.
+        let is_silence = |heard: &Heard| heard.told.since(heard.at) >= silence - timeout / 4;
         let is_unheard = |node: &&Arc<Node>| {
-            let word = following.others.get(&node.id);
-            node.id == self.local.id || word.is_some_and(|heard| heard.at <= since && heard.told >= since)
+            let word = following.others.get(&node.id).filter(|heard| heard.told >= now - timeout);
+            node.id == self.local.id || word.is_some_and(is_silence)
         };
         let nodes = self.ledger.accepted.nodes.eligible().filter(is_unheard);
         let unheard: BTreeMap<NodeId, Arc<Node>> = nodes.map(|node| (node.id.clone(), node.clone())).collect();
