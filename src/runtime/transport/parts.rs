@@ -9,7 +9,6 @@ use super::caller::failure;
 use crate::protocol::Failure;
 use crate::wire;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -143,7 +142,7 @@ struct Message {
 
 impl Incomplete {
     /// Takes a part in. Gives back the message if that was the last one, and else what to answer.
-    pub(super) fn take(&self, now: Instant, part: Part, bytes: &[u8]) -> Result<Bytes, Response> {
+    pub(super) fn take(&self, now: Instant, part: Part, bytes: &[u8]) -> Result<Bytes, (StatusCode, String)> {
         let name = (part.sum, part.total);
         let mut arriving = self.0.lock();
         arriving.retain(|_, message| now.duration_since(message.touched) < FORGOTTEN_AFTER);
@@ -154,7 +153,7 @@ impl Incomplete {
                 "[{ARRIVING_MAX}] messages of [{}] bytes together may arrive in parts at a time, ask again later\n",
                 wire::SIZE_MAX
             );
-            return Err((StatusCode::SERVICE_UNAVAILABLE, what).into_response());
+            return Err((StatusCode::SERVICE_UNAVAILABLE, what));
         }
         let message = arriving.entry(name).or_insert_with(|| Message { bytes: Vec::new(), touched: now });
         message.touched = now;
@@ -164,7 +163,7 @@ impl Incomplete {
         }
         let there = message.bytes.len();
         if there < part.total {
-            return Err((StatusCode::ACCEPTED, there.to_string()).into_response());
+            return Err((StatusCode::ACCEPTED, there.to_string()));
         }
         let whole = arriving.remove(&name).map(|message| Bytes::from(message.bytes)).unwrap_or_default();
         drop(arriving);
@@ -172,9 +171,9 @@ impl Incomplete {
     }
 }
 
-fn is_damaged(part: Part) -> Response {
+fn is_damaged(part: Part) -> (StatusCode, String) {
     let what = format!("the parts of a message of [{}] bytes do not have the sum [{:08x}]\n", part.total, part.sum);
-    (StatusCode::BAD_REQUEST, what).into_response()
+    (StatusCode::BAD_REQUEST, what)
 }
 
 #[cfg(test)]
@@ -186,8 +185,8 @@ mod tests {
         Part { sum: crc32fast::hash(body), total: body.len(), from }
     }
 
-    fn status(answer: Result<Bytes, Response>) -> StatusCode {
-        answer.err().map_or(StatusCode::OK, |response| response.status())
+    fn status(answer: Result<Bytes, (StatusCode, String)>) -> StatusCode {
+        answer.err().map_or(StatusCode::OK, |(status, _)| status)
     }
 
     #[test]

@@ -99,7 +99,7 @@ async fn take(State(port): State<Port>, Path(path): Path<String>, headers: Heade
         Some(Err(what)) => return (StatusCode::BAD_REQUEST, what).into_response(),
         Some(Ok(part)) => match port.incomplete.take(Instant::now(), part, &bytes) {
             Ok(bytes) => bytes,
-            Err(response) => return response,
+            Err(answer) => return answer.into_response(),
         },
     };
     let message = match decode(kind, bytes).await {
