@@ -19,6 +19,8 @@ mod garbage;
 mod goodbye;
 #[path = "process/half_well.rs"]
 mod half_well;
+#[path = "process/history.rs"]
+mod history;
 #[path = "process/http.rs"]
 mod http;
 #[path = "process/identity.rs"]

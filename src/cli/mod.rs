@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod crew;
 mod dev;
+mod events;
 mod explain;
 mod figures;
 mod guard;
@@ -53,6 +54,7 @@ enum Command {
     Dev(dev::DevArgs),
     Status(status::StatusArgs),
     Explain(explain::ExplainArgs),
+    Events(events::EventsArgs),
     CheckConfig(check_config::CheckConfigArgs),
     Kv(kv::KvArgs),
     Member(member::MemberArgs),
@@ -112,6 +114,7 @@ pub fn main() -> ExitCode {
         Command::Dev(dev) => dev.run(&mut out),
         Command::Status(status) => status.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
+        Command::Events(events) => events.run(&mut out),
         Command::CheckConfig(check_config) => check_config.run(&mut out),
         Command::Kv(kv) => kv.run(&mut out),
         Command::Member(member) => member.run(&mut out),

@@ -15,6 +15,7 @@ mod explain;
 mod faults;
 mod health;
 mod health_wait;
+mod history;
 mod icon;
 mod index;
 mod indices;

@@ -11,6 +11,7 @@ use super::uri;
 use crate::runtime::Handle;
 use axum::http::{HeaderMap, Method};
 use bytes::Bytes;
+use std::net::SocketAddr;
 use std::pin::Pin;
 
 /// The methods that there are; any other word is no request.
@@ -30,6 +31,8 @@ pub(super) struct Call {
     pub(super) parameters: Parameters,
     /// What stood above the body.
     pub(super) headers: HeaderMap,
+    /// Who sent it, if it came over a connection.
+    pub(super) peer: Option<SocketAddr>,
     /// The number of the task that it is.
     pub(super) task: u64,
     /// What came behind the headers.

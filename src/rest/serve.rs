@@ -19,9 +19,11 @@ use super::{icon, index, removal, tasks, uri};
 use crate::runtime::Handle;
 use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// The longest request line: `http.max_initial_line_length`.
@@ -29,7 +31,7 @@ const LINE_MAX: usize = 4 << 10;
 /// The most that all headers together may take: `http.max_header_size`.
 const HEADERS_MAX: usize = 8 << 10;
 
-const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
+pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 
 /// Answers a request in a node's name.
 pub(super) async fn serve(handle: Handle, cors: Arc<Option<Cors>>, request: Request<Body>) -> Response<Body> {
@@ -159,7 +161,8 @@ async fn dispatch(
     let is_human = wish.is_human;
     let warning = removal::warning(route.name, &method, &parameters);
     let is_detailed = handle.settings().rest.detailed_errors;
-    let call = Call { handle, path, target, method, parameters, headers, task, body: body.clone(), is_human };
+    let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| *peer);
+    let call = Call { handle, path, target, method, parameters, headers, peer, task, body: body.clone(), is_human };
     let reply = tokio::select! {
         biased;
         () = running.cancelled() => Err(RestError::new(Kind::TaskCancelled, "the request was ended by another one")),

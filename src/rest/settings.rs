@@ -8,6 +8,7 @@ use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
+use super::serve::OPAQUE_ID;
 use super::snapshot;
 use super::state::is_flat;
 use super::submit::submit;
@@ -20,6 +21,9 @@ use std::collections::BTreeMap;
 
 /// Longer bodies are no settings.
 const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// As much as is remembered of what an asker calls himself.
+const OPAQUE_MAX: usize = 128;
 
 /// The two sets, in the order in which they are checked.
 const SETS: [&str; 2] = ["transient", "persistent"];
@@ -83,6 +87,8 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
             rule(Update { persistent, key, value: value.as_deref() }).map_err(RestError::illegal)?;
         }
     }
+    let keys = transient.keys().chain(persistent.keys()).cloned();
+    call.handle.events().expect_change(keys, asker(&call));
     let [transient_patch, persistent_patch] = patches;
     let task = Task::PutSettings { persistent: persistent_patch, transient: transient_patch };
     let before = in_force(&call.handle.state().metadata, &call.handle.settings().given, MINIMUM_MASTER_NODES);
@@ -96,6 +102,13 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
         ("persistent", set(persistent)),
         ("transient", set(transient)),
     ])))
+}
+
+/// Who asks for a change, as far as the request tells.
+fn asker(call: &Call) -> String {
+    let peer = call.peer.map_or_else(|| "this process".to_owned(), |peer| peer.to_string());
+    let id = call.headers.get(OPAQUE_ID).and_then(|id| id.to_str().ok());
+    id.map_or_else(|| peer.clone(), |id| format!("[{}] at {peer}", id.chars().take(OPAQUE_MAX).collect::<String>()))
 }
 
 /// Says of a number of nodes that the master refused what it was and should have been, as Elasticsearch does.

@@ -3,6 +3,7 @@
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
 use super::budget::Budget;
+use super::events::Events;
 use super::figures::Meter;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
@@ -35,6 +36,7 @@ pub struct Handle {
     pub(super) faults: Arc<Faults>,
     pub(super) meter: Arc<Meter>,
     pub(super) budget: Arc<Budget>,
+    pub(super) events: Events,
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
@@ -78,7 +80,8 @@ impl Handle {
         let budget = Budget::new(settings.rest.memory);
         let settings = Arc::new(settings);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
-        (Handle { settings, local, requests: asked, states: newest, history, faults, meter, budget }, desk)
+        let events = Events::default();
+        (Handle { settings, local, requests: asked, states: newest, history, faults, meter, budget, events }, desk)
     }
 
     /// What takes the figures of this node.
@@ -114,6 +117,11 @@ impl Handle {
     /// The last changes from each applied state to the next. A change is there before its state is shown.
     pub fn history(&self) -> &Mutex<Log> {
         &self.history
+    }
+
+    /// What became of the cluster, as this node saw it.
+    pub fn events(&self) -> &Events {
+        &self.events
     }
 
     /// The links of this node that are cut by request.

@@ -13,6 +13,7 @@ pub mod addresses;
 pub mod budget;
 mod clock;
 pub mod descriptors;
+pub mod events;
 pub mod figures;
 mod handle;
 mod journal;

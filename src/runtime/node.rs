@@ -5,6 +5,7 @@
 //! `ClusterApplierService` and `ZenDiscovery` (6.8).
 
 use super::clock::Clock;
+use super::events::Recorder;
 use super::figures::Tally;
 use super::handle::Request;
 use super::journal::{Journal, Written};
@@ -69,6 +70,7 @@ pub(super) struct Driver {
     pub(super) journal: Journal,
     pub(super) seeds: Arc<Seeds>,
     pub(super) log: Log,
+    pub(super) recorder: Recorder,
     pub(super) states: watch::Sender<Arc<ClusterState>>,
     pub(super) history: Arc<Mutex<History>>,
     pub(super) local: mpsc::UnboundedSender<Local>,
@@ -95,6 +97,7 @@ const REPLIES_SWEEP: usize = 4_096;
 impl Driver {
     /// Runs the node until it is asked to stop, or cannot go on.
     pub(super) async fn run(mut self, mut inboxes: Inboxes) -> Ended {
+        self.recorder.started(&self.zen);
         self.handle(Input::Started);
         loop {
             let deadline = self.deadline();
@@ -273,13 +276,17 @@ impl Driver {
             Effect::Resolve => self.resolve(),
             Effect::Apply(state) => self.apply(state),
             Effect::Answer { ticket, answer } => self.waiting.answer(ticket, answer),
-            Effect::Note(note) => self.log.note(&note),
+            Effect::Note(note) => {
+                self.log.note(&note);
+                self.recorder.note(&self.zen, &note);
+            }
         }
     }
 
     fn apply(&mut self, state: Arc<ClusterState>) {
         self.log.heed(&state);
         self.tally.applied();
+        self.recorder.apply(&self.zen, &state);
         self.history.lock().advance(&state);
         // Readers need not be there.
         self.states.send_replace(state);

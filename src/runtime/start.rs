@@ -5,6 +5,7 @@
 use super::addresses::{self, AddressError};
 use super::budget::Budget;
 use super::clock::Clock;
+use super::events::{Events, Recorder};
 use super::figures::{Meter, Place};
 use super::handle::Handle;
 use super::journal::Journal;
@@ -181,6 +182,8 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
     };
     let history = Arc::new(Mutex::new(History::default()));
+    let keeper = Events::start(&settings.path_data);
+    let (events, way) = keeper.map_err(|error| StartError::System("start the keeper of the history", error))?;
     let handle = Handle {
         settings: settings.clone(),
         local: zen.local().clone(),
@@ -190,6 +193,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         faults: faults.clone(),
         meter: meter.clone(),
         budget: Budget::new(settings.rest.memory),
+        events,
     };
     let driver = Driver {
         clock: Clock::start(),
@@ -199,6 +203,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         journal,
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),
         log,
+        recorder: Recorder::new(way),
         states,
         history,
         local,

@@ -48,10 +48,16 @@ impl Zen {
         }
     }
 
+    /// The names of the nodes that may be elected at present, itself included.
+    pub fn candidate_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.candidates().iter().map(|found| found.node.name.to_string()).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The candidates of a round, and what is needed, as Elasticsearch puts it.
     pub(super) fn found_and_needed(&self) -> (Vec<String>, String) {
-        let mut found: Vec<String> = self.candidates().iter().map(|found| found.node.name.to_string()).collect();
-        found.sort_unstable();
+        let found = self.candidate_names();
         let sets = &self.requirement(BTreeSet::new()).sets;
         let mut needed: Vec<String> = Vec::new();
         if !sets.own.is_empty() {

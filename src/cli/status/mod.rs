@@ -5,7 +5,7 @@
 mod picture;
 mod survey;
 
-pub(super) use survey::{View, called};
+pub(super) use survey::{View, called, nodes_of};
 
 use super::ask::{Asker, UrlArgs};
 use super::paint::{ColorWhen, Paint};

@@ -181,6 +181,19 @@ pub(in crate::cli) fn called(node: &Node) -> String {
     if node.name.is_empty() { node.id.to_string() } else { node.name.to_string() }
 }
 
+/// Where the members of a cluster listen to their users, as the first of these places that answers tells, with those that
+/// were given; and who does not answer.
+pub(in crate::cli) async fn nodes_of(
+    asker: &Asker,
+    places: &[Place],
+    given: &[Place],
+) -> (Vec<Place>, Vec<(Place, Silence)>) {
+    let (members, silent) = members(asker, places).await;
+    let listed = members.iter().filter(|member| member.http != "-").map(|member| Place(member.http.clone()));
+    let all: BTreeSet<Place> = listed.chain(given.iter().cloned()).collect();
+    (all.into_iter().collect(), silent)
+}
+
 /// The members as the first of these names them that answers, and those before it that do not.
 async fn members(asker: &Asker, places: &[Place]) -> (Vec<Member>, Vec<(Place, Silence)>) {
     let ask = |place: Place| async move {

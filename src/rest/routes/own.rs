@@ -3,7 +3,7 @@
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
-use crate::rest::{explain, faults, kv, lease, members, state, txn, watch};
+use crate::rest::{explain, faults, history, kv, lease, members, state, txn, watch};
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
@@ -171,6 +171,18 @@ pub(super) static ROUTES: &[Route] = &[
         name: "zazen_explain_get_action",
         doc: "Tells why there is a master or none, as far as this node knows.\n[Why is there no master?](explain.md) tells \
               what the fields mean.\nIt is answered at once, with a master and without.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/history"],
+        parameters: &[history::PARAMETERS],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(history::show(call))),
+        name: "zazen_history_get_action",
+        doc: "Lists what became of the cluster, as this node saw it: elections, joins and leaves, changed settings, slow \
+              publishes, each as data, the oldest first.\nThe last 1,000 are kept on disk, over restarts.\nThe next \
+              question is asked with `since` set to the `last` of the answer; [the history](history.md) tells what the kinds \
+              mean.",
     },
     Route {
         methods: &["GET", "POST", "DELETE"],

@@ -210,7 +210,7 @@ fn harmless(text: &str) -> String {
 }
 
 /// The time of day in UTC, as ISO 8601 with a comma: `2026-11-21T17:36:30,123`.
-fn timestamp(at: SystemTime) -> String {
+pub fn timestamp(at: SystemTime) -> String {
     let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let (seconds, millis) = (since.as_secs(), since.subsec_millis());
     let (year, month, day) = date(seconds / 86_400);

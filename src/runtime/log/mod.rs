@@ -13,13 +13,13 @@ mod repeats;
 mod writer;
 
 pub use levels::{Filter, LevelError, Levels};
-pub use lines::{Form, Lines, Origin};
+pub use lines::{Form, Lines, Origin, timestamp};
 pub use writer::{Flusher, Writer};
 
 use crate::cluster::{ClusterName, ClusterState, Node};
 use crate::protocol::{Level, Remark};
 use crate::zen::Note;
-use repeats::{Repeats, Topic};
+pub(super) use repeats::{Repeats, Topic};
 use std::fmt;
 use std::time::Instant;
 

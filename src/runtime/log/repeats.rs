@@ -11,13 +11,13 @@ pub(super) const SUBJECTS_MAX: usize = 256;
 
 /// What a line says, and of whom: lines that have both in common are repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Topic {
-    pub(super) kind: &'static str,
-    pub(super) subject: String,
+pub(in crate::runtime) struct Topic {
+    pub(in crate::runtime) kind: &'static str,
+    pub(in crate::runtime) subject: String,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Repeats {
+pub(in crate::runtime) struct Repeats {
     printed: BTreeMap<Topic, Printed>,
 }
 
@@ -29,7 +29,7 @@ struct Printed {
 
 impl Repeats {
     /// How often a line was kept back since it was last printed, if it is to be printed.
-    pub(super) fn admit(&mut self, now: Duration, topic: Topic) -> Option<u64> {
+    pub(in crate::runtime) fn admit(&mut self, now: Duration, topic: Topic) -> Option<u64> {
         let topic = if self.has_room(now, &topic) { topic } else { Topic { subject: String::new(), ..topic } };
         match self.printed.get_mut(&topic) {
             None => {
