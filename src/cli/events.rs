@@ -81,20 +81,30 @@ impl EventsArgs {
         }
         let surplus = first.len().saturating_sub(self.size);
         self.print(first.split_off(surplus), out)?;
+        if self.follow { self.go_on(&asker, &places, &mut told, out).await } else { Ok(Outcome::Fine) }
+    }
+
+    /// Tells what happens, until Ctrl-C.
+    async fn go_on(
+        &self,
+        asker: &Asker,
+        places: &[Place],
+        told: &mut Told,
+        out: &mut impl Write,
+    ) -> Result<Outcome, Trouble> {
         let interrupted = tokio::signal::ctrl_c();
         tokio::pin!(interrupted);
-        while self.follow {
+        loop {
             out.flush()?;
             tokio::select! {
                 () = tokio::time::sleep(AGAIN) => {}
-                _ = &mut interrupted => break,
+                _ = &mut interrupted => return Ok(Outcome::Fine),
             }
             // Who came since is asked as well.
-            let (now, _) = nodes_of(&asker, &places, &places).await;
-            let newer = self.newer(&asker, &now, &mut told).await;
+            let (now, _) = nodes_of(asker, places, places).await;
+            let newer = self.newer(asker, &now, told).await;
             self.print(newer, out)?;
         }
-        Ok(Outcome::Fine)
     }
 
     /// What all of these have to tell that was not told, in the order of their clocks.
