@@ -76,7 +76,7 @@ impl Blob {
     }
 
     /// The text that stands for the bytes in JSON, unless it would grow too much or hide what it says.
-    fn plain(&self) -> Option<&str> {
+    pub fn plain(&self) -> Option<&str> {
         let is_plain = |byte: &u8| *byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t');
         self.as_str().filter(|_| self.0.iter().all(is_plain))
     }

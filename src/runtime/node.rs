@@ -51,6 +51,14 @@ pub(super) struct Inboxes {
     pub(super) local: mpsc::UnboundedReceiver<Local>,
 }
 
+/// What woke the task.
+enum First {
+    Local(Local),
+    Outcome(Outcome),
+    Request(Request),
+    Inbound(Inbound),
+}
+
 /// How the task ended.
 #[derive(Debug)]
 pub enum Ended {
@@ -101,16 +109,15 @@ impl Driver {
         self.handle(Input::Started);
         loop {
             let deadline = self.deadline();
-            tokio::select! {
+            let first = tokio::select! {
                 biased;
-                Some(local) = inboxes.local.recv() => self.on_local(local),
-                Some(outcome) = inboxes.outcomes.recv() => self.on_outcome(outcome),
-                Some(request) = inboxes.requests.recv() => self.on_request(request),
-                Some(inbound) = inboxes.nodes.recv() => self.on_inbound(inbound),
-                () = tokio::time::sleep_until(deadline) => {}
-            }
-            self.take_burst(&mut inboxes);
-            self.wake_if_due();
+                Some(local) = inboxes.local.recv() => Some(First::Local(local)),
+                Some(outcome) = inboxes.outcomes.recv() => Some(First::Outcome(outcome)),
+                Some(request) = inboxes.requests.recv() => Some(First::Request(request)),
+                Some(inbound) = inboxes.nodes.recv() => Some(First::Inbound(inbound)),
+                () = tokio::time::sleep_until(deadline) => None,
+            };
+            self.step(first, &mut inboxes);
             if let Some(error) = self.disk_failure(&mut inboxes) {
                 return Ended::DiskFailed(error);
             }
@@ -120,6 +127,22 @@ impl Driver {
                 return Ended::Stopped;
             }
         }
+    }
+
+    /// Handles what woke the task and what is ready besides; how long that takes is counted, as nothing else is heard
+    /// meanwhile.
+    fn step(&mut self, first: Option<First>, inboxes: &mut Inboxes) {
+        let began = self.clock.now();
+        match first {
+            Some(First::Local(local)) => self.on_local(local),
+            Some(First::Outcome(outcome)) => self.on_outcome(outcome),
+            Some(First::Request(request)) => self.on_request(request),
+            Some(First::Inbound(inbound)) => self.on_inbound(inbound),
+            None => {}
+        }
+        self.take_burst(inboxes);
+        self.wake_if_due();
+        self.tally.stepped(self.clock.now().since(began));
     }
 
     /// Why nothing more can be written, if that is so. Of a thread that ended the last word may still be under way.

@@ -1,7 +1,8 @@
 //! What happens to users' keys: conditions, puts and deletes of one request, all of them or none.
 
+use super::account::{KEY_FRAME, key as size};
 use super::execute::{Batch, check_name, check_value};
-use super::limits::{KEY_BYTES_MAX, KEYS_MAX, TXN_MAX, written_len};
+use super::limits::{KEY_BYTES_MAX, KEYS_MAX, TXN_MAX};
 use super::{Condition, Refusal, Txn};
 use crate::cluster::{ClusterState, Holding, KeyValue, Outcome, Revision};
 use std::collections::BTreeSet;
@@ -49,10 +50,10 @@ impl Batch {
         Err(Refusal::NotHeld(holding.clone()))
     }
 
-    fn check_room(&self, txn: &Txn) -> Result<(), Refusal> {
+    fn check_room(&mut self, txn: &Txn) -> Result<(), Refusal> {
         let (keys, held) = (&self.state.metadata.keys, self.state.metadata.key_bytes);
-        let old = |key: &Arc<str>| keys.get(key).map_or(0, |found| size(key, found.value.len()));
-        let new: u64 = txn.puts.iter().map(|put| size(&put.key, put.value.len())).sum();
+        let old = |key: &Arc<str>| keys.get(key).map_or(0, |found| held_size(key, found));
+        let new: u64 = txn.puts.iter().map(|put| size(&put.key, &put.value, put.lease.as_ref())).sum();
         let freed: u64 = txn.puts.iter().map(|put| &put.key).chain(&txn.deletes).map(old).sum();
         let total = (held + new).saturating_sub(freed);
         if new > freed && total > KEY_BYTES_MAX {
@@ -65,7 +66,8 @@ impl Batch {
         if added > removed && count > KEYS_MAX {
             return Err(Refusal::TooLarge(format!("there would be {count} keys, allowed are {KEYS_MAX}")));
         }
-        Ok(())
+        let grown = (new + added as u64 * KEY_FRAME).saturating_sub(freed + removed as u64 * KEY_FRAME);
+        self.account().demand_room(grown)
     }
 
     /// Which change of a key the next one is within this state.
@@ -77,9 +79,9 @@ impl Batch {
 
     fn insert(&mut self, key: &Arc<str>, value: KeyValue) {
         let metadata = &mut self.state.metadata;
-        metadata.key_bytes += size(key, value.value.len());
+        metadata.key_bytes += held_size(key, &value);
         if let Some(old) = metadata.keys.insert(key.clone(), value) {
-            metadata.key_bytes = metadata.key_bytes.saturating_sub(size(key, old.value.len()));
+            metadata.key_bytes = metadata.key_bytes.saturating_sub(held_size(key, &old));
         }
     }
 
@@ -108,12 +110,12 @@ fn remove(state: &mut ClusterState, key: &Arc<str>) -> bool {
     let Some(old) = state.metadata.keys.remove(key) else {
         return false;
     };
-    state.metadata.key_bytes = state.metadata.key_bytes.saturating_sub(size(key, old.value.len()));
+    state.metadata.key_bytes = state.metadata.key_bytes.saturating_sub(held_size(key, &old));
     true
 }
 
-fn size(key: &str, value: usize) -> u64 {
-    (written_len(key) + value) as u64
+fn held_size(key: &str, held: &KeyValue) -> u64 {
+    size(key, &held.value, held.lease.as_ref())
 }
 
 /// Whether a request can be understood, whatever the state.

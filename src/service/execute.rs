@@ -5,7 +5,7 @@
 //! `NodeRemovalClusterStateTaskExecutor` (6.8).
 
 use super::limits::{NAME_BYTES_MAX, VALUE_BYTES_MAX};
-use super::{Refusal, SettingRule, Task};
+use super::{Account, Refusal, SettingRule, Task};
 use crate::cluster::{
     Block, BlockLevel, Blocks, ClusterState, Forward, Forwards, Known, Node, NodeId, Outcome, Recall, Remembered,
     RequestId,
@@ -30,12 +30,26 @@ pub struct Batch {
     pub(super) rule: SettingRule,
     /// The parts of changes of keys that this batch deleted.
     pub(super) deleted: BTreeMap<Arc<str>, u32>,
+    /// How large the state is, once that was asked for.
+    account: Option<Account>,
 }
 
 impl Batch {
     /// A batch on this state; settings are judged by the rule.
     pub fn new(state: ClusterState, rule: SettingRule) -> Self {
-        Batch { state, rule, deleted: BTreeMap::new() }
+        Batch { state, rule, deleted: BTreeMap::new(), account: None }
+    }
+
+    /// How large the state is. Whoever makes it larger or smaller in other ways than by keys says so.
+    pub(super) fn account(&mut self) -> &mut Account {
+        let account = self.account.get_or_insert_with(|| Account::of(&self.state));
+        account.recount(&self.state.metadata);
+        account
+    }
+
+    /// Has the state counted anew when it is asked for.
+    pub(super) fn forget_account(&mut self) {
+        self.account = None;
     }
 
     /// Carries a task out, unless the state blocks it.
@@ -115,7 +129,7 @@ impl Batch {
             Task::GrantLease { name, holder, ttl } => self.grant(name, holder, *ttl),
             Task::ReleaseLease(holding) => self.release(holding),
             Task::ExpireLeases { tokens } => Ok(self.expire(tokens)),
-            Task::PutIndex { name, metadata } => put_index(&mut self.state, name, metadata.as_deref()),
+            Task::PutIndex { name, metadata } => self.put_index(name, metadata.as_deref()),
             Task::Recover => {
                 self.state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
                 Ok(Outcome::Applied)
@@ -159,8 +173,15 @@ impl Batch {
         Ok(Outcome::Applied)
     }
 
+    fn put_index(&mut self, name: &Arc<str>, metadata: Option<&str>) -> Result<Outcome, Refusal> {
+        self.account().demand_room(metadata.map_or(0, |text| text.len() as u64))?;
+        self.forget_account();
+        put_index(&mut self.state, name, metadata)
+    }
+
     /// The joiner answered at its address, so whoever stood there before, or under its id, is gone.
     fn join(&mut self, node: &Arc<Node>) -> Outcome {
+        self.forget_account();
         let version = self.state.version;
         let (nodes, forwards) = (&mut self.state.nodes, &mut self.state.metadata.forwards);
         let squatter = nodes.by_address(&node.address).filter(|old| old.id != node.id).cloned();

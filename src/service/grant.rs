@@ -1,6 +1,7 @@
 //! What happens to leases. When one has run out is not known here: the master that leads tells it.
 
 use super::Refusal;
+use super::account::lease as lease_bytes;
 use super::execute::{Batch, check_name};
 use super::limits::{LEASES_MAX, TTL_MAX, TTL_MIN};
 use crate::cluster::{Holding, Lease, Outcome, Token};
@@ -28,13 +29,19 @@ impl Batch {
             return Err(Refusal::TooLarge(format!("all fencing tokens below {} were given", Token::MAX)));
         };
         let granted = self.state.rank().into();
+        let lease = Lease { holder: holder.clone(), token, ttl, granted };
+        let bytes = lease_bytes(name, &lease);
+        let account = self.account();
+        account.demand_room(bytes)?;
+        account.leases += bytes;
         self.state.metadata.last_token = token;
-        self.state.metadata.leases.insert(name.clone(), Lease { holder: holder.clone(), token, ttl, granted });
+        self.state.metadata.leases.insert(name.clone(), lease);
         Ok(Outcome::Granted { token })
     }
 
     pub(super) fn release(&mut self, holding: &Holding) -> Result<Outcome, Refusal> {
         self.demand_held(holding)?;
+        self.forget_account();
         self.state.metadata.leases.remove(&holding.name);
         self.delete_with(|lease| lease == holding);
         Ok(Outcome::Applied)
@@ -48,6 +55,7 @@ impl Batch {
             self.state.metadata.leases.remove(name);
         }
         if !gone.is_empty() {
+            self.forget_account();
             self.delete_with(|lease| tokens.contains(&lease.token));
         }
         Outcome::Applied

@@ -8,11 +8,11 @@ pub const NAME_BYTES_MAX: usize = 512;
 pub const VALUE_BYTES_MAX: usize = 1 << 20;
 /// How many keys there may be.
 pub const KEYS_MAX: usize = 100_000;
-/// How many bytes all keys and their values may have together: names as they are written in JSON, where a byte can take six;
-/// values, which take at most twice their room there, as they are.
+/// How many bytes all keys, their values and the names of the leases that they are tied to may have together, as they are
+/// written in JSON: a byte of a text can take six there, and bytes that are no text take four thirds.
 pub const KEY_BYTES_MAX: u64 = 16 << 20;
 /// How many bytes the names and values of all settings of the cluster may have together, as they are written in JSON.
-pub const SETTING_BYTES_MAX: usize = 4 << 20;
+pub const SETTING_BYTES_MAX: u64 = 4 << 20;
 /// How many conditions, puts and deletes one request may have together.
 pub const TXN_MAX: usize = 512;
 /// How many leases may be held at a time.

@@ -3,6 +3,7 @@
 //! Pure: it knows neither messages nor the time. Who waits for a task, and until when, is the caller's to keep; a queue
 //! carries it along without looking at it.
 
+mod account;
 mod change_keys;
 mod execute;
 mod grant;
@@ -15,6 +16,7 @@ mod task;
 mod txn;
 pub mod watch;
 
+pub use account::Account;
 pub use execute::{Batch, Verdict};
 pub use pattern::matches;
 pub use put_settings::{ARCHIVED, SettingRule, Update, restore_settings};

@@ -3,8 +3,9 @@
 //! Which settings there are, and what they may be, is told by a rule that is handed in, so that what takes requests and
 //! the master refuse the same. Mirrors `SettingsUpdater` and `AbstractScopedSettings.updateSettings` (6.8).
 
+use super::account::settings as written_bytes;
 use super::execute::{Batch, check_name, check_value};
-use super::limits::{SETTING_BYTES_MAX, written_len};
+use super::limits::SETTING_BYTES_MAX;
 use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, matches};
 use crate::cluster::{Block, ClusterState, Metadata, Outcome, Settings};
 use std::sync::Arc;
@@ -45,17 +46,26 @@ impl Batch {
                 check_minimum(&self.state, value)?;
             }
         }
-        let (rule, before) = (self.rule, written_bytes(&self.state.metadata));
+        let account = *self.account();
+        let (rule, before) = (self.rule, account.settings);
         let metadata = &self.state.metadata;
         let (old_persistent, old_transient) = (metadata.persistent.clone(), metadata.transient.clone());
         patch(&mut self.state.metadata.persistent, persistent, |key| may_remove(rule, key, true));
         patch(&mut self.state.metadata.transient, transient, |key| may_remove(rule, key, false));
         let after = written_bytes(&self.state.metadata);
-        if after > before && after > SETTING_BYTES_MAX {
+        let is_too_large = after > before && after > SETTING_BYTES_MAX;
+        let refusal = match is_too_large {
+            true => {
+                let why = format!("the settings would have {after} bytes together, allowed are {SETTING_BYTES_MAX}");
+                Some(Refusal::TooLarge(why))
+            }
+            false => account.demand_room(after.saturating_sub(before)).err(),
+        };
+        if let Some(refusal) = refusal {
             (self.state.metadata.persistent, self.state.metadata.transient) = (old_persistent, old_transient);
-            let why = format!("the settings would have {after} bytes together, allowed are {SETTING_BYTES_MAX}");
-            return Err(Refusal::TooLarge(why));
+            return Err(refusal);
         }
+        self.forget_account();
         block_as_set(&mut self.state);
         Ok(Outcome::Applied)
     }
@@ -71,12 +81,6 @@ impl Batch {
         }
         Ok(())
     }
-}
-
-/// How many bytes all settings take as they are written.
-fn written_bytes(metadata: &Metadata) -> usize {
-    let settings = metadata.persistent.iter().chain(metadata.transient.iter());
-    settings.map(|(key, value)| written_len(key) + written_len(value)).sum()
 }
 
 /// What a wildcard removes: only settings that could be removed by their names.

@@ -27,7 +27,7 @@ pub(super) use stats::{
     INDEX_METRIC_PARAMETER as STATS_INDEX_METRICS, METRIC_PARAMETER as STATS_METRICS, PARAMETERS as STATS,
     show as stats,
 };
-pub(super) use system::memory;
+pub(super) use system::{account, memory};
 pub(super) use usage::{METRIC_PARAMETER as USAGE_METRICS, show as usage};
 
 use super::error::RestError;

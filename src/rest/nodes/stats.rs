@@ -11,7 +11,9 @@ use crate::rest::parameters::{Parameter, Values, unrecognized};
 use crate::rest::reply::Reply;
 use crate::rest::route::Call;
 use crate::rest::section::Section;
+use crate::rest::snapshot;
 use crate::runtime::figures::NodeFigures;
+use crate::service::Account;
 
 /// All parts, in the order in which they are told.
 const METRICS: [&str; 13] = [
@@ -81,6 +83,7 @@ struct Wanted {
     index_metrics: Vec<&'static str>,
     level: Option<&'static str>,
     is_human: bool,
+    size: Account,
 }
 
 /// What nodes use.
@@ -111,7 +114,8 @@ impl Wanted {
             }
         };
         let (metrics, index_metrics) = metrics(call)?;
-        Ok(Wanted { metrics, index_metrics, level, is_human: call.is_human })
+        let size = Account::of(&snapshot::local(&call.handle));
+        Ok(Wanted { metrics, index_metrics, level, is_human: call.is_human, size })
     }
 
     fn show(&self, node: &Node, figures: &NodeFigures) -> Json {
@@ -141,7 +145,7 @@ impl Wanted {
             "transport" => system::transport(figures, self.is_human),
             "http" => system::http(figures),
             "script" => Section::new(false).idle("compilations cache_evictions").json(),
-            "discovery" => system::discovery(figures),
+            "discovery" => system::discovery(figures, &self.size),
             "ingest" => {
                 let total = Section::new(self.is_human).idle("count time:t current failed");
                 Json::object([("total", total.json()), ("pipelines", Json::object([]))])

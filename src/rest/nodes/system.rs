@@ -5,7 +5,8 @@
 use crate::rest::body::Json;
 use crate::rest::section::Section;
 use crate::rest::time::human_bytes;
-use crate::runtime::figures::{ControlGroups, DeviceUse, Disk, NodeFigures, Publishes, Share};
+use crate::runtime::figures::{ControlGroups, DeviceUse, Disk, NodeFigures, Publishes, Share, Steps};
+use crate::service::Account;
 
 /// The machine.
 pub(super) fn os(figures: &NodeFigures, is_human: bool) -> Json {
@@ -171,13 +172,39 @@ pub(super) fn breakers(figures: &NodeFigures) -> Json {
     }))
 }
 
-/// What came from masters.
-pub(super) fn discovery(figures: &NodeFigures) -> Json {
+/// How large a state may be, and is.
+pub(in crate::rest) fn account(account: &Account) -> Json {
+    let Account { keys, settings, leases, nodes, requests, indices } = *account;
+    let parts = [
+        ("bytes", account.total()),
+        ("allowed_bytes", Account::BYTES_MAX),
+        ("key_bytes", keys),
+        ("setting_bytes", settings),
+        ("lease_bytes", leases),
+        ("request_bytes", requests),
+        ("node_bytes", nodes),
+        ("index_bytes", indices),
+    ];
+    Json::object(parts.map(|(name, bytes)| (name, bytes.into())))
+}
+
+/// What came from masters, how large the state is by what the node that was asked knows, and how long the core was busy.
+pub(super) fn discovery(figures: &NodeFigures, size: &Account) -> Json {
     let Publishes { pending, full, incompatible, compatible } = figures.publishes;
+    let Steps { total, over_1ms, over_5ms, over_50ms, longest_micros } = figures.steps;
+    let steps = [
+        ("total", total),
+        ("over_1_millis", over_1ms),
+        ("over_5_millis", over_5ms),
+        ("over_50_millis", over_50ms),
+        ("longest_in_micros", longest_micros),
+    ];
     let queue = [("total", pending), ("pending", pending), ("committed", 0)];
     let published = [("full_states", full), ("incompatible_diffs", incompatible), ("compatible_diffs", compatible)];
     Json::object([
         ("cluster_state_queue", Json::object(queue.map(|(name, count)| (name, count.into())))),
         ("published_cluster_states", Json::object(published.map(|(name, count)| (name, count.into())))),
+        ("cluster_state", account(size)),
+        ("core_steps", Json::object(steps.map(|(name, count)| (name, count.into())))),
     ])
 }

@@ -166,6 +166,7 @@ impl Meter {
             transport: Traffic { open: peers.open, ..self.tally.traffic() },
             users: self.users.get().map_or_else(Connections::default, |count| count()),
             publishes: self.tally.publishes(),
+            steps: self.tally.steps(),
         }
     }
 

@@ -13,7 +13,7 @@ mod threads;
 pub use ask::{Asked, Silence, of_all};
 pub use info::{NodeInfo, OsInfo, Place};
 pub use meter::{CountConnections, Meter};
-pub use tally::{Publishes, Tally, Traffic};
+pub use tally::{Publishes, Steps, Tally, Traffic};
 pub use threads::{Busy, HotThreads, INTERVAL_MAX, THREADS_MAX};
 
 use crate::cluster::NodeId;
@@ -97,6 +97,9 @@ pub struct NodeFigures {
     /// The states that this node got from masters.
     #[serde(default)]
     pub publishes: Publishes,
+    /// How long its core was busy at a stretch.
+    #[serde(default)]
+    pub steps: Steps,
 }
 
 /// Some of a whole.

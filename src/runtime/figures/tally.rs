@@ -1,7 +1,9 @@
-//! Counters of what passes between this node and others. Whoever sends or receives adds to them; readers never wait.
+//! Counters of what passes between this node and others, and of how long its core was busy with it. Whoever sends,
+//! receives or steps adds to them; readers never wait.
 
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What was said between nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,22 @@ pub struct Publishes {
     pub compatible: u64,
 }
 
+/// How long the core was busy at a stretch, while nothing else was heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Steps {
+    /// How many stretches there were.
+    pub total: u64,
+    /// How many of them took more than 1 ms.
+    pub over_1ms: u64,
+    /// The same of 5 ms.
+    pub over_5ms: u64,
+    /// The same of 50 ms.
+    pub over_50ms: u64,
+    /// The longest one, in microseconds.
+    pub longest_micros: u64,
+}
+
 /// The counters of one node.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -44,6 +62,9 @@ pub struct Tally {
     full: AtomicU64,
     incompatible: AtomicU64,
     diffs: AtomicU64,
+    steps: AtomicU64,
+    over: [AtomicU64; 3],
+    longest_micros: AtomicU64,
 }
 
 fn add(counter: &AtomicU64, number: u64) {
@@ -81,6 +102,25 @@ impl Tally {
     /// What came is committed and shown.
     pub fn applied(&self) {
         self.pending.store(0, Ordering::Relaxed);
+    }
+
+    /// The core was busy for so long.
+    pub fn stepped(&self, busy: Duration) {
+        add(&self.steps, 1);
+        for (counter, millis) in self.over.iter().zip([1, 5, 50]) {
+            if busy > Duration::from_millis(millis) {
+                add(counter, 1);
+            }
+        }
+        let micros = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
+        self.longest_micros.fetch_max(micros, Ordering::Relaxed);
+    }
+
+    /// How long the core was busy so far.
+    pub fn steps(&self) -> Steps {
+        let [over_1ms, over_5ms, over_50ms] = self.over.each_ref().map(read);
+        let longest_micros = read(&self.longest_micros);
+        Steps { total: read(&self.steps), over_1ms, over_5ms, over_50ms, longest_micros }
     }
 
     /// What was said so far, but for who listens.
@@ -122,6 +162,11 @@ mod tests {
         assert_eq!(tally.publishes(), Publishes { pending: 1, full: 1, incompatible: 1, compatible: 1 });
         tally.applied();
         assert_eq!(tally.publishes().pending, 0);
+        for millis in [0, 2, 5, 700] {
+            tally.stepped(Duration::from_millis(millis));
+        }
+        let steps = Steps { total: 4, over_1ms: 3, over_5ms: 1, over_50ms: 1, longest_micros: 700_000 };
+        assert_eq!(tally.steps(), steps);
         let expected = Traffic { open: 0, received: 2, received_bytes: 30, sent: 1, sent_bytes: 7 };
         assert_eq!(tally.traffic(), expected);
     }
