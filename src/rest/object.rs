@@ -2,10 +2,9 @@
 //!
 //! Mirrors `ObjectParser` (6.8), whose messages name the place of a mistake.
 
-use super::body::from_yaml;
 use super::error::{Kind, RestError};
 use super::route::Call;
-use super::wish::{Format, content_type};
+use super::sent;
 use serde_json::{Map, Value};
 
 /// The fields of a body, and the text that they stood in.
@@ -18,14 +17,9 @@ pub(super) struct Fields {
 
 /// Reads a body.
 pub(super) fn fields(call: &Call) -> Result<Fields, RestError> {
-    let refuse = |reason: String| RestError::new(Kind::JsonParse, reason);
-    let text = String::from_utf8(call.body.to_vec()).map_err(|error| refuse(error.to_string()))?;
-    let format = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
-    let value = match format {
-        Format::Yaml => from_yaml(&text)
-            .map_err(|why| RestError::new(Kind::ElasticsearchParse, format!("the body is no YAML: {why}")))?,
-        Format::Json | Format::Cbor => serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?,
-    };
+    // The places of mistakes are told of what is text.
+    let text = String::from_utf8_lossy(&call.body).into_owned();
+    let value = sent::tree(call)?;
     let Value::Object(fields) = value else {
         let reason = format!("the body holds [{value}]; allowed: an object");
         return Err(RestError::new(Kind::ElasticsearchParse, reason));
@@ -45,6 +39,24 @@ pub(super) fn position_behind(text: &str, name: &str) -> String {
     let rest = text.get(at..).unwrap_or_default();
     let value = rest.find(|letter: char| !letter.is_whitespace() && letter != ':').unwrap_or(0);
     position(text, at + value)
+}
+
+/// Where the object ends that stands behind a name.
+pub(super) fn position_of_end(text: &str, name: &str) -> String {
+    let begin = find(text, name);
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for (at, letter) in text.get(begin + name.len() + "\"\"".len()..).unwrap_or_default().char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = is_quoted,
+            '"' => is_quoted = !is_quoted,
+            '{' if !is_quoted => depth += 1,
+            '}' if !is_quoted && depth <= 1 => return position(text, begin + name.len() + "\"\"".len() + at),
+            '}' if !is_quoted => depth -= 1,
+            _ => {}
+        }
+    }
+    position(text, text.len())
 }
 
 fn find(text: &str, name: &str) -> usize {

@@ -32,7 +32,7 @@ pub(super) const COMMON: &[Parameter] = &[
         name: "format",
         values: Values::Text,
         default: "as `Accept` says, else `json`",
-        doc: "The notation of an answer: `json`, `yaml` or `cbor`, or their media types; tables are `text` without it.",
+        doc: "The notation of an answer: `json`, `yaml`, `cbor` or `smile`, or their media types; tables are `text` without it.",
     },
     Parameter {
         name: "error_trace",
@@ -51,16 +51,19 @@ pub(super) enum Format {
     Yaml,
     /// CBOR.
     Cbor,
+    /// SMILE.
+    Smile,
 }
 
 impl Format {
-    const ALL: [Format; 3] = [Format::Json, Format::Yaml, Format::Cbor];
+    const ALL: [Format; 4] = [Format::Json, Format::Yaml, Format::Cbor, Format::Smile];
 
     fn media_type(self) -> &'static str {
         match self {
             Format::Json => "application/json",
             Format::Yaml => "application/yaml",
             Format::Cbor => "application/cbor",
+            Format::Smile => "application/smile",
         }
     }
 
@@ -69,6 +72,7 @@ impl Format {
             Format::Json => "json",
             Format::Yaml => "yaml",
             Format::Cbor => "cbor",
+            Format::Smile => "smile",
         }
     }
 
@@ -78,6 +82,7 @@ impl Format {
             Format::Json => "application/json; charset=UTF-8",
             Format::Yaml => "application/yaml",
             Format::Cbor => "application/cbor",
+            Format::Smile => "application/smile",
         }
     }
 
@@ -150,10 +155,10 @@ pub(super) fn content_type(headers: &HeaderMap) -> Result<Option<&str>, RestErro
     }
 }
 
-/// Whether a body in this notation can be sent. SMILE is among them, as nothing that reads a body is asked here.
+/// Whether a body in this notation can be sent.
 pub(super) fn is_body_type(content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    ["application/json", "application/yaml", "application/cbor", "application/smile"].contains(&&*kind)
+    Format::ALL.iter().any(|format| format.media_type() == kind)
 }
 
 /// Two words with a slash between, whatever follows behind a semicolon.
@@ -196,7 +201,7 @@ mod tests {
             (&[], &[(header::ACCEPT, "*/*")], None, Format::Json),
             (&[], &[(header::ACCEPT, "text/html, application/yaml")], None, Format::Json),
             (&[], &[(header::CONTENT_TYPE, "application/yaml; charset=UTF-8")], None, Format::Yaml),
-            (&[("format", "smile")], &[], None, Format::Json),
+            (&[("format", "smile")], &[], Some(Format::Smile), Format::Smile),
         ];
         for (query, headers, asked, format) in cases {
             let wish = wish(query, headers).unwrap_or_else(|error| panic!("{query:?} {headers:?}: {error}"));

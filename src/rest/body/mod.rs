@@ -1,18 +1,24 @@
 //! Bodies of answers: a tree, what a user wants to see of it, and the notations it is written in; and bodies that are sent
-//! as YAML.
+//! in them.
 //!
-//! Knows nothing of requests. Mirrors `XContentBuilder` and its kin (6.8); SMILE is not written.
+//! Knows nothing of requests. Mirrors `XContentBuilder` and its kin (6.8).
 
 mod cbor;
 mod filter;
+mod from_cbor;
+mod from_smile;
 mod from_yaml;
 mod json;
+mod smile;
 mod text;
 mod yaml;
 
 pub(super) use cbor::cbor;
 pub(super) use filter::Filter;
+pub(super) use from_cbor::from_cbor;
+pub(super) use from_smile::from_smile;
 pub(super) use from_yaml::from_yaml;
 pub(super) use json::Json;
+pub(super) use smile::smile;
 pub(super) use text::{compact, pretty};
 pub(super) use yaml::yaml;
