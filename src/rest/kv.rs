@@ -86,6 +86,7 @@ async fn read(call: &Call, key: &Arc<str>) -> Result<(StateId, Option<KeyValue>)
 /// Asks the master itself.
 pub(super) async fn ask(call: &Call, query: Query) -> Result<Answer, RestError> {
     let master_timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
+    let master_timeout = snapshot::patience(&call.handle, master_timeout);
     Ok(call.handle.ask(Question::Read { query, master_timeout }).await)
 }
 

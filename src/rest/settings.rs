@@ -3,11 +3,12 @@
 //! A change is checked as a whole before any of it is asked for. What only the master can tell, it tells. Mirrors
 //! `RestClusterGetSettingsAction`, `RestClusterUpdateSettingsAction` and `SettingsUpdater` (6.8).
 
-use super::body::{Json, from_yaml};
+use super::body::Json;
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
+use super::sent;
 use super::serve::OPAQUE_ID;
 use super::snapshot;
 use super::state::is_flat;
@@ -140,9 +141,8 @@ fn read(body: &[u8], notation: Format) -> Result<[Changes; 2], RestError> {
             "the body has {found} bytes, allowed are {max} for a change of settings"
         )));
     }
-    let Tree::Object(fields) = tree(body, notation)? else {
-        let allowed = "allowed: an object with [transient] and [persistent]";
-        return Err(RestError::new(Kind::ElasticsearchParse, format!("the body is no object; {allowed}")));
+    let Tree::Object(fields) = sent::read(body, notation)? else {
+        return Err(RestError::asks_for_nothing("no settings to update"));
     };
     let mut all = [Changes::new(), Changes::new()];
     for (set, changes) in SETS.into_iter().zip(&mut all) {
@@ -163,19 +163,6 @@ fn read(body: &[u8], notation: Format) -> Result<[Changes; 2], RestError> {
         Some(name) => format!("no settings to update, [{name}] is none of [transient, persistent]"),
         None => "no settings to update".into(),
     }))
-}
-
-fn tree(body: &[u8], notation: Format) -> Result<Tree, RestError> {
-    match notation {
-        Format::Yaml => {
-            let refuse = |why: String| RestError::new(Kind::ElasticsearchParse, format!("the body is no YAML: {why}"));
-            let text = str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
-            from_yaml(text).map_err(refuse)
-        }
-        Format::Json | Format::Cbor => {
-            serde_json::from_slice(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string()))
-        }
-    }
 }
 
 /// Takes in what is nested, dotted or both. No deeper than JSON is read.
@@ -312,12 +299,7 @@ mod tests {
                      [transient, persistent];]",
                 ),
             ),
-            (
-                "[1]",
-                Err(
-                    "ElasticsearchParseException[the body is no object; allowed: an object with [transient] and [persistent]]",
-                ),
-            ),
+            ("[1]", Err("ActionRequestValidationException[Validation Failed: 1: no settings to update;]")),
             (
                 r#"{"transient":"x"}"#,
                 Err("ElasticsearchParseException[[transient] holds [\"x\"]; allowed: an object of settings]"),

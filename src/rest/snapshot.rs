@@ -52,10 +52,15 @@ pub(super) fn local(handle: &Handle) -> Arc<ClusterState> {
     Arc::new(alone)
 }
 
+/// How long a read waits for the master's word.
+pub(super) fn patience(handle: &Handle, master_timeout: Duration) -> Duration {
+    let has_master = handle.state().nodes.master.is_some();
+    if has_master { master_timeout.max(CONFIRM_MIN) } else { master_timeout }
+}
+
 /// The newest committed state, or a later one.
 pub(super) async fn confirmed(handle: &Handle, master_timeout: Duration) -> Result<Arc<ClusterState>, RestError> {
-    let has_master = handle.state().nodes.master.is_some();
-    let patience = if has_master { master_timeout.max(CONFIRM_MIN) } else { master_timeout };
+    let patience = patience(handle, master_timeout);
     let deadline = Instant::now() + patience;
     let question = Question::Read { query: Query::Newest, master_timeout: patience };
     let answer = handle.ask(question).await;

@@ -104,7 +104,7 @@ async fn bodies_that_say_nothing_are_refused() {
     let cases = [
         ("", "parse_exception", "request body is required"),
         ("{}", "action_request_validation_exception", "Validation Failed: 1: no settings to update;"),
-        ("[1]", "parse_exception", "the body is no object; allowed: an object with [transient] and [persistent]"),
+        ("[1]", "action_request_validation_exception", "Validation Failed: 1: no settings to update;"),
     ];
     for (body, kind, expected) in cases {
         assert_eq!(reason(&put(&world, body).await), (400, kind.into(), expected.into()), "{body}");

@@ -1,0 +1,148 @@
+//! What shards can be told to do, as the body of a reroute says it, and why none of it can be done: there are no shards.
+//!
+//! Mirrors `AllocationCommands` and the commands themselves (6.8), whose messages name the place of a mistake.
+
+use super::error::{Kind, RestError};
+use super::nodes::select;
+use super::object::{Fields, fields, position_behind, position_of_end, unknown_field};
+use super::route::Call;
+use crate::cluster::ClusterState;
+use serde_json::{Map, Value};
+
+/// What Elasticsearch calls the body.
+const BODY: &str = "cluster_reroute";
+
+/// The commands, with what they must be told and may be told.
+const COMMANDS: [(&str, &[&str], &[&str]); 5] = [
+    ("move", &["index", "shard", "from_node", "to_node"], &[]),
+    ("cancel", &["index", "shard", "node"], &["allow_primary"]),
+    ("allocate_replica", &["index", "shard", "node"], &[]),
+    ("allocate_stale_primary", &["index", "shard", "node"], &["accept_data_loss"]),
+    ("allocate_empty_primary", &["index", "shard", "node"], &["accept_data_loss"]),
+];
+
+/// A command, and what it is told.
+pub(super) struct Command {
+    name: &'static str,
+    told: Map<String, Value>,
+}
+
+/// The commands of a body.
+pub(super) fn commands(call: &Call) -> Result<Vec<Command>, RestError> {
+    let Fields { text, fields } = fields(call)?;
+    if let Some(name) = fields.keys().find(|name| !["commands", "dry_run"].contains(&name.as_str())) {
+        return Err(unknown_field(&text, BODY, name));
+    }
+    let list = match fields.get("commands") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list,
+        Some(other) => return Err(no_list(&text, other)),
+    };
+    list.iter().map(|value| command(&text, value)).collect()
+}
+
+fn no_list(text: &str, found: &Value) -> RestError {
+    let at = position_behind(text, "commands");
+    let kind = match found {
+        Value::String(_) => "VALUE_STRING",
+        Value::Number(_) => "VALUE_NUMBER",
+        Value::Bool(_) => "VALUE_BOOLEAN",
+        Value::Null | Value::Array(_) | Value::Object(_) => {
+            let reason = "expected either field name [commands], or start array, got [START_OBJECT] instead";
+            return malformed(&at, RestError::new(Kind::ElasticsearchParse, reason));
+        }
+    };
+    let reason = format!("[{at}] [{BODY}] commands doesn't support values of type: {kind}");
+    RestError::new(Kind::XContentParse, reason)
+}
+
+/// What is wrong with a command, as what is wrong with the body.
+fn malformed(at: &str, cause: RestError) -> RestError {
+    let error = RestError::new(Kind::XContentParse, format!("[{at}] [{BODY}] failed to parse field [commands]"));
+    error.caused_by(cause.clone()).rooted_in(cause)
+}
+
+fn command(text: &str, value: &Value) -> Result<Command, RestError> {
+    let Some((name, told)) = value.as_object().and_then(|fields| fields.iter().next()) else {
+        let reason = format!("[{BODY}] [commands] holds [{value}]; allowed: objects of one command");
+        return Err(RestError::new(Kind::ElasticsearchParse, reason));
+    };
+    let Some((name, needed, allowed)) = COMMANDS.iter().find(|(known, ..)| known == name) else {
+        let at = position_behind(text, name);
+        let reason = format!("[{at}] unable to parse AllocationCommand with name [{name}]: parser not found");
+        return Err(malformed(&at, RestError::new(Kind::NamedObjectNotFound, reason)));
+    };
+    let Value::Object(told) = told else {
+        let reason = format!("[{BODY}] [{name}] holds [{told}]; allowed: an object");
+        return Err(RestError::new(Kind::ElasticsearchParse, reason));
+    };
+    if let Some(strange) = told.keys().find(|field| ![*needed, *allowed].concat().contains(&field.as_str())) {
+        return Err(strange_field(text, name, strange));
+    }
+    match needed.iter().find(|field| is_missing(told, field)) {
+        Some(missing) => Err(missing_field(text, name, missing)),
+        None => Ok(Command { name, told: told.clone() }),
+    }
+}
+
+fn is_missing(told: &Map<String, Value>, field: &str) -> bool {
+    match told.get(field) {
+        None | Some(Value::Null) => true,
+        Some(Value::Number(number)) => field == "shard" && number.as_u64().is_none(),
+        Some(Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => false,
+    }
+}
+
+fn allocates(name: &str) -> bool {
+    name.starts_with("allocate_")
+}
+
+fn strange_field(text: &str, name: &str, field: &str) -> RestError {
+    if allocates(name) {
+        let cause = unknown_field(text, name, field);
+        let at = cause.reason().split(['[', ']']).nth(1).unwrap_or_default().to_owned();
+        return malformed(&at, cause);
+    }
+    let reason = format!("[{name}] command does not support field [{field}]");
+    malformed(&position_behind(text, field), RestError::new(Kind::ElasticsearchParse, reason))
+}
+
+fn missing_field(text: &str, name: &str, field: &str) -> RestError {
+    let at = position_of_end(text, name);
+    if !allocates(name) {
+        let reason = format!("[{name}] command missing the {field} parameter");
+        return malformed(&at, RestError::new(Kind::ElasticsearchParse, reason));
+    }
+    let must = if field == "shard" { "must be defined and non-negative" } else { "must be defined" };
+    let error = RestError::new(Kind::XContentParse, format!("[{at}] [{BODY}] failed to parse field [commands]"));
+    error.caused_by(RestError::illegal(format!("Argument [{field}] {must}")))
+}
+
+/// Why a command cannot be carried out.
+pub(super) fn no_shard(call: &Call, state: &ClusterState, command: &Command) -> RestError {
+    let told = |name: &str| {
+        let value = command.told.get(name);
+        value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
+    };
+    let missing = || RestError::new(Kind::IndexNotFound, "no such index");
+    let index = told("index");
+    if command.name == "allocate_stale_primary" {
+        let error = missing().about("resource.type", "index_or_alias").about("resource.id", index.clone());
+        return error.about("index_uuid", "_na_").about("index", index);
+    }
+    let (from, to) = if command.name == "move" { ("from_node", "to_node") } else { ("node", "node") };
+    let resolved = |name: &str| {
+        let wanted = told(name);
+        let nodes = select(&state.nodes, &call.handle.local().id, Some(&[wanted.as_str()])).ok();
+        let node = nodes.and_then(|nodes| nodes.first().cloned());
+        node.ok_or_else(|| RestError::illegal(format!("failed to resolve [{wanted}], no matching nodes")))
+    };
+    match resolved(from).and_then(|node| resolved(to).map(|_| node)) {
+        Err(error) => error,
+        Ok(node) if command.name == "move" => {
+            let shard = told("shard");
+            RestError::illegal(format!("[move_allocation] can't move {shard}, failed to find it on node {node}"))
+        }
+        Ok(_) => missing().about("index_uuid", "_na_").about("index", index),
+    }
+}
