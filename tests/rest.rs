@@ -4,6 +4,8 @@
 mod http;
 #[path = "rest/keys.rs"]
 mod keys;
+#[path = "rest/openapi.rs"]
+mod openapi;
 #[path = "rest/recorded.rs"]
 mod recorded;
 #[path = "rest/settings.rs"]

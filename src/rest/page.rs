@@ -90,7 +90,7 @@ fn section(route: &Route) -> String {
     }
     match route.answers {
         Answers::Table(columns, _) => section + "\n" + &columns_table(columns),
-        Answers::Reply(_) | Answers::Refused => section,
+        Answers::Reply(..) | Answers::Refused => section,
     }
 }
 

@@ -28,7 +28,7 @@ const RETRY_AFTER: &str = "1";
 fn copies(takes: Takes) -> u64 {
     match takes {
         // What is read of few letters, as a list of numbers, is much larger than they are.
-        Takes::Tree => 16,
+        Takes::Tree | Takes::Body(_) => 16,
         // As it came, put together, as a value, and on its way to the master.
         Takes::Bytes => 4,
     }

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `BytesRestResponse` (6.8).
 
-use super::body::{Json, cbor, compact, pretty, yaml};
+use super::body::{Json, cbor, compact, pretty, smile, yaml};
 use super::error::RestError;
 use super::release::warning;
 use super::wish::{Format, Wish};
@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 
 const TEXT: &str = "text/plain; charset=UTF-8";
+const HTML: &str = "text/html; charset=UTF-8";
 const BYTES: &str = "application/octet-stream";
 
 /// What an answer says.
@@ -22,6 +23,8 @@ enum Content {
     Tree(Json),
     /// Text.
     Text(String),
+    /// A page for browsers.
+    Page(&'static str),
     /// Bytes of a user's own.
     Bytes(Bytes),
     /// Something of this type that is written as it comes.
@@ -56,6 +59,11 @@ impl Reply {
     /// Text, and all went well.
     pub(super) fn text(text: String) -> Self {
         Reply::of(Content::Text(text))
+    }
+
+    /// A page for browsers, and all went well.
+    pub(super) fn page(html: &'static str) -> Self {
+        Reply::of(Content::Page(html))
     }
 
     /// Bytes of a user's own, as they are.
@@ -98,7 +106,7 @@ impl Reply {
                 let body = body.into_data_stream().take_until(Box::pin(ended));
                 Content::Stream(content_type, Body::from_stream(body))
             }
-            content @ (Content::Tree(_) | Content::Text(_) | Content::Bytes(_)) => content,
+            content @ (Content::Tree(_) | Content::Text(_) | Content::Page(_) | Content::Bytes(_)) => content,
         };
         Reply { content, ..self }
     }
@@ -131,6 +139,7 @@ impl Reply {
                 response(self.status, format.content_type(), bytes)
             }
             Content::Text(text) => response(self.status, TEXT, text.into_bytes()),
+            Content::Page(html) => response(self.status, HTML, html),
             Content::Bytes(bytes) => response(self.status, BYTES, bytes),
             Content::Stream(content_type, body) => streamed(self.status, content_type, body),
         };
@@ -151,6 +160,7 @@ fn written(json: &Json, format: Format, is_pretty: bool) -> Vec<u8> {
         Format::Json => compact(json).into_bytes(),
         Format::Yaml => yaml(json).into_bytes(),
         Format::Cbor => cbor(json),
+        Format::Smile => smile(json),
     }
 }
 

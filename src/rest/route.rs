@@ -5,6 +5,7 @@
 
 use super::cat::{Column, Row};
 use super::error::RestError;
+use super::openapi::Said;
 use super::parameters::{Parameter, Parameters};
 use super::reply::Reply;
 use super::uri;
@@ -47,8 +48,8 @@ pub(super) type Answering<T> = Pin<Box<dyn Future<Output = Result<T, RestError>>
 /// How a route answers.
 #[derive(Clone, Copy)]
 pub(super) enum Answers {
-    /// With a tree in the notation that the user wants, or a text.
-    Reply(fn(Call) -> Answering<Reply>),
+    /// With a tree in the notation that the user wants, or a text; what it looks like stands beside it, for `openapi`.
+    Reply(fn(Call) -> Answering<Reply>, Said),
     /// With the one error for all that is about documents and changes of indices, whatever it is given.
     Refused,
     /// With the rows of a table of these columns.
@@ -60,6 +61,8 @@ pub(super) enum Answers {
 pub(super) enum Takes {
     /// A tree in a notation that `Content-Type` names.
     Tree,
+    /// The same, which looks as `openapi` is told here.
+    Body(&'static str),
     /// Any bytes.
     Bytes,
 }

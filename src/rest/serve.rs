@@ -202,7 +202,7 @@ fn begun(route: &'static Route, target: &str, headers: &HeaderMap) -> Begun {
 async fn answer(route: &'static Route, call: Call, wish: &Wish) -> Result<Reply, RestError> {
     let (columns, rows) = match route.answers {
         Answers::Table(columns, rows) => (columns, rows),
-        Answers::Reply(reply) => {
+        Answers::Reply(reply, _) => {
             call.parameters.check_known(&call.path, &known(route, false))?;
             return reply(call).await;
         }

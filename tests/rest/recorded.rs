@@ -1,6 +1,7 @@
 //! What Elasticsearch answered to the requests of `requests.txt`, recorded by `scripts/record-original`, beside what a node
 //! here answers: status, headers, names and types, and errors word for word.
 
+use super::openapi::Api;
 use super::shape::sorted_shape;
 use super::world::{Told, World, leaderless, led_by, node};
 use serde_json::Value;
@@ -130,6 +131,13 @@ async fn ask(world: &World, request: &str) -> Told {
     world.ask(method, &target.replace('>', "%3E"), &headers, body).await
 }
 
+/// What of an answer is otherwise than the API is described.
+fn broken(api: &Api, request: &str, told: &Told) -> Vec<String> {
+    let line = request.split(" | ").next().unwrap_or_default();
+    let (method, target) = line.split_once(' ').expect("a path follows the method");
+    api.faults(method, target, told)
+}
+
 /// An answer as the recorder writes it.
 fn written(request: &str, told: &Told) -> String {
     let mut lines = Vec::new();
@@ -246,6 +254,8 @@ impl Differences {
 async fn recorded_requests_are_answered_as_by_the_original() {
     let (recordings, differences) = (recordings(), differences());
     let mut worlds: BTreeMap<String, World> = BTreeMap::new();
+    let api = Api::of(&world("led").await).await;
+    let mut undescribed = Vec::new();
     let mut differing = Vec::new();
     let mut alike = Vec::new();
     for Recording { world: name, request, answer } in &recordings {
@@ -254,6 +264,7 @@ async fn recorded_requests_are_answered_as_by_the_original() {
         }
         let told = ask(&worlds[name], request).await;
         let title = format!("{name} {request}");
+        undescribed.extend(broken(&api, request, &told));
         let (expected, found) = (differences.evened(answer), differences.evened(&written(request, &told)));
         match (expected == found, differences.is_listed(&title)) {
             (true, true) => alike.push(title),
@@ -261,6 +272,7 @@ async fn recorded_requests_are_answered_as_by_the_original() {
             (true, false) | (false, true) => {}
         }
     }
+    assert!(undescribed.is_empty(), "answered otherwise than described:\n{}", undescribed.join("\n"));
     assert!(differing.is_empty(), "{} differ, look at them:\n{}", differing.len(), differing.join("\n"));
     assert!(
         alike.is_empty(),

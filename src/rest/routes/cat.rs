@@ -37,7 +37,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_cat"],
         parameters: &[],
         takes: Takes::Tree,
-        answers: Answers::Reply(cat::list),
+        answers: Answers::Reply(cat::list, "text"),
         name: "cat_action",
         doc: "Lists the tables that there are.",
     },

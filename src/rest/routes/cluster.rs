@@ -15,7 +15,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/"],
         parameters: &[],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(welcome::show(call))),
+        answers: Answers::Reply(|call| Box::pin(welcome::show(call)), "200,503 @Welcome"),
         name: "main_action",
         doc: "Tells who this is, in the node's own words.\nThe status is 503 while no master is known or the state of the \
               cluster is not back yet; the body is the same.",
@@ -25,7 +25,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_cluster/health", "/_cluster/health/{index}"],
         parameters: &[READ, health_wait::PARAMETERS],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(health::show(call))),
+        answers: Answers::Reply(|call| Box::pin(health::show(call)), "200,408 @Health"),
         name: "cluster_health_action",
         doc: "Tells how the cluster is, and waits until it is as wanted.\nThe status is `red` while no master is known or \
               the state of the cluster is not back yet, else `green`: Zazen places no shards.\nThe time that is given as \
@@ -36,7 +36,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_cluster/state", "/_cluster/state/{metric}", "/_cluster/state/{metric}/{indices}"],
         parameters: &[READ, state::PARAMETERS, INDICES],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(state::show(call))),
+        answers: Answers::Reply(|call| Box::pin(state::show(call)), "@State"),
         name: "cluster_state_action",
         doc: "Answers with the state of the cluster, or the parts of it that are asked for.\nBesides what Elasticsearch \
               6.8 shows there is `term` beside `version`, and `cluster_coordination` in the metadata, which holds the \
@@ -48,7 +48,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_cluster/settings"],
         parameters: &[READ, &[settings::FLAT, settings::DEFAULTS]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(settings::show(call))),
+        answers: Answers::Reply(|call| Box::pin(settings::show(call)), "{persistent:{},transient:{},defaults?:{}}"),
         name: "cluster_get_settings_action",
         doc: "Shows the settings of the cluster: those that survive a full restart, and the transient ones that go over \
               them.",
@@ -57,8 +57,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["PUT"],
         paths: &["/_cluster/settings"],
         parameters: &[WRITE, &[settings::FLAT], settings::SOURCE],
-        takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(settings::change(call))),
+        takes: Takes::Body("{persistent?:{},transient?:{}}"),
+        answers: Answers::Reply(
+            |call| Box::pin(settings::change(call)),
+            "{acknowledged:boolean,persistent:{},transient:{}}",
+        ),
         name: "cluster_update_settings_action",
         doc: "Changes settings of the cluster, all that is asked for or nothing.\nThe body is \
               `{\"persistent\": {…}, \"transient\": {…}}`, nested, with dots, or both; `null` takes a setting away, and a key \
@@ -73,7 +76,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_cluster/pending_tasks"],
         parameters: &[READ],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(pending::show(call))),
+        answers: Answers::Reply(|call| Box::pin(pending::show(call)), "{tasks:[@PendingTask]}"),
         name: "pending_cluster_tasks_action",
         doc: "Shows the tasks that wait for the master, those that it is carrying out first.\nWith `local=true` a node \
               that does not lead has none.",
@@ -83,7 +86,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_cluster/stats", "/_cluster/stats/nodes/{nodeId}"],
         parameters: &[TO_NODES],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(cluster_stats::show(call))),
+        answers: Answers::Reply(|call| Box::pin(cluster_stats::show(call)), "@ClusterStats"),
         name: "cluster_stats_action",
         doc: "Tells what all nodes are and use together.\n`status` is there where the master is among the nodes that \
               answered.",
@@ -92,8 +95,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_cluster/reroute"],
         parameters: &[&[MASTER, state::FLAT_SETTINGS], reroute::PARAMETERS],
-        takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(reroute::reroute(call))),
+        takes: Takes::Body("{commands?:[{}]}"),
+        answers: Answers::Reply(
+            |call| Box::pin(reroute::reroute(call)),
+            "{acknowledged:boolean,state:@Routed,explanations?:[any]}",
+        ),
         name: "cluster_reroute_action",
         doc: "Answers with the state as it is: there are no shards to be moved, and a command that names one is refused.",
     },
@@ -101,8 +107,8 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "POST"],
         paths: &["/_cluster/allocation/explain"],
         parameters: &[allocation::PARAMETERS],
-        takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(allocation::explain(call))),
+        takes: Takes::Body("{index?:string,shard?:integer,primary?:boolean,current_node?:string}"),
+        answers: Answers::Reply(|call| Box::pin(allocation::explain(call)), "{}"),
         name: "cluster_allocation_explain_action",
         doc: "Refuses, as in every cluster whose shards all have their nodes: there is none to be explained.",
     },
@@ -111,7 +117,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_remote/info"],
         parameters: &[],
         takes: Takes::Tree,
-        answers: Answers::Reply(remote::info),
+        answers: Answers::Reply(remote::info, "{*:any}"),
         name: "remote_cluster_info_action",
         doc: "Tells of other clusters that this one is connected with: none.",
     },
@@ -120,7 +126,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_tasks"],
         parameters: tasks::LISTING,
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(tasks::list(call))),
+        answers: Answers::Reply(|call| Box::pin(tasks::list(call)), "@Tasks"),
         name: "list_tasks_action",
         doc: "Lists the requests that nodes are answering.\nThose that wait, for health, for a state or for changes, can be \
               ended.",
@@ -130,7 +136,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_tasks/{task_id}"],
         parameters: tasks::ONE,
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(tasks::show(call))),
+        answers: Answers::Reply(|call| Box::pin(tasks::show(call)), "{completed:boolean,task:@Task}"),
         name: "get_task_action",
         doc: "Tells of one request that a node is answering; it is 404 once that has ended.",
     },
@@ -139,7 +145,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_tasks/_cancel", "/_tasks/{task_id}/_cancel"],
         parameters: tasks::CANCELLING,
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(tasks::cancel(call))),
+        answers: Answers::Reply(|call| Box::pin(tasks::cancel(call)), "@Tasks"),
         name: "cancel_tasks_action",
         doc: "Ends requests that wait, and tells which they were; who waited is answered with 400 \
               `task_cancelled_exception`.",

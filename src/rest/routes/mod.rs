@@ -22,7 +22,7 @@ pub(super) fn routes() -> impl Iterator<Item = &'static Route> + Clone {
 pub(super) fn known(route: &Route, is_help: bool) -> BTreeSet<&'static str> {
     let display = match route.answers {
         Answers::Table(..) => DISPLAY,
-        Answers::Reply(_) | Answers::Refused => &[],
+        Answers::Reply(..) | Answers::Refused => &[],
     };
     let own = route.parameters.iter().filter(|_| !is_help).flat_map(|group| group.iter());
     COMMON.iter().chain(display).chain(own).map(|parameter| parameter.name).collect()

@@ -9,7 +9,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_nodes", "/_nodes/{nodeId}", "/_nodes/{nodeId}/{metrics}", "/_nodes/{nodeId}/info/{metrics}"],
         parameters: &[TO_NODES, INFO],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(nodes::info(call))),
+        answers: Answers::Reply(|call| Box::pin(nodes::info(call)), "@NodesInfo"),
         name: "nodes_info_action",
         doc: "Tells what nodes are: each is asked itself, and one that does not answer is counted and named in \
               `_nodes`.\nWhere the path has one piece, and it names nothing but parts, it is `metrics` of all nodes.\nClients \
@@ -29,7 +29,7 @@ pub(super) static ROUTES: &[Route] = &[
         ],
         parameters: &[TO_NODES, &[STATS_METRICS, STATS_INDEX_METRICS], STATS],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(nodes::stats(call))),
+        answers: Answers::Reply(|call| Box::pin(nodes::stats(call)), "@NodesStats"),
         name: "nodes_stats_action",
         doc: "Tells what nodes use.\nFigures of the machine, the process, the disk and the network are those of the operating \
               system; `jvm.mem` tells the memory of the process, and what is about indices is zero.",
@@ -44,7 +44,10 @@ pub(super) static ROUTES: &[Route] = &[
         ],
         parameters: &[TO_NODES, &[USAGE_METRICS]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(nodes::usage(call))),
+        answers: Answers::Reply(
+            |call| Box::pin(nodes::usage(call)),
+            "{_nodes:@Counted,cluster_name:string,nodes:{*:{timestamp:integer,since:integer,rest_actions?:{*:integer}}}}",
+        ),
         name: "nodes_usage_action",
         doc: "Tells how often which routes of each node were asked since it was started.",
     },
@@ -62,7 +65,7 @@ pub(super) static ROUTES: &[Route] = &[
         ],
         parameters: &[TO_NODES, HOT_THREADS],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(nodes::hot_threads(call))),
+        answers: Answers::Reply(|call| Box::pin(nodes::hot_threads(call)), "text"),
         name: "nodes_hot_threads_action",
         doc: "Tells as text which threads of each node are busy, by their names.",
     },
@@ -71,7 +74,10 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_nodes/reload_secure_settings", "/_nodes/{nodeId}/reload_secure_settings"],
         parameters: &[TO_NODES],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(nodes::reload(call))),
+        answers: Answers::Reply(
+            |call| Box::pin(nodes::reload(call)),
+            "{_nodes:@Counted,cluster_name:string,nodes:{*:{name:string,reload_exception?:{type:string,reason:string}}}}",
+        ),
         name: "nodes_reload_action",
         doc: "Names the nodes that answer: there are no secure settings that could be read again.",
     },

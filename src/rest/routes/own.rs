@@ -3,7 +3,7 @@
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
-use crate::rest::{explain, faults, history, kv, lease, members, state, txn, watch};
+use crate::rest::{explain, faults, history, kv, lease, members, openapi, state, txn, watch};
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
@@ -11,7 +11,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/kv/{key*}"],
         parameters: &[READ, &[kv::KEY]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(kv::show(call))),
+        answers: Answers::Reply(|call| Box::pin(kv::show(call)), "200,304 bytes or @KeyAt"),
         name: "zazen_kv_one_get_action",
         doc: "Answers with what a key holds, byte by byte; `ETag` names its last change.\nWith `format=json` all that is \
               known of the key is told: `value` is a text, or `{\"base64\": …}` if the bytes are none.",
@@ -21,7 +21,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/kv/{key*}"],
         parameters: &[WRITE, kv::CONDITION, kv::TIE],
         takes: Takes::Bytes,
-        answers: Answers::Reply(|call| Box::pin(kv::put(call))),
+        answers: Answers::Reply(|call| Box::pin(kv::put(call)), "@Written"),
         name: "zazen_kv_one_put_action",
         doc: "Stores the body under a key.\n`If-Match: \"3/17\"` demands that the key was last changed by this change, \
               `If-Match: *` that it is there, and `If-None-Match: *` that it is not; else the answer is 412, and with \
@@ -33,7 +33,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/kv/{key*}"],
         parameters: &[WRITE, kv::CONDITION],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(kv::delete(call))),
+        answers: Answers::Reply(|call| Box::pin(kv::delete(call)), "@Deleted"),
         name: "zazen_kv_one_delete_action",
         doc: "Deletes a key, under the same conditions as it is written under.\nThe answer tells whether it was there.",
     },
@@ -42,7 +42,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/kv"],
         parameters: &[READ, kv::LIST],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(kv::list(call))),
+        answers: Answers::Reply(|call| Box::pin(kv::list(call)), "{at:string,keys:[@Key],more:boolean}"),
         name: "zazen_kv_get_action",
         doc: "Lists keys in their order.\nWhere `more` is true, the next ones are behind the last key of the answer.",
     },
@@ -50,8 +50,10 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_zazen/txn"],
         parameters: &[WRITE],
-        takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(txn::change(call))),
+        takes: Takes::Body(
+            "{conditions?:[{}],puts?:[{key:string,value:any,lease?:{name:string,token:integer}}],deletes?:[string]}",
+        ),
+        answers: Answers::Reply(|call| Box::pin(txn::change(call)), "@Deleted"),
         name: "zazen_txn_post_action",
         doc: "Writes and deletes several keys in one change if all conditions hold, or does nothing and answers 409.\nThe \
               body is `{\"conditions\": […], \"puts\": [{\"key\": \"a\", \"value\": \"x\"}], \"deletes\": [\"b\"]}`; a value is a \
@@ -64,7 +66,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/lease"],
         parameters: &[READ],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(lease::list(call))),
+        answers: Answers::Reply(|call| Box::pin(lease::list(call)), "{at:string,leases:[@Lease]}"),
         name: "zazen_lease_get_action",
         doc: "Lists the leases that are held.",
     },
@@ -73,7 +75,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/lease/{name}"],
         parameters: &[READ, &[lease::NAME]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(lease::show(call))),
+        answers: Answers::Reply(|call| Box::pin(lease::show(call)), "@LeaseAt"),
         name: "zazen_lease_one_get_action",
         doc: "Tells who holds a lease; it is 404 if nobody does.",
     },
@@ -82,7 +84,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/lease/{name}"],
         parameters: &[WRITE, &[lease::NAME], lease::GRANT],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(lease::acquire(call))),
+        answers: Answers::Reply(|call| Box::pin(lease::acquire(call)), "@Grant"),
         name: "zazen_lease_one_post_action",
         doc: "Grants a lease that nobody holds, under a fencing `token` that is greater than every one before.\nThe holder \
               may count on it for `holder_ttl_millis` from the moment at which it sent the request, and must keep it alive \
@@ -94,7 +96,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/lease/{name}"],
         parameters: &[&[MASTER, lease::NAME, lease::TOKEN]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(lease::keep_alive(call))),
+        answers: Answers::Reply(|call| Box::pin(lease::keep_alive(call)), "@Grant"),
         name: "zazen_lease_one_put_action",
         doc: "Keeps a lease alive: it runs anew from the moment at which the master got this.\nIt is 409 \
               `lease_not_held_exception` if the grant has ended.",
@@ -104,7 +106,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/lease/{name}"],
         parameters: &[WRITE, &[lease::NAME, lease::TOKEN]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(lease::release(call))),
+        answers: Answers::Reply(|call| Box::pin(lease::release(call)), "@Written"),
         name: "zazen_lease_one_delete_action",
         doc: "Ends a grant, and deletes the keys that vanish with it.",
     },
@@ -113,7 +115,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/watch"],
         parameters: &[watch::PARAMETERS],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(watch::watch(call))),
+        answers: Answers::Reply(|call| Box::pin(watch::watch(call)), "@Changes or events"),
         name: "zazen_watch_get_action",
         doc: "Tells every committed change behind a state, in order, each once: as soon as there is one, or after `wait_for` \
               that there is none.\nThe next question is asked with `from` set to the `at` of the answer.\nWhere the changes \
@@ -128,7 +130,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/members"],
         parameters: &[READ],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(members::show(call))),
+        answers: Answers::Reply(|call| Box::pin(members::show(call)), "{at:string,members:[@Member]}"),
         name: "zazen_members_get_action",
         doc: "Lists the nodes of the cluster, and those that count in elections and commits without being there.",
     },
@@ -137,7 +139,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/members/{id}"],
         parameters: &[WRITE, &[members::ID]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(members::remove(call))),
+        answers: Answers::Reply(|call| Box::pin(members::remove(call)), "@Written"),
         name: "zazen_members_one_delete_action",
         doc: "Takes a node that is gone for good out of the voting set, so that nobody waits for its vote.\nA node that is \
               in the cluster is refused.\nThe set is then made of the nodes that live, as in a new cluster: with two of \
@@ -148,7 +150,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/handover"],
         parameters: &[&[MASTER, members::TO]],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(members::hand_over(call))),
+        answers: Answers::Reply(|call| Box::pin(members::hand_over(call)), "{acknowledged:boolean,to:string}"),
         name: "zazen_handover_post_action",
         doc: "Moves the mastership to another node.\nThe answer names the node that was asked to lead and agreed; the state \
               tells when it does.",
@@ -158,7 +160,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/state"],
         parameters: &[READ],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(state::show_whole(call))),
+        answers: Answers::Reply(|call| Box::pin(state::show_whole(call)), "@WholeState"),
         name: "zazen_state_get_action",
         doc: "Answers with the whole state as it is stored, settings and keys included, which `zazen state export` keeps.",
     },
@@ -167,7 +169,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/explain"],
         parameters: &[],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(explain::show(call))),
+        answers: Answers::Reply(|call| Box::pin(explain::show(call)), "@Explanation"),
         name: "zazen_explain_get_action",
         doc: "Tells why there is a master or none, as far as this node knows.\n[Why is there no master?](explain.md) tells \
               what the fields mean.\nIt is answered at once, with a master and without.",
@@ -177,7 +179,10 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/history"],
         parameters: &[history::PARAMETERS],
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(history::show(call))),
+        answers: Answers::Reply(
+            |call| Box::pin(history::show(call)),
+            "{cluster_name:string,node:{id:string,name:string},total:integer,last:integer,entries:[@Event]}",
+        ),
         name: "zazen_history_get_action",
         doc: "Lists what became of the cluster, as this node saw it: elections, joins and leaves, changed settings, slow \
               publishes, each as data, the oldest first.\nThe last 1,000 are kept on disk, over restarts.\nThe next \
@@ -188,8 +193,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "POST", "DELETE"],
         paths: &["/_zazen/faults"],
         parameters: &[],
-        takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(faults::show(call))),
+        takes: Takes::Body("{peer:string,to?:boolean,from?:boolean}"),
+        answers: Answers::Reply(
+            |call| Box::pin(faults::show(call)),
+            "{faults:[{peer:string,to:boolean,from:boolean}]}",
+        ),
         name: "zazen_faults_get_action",
         doc: "Cuts links between nodes, for trying out what happens: `POST` cuts the link from this node to a peer, \
               `DELETE` mends all links, `GET` changes nothing; each answers with the links that are cut.\nThe body of \
@@ -197,5 +205,26 @@ pub(super) static ROUTES: &[Route] = &[
               whether what goes to it is swallowed, and whether what comes from it is; what is not given is true.\nBoth \
               ends take a cut link for a silent network: requests over it time out.\nA node that was not started with \
               `zazen.faults.enabled: true` refuses all three.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/openapi.json"],
+        parameters: &[],
+        takes: Takes::Tree,
+        answers: Answers::Reply(
+            |call| Box::pin(openapi::show(call)),
+            "{openapi:string,info:{},paths:{},components:{}}",
+        ),
+        name: "zazen_openapi_get_action",
+        doc: "Describes the whole API in OpenAPI 3.1, made from the table that requests are dispatched by.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_docs"],
+        parameters: &[],
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(openapi::page(call)), "html"),
+        name: "zazen_docs_get_action",
+        doc: "Shows that description to people, as a page that loads nothing from elsewhere.",
     },
 ];
