@@ -180,8 +180,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     pub(super) fn begin_write(&mut self, node: usize) {
         let host = &mut self.hosts[node];
         let life = host.life();
-        if let Some(takes) = host.disk.begin(&mut host.rng) {
-            self.after(takes, Event::Written { node, life });
+        if let Some((takes, attempt)) = host.disk.begin(&mut host.rng) {
+            self.after(takes, Event::Written { node, life, attempt });
         }
     }
 

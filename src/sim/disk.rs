@@ -1,8 +1,8 @@
 //! One node's disk: an ordered queue of writes, and what of it survives a crash.
 //!
 //! Effects that wait for a write wait here, beside it. A crash keeps a random prefix of what was not synced; a torn
-//! last write counts as lost, because checksums find it. A disk that hangs finishes nothing, what it is writing included,
-//! until it is mended; then it begins that write anew.
+//! last write counts as lost, because checksums find it. A disk that hangs finishes nothing, what it is writing included.
+//! One that is mended begins anew what it is writing, at its new speed: a fault that has ended holds nothing up.
 
 use crate::protocol::{Disk, Effect, Protocol, Rng, StoreId};
 use std::collections::VecDeque;
@@ -29,6 +29,8 @@ pub(super) struct Storage<P: Protocol> {
     done: u64,
     /// Whether the first write of the queue is under way.
     begun: bool,
+    /// How often a write was begun; only the newest attempt can finish.
+    attempt: u64,
     hangs: bool,
     latency_us: (u64, u64),
 }
@@ -41,6 +43,7 @@ impl<P: Protocol> Storage<P> {
             queue: VecDeque::new(),
             done: 0,
             begun: false,
+            attempt: 0,
             hangs: false,
             latency_us: LATENCY_US,
         }
@@ -53,8 +56,11 @@ impl<P: Protocol> Storage<P> {
         self.done + self.queue.len() as u64 - 1
     }
 
-    /// Works at this speed from the next write on; a disk that hung goes on.
+    /// Works at this speed. What is under way is begun anew if that is faster or it hung; else the next write is the first.
     pub(super) fn mend(&mut self, latency_us: (u64, u64)) {
+        if self.hangs || latency_us.1 < self.latency_us.1 {
+            self.begun = false;
+        }
         self.latency_us = latency_us;
         self.hangs = false;
     }
@@ -70,13 +76,14 @@ impl<P: Protocol> Storage<P> {
     }
 
     /// Begins the first write of the queue, unless there is none, or it is under way, or the disk hangs: how long it
-    /// takes, in microseconds.
-    pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<u64> {
+    /// takes, in microseconds, and which attempt this is.
+    pub(super) fn begin(&mut self, rng: &mut Rng) -> Option<(u64, u64)> {
         let first = self.queue.front().filter(|_| !self.begun && !self.hangs)?;
         self.begun = true;
+        self.attempt += 1;
         let drawn = rng.between(self.latency_us.0, self.latency_us.1);
         let takes = if P::Disk::is_lazy(&first.write) { drawn / LAZY_SPEEDUP } else { drawn };
-        Some(takes.max(1))
+        Some((takes.max(1), self.attempt))
     }
 
     /// Lets an effect wait for write `number`.
@@ -85,12 +92,13 @@ impl<P: Protocol> Storage<P> {
         waiting.held.push(effect);
     }
 
-    /// The time that the first write of the queue takes is over: its name, and what waited for it; nothing if it hangs.
-    pub(super) fn finish(&mut self) -> Option<(StoreId, Vec<Effect<P>>)> {
-        self.begun = false;
-        if self.hangs {
+    /// The time that an attempt at the first write of the queue takes is over: its name, and what waited for it; nothing
+    /// if the disk hangs or has begun anew since.
+    pub(super) fn finish(&mut self, attempt: u64) -> Option<(StoreId, Vec<Effect<P>>)> {
+        if self.hangs || !self.begun || attempt != self.attempt {
             return None;
         }
+        self.begun = false;
         let Waiting { id, write, held } = self.queue.pop_front().expect("a finished write was queued");
         self.done += 1;
         if P::Disk::is_lazy(&write) {

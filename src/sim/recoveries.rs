@@ -20,8 +20,8 @@ pub struct Pace {
 /// The pace that is demanded of a batch at default timings.
 pub const PACE: Pace = Pace {
     median: Duration::from_millis(50),
-    most: Duration::from_millis(1_800),
-    longest: Duration::from_millis(6_500),
+    most: Duration::from_millis(1_400),
+    longest: Duration::from_millis(4_000),
 };
 
 /// Of fewer recoveries the slowest are a matter of chance.

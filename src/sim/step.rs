@@ -22,7 +22,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Event::Fail { call, why } => self.fail_call(call, why),
             Event::Timeouts { span } => self.time_out_calls(span),
             Event::Late { call, span } => self.time_out(call, span),
-            Event::Written { node, life } => self.finish_write(node, life),
+            Event::Written { node, life, attempt } => self.finish_write(node, life, attempt),
             Event::Local { node, life, input } => self.arrive(node, life, Arrival::Input(input)),
             Event::Backlog { node, life } => self.take_backlog(node, life),
             Event::Dial { line, until } => self.dial(line, until),
@@ -139,9 +139,9 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         }
     }
 
-    fn finish_write(&mut self, node: usize, life: u32) {
+    fn finish_write(&mut self, node: usize, life: u32, attempt: u64) {
         if self.hosts[node].life() == life {
-            let Some((id, held)) = self.hosts[node].disk.finish() else {
+            let Some((id, held)) = self.hosts[node].disk.finish(attempt) else {
                 return;
             };
             let verdict = self.watch.synced(self.now, node, self.hosts[node].disk.contents());

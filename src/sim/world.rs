@@ -34,8 +34,8 @@ pub(super) enum Event<P: Protocol> {
     Timeouts { span: u64 },
     /// A call may have got no further for so long.
     Late { call: CallId, span: u64 },
-    /// The first write in a node's queue is done.
-    Written { node: usize, life: u32 },
+    /// The first write in a node's queue is done, unless it was begun anew.
+    Written { node: usize, life: u32, attempt: u64 },
     /// Something of a node's own surroundings reaches it.
     Local { node: usize, life: u32, input: Input<P> },
     /// A node that was paused takes the next of what it missed.
