@@ -91,7 +91,7 @@ impl Zen {
         self.update_quorum();
         if !self.is_worth_weighing(now) {
             // The timer may have run out for the pause after a failed attempt, which is over sooner.
-            if let Some(since) = self.search.possible.filter(|_| self.is_formed()) {
+            if let Some(since) = self.search.possible.filter(|_| self.needs_no_whole_round()) {
                 self.timers.set_earlier(Timer::Grace, (since + Tuning::GRACE).max(self.search.not_before));
             }
             return;
@@ -104,15 +104,21 @@ impl Zen {
         let is_complete = self.search.is_complete() && self.is_agreed(&choice) || self.has_candidate_waited(&choice);
         if now < self.search.not_before {
             self.timers.set(Timer::Grace, self.search.not_before);
-        } else if is_complete || (self.is_formed() && now >= since + Tuning::GRACE) {
+        } else if is_complete || (self.needs_no_whole_round() && now >= since + Tuning::GRACE) {
             self.act(now, choice, out);
-        } else if self.is_formed() {
+        } else if self.needs_no_whole_round() {
             self.timers.set(Timer::Grace, since + Tuning::GRACE);
         }
     }
 
+    /// Whether the silent are not waited for: only the first forming needs everybody, and who knows of a master forms nothing.
+    fn needs_no_whole_round(&self) -> bool {
+        self.is_formed() || !self.search.naming.is_empty()
+    }
+
     /// Weighing the choice looks at everybody, and in a large cluster most answers change nothing.
     fn is_worth_weighing(&mut self, now: Time) -> bool {
+        let needs_no_whole_round = self.needs_no_whole_round();
         let search = &mut self.search;
         let nobody_knows = search.naming.is_empty() && search.seeing == 0 && !search.sees_quorum;
         if nobody_knows {
@@ -122,7 +128,7 @@ impl Zen {
         let Some(since) = search.possible else {
             return true;
         };
-        let is_over = self.ledger.cluster_uuid.is_some() && now >= since + Tuning::GRACE;
+        let is_over = needs_no_whole_round && now >= since + Tuning::GRACE;
         is_over || search.standing > 0 || search.is_complete() && (!search.naming.is_empty() || search.all_see())
     }
 
