@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use zazen::cluster::{Address, Node, NodeId, Roles, StateId};
+use zazen::cluster::{Address, ClusterState, Node, NodeId, Roles, StateId, Term};
 use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Query, Question, Task, Txn};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
@@ -169,6 +169,36 @@ fn nothing_that_claims_to_come_from_the_node_itself_is_done() {
         assert_eq!(node.receive(publish), [Message::Rejected(why)]);
         assert!(node.zen.ledger().accepted.nodes.master == Some("a".into()), "it still follows its master");
     }
+}
+
+#[test]
+fn nobody_raises_a_term_so_far_that_none_is_left() {
+    let mut node = Hand::new(hand::node("b"));
+    node.follow("a", 1);
+    let from = hand::sender("a");
+    let far = Term::new(1 << 53).expect("the last one");
+    let sight = |sight: Sight| Box::new(sight);
+    let state = ClusterState { term: far, ..hand::state(&from.node, &node.zen, 2) };
+    let id = state.id();
+    let messages = [
+        Message::Ping { from: from.clone(), sight: sight(Sight { term: far, ..hand::sight(&from.node) }) },
+        Message::Notice { from: from.clone(), sight: sight(Sight { stands: Some(far), ..hand::sight(&from.node) }) },
+        Message::Join { from: from.clone(), join: Join { vote: true, term: far, ..hand::join("b", 0) } },
+        Message::CallVote { from: from.clone(), term: far, candidate: from.node.clone() },
+        Message::Commit { from: from.clone(), id },
+        Message::Publish { from, term: far, committed: StateId::NONE, body: Body::Full(Arc::new(state)) },
+    ];
+    for message in messages {
+        let told = node.receive(message.clone());
+        let [Message::Rejected(why)] = told.as_slice() else {
+            panic!("{message} is not refused: {told:?}");
+        };
+        assert!(why.to_string().contains("a term in it is more than"), "{why}");
+        assert_eq!(node.zen.ledger().promise.term, hand::term(1), "{message}");
+    }
+    let near = Term::new((1 << 32) + 1).expect("far from the last one");
+    let vote = Message::CallVote { from: hand::sender("a"), term: near, candidate: hand::sender("a").node.clone() };
+    assert!(!matches!(node.receive(vote).as_slice(), [Message::Rejected(_)]), "what elections may come to is heard");
 }
 
 #[test]

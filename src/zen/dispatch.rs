@@ -128,6 +128,9 @@ impl Zen {
         let Some(errand) = self.calls.remove(&call) else {
             return;
         };
+        if message.leaps_from(self.ledger.promise.term) {
+            return self.failed(now, errand, Failure::BadAnswer, out);
+        }
         match (errand, message) {
             (Errand::Ping { address, asked }, Message::Pong { from, sight, mentioned }) => {
                 self.on_pong(now, address, asked, &from, *sight, mentioned, out)

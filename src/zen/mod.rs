@@ -40,6 +40,7 @@ mod invariants;
 mod join;
 mod lead;
 mod leadership;
+mod leap;
 mod lease;
 mod leave;
 mod memory;

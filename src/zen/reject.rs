@@ -3,6 +3,7 @@
 //! Nothing that they say is used. What else a node does not do for others is refused where it is asked for. Mirrors the
 //! checks of `UnicastZenPing`, `MembershipAction` and the fault detectors (6.8), which each made their own.
 
+use super::leap::LEAP_MAX;
 use super::message::{Message, Sender};
 use super::rules::Protection;
 use super::{Mode, Note, Zen};
@@ -110,6 +111,9 @@ impl Zen {
                 out.note(Note::DuplicateId { node: from.node.clone() });
             }
             Some(Rejection::DuplicateId(self.local.clone()))
+        } else if message.leaps_from(self.ledger.promise.term) {
+            let own = self.ledger.promise.term;
+            Some(format!("a term in it is more than [{LEAP_MAX}] above [{own}], which no elections come to").into())
         } else {
             None
         }
