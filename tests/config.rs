@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
 use zazen::cluster::Metadata;
-use zazen::settings::{self, FileText, Loaded, NodeSettings, Origin, REGISTRY, Sources, sample};
+use zazen::settings::{self, FileText, Loaded, NodeSettings, Origin, REGISTRY, SecuritySettings, Sources, sample};
 use zazen::zen::Tuning;
 
 const BLESS: &str = "ZAZEN_BLESS=1 cargo test --test config";
@@ -176,6 +176,18 @@ fn the_file_of_all_settings_says_what_holds_anyway() {
     expected.discovery.initial_master_nodes = Some(["n0", "n1", "n2"].map(String::from).into());
     expected.log.levels.insert("discovery".into(), "debug".into());
     expected.tuning.gateway.recover_after_time = Some(Duration::from_secs(300));
+    let file = |name: &str| Some(name.into());
+    expected.security = SecuritySettings {
+        secret: file("cluster.secret"),
+        certificate: file("node.crt"),
+        key: file("node.key"),
+        authorities: file("ca.crt"),
+        http_certificate: file("http.crt"),
+        http_key: file("http.key"),
+        users: file("users"),
+        audit: file("/var/log/zazen/audit.log"),
+        allow_open: false,
+    };
     expected.given = all.settings.given.clone();
     assert_eq!(all.settings, expected);
 }

@@ -45,6 +45,8 @@ mod recover;
 mod restart;
 #[path = "process/roles.rs"]
 mod roles;
+#[path = "process/security.rs"]
+mod security;
 #[path = "process/seeds.rs"]
 mod seeds;
 #[path = "process/sizes.rs"]

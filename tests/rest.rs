@@ -1,5 +1,7 @@
 //! The REST API, asked in process: shapes as recorded from Elasticsearch 6.8.23, words and numbers, waiting, refusing.
 
+#[path = "rest/access.rs"]
+mod access;
 #[path = "rest/http.rs"]
 mod http;
 #[path = "rest/keys.rs"]

@@ -5,10 +5,11 @@
 use super::{Trouble, failed};
 use crate::client::Client;
 use crate::protocol::Failure;
-use crate::runtime;
+use crate::runtime::{self, Access, Reach};
 use clap::Args;
 use serde::de::DeserializeOwned;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Where nodes of one machine listen that are told nothing else.
@@ -29,6 +30,14 @@ pub(super) struct UrlArgs {
     /// tried.
     #[arg(long = "url", value_name = "URL", value_parser = Place::read, global = true)]
     given: Vec<Place>,
+
+    /// The certificates of those who vouch for the nodes: then TLS is spoken. Else ZAZEN_CA names it.
+    #[arg(long, value_name = "FILE", global = true)]
+    ca: Option<PathBuf>,
+
+    /// The file with the token to log in with, readable by its owner only. Else ZAZEN_TOKEN_FILE names it.
+    #[arg(long, value_name = "FILE", global = true)]
+    token_file: Option<PathBuf>,
 }
 
 impl UrlArgs {
@@ -43,7 +52,18 @@ impl UrlArgs {
 
     /// A client that asks these.
     pub(super) fn client(&self) -> Result<Client, Trouble> {
-        Client::new(self.places().into_iter().map(|place| place.0)).map_err(|error| Trouble::Failed(error.to_string()))
+        let places = self.places().into_iter().map(|place| place.0);
+        Client::with_access(places, &self.access()?).map_err(|error| Trouble::Failed(error.to_string()))
+    }
+
+    /// What is said to the nodes to be let in.
+    pub(super) fn access(&self) -> Result<Access, Trouble> {
+        let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let access = Access::new(self.ca.clone().or_else(|| named("ZAZEN_CA")));
+        match self.token_file.clone().or_else(|| named("ZAZEN_TOKEN_FILE")) {
+            Some(path) => access.with_token_file(&path).map_err(|error| Trouble::Usage(error.to_string())),
+            None => Ok(access),
+        }
     }
 
     /// Those that were given.
@@ -59,7 +79,8 @@ pub(super) struct Place(pub(super) String);
 impl Place {
     fn read(text: &str) -> Result<Self, String> {
         let allowed = "allowed: http://HOST:PORT, HOST:PORT, HOST or PORT";
-        let rest = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        let bare = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+        let rest = bare.unwrap_or(text).trim_end_matches('/');
         if let Ok(port) = rest.parse::<u16>() {
             return Ok(Place(format!("127.0.0.1:{port}")));
         }
@@ -103,11 +124,11 @@ impl fmt::Display for Silence {
 
 /// Asks nodes.
 #[derive(Clone)]
-pub(super) struct Asker(reqwest::Client);
+pub(super) struct Asker(Reach);
 
 impl Asker {
-    pub(super) fn new() -> Result<Self, Trouble> {
-        runtime::client().map(Asker).map_err(|error| failed("make an HTTP client", error))
+    pub(super) fn new(access: &Access) -> Result<Self, Trouble> {
+        Reach::new(access).map(Asker).map_err(|error| failed("make an HTTP client", error))
     }
 
     /// Asks a node, and reads its answer.
@@ -118,7 +139,7 @@ impl Asker {
         timeout: Duration,
     ) -> Result<T, Silence> {
         let fails = |error: reqwest::Error| Silence::Failed(runtime::failure(&error));
-        let request = self.0.get(format!("http://{place}{path}")).timeout(timeout);
+        let request = self.0.get(&place.0, path).timeout(timeout);
         let mut response = request.send().await.map_err(fails)?;
         if response.status() != reqwest::StatusCode::OK {
             return Err(Silence::Status(response.status().as_u16()));
@@ -152,7 +173,8 @@ mod tests {
             ("localhost", Some("localhost:9200")),
             ("[::1]:9200", Some("[::1]:9200")),
             ("[::1]", Some("[::1]:9200")),
-            ("https://127.0.0.1", None),
+            ("https://127.0.0.1", Some("127.0.0.1:9200")),
+            ("ftp://127.0.0.1", None),
             ("127.0.0.1:9200/_cat", None),
             ("127.0.0.1:99999", None),
             ("", None),

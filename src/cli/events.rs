@@ -73,7 +73,7 @@ impl EventsArgs {
     }
 
     async fn tell(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let (asker, mut told) = (Asker::new()?, Told::new());
+        let (asker, mut told) = (Asker::new(&self.urls.access()?)?, Told::new());
         let (places, silent) = nodes_of(&asker, &self.urls.places(), self.urls.given()).await;
         let mut first = self.newer(&asker, &places, &mut told).await;
         if told.is_empty() {

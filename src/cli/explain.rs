@@ -28,7 +28,7 @@ impl ExplainArgs {
     }
 
     async fn first_view(&self) -> Result<View, Trouble> {
-        let asker = Asker::new()?;
+        let asker = Asker::new(&self.urls.access()?)?;
         let mut tried = Vec::new();
         for place in self.urls.places() {
             match View::of(&asker, &place).await {

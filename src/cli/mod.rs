@@ -25,12 +25,14 @@ mod progress;
 mod quiet;
 mod recover;
 mod run;
+mod setup;
 mod sim;
 mod start;
 mod state;
 mod status;
 mod stopwatch;
 mod table;
+mod user;
 
 use clap::{Parser, Subcommand};
 use std::fmt;
@@ -56,6 +58,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     Events(events::EventsArgs),
     CheckConfig(check_config::CheckConfigArgs),
+    Setup(setup::SetupArgs),
+    User(user::UserArgs),
     Kv(kv::KvArgs),
     Member(member::MemberArgs),
     Run(run::RunArgs),
@@ -116,6 +120,8 @@ pub fn main() -> ExitCode {
         Command::Explain(explain) => explain.run(&mut out),
         Command::Events(events) => events.run(&mut out),
         Command::CheckConfig(check_config) => check_config.run(&mut out),
+        Command::Setup(setup) => setup.run(&mut out),
+        Command::User(user) => user.run(&mut out),
         Command::Kv(kv) => kv.run(&mut out),
         Command::Member(member) => member.run(&mut out),
         Command::Run(run) => run.run(),

@@ -98,7 +98,7 @@ impl ExportArgs {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
         runtime.block_on(async {
-            let asker = Asker::new()?;
+            let asker = Asker::new(&self.urls.access()?)?;
             let mut tried = Vec::new();
             for place in self.urls.places() {
                 match asker.ask(&place, "/_zazen/state", PATIENCE).await {

@@ -14,7 +14,8 @@ pub use grant::Grant;
 pub use watch::{Change, Entry, LeaseView, News, NodeView, Watch};
 
 use crate::cluster::{Blob, RequestId, Revision, Uuid};
-use crate::runtime;
+pub use crate::runtime::Access;
+use crate::runtime::{self, Reach};
 use crate::service::{Condition, Txn};
 use error::Fate;
 use places::Places;
@@ -42,7 +43,7 @@ const PAGE: usize = 1_000;
 /// A client of one cluster. Clones share their connections and what they know of the nodes.
 #[derive(Clone)]
 pub struct Client {
-    http: reqwest::Client,
+    http: Reach,
     places: Arc<Places>,
     id: Uuid,
     requests: Arc<AtomicU64>,
@@ -133,8 +134,16 @@ struct Page {
 impl Client {
     /// A client of the cluster that these nodes belong to: `HOST:PORT` of their `http.port`, of as many as are known.
     pub fn new<I: IntoIterator<Item = S>, S: Into<String>>(nodes: I) -> Result<Client, ClientError> {
+        Client::with_access(nodes, &Access::default())
+    }
+
+    /// The same, of a cluster that demands TLS or a login.
+    pub fn with_access<I: IntoIterator<Item = S>, S: Into<String>>(
+        nodes: I,
+        access: &Access,
+    ) -> Result<Client, ClientError> {
         let places = Places::new(nodes)?;
-        let http = runtime::client().map_err(|error| ClientError::Setup(error.to_string()))?;
+        let http = Reach::new(access).map_err(|error| ClientError::Setup(error.to_string()))?;
         let id = Uuid::from_u128(uuid::Uuid::new_v4().as_u128());
         Ok(Client { http, places: Arc::new(places), id, requests: Arc::default(), patience: PATIENCE })
     }
@@ -303,7 +312,7 @@ impl Client {
         let retry = (is_retry && ask.id.is_some()).then_some("retry=true".to_owned());
         let pairs = ask.query.iter().map(|(name, value)| format!("{name}={}", escaped(value))).chain(retry);
         let query = pairs.collect::<Vec<_>>().join("&");
-        let mut request = self.http.request(ask.method.clone(), format!("http://{place}{}?{query}", ask.path));
+        let mut request = self.http.request(ask.method.clone(), place, &format!("{}?{query}", ask.path));
         if let Some(id) = ask.id {
             request = request.header("idempotency-key", id.to_string());
         }

@@ -1,6 +1,7 @@
 //! Which nodes a client knows, and which of them it asks next: the master where it is known, else one that answered.
 
 use super::ClientError;
+use crate::runtime::Reach;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use std::time::Duration;
@@ -44,7 +45,7 @@ impl Places {
     }
 
     /// Whom to ask next. Finds the master if it is not known.
-    pub(super) async fn best(&self, http: &reqwest::Client) -> String {
+    pub(super) async fn best(&self, http: &Reach) -> String {
         let (first, is_sorted) = {
             let known = self.0.lock();
             (known.places.first().cloned().unwrap_or_default(), known.is_sorted)
@@ -86,15 +87,19 @@ impl Known {
     }
 }
 
-async fn rows(http: &reqwest::Client, place: &str) -> Option<Vec<Row>> {
-    let url = format!("http://{place}/_cat/nodes?local=true&format=json&h=http,master");
-    let response = http.get(url).timeout(PATIENCE).send().await.ok()?;
+async fn rows(http: &Reach, place: &str) -> Option<Vec<Row>> {
+    let target = "/_cat/nodes?local=true&format=json&h=http,master";
+    let response = http.get(place, target).timeout(PATIENCE).send().await.ok()?;
     serde_json::from_slice(&response.bytes().await.ok()?).ok()
 }
 
 /// A place as people write it.
 fn read(text: &str) -> String {
-    let bare = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+    let bare = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme))
+        .unwrap_or(text)
+        .trim_end_matches('/');
     let has_port = bare.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     if has_port { bare.to_owned() } else { format!("{bare}:{USUAL_PORT}") }
 }

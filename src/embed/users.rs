@@ -2,14 +2,16 @@
 //! afterwards.
 
 use crate::rest;
-use crate::runtime::addresses::{self, is_beyond_loopback};
+use crate::runtime::addresses;
 use crate::runtime::figures::Place;
 use crate::runtime::listen::{Server, Terms, bind};
-use crate::runtime::log::{HTTP, NODE};
+use crate::runtime::log::HTTP;
+use crate::runtime::secure::{self, FileError, Side, Tls};
 use crate::runtime::{self, Handle, StartError};
 use crate::service::Question;
 use crate::settings::NodeSettings;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
@@ -18,21 +20,27 @@ pub struct Users {
     listeners: Vec<TcpListener>,
     address: Option<SocketAddr>,
     place: Option<Place>,
+    tls: Option<Tls>,
 }
 
 impl Users {
     /// Binds what the settings say.
     pub async fn listen(settings: &NodeSettings) -> Result<Self, StartError> {
         if !settings.rest.enabled {
-            return Ok(Users { listeners: Vec::new(), address: None, place: None });
+            return Ok(Users { listeners: Vec::new(), address: None, place: None, tls: None });
         }
         let hosts = addresses::bind_addresses(&settings.http).map_err(StartError::Address)?;
+        secure::gate(settings, Side::Users, &hosts).map_err(StartError::Insecure)?;
         let listeners = bind(&hosts, &settings.http.ports).await.map_err(StartError::Bind)?;
         let address = runtime::published(&settings.http, &listeners)?;
         let bound = listeners.iter().filter_map(|listener| Some(listener.local_addr().ok()?.to_string())).collect();
-        warn_of_strangers("http", &hosts);
         let place = Place { bound, published: address.to_string() };
-        Ok(Users { listeners, address: Some(address), place: Some(place) })
+        let tls = tls(settings).map_err(StartError::Secret)?;
+        let open = secure::open_sides(settings, &[], &hosts);
+        if !open.is_empty() {
+            tokio::spawn(secure::remind(open));
+        }
+        Ok(Users { listeners, address: Some(address), place: Some(place), tls })
     }
 
     /// What users are told of it, if they are listened to.
@@ -49,11 +57,37 @@ impl Users {
     pub fn serve(self, handle: &Handle) -> Option<Server> {
         let address = self.place?.published;
         tracing::info!(target: HTTP, "publish_address {{{address}}}");
-        let terms = Terms::of_users(handle.settings());
+        let terms = Terms { tls: self.tls, ..Terms::of_users(handle.settings()) };
         let server = Server::start(self.listeners, rest::router(handle.clone()), terms);
         handle.meter().count_users(Box::new(server.connections()));
         Some(server)
     }
+}
+
+/// What users are shown, if they are served over TLS; nothing is listened to with a file of users that makes no sense.
+fn tls(settings: &NodeSettings) -> Result<Option<Tls>, FileError> {
+    let security = &settings.security;
+    let path = |path: &PathBuf| settings.path_conf.join(path);
+    if let Some(users) = &security.users {
+        secure::read_users(&path(users))?;
+    }
+    let (certificate, key) = match (&security.http_certificate, &security.http_key) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => (path(certificate), path(key)),
+        (one, other) => {
+            let why = "zazen.security.http.certificate and zazen.security.http.key belong together";
+            return Err(FileError::Strange(one.clone().or_else(|| other.clone()).unwrap_or_default(), why.into()));
+        }
+    };
+    let tls = Tls::new(secure::for_users(&certificate, &key)?);
+    let (files, renewed) = (vec![certificate.clone(), key.clone()], tls.clone());
+    let reload = move || {
+        let config = secure::for_users(&certificate, &key).map_err(|error| error.to_string())?;
+        renewed.renew(config);
+        Ok(())
+    };
+    tokio::spawn(secure::watch(files, "the certificate for users", reload));
+    Ok(Some(tls))
 }
 
 /// How long connections that are kept may wait for their next request, to be closed with its answer.
@@ -77,10 +111,4 @@ pub async fn leave(handle: &Handle, server: Option<&Server>) {
     };
     tokio::join!(drained, handed_over);
     handle.leave().await;
-}
-
-fn warn_of_strangers(what: &str, hosts: &[IpAddr]) {
-    if is_beyond_loopback(hosts) {
-        tracing::warn!(target: NODE, "{what} listens beyond loopback on {hosts:?}: whoever reaches it can do everything");
-    }
 }

@@ -17,6 +17,7 @@ use crate::cluster::{Address, EphemeralId, Node};
 use crate::lab::roster;
 use crate::lab::{Algorithm, Rank};
 use crate::runtime::listen::{Server, Terms, bind};
+use crate::runtime::secure::{self, Side};
 use crate::runtime::{self, Desk, Handle, VERSION, addresses};
 use crate::settings::{KAFKA, NodeSettings};
 use axum::Router;
@@ -119,6 +120,7 @@ struct Set {
 
 async fn assemble(name: &str, settings: NodeSettings) -> Result<(Set, Handle), String> {
     let hosts = addresses::bind_addresses(&settings.transport).map_err(|error| error.to_string())?;
+    secure::gate(&settings, Side::Nodes, &hosts).map_err(|error| error.to_string())?;
     let listeners = bind(&hosts, &settings.transport.ports).await.map_err(|error| error.to_string())?;
     let own = runtime::published(&settings.transport, &listeners).map_err(|error| error.to_string())?;
     let places = places(&settings, own)?;

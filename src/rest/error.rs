@@ -57,6 +57,8 @@ pub(super) enum Kind {
     RepositoryMissing,
     /// There is nothing of this name.
     ResourceNotFound,
+    /// Nobody knows who asks, or they may not.
+    Security,
     /// Somebody ended the request.
     TaskCancelled,
     /// The request line or the headers are too long.
@@ -98,6 +100,7 @@ impl Kind {
             Kind::RequestForgotten => "RequestForgotten",
             Kind::RepositoryMissing => "RepositoryMissing",
             Kind::ResourceNotFound => "ResourceNotFound",
+            Kind::Security => "ElasticsearchSecurity",
             Kind::TaskCancelled => "TaskCancelled",
             Kind::TooLongFrame => "TooLongFrame",
             Kind::TypeMissing => "TypeMissing",
@@ -133,6 +136,7 @@ impl Kind {
             Kind::FailedToCommitClusterState | Kind::IllegalState | Kind::NodeClosed => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
+            Kind::Security => StatusCode::FORBIDDEN,
             Kind::ClusterBlock | Kind::MasterNotDiscovered | Kind::ProcessClusterEventTimeout => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -153,6 +157,7 @@ impl Kind {
             | Kind::ProcessClusterEventTimeout
             | Kind::RepositoryMissing
             | Kind::ResourceNotFound
+            | Kind::Security
             | Kind::TaskCancelled
             | Kind::TypeMissing
             | Kind::VersionConflict => true,

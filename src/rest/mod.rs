@@ -5,11 +5,13 @@
 //! Sockets are not touched here: whoever listens hands requests to the [`router`].
 
 mod allocation;
+mod audit;
 mod body;
 mod cat;
 mod cluster_stats;
 mod commands;
 mod cors;
+mod door;
 mod empties;
 mod error;
 mod explain;
@@ -22,6 +24,7 @@ mod index;
 mod indices;
 mod kv;
 mod lease;
+mod login;
 mod members;
 mod nodes;
 mod object;
@@ -36,6 +39,7 @@ mod remote;
 mod removal;
 mod reply;
 mod reroute;
+mod rights;
 mod route;
 mod routes;
 mod section;
@@ -59,12 +63,12 @@ use crate::runtime::Handle;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use cors::Cors;
+use door::Door;
 use std::sync::Arc;
 
 /// The whole API of one node.
 pub fn router(handle: Handle) -> Router {
-    let cors = Arc::new(Cors::of(&handle.settings().rest.cors));
+    let door = Arc::new(Door::of(handle.settings()));
     // The paths are matched here and not by axum, whose rules are others than Elasticsearch's.
-    Router::new().fallback(move |request: Request<Body>| serve::serve(handle.clone(), cors.clone(), request))
+    Router::new().fallback(move |request: Request<Body>| serve::serve(handle.clone(), door.clone(), request))
 }

@@ -83,7 +83,9 @@ fn section(route: &Route) -> String {
     let also = also.chain(route.methods.iter().skip(1).map(|method| format!("`{method} {}`", route.paths[0])));
     let also: Vec<String> = also.collect();
     let also = if also.is_empty() { String::new() } else { format!("Also {}.\n\n", also.join(", ")) };
-    let mut section = format!("\n## {title}\n\n{also}{}\n", route.doc);
+    let needs =
+        format!("Where users log in, it needs the role `{}`{}.", route.needs.role.name(), route.needs.touches.told());
+    let mut section = format!("\n## {title}\n\n{also}{}\n{needs}\n", route.doc);
     let own = || route.parameters.iter().flat_map(|group| group.iter());
     if own().next().is_some() {
         let _ = write!(section, "\n{}", parameters(own()));

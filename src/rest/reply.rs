@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
 
 const TEXT: &str = "text/plain; charset=UTF-8";
 const HTML: &str = "text/html; charset=UTF-8";
@@ -99,10 +100,19 @@ impl Reply {
     }
 
     /// The same as a part of a task, which lasts as long as what is written as it comes, and ends it.
-    pub(super) fn while_running(self, task: Running) -> Self {
+    pub(super) fn while_running(self, task: Running, until: Option<CancellationToken>) -> Self {
         let content = match self.content {
             Content::Stream(content_type, body) => {
-                let ended = async move { task.cancelled().await };
+                let ended = async move {
+                    match until {
+                        // Whoever goes on listening must still be allowed to.
+                        Some(until) => tokio::select! {
+                            () = task.cancelled() => {}
+                            () = until.cancelled() => {}
+                        },
+                        None => task.cancelled().await,
+                    }
+                };
                 let body = body.into_data_stream().take_until(Box::pin(ended));
                 Content::Stream(content_type, Body::from_stream(body))
             }

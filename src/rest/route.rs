@@ -5,9 +5,11 @@
 
 use super::cat::{Column, Row};
 use super::error::RestError;
+use super::login::Guest;
 use super::openapi::Said;
 use super::parameters::{Parameter, Parameters};
 use super::reply::Reply;
+use super::rights::Needs;
 use super::uri;
 use crate::runtime::Handle;
 use axum::http::{HeaderMap, Method};
@@ -22,6 +24,8 @@ pub(super) const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTI
 pub(super) struct Call {
     /// The node that was asked.
     pub(super) handle: Handle,
+    /// Who asks, where that is known.
+    pub(super) guest: Option<Guest>,
     /// The path as it was meant.
     pub(super) path: String,
     /// The path and the query as they were sent.
@@ -76,6 +80,8 @@ pub(super) struct Route {
     pub(super) paths: &'static [&'static str],
     /// What it understands, besides what all routes and all tables understand.
     pub(super) parameters: &'static [&'static [Parameter]],
+    /// What whoever asks must be allowed to.
+    pub(super) needs: Needs,
     /// What its body may be.
     pub(super) takes: Takes,
     /// How it answers.
@@ -161,7 +167,7 @@ mod tests {
 
     const fn route(methods: &'static [&'static str], paths: &'static [&'static str]) -> Route {
         let answers = Answers::Table(&[], |_| Box::pin(async { Ok(Vec::new()) }));
-        Route { methods, paths, parameters: &[], takes: Takes::Tree, answers, name: "", doc: "" }
+        Route { methods, paths, parameters: &[], needs: Needs::LOOK, takes: Takes::Tree, answers, name: "", doc: "" }
     }
 
     static ROUTES: [Route; 6] = [

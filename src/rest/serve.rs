@@ -6,8 +6,10 @@
 
 use super::body::Json;
 use super::cat::Display;
-use super::cors::{Cors, Verdict};
+use super::cors::Verdict;
+use super::door::Door;
 use super::error::{Kind, RestError};
+use super::login::Guest;
 use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
 use super::receive::{NotReceived, no_room, paid, receive};
@@ -15,7 +17,7 @@ use super::reply::{Reply, bare};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way, find};
 use super::routes::{known, routes};
 use super::wish::{Wish, content_type, is_body_type};
-use super::{icon, index, removal, tasks, uri};
+use super::{icon, index, removal, rights, tasks, uri};
 use crate::runtime::Handle;
 use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
 use axum::body::Body;
@@ -34,15 +36,24 @@ const HEADERS_MAX: usize = 8 << 10;
 pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 
 /// Answers a request in a node's name.
-pub(super) async fn serve(handle: Handle, cors: Arc<Option<Cors>>, request: Request<Body>) -> Response<Body> {
+pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let origin = match cors.as_ref().as_ref().map(|cors| cors.judge(&parts)) {
+    let guest = match door.admit(&parts).await {
+        Ok(guest) => guest,
+        Err(refusal) => {
+            door.note(&parts, None, refusal.status()).await;
+            return without_body(&parts, refusal);
+        }
+    };
+    let cors = &door.cors;
+    let origin = match cors.as_ref().map(|cors| cors.judge(&parts)) {
         Some(Verdict::Answered(response)) => return response,
         Some(Verdict::Passed(origin)) => origin,
         None => None,
     };
     let (budget, rest) = (handle.budget().clone(), handle.settings().rest.clone());
-    let response = respond(handle, &parts, body).await;
+    let response = respond(handle, &parts, body, guest.as_ref()).await;
+    door.note(&parts, guest.as_ref(), response.status()).await;
     let refused = |error| no_room(error, rest.detailed_errors).write(&Wish::default());
     let mut response = paid(response, &budget).unwrap_or_else(refused);
     if rest.compression && parts.method != Method::HEAD {
@@ -54,14 +65,18 @@ pub(super) async fn serve(handle: Handle, cors: Arc<Option<Cors>>, request: Requ
     if let Some(id) = parts.headers.get(OPAQUE_ID) {
         response.headers_mut().insert(OPAQUE_ID, id.clone());
     }
+    without_body(&parts, response)
+}
+
+/// The same, if only its head was asked for without a body; the length stays that of the body which is left out.
+fn without_body(parts: &Parts, mut response: Response<Body>) -> Response<Body> {
     if parts.method == Method::HEAD {
-        // The length stays that of the body which is left out.
         *response.body_mut() = Body::empty();
     }
     response
 }
 
-async fn respond(handle: Handle, parts: &Parts, body: Body) -> Response<Body> {
+async fn respond(handle: Handle, parts: &Parts, body: Body, guest: Option<&Guest>) -> Response<Body> {
     let rest = handle.settings().rest.clone();
     if parts.uri.path() == icon::PATH {
         return icon::answer(&parts.method);
@@ -82,7 +97,7 @@ async fn respond(handle: Handle, parts: &Parts, body: Body) -> Response<Body> {
         Ok(read) => read,
         Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&Wish::default()),
     };
-    let answered = dispatch(handle, parts, &body.bytes, parameters, &wish).await;
+    let answered = dispatch((handle, guest), parts, &body.bytes, parameters, &wish).await;
     answered.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, rest.detailed_errors)).write(&wish)
 }
 
@@ -129,7 +144,7 @@ fn target(parts: &Parts) -> &str {
 }
 
 async fn dispatch(
-    handle: Handle,
+    (handle, guest): (Handle, Option<&Guest>),
     parts: &Parts,
     body: &Bytes,
     mut parameters: Parameters,
@@ -145,6 +160,9 @@ async fn dispatch(
         return Err(index::refusal(parts.method.as_str(), parts.uri.path(), &captured));
     }
     parameters.extend(captured);
+    if let Some(guest) = guest {
+        rights::check(guest, route.name, route.needs, &parameters)?;
+    }
     if wish.has_trace && !handle.settings().rest.detailed_errors {
         let text = "error traces in responses are disabled.".to_owned();
         return Ok(Reply::simple_error(StatusCode::BAD_REQUEST, text));
@@ -162,11 +180,14 @@ async fn dispatch(
     let warning = removal::warning(route.name, &method, &parameters);
     let is_detailed = handle.settings().rest.detailed_errors;
     let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| *peer);
-    let call = Call { handle, path, target, method, parameters, headers, peer, task, body: body.clone(), is_human };
+    let guest = guest.cloned();
+    let until = guest.as_ref().map(|guest| guest.until.clone());
+    let body = body.clone();
+    let call = Call { handle, guest, path, target, method, parameters, headers, peer, task, body, is_human };
     let reply = tokio::select! {
         biased;
         () = running.cancelled() => Err(RestError::new(Kind::TaskCancelled, "the request was ended by another one")),
-        reply = answer(route, call, wish) => reply.map(|reply| reply.while_running(running)),
+        reply = answer(route, call, wish) => reply.map(|reply| reply.while_running(running, until)),
     };
     match warning {
         Some(text) => {

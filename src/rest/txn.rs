@@ -4,6 +4,7 @@ use super::body::Json;
 use super::error::{Kind, RestError};
 use super::kv::{deleted, written};
 use super::reply::Reply;
+use super::rights::check_txn;
 use super::route::Call;
 use super::submit::submit;
 use crate::cluster::{Blob, Holding};
@@ -44,6 +45,7 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
             "there is nothing to check and nothing to change; {allowed}"
         )));
     }
+    check_txn(call.guest.as_ref(), "zazen_txn_post_action", &txn)?;
     let done = submit(&call, Task::Txn(txn)).await?;
     let json: Json = written(&done).with("deleted", deleted(&done));
     Ok(Reply::tree(json))

@@ -12,9 +12,11 @@ use super::journal::Journal;
 use super::listen::{BindError, Server, Terms, bind};
 use super::log::{Log, node_span};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
+use super::secure::{self, Guard, Side};
 use super::seeds::{Seeds, bootstrap};
 use super::store::{Store, StoreError};
-use super::transport::{self, Caller, Faults, Forms, Links};
+use super::transport::{self, Caller, Entrance, Faults, Forms, Links};
+use super::wall::Wall;
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
 use crate::service::watch::Log as History;
@@ -60,6 +62,10 @@ pub enum StartError {
     },
     /// The system refused something.
     System(&'static str, io::Error),
+    /// A port would be open to everybody.
+    Insecure(secure::Insecure),
+    /// A file of secrets cannot be used.
+    Secret(secure::FileError),
     /// The client for other nodes could not be made.
     Client(reqwest::Error),
 }
@@ -76,6 +82,8 @@ impl fmt::Display for StartError {
                  set cluster.name to [{found}], or path.data to another directory"
             ),
             StartError::System(what, error) => write!(f, "cannot {what}: {error}"),
+            StartError::Insecure(error) => write!(f, "{error}"),
+            StartError::Secret(error) => write!(f, "{error}"),
             StartError::Client(error) => write!(f, "cannot make a client for other nodes: {error}"),
         }
     }
@@ -158,6 +166,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let Told { settings, users, log } = told;
     let settings = Arc::new(settings);
     let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
+    secure::gate(&settings, Side::Nodes, &hosts).map_err(StartError::Insecure)?;
     let listeners = bind(&hosts, &settings.transport.ports).await.map_err(StartError::Bind)?;
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;
@@ -165,7 +174,8 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     if let Some(users) = users {
         meter.set_http(users);
     }
-    let client = transport::client().map_err(StartError::Client)?;
+    let guard = Guard::of(&settings, &address)?;
+    let (peers, access) = guard.peers_beside(&meter)?;
     let faults = Arc::new(Faults::new(settings.faults));
     let (from_nodes, nodes) = mpsc::channel(INBOX);
     let (from_users, requests) = mpsc::channel(INBOX);
@@ -176,8 +186,9 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     // Nobody is left to be told when the node has ended.
     let report = move |outcome| drop(written.send(Local::Written(outcome)));
     let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
+    let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
     let router = match settings.discovery.kind {
-        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter.clone()),
+        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter.clone(), entrance),
         // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
         DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
     };
@@ -197,9 +208,9 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     };
     let driver = Driver {
         clock: Clock::start(),
-        caller: Caller::new(client.clone(), faults.clone(), meter.tally().clone(), to_outcomes),
+        caller: Caller::new(peers.clone(), faults.clone(), meter.tally().clone(), to_outcomes),
         forms: Forms::default(),
-        links: Links::new(client, address.clone(), (faults, meter.tally().clone()), from_nodes),
+        links: Links::new(peers.clone(), address.clone(), (faults, meter.tally().clone()), from_nodes),
         journal,
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),
         log,
@@ -213,7 +224,8 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     };
     let inboxes = Inboxes { nodes, requests, outcomes, local: from_local };
     let bound = bound(&listeners)?.iter().map(SocketAddr::to_string).collect();
-    let server = Server::start(listeners, router, Terms::of_nodes(&settings));
+    let server = Server::start(listeners, router, Terms { tls: guard.tls.clone(), ..Terms::of_nodes(&settings) });
+    guard.keep_watch(&settings, [Some(peers), access], &hosts);
     let place = Place { bound, published: address.as_str().to_owned() };
     meter.set_transport(place, Box::new(server.connections()));
     Ok((handle, driver, inboxes, server))

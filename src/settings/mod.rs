@@ -41,7 +41,7 @@ pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::slips;
 pub use node::{
     CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, KAFKA, ListenSettings, LogSettings, MemoryLimit,
-    NodeSettings, PortRange, Ports, RestSettings,
+    NodeSettings, PortRange, Ports, RestSettings, SecuritySettings,
 };
 pub use page::page;
 pub use registry::REGISTRY;

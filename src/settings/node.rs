@@ -37,6 +37,8 @@ pub struct NodeSettings {
     pub http: ListenSettings,
     /// Bounds and habits of the users' side.
     pub rest: RestSettings,
+    /// What tells those who belong from all others.
+    pub security: SecuritySettings,
     /// What is logged, and how.
     pub log: LogSettings,
     /// `zazen.transport.max_connections`: how many connections of other nodes there may be; none leaves it to the node.
@@ -197,6 +199,8 @@ pub struct RestSettings {
     pub compression_level: u32,
     /// `http.cors.*`.
     pub cors: CorsSettings,
+    /// `zazen.http.allowed_hosts`: names that users may ask this node by, besides its own.
+    pub allowed_hosts: Vec<String>,
     /// `compatibility.version`.
     pub compatibility: Arc<str>,
 }
@@ -232,6 +236,29 @@ impl Default for CorsSettings {
     }
 }
 
+/// Where the files lie that tell those who belong from all others; relative to the directory of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecuritySettings {
+    /// `zazen.security.secret`: what the nodes share.
+    pub secret: Option<PathBuf>,
+    /// `zazen.security.certificate`, with which the node shows to others that it is one.
+    pub certificate: Option<PathBuf>,
+    /// `zazen.security.key`, which belongs to it.
+    pub key: Option<PathBuf>,
+    /// `zazen.security.authorities`: who may vouch for nodes.
+    pub authorities: Option<PathBuf>,
+    /// `zazen.security.http.certificate`, which users are shown.
+    pub http_certificate: Option<PathBuf>,
+    /// `zazen.security.http.key`, which belongs to it.
+    pub http_key: Option<PathBuf>,
+    /// `zazen.security.users`: who may ask, and what.
+    pub users: Option<PathBuf>,
+    /// `zazen.security.audit`: where it is written who changed what, and who was refused.
+    pub audit: Option<PathBuf>,
+    /// `zazen.security.allow_open`: ports beyond loopback need no security.
+    pub allow_open: bool,
+}
+
 /// What is logged, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSettings {
@@ -261,6 +288,7 @@ impl Default for NodeSettings {
             transport: listen(9300, 9400),
             http: listen(9200, 9300),
             rest: RestSettings::default(),
+            security: SecuritySettings::default(),
             log: LogSettings::default(),
             peer_connections: None,
             faults: false,
@@ -287,6 +315,7 @@ impl Default for RestSettings {
             compression: true,
             compression_level: 3,
             cors: CorsSettings::default(),
+            allowed_hosts: Vec::new(),
             compatibility: "6.8.23".into(),
         }
     }

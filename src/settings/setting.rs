@@ -53,6 +53,8 @@ pub enum Topic {
     Service,
     /// Coming back after a full restart.
     Gateway,
+    /// Who is let in.
+    Security,
     /// What is logged, and how.
     Logging,
     /// What only tests need.
@@ -61,7 +63,7 @@ pub enum Topic {
 
 impl Topic {
     /// All of them, in the order of their pages.
-    pub const ALL: [Topic; 14] = [
+    pub const ALL: [Topic; 15] = [
         Topic::Node,
         Topic::Paths,
         Topic::Network,
@@ -74,6 +76,7 @@ impl Topic {
         Topic::Publishing,
         Topic::Service,
         Topic::Gateway,
+        Topic::Security,
         Topic::Logging,
         Topic::Testing,
     ];
@@ -93,6 +96,7 @@ impl Topic {
             Topic::Publishing => "Publishing",
             Topic::Service => "Cluster service",
             Topic::Gateway => "Gateway",
+            Topic::Security => "Security",
             Topic::Logging => "Logging",
             Topic::Testing => "Testing",
         }

@@ -73,7 +73,7 @@ fn requests(port: u16) {
             let length = body.len();
             let answer = send(
                 port,
-                format!("{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}").as_bytes(),
+                format!("{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").as_bytes(),
             );
             assert!(!answer.starts_with("HTTP/1.1 500"), "{method} {path} {body:?} on {port}: {answer}");
         }
@@ -87,9 +87,9 @@ fn oversized(port: u16) {
         format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n"),
         format!("GET / HTTP/1.1\r\nhost: x\r\nx: {long}\r\n\r\n"),
         format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(5_000)),
-        "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-length: 18446744073709551615\r\n\r\n{}".into(),
-        "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 7\r\n\r\n{}".into(),
-        "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n".into(),
+        "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 18446744073709551615\r\n\r\n{}".into(),
+        "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5\r\ncontent-length: 7\r\n\r\n{}".into(),
+        "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n".into(),
         "POST /_zen/lifeline HTTP/1.1\r\nhost: x\r\nzazen-address: \u{7f}\r\ntransfer-encoding: chunked\r\n\r\n\
          ffffffffffffffff\r\n"
             .into(),
@@ -101,7 +101,12 @@ fn oversized(port: u16) {
 
 /// Requests that stop in the middle and stay.
 fn halves(port: u16) -> Vec<TcpStream> {
-    let halves = ["", "G", "GET / HT", "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-length: 900\r\n\r\n{\"from\":"];
+    let halves = [
+        "",
+        "G",
+        "GET / HT",
+        "POST /_zen/ping HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{\"from\":",
+    ];
     let open = |half: &&str| {
         let mut stream = connect(port).expect("a node that lives takes connections");
         stream.write_all(half.as_bytes()).expect("a connection that was just taken is open");

@@ -141,6 +141,11 @@ impl World {
         self.router.clone()
     }
 
+    /// Which state there is.
+    pub(crate) fn version(&self) -> u64 {
+        self.states.borrow().version.get()
+    }
+
     /// Lets the node see another state.
     pub(crate) fn show(&self, state: ClusterState) {
         self.states.send_replace(Arc::new(state));

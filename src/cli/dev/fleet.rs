@@ -71,7 +71,7 @@ impl<'a> Fleet<'a> {
             if is_master {
                 pid_of_master = Some(pid.clone());
             }
-            let (http, transport) = (format!("http://127.0.0.1:{}", place.http), place.transport);
+            let (http, transport) = (format!("{}://127.0.0.1:{}", self.plan.scheme(), place.http), place.transport);
             let _ = writeln!(text, "  {star} {:<9} {http:<23} 127.0.0.1:{transport:<6} {pid:<8} {does}", place.name);
         }
         text + &self.hints(pid_of_master.as_deref())
@@ -80,17 +80,28 @@ impl<'a> Fleet<'a> {
     fn hints(&self, master: Option<&str>) -> String {
         let url = self.plan.places.first().map_or_else(String::new, |first| format!("127.0.0.1:{}", first.http));
         let (master, what) = master.map_or(("PID", "end a node"), |pid| (pid, "end the master"));
+        let (directory, scheme) =
+            (self.plan.directory().display(), if self.plan.is_secure() { "https://" } else { "" });
+        let (curl, zazen) = if self.plan.is_secure() {
+            (
+                format!(
+                    "curl --cacert {directory}/ca.crt -H \"Authorization: Bearer $(cat {directory}/admin.token)\" "
+                ),
+                format!("--ca {directory}/ca.crt --token-file {directory}/admin.token "),
+            )
+        } else {
+            ("curl ".into(), String::new())
+        };
         format!(
-            "\n  Data and configuration: {}\n\n  Try, in another terminal:\n    curl '{url}/_cat/nodes?v'\n    curl \
-             '{url}/_cluster/state?pretty'\n    zazen status --watch --url {url}\n    kill -9 {master}    # {what}\n  \
+            "\n  Data and configuration: {directory}\n\n  Try, in another terminal:\n    {curl}'{scheme}{url}/_cat/nodes?v'\n    \
+             {curl}'{scheme}{url}/_cluster/state?pretty'\n    zazen status --watch {zazen}--url {url}\n    kill -9 {master}    # {what}\n  \
              or here: kill, stop, pause, resume or start a node, as in `kill node-0`; show; quit.\n\n",
-            self.plan.directory().display()
         )
     }
 
     /// What each node says that runs and answers.
     async fn views(&self) -> Vec<Option<View>> {
-        let Ok(asker) = Asker::new() else {
+        let Ok(asker) = Asker::new(self.plan.access()) else {
             return self.children.iter().map(|_| None).collect();
         };
         let view = |(place, child): (&Place, &Option<Node>)| {
@@ -170,7 +181,7 @@ impl<'a> Fleet<'a> {
 
 /// Waits until the first node knows a master and all nodes; tells whether it came to that in time.
 pub(super) async fn is_formed(plan: &Plan, patience: Duration) -> bool {
-    let (Some(first), Ok(asker)) = (plan.places.first(), Asker::new()) else {
+    let (Some(first), Ok(asker)) = (plan.places.first(), Asker::new(plan.access())) else {
         return true;
     };
     let path = format!("/_cluster/health?wait_for_nodes={}&timeout=5s", plan.places.len());

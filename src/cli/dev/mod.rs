@@ -40,6 +40,9 @@ pub(super) struct DevArgs {
     /// The first transport port that is tried.
     #[arg(long, default_value_t = 9300, value_name = "PORT")]
     transport_port: u16,
+    /// Secure it: TLS and a secret between the nodes, TLS and a login for users.
+    #[arg(long)]
+    secure: bool,
     /// A setting for every node, as in `-E discovery.zen.fd.ping_timeout=1s`.
     #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value)]
     settings: Vec<(String, String)>,

@@ -1,11 +1,16 @@
 //! Where the nodes of a cluster under one terminal listen and keep their data, and the file that each is started with.
 
 use super::DevArgs;
+use crate::cli::setup::{LINES, Shared};
 use crate::cli::{Trouble, failed};
+use crate::runtime::Access;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+/// For how long the certificates of a cluster under a terminal last.
+const DAYS: u64 = 30;
 
 /// One node.
 pub(super) struct Place {
@@ -23,6 +28,7 @@ pub(super) struct Plan {
     pub(super) settings: Vec<(String, String)>,
     directory: PathBuf,
     is_temporary: bool,
+    access: Access,
 }
 
 impl Plan {
@@ -35,21 +41,51 @@ impl Plan {
         let directory = args.data.clone().unwrap_or(temporary);
         make_directory(&directory)?;
         let hosts: Vec<String> = transport.iter().map(|port| format!("\"127.0.0.1:{port}\"")).collect();
+        let secure = args.secure.then(|| Shared::open(&directory, "dev".into(), DAYS)).transpose()?;
         let mut places = Vec::new();
         for (at, (http, transport)) in http.into_iter().zip(transport).enumerate() {
             let name = format!("node-{at}");
-            let file = directory.join(format!("{name}.yml"));
+            let file = match &secure {
+                None => directory.join(format!("{name}.yml")),
+                Some(shared) => {
+                    let own = directory.join(format!("{name}.conf"));
+                    shared.equip(&own, &["127.0.0.1".into()])?;
+                    own.join("zazen.yml")
+                }
+            };
             let data = directory.join(&name);
             let text = format!(
                 "cluster.name: dev\nnode.name: {name}\npath.data: {}\nhttp.port: {http}\ntransport.tcp.port: {transport}\n\
-                 discovery.zen.ping.unicast.hosts: [{}]\n",
+                 discovery.zen.ping.unicast.hosts: [{}]\n{}",
                 quoted(&data),
-                hosts.join(", ")
+                hosts.join(", "),
+                if secure.is_some() { LINES } else { "" }
             );
             fs::write(&file, text).map_err(|error| failed(&format!("write [{}]", file.display()), error))?;
             places.push(Place { name, http, transport, file });
         }
-        Ok(Plan { places, settings: args.settings.clone(), directory, is_temporary: args.data.is_none() })
+        let mut access = Access::default();
+        if secure.is_some() {
+            access.authorities = Some(directory.join("ca.crt"));
+            access = access
+                .with_token_file(&directory.join("admin.token"))
+                .map_err(|error| failed("read the token", error))?;
+        }
+        let (settings, is_temporary) = (args.settings.clone(), args.data.is_none());
+        Ok(Plan { places, settings, directory, is_temporary, access })
+    }
+
+    /// What its nodes demand of their users.
+    pub(super) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    pub(super) fn is_secure(&self) -> bool {
+        self.access.authorities.is_some()
+    }
+
+    pub(super) fn scheme(&self) -> &'static str {
+        if self.is_secure() { "https" } else { "http" }
     }
 
     pub(super) fn directory(&self) -> &Path {

@@ -56,7 +56,7 @@ impl StatusArgs {
     }
 
     async fn once(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let survey = self.survey(&Asker::new()?, &mut Book::default()).await;
+        let survey = self.survey(&Asker::new(&self.urls.access()?)?, &mut Book::default()).await;
         if survey.verdict() == Verdict::Nobody && !self.json {
             return Err(Trouble::Failed(picture::headline(&survey)));
         }
@@ -65,7 +65,7 @@ impl StatusArgs {
     }
 
     async fn again(&self, pause: Duration, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let (asker, mut book) = (Asker::new()?, Book::default());
+        let (asker, mut book) = (Asker::new(&self.urls.access()?)?, Book::default());
         let mut last = Outcome::Broken;
         let interrupted = tokio::signal::ctrl_c();
         tokio::pin!(interrupted);

@@ -2,6 +2,7 @@
 
 use crate::rest::indices::INDICES;
 use crate::rest::nodes::TO_NODES;
+use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
@@ -14,6 +15,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "HEAD"],
         paths: &["/"],
         parameters: &[],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(welcome::show(call)), "200,503 @Welcome"),
         name: "main_action",
@@ -24,6 +26,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cluster/health", "/_cluster/health/{index}"],
         parameters: &[READ, health_wait::PARAMETERS],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(health::show(call)), "200,408 @Health"),
         name: "cluster_health_action",
@@ -35,6 +38,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cluster/state", "/_cluster/state/{metric}", "/_cluster/state/{metric}/{indices}"],
         parameters: &[READ, state::PARAMETERS, INDICES],
+        needs: Needs::LOOK_AT_ALL,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(state::show(call)), "@State"),
         name: "cluster_state_action",
@@ -47,6 +51,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cluster/settings"],
         parameters: &[READ, &[settings::FLAT, settings::DEFAULTS]],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(settings::show(call)), "{persistent:{},transient:{},defaults?:{}}"),
         name: "cluster_get_settings_action",
@@ -57,6 +62,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["PUT"],
         paths: &["/_cluster/settings"],
         parameters: &[WRITE, &[settings::FLAT], settings::SOURCE],
+        needs: Needs::OPERATE,
         takes: Takes::Body("{persistent?:{},transient?:{}}"),
         answers: Answers::Reply(
             |call| Box::pin(settings::change(call)),
@@ -75,6 +81,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cluster/pending_tasks"],
         parameters: &[READ],
+        needs: Needs::LOOK_AT_ALL,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(pending::show(call)), "{tasks:[@PendingTask]}"),
         name: "pending_cluster_tasks_action",
@@ -85,6 +92,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_cluster/stats", "/_cluster/stats/nodes/{nodeId}"],
         parameters: &[TO_NODES],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(cluster_stats::show(call)), "@ClusterStats"),
         name: "cluster_stats_action",
@@ -95,6 +103,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_cluster/reroute"],
         parameters: &[&[MASTER, state::FLAT_SETTINGS], reroute::PARAMETERS],
+        needs: Needs::OPERATE,
         takes: Takes::Body("{commands?:[{}]}"),
         answers: Answers::Reply(
             |call| Box::pin(reroute::reroute(call)),
@@ -107,6 +116,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "POST"],
         paths: &["/_cluster/allocation/explain"],
         parameters: &[allocation::PARAMETERS],
+        needs: Needs::LOOK,
         takes: Takes::Body("{index?:string,shard?:integer,primary?:boolean,current_node?:string}"),
         answers: Answers::Reply(|call| Box::pin(allocation::explain(call)), "{}"),
         name: "cluster_allocation_explain_action",
@@ -116,6 +126,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_remote/info"],
         parameters: &[],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(remote::info, "{*:any}"),
         name: "remote_cluster_info_action",
@@ -125,6 +136,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_tasks"],
         parameters: tasks::LISTING,
+        needs: Needs::LOOK_AT_ALL,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(tasks::list(call)), "@Tasks"),
         name: "list_tasks_action",
@@ -135,6 +147,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_tasks/{task_id}"],
         parameters: tasks::ONE,
+        needs: Needs::LOOK_AT_ALL,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(tasks::show(call)), "{completed:boolean,task:@Task}"),
         name: "get_task_action",
@@ -144,6 +157,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_tasks/_cancel", "/_tasks/{task_id}/_cancel"],
         parameters: tasks::CANCELLING,
+        needs: Needs::ADMIN,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(tasks::cancel(call)), "@Tasks"),
         name: "cancel_tasks_action",

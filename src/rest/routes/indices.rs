@@ -6,6 +6,7 @@ use crate::rest::empties::{
 };
 use crate::rest::index;
 use crate::rest::indices::INDICES;
+use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::state::FLAT_SETTINGS;
@@ -17,6 +18,7 @@ macro_rules! empty {
             methods: &$methods,
             paths: &$paths,
             parameters: &$parameters,
+            needs: Needs::LOOK,
             takes: Takes::Tree,
             answers: Answers::Reply(|call| Box::pin($handler(call)), $said),
             name: $name,

@@ -1,6 +1,7 @@
 //! The routes about nodes.
 
 use crate::rest::nodes::{self, HOT_THREADS, INFO, STATS, STATS_INDEX_METRICS, STATS_METRICS, TO_NODES, USAGE_METRICS};
+use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 
 pub(super) static ROUTES: &[Route] = &[
@@ -8,6 +9,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_nodes", "/_nodes/{nodeId}", "/_nodes/{nodeId}/{metrics}", "/_nodes/{nodeId}/info/{metrics}"],
         parameters: &[TO_NODES, INFO],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(nodes::info(call)), "@NodesInfo"),
         name: "nodes_info_action",
@@ -28,6 +30,7 @@ pub(super) static ROUTES: &[Route] = &[
             "/_nodes/{nodeId}/stats/{metric}/{index_metric}",
         ],
         parameters: &[TO_NODES, &[STATS_METRICS, STATS_INDEX_METRICS], STATS],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(nodes::stats(call)), "@NodesStats"),
         name: "nodes_stats_action",
@@ -43,6 +46,7 @@ pub(super) static ROUTES: &[Route] = &[
             "/_nodes/{nodeId}/usage/{metric}",
         ],
         parameters: &[TO_NODES, &[USAGE_METRICS]],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(
             |call| Box::pin(nodes::usage(call)),
@@ -64,6 +68,7 @@ pub(super) static ROUTES: &[Route] = &[
             "/_cluster/nodes/{nodeId}/hotthreads",
         ],
         parameters: &[TO_NODES, HOT_THREADS],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(nodes::hot_threads(call)), "text"),
         name: "nodes_hot_threads_action",
@@ -73,6 +78,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_nodes/reload_secure_settings", "/_nodes/{nodeId}/reload_secure_settings"],
         parameters: &[TO_NODES],
+        needs: Needs::ADMIN,
         takes: Takes::Tree,
         answers: Answers::Reply(
             |call| Box::pin(nodes::reload(call)),

@@ -1,15 +1,18 @@
 //! The routes that Elasticsearch does not have: keys, leases, watches, members.
 
+use crate::rest::rights::{Needs, Touches};
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
 use crate::rest::{explain, faults, history, kv, lease, members, openapi, state, txn, watch};
+use crate::runtime::secure::Role;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET", "HEAD"],
         paths: &["/_zazen/kv/{key*}"],
         parameters: &[READ, &[kv::KEY]],
+        needs: Needs::of(Role::Read, Touches::Key),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(kv::show(call)), "200,304 bytes or @KeyAt"),
         name: "zazen_kv_one_get_action",
@@ -20,6 +23,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["PUT"],
         paths: &["/_zazen/kv/{key*}"],
         parameters: &[WRITE, kv::CONDITION, kv::TIE],
+        needs: Needs::of(Role::Operate, Touches::Key),
         takes: Takes::Bytes,
         answers: Answers::Reply(|call| Box::pin(kv::put(call)), "@Written"),
         name: "zazen_kv_one_put_action",
@@ -32,6 +36,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["DELETE"],
         paths: &["/_zazen/kv/{key*}"],
         parameters: &[WRITE, kv::CONDITION],
+        needs: Needs::of(Role::Operate, Touches::Key),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(kv::delete(call)), "@Deleted"),
         name: "zazen_kv_one_delete_action",
@@ -41,6 +46,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/kv"],
         parameters: &[READ, kv::LIST],
+        needs: Needs::of(Role::Read, Touches::Prefix),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(kv::list(call)), "{at:string,keys:[@Key],more:boolean}"),
         name: "zazen_kv_get_action",
@@ -50,6 +56,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_zazen/txn"],
         parameters: &[WRITE],
+        needs: Needs::of(Role::Operate, Touches::Body),
         takes: Takes::Body(
             "{conditions?:[{}],puts?:[{key:string,value:any,lease?:{name:string,token:integer}}],deletes?:[string]}",
         ),
@@ -65,6 +72,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/lease"],
         parameters: &[READ],
+        needs: Needs::LOOK_AT_ALL,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(lease::list(call)), "{at:string,leases:[@Lease]}"),
         name: "zazen_lease_get_action",
@@ -74,6 +82,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/lease/{name}"],
         parameters: &[READ, &[lease::NAME]],
+        needs: Needs::of(Role::Read, Touches::Lease),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(lease::show(call)), "@LeaseAt"),
         name: "zazen_lease_one_get_action",
@@ -83,6 +92,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_zazen/lease/{name}"],
         parameters: &[WRITE, &[lease::NAME], lease::GRANT],
+        needs: Needs::of(Role::Operate, Touches::Lease),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(lease::acquire(call)), "@Grant"),
         name: "zazen_lease_one_post_action",
@@ -95,6 +105,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["PUT"],
         paths: &["/_zazen/lease/{name}"],
         parameters: &[&[MASTER, lease::NAME, lease::TOKEN]],
+        needs: Needs::of(Role::Operate, Touches::Lease),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(lease::keep_alive(call)), "@Grant"),
         name: "zazen_lease_one_put_action",
@@ -105,6 +116,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["DELETE"],
         paths: &["/_zazen/lease/{name}"],
         parameters: &[WRITE, &[lease::NAME, lease::TOKEN]],
+        needs: Needs::of(Role::Operate, Touches::Lease),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(lease::release(call)), "@Written"),
         name: "zazen_lease_one_delete_action",
@@ -114,6 +126,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/watch"],
         parameters: &[watch::PARAMETERS],
+        needs: Needs::of(Role::Read, Touches::Prefix),
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(watch::watch(call)), "@Changes or events"),
         name: "zazen_watch_get_action",
@@ -129,6 +142,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/members"],
         parameters: &[READ],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(members::show(call)), "{at:string,members:[@Member]}"),
         name: "zazen_members_get_action",
@@ -138,6 +152,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["DELETE"],
         paths: &["/_zazen/members/{id}"],
         parameters: &[WRITE, &[members::ID]],
+        needs: Needs::ADMIN,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(members::remove(call)), "@Written"),
         name: "zazen_members_one_delete_action",
@@ -149,6 +164,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["POST"],
         paths: &["/_zazen/handover"],
         parameters: &[&[MASTER, members::TO]],
+        needs: Needs::OPERATE,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(members::hand_over(call)), "{acknowledged:boolean,to:string}"),
         name: "zazen_handover_post_action",
@@ -159,6 +175,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/state"],
         parameters: &[READ],
+        needs: Needs::LOOK_AT_ALL,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(state::show_whole(call)), "@WholeState"),
         name: "zazen_state_get_action",
@@ -168,6 +185,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/explain"],
         parameters: &[],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(explain::show(call)), "@Explanation"),
         name: "zazen_explain_get_action",
@@ -178,6 +196,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/history"],
         parameters: &[history::PARAMETERS],
+        needs: Needs::LOOK_AT_ALL,
         takes: Takes::Tree,
         answers: Answers::Reply(
             |call| Box::pin(history::show(call)),
@@ -193,6 +212,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET", "POST", "DELETE"],
         paths: &["/_zazen/faults"],
         parameters: &[],
+        needs: Needs::ADMIN,
         takes: Takes::Body("{peer:string,to?:boolean,from?:boolean}"),
         answers: Answers::Reply(
             |call| Box::pin(faults::show(call)),
@@ -210,6 +230,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_zazen/openapi.json"],
         parameters: &[],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(
             |call| Box::pin(openapi::show(call)),
@@ -222,6 +243,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &["GET"],
         paths: &["/_docs"],
         parameters: &[],
+        needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(openapi::page(call)), "html"),
         name: "zazen_docs_get_action",

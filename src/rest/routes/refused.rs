@@ -1,5 +1,6 @@
 //! The routes of Elasticsearch that store, search or change documents and indices: all of them are refused alike.
 
+use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 
 const fn refused(methods: &'static [&'static str], paths: &'static [&'static str]) -> Route {
@@ -8,6 +9,7 @@ const fn refused(methods: &'static [&'static str], paths: &'static [&'static str
         methods,
         paths,
         parameters: &[],
+        needs: Needs::LOOK,
         takes: Takes::Bytes,
         answers: Answers::Refused,
         name: "refused_action",

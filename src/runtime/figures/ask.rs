@@ -1,10 +1,12 @@
 //! Asks nodes for what only they know, many at a time and each for a bounded time.
 
-use crate::cluster::Node;
+use crate::cluster::{Address, Node};
 use crate::protocol::Failure;
 use crate::runtime::Handle;
-use crate::runtime::transport::failure;
+use crate::runtime::transport::{Peers, Wanted};
+use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use reqwest::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +53,7 @@ where
                 tokio::time::sleep(timeout).await;
                 Err(Silence::TimedOut(timeout))
             } else {
-                let asked = of_one(handle.meter().client(), format!("http://{}{target}", node.address));
+                let asked = of_one(handle.meter().access(), &node.address, (target, timeout));
                 tokio::time::timeout(timeout, asked).await.unwrap_or(Err(Silence::TimedOut(timeout)))
             };
             (node, told)
@@ -60,21 +62,19 @@ where
     stream::iter(nodes).map(ask).buffered(ASKED_AT_A_TIME).collect().await
 }
 
-async fn of_one<T: DeserializeOwned>(client: Option<&reqwest::Client>, url: String) -> Result<T, Silence> {
-    let why = |error: reqwest::Error| match failure(&error) {
+async fn of_one<T: DeserializeOwned>(
+    peers: Option<&Peers>,
+    at: &Address,
+    (target, patience): (&str, Duration),
+) -> Result<T, Silence> {
+    let why = |failure: Failure| match failure {
         Failure::Refused | Failure::Reset | Failure::TimedOut => Silence::NotConnected,
         Failure::BadAnswer => Silence::Strange,
     };
-    let mut response = client.ok_or(Silence::NotConnected)?.get(url).send().await.map_err(why)?;
-    if response.status() != reqwest::StatusCode::OK {
+    let wanted = Wanted { method: Method::GET, target: target.to_owned(), part: None, body: Bytes::new(), patience };
+    let told = peers.ok_or(Silence::NotConnected)?.ask(at, &wanted).await.map_err(why)?;
+    if told.status != StatusCode::OK || told.body.len() > ANSWER_BYTES_MAX {
         return Err(Silence::Strange);
     }
-    let mut answer = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(why)? {
-        answer.extend_from_slice(&chunk);
-        if answer.len() > ANSWER_BYTES_MAX {
-            return Err(Silence::Strange);
-        }
-    }
-    serde_json::from_slice(&answer).map_err(|_| Silence::Strange)
+    serde_json::from_slice(&told.body).map_err(|_| Silence::Strange)
 }

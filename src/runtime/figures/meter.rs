@@ -6,6 +6,7 @@ use super::{Connections, DeviceUse, Disk, NodeFigures, NodeUsage, Process, Share
 use crate::cluster::NodeId;
 use crate::runtime::proc::{self, Ticks};
 use crate::runtime::tasks::{Begun, NodeTasks, Tasks};
+use crate::runtime::transport::Peers;
 use crate::settings::NodeSettings;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ pub struct Meter {
     readings: Mutex<Readings>,
     actions: Mutex<BTreeMap<&'static str, u64>>,
     turns: Arc<Semaphore>,
-    client: OnceLock<Option<reqwest::Client>>,
+    access: OnceLock<Option<Peers>>,
 }
 
 /// How many threads may wait for the system at a time.
@@ -71,7 +72,7 @@ impl Meter {
             readings: Mutex::new(Readings { machine, process, machine_percent, process_percent: Some(0) }),
             actions: Mutex::default(),
             turns: Arc::new(Semaphore::new(READERS_MAX)),
-            client: OnceLock::new(),
+            access: OnceLock::new(),
         }
     }
 
@@ -214,13 +215,16 @@ impl Meter {
         *last
     }
 
-    /// The client that asks other nodes, if one can be made.
-    pub(super) fn client(&self) -> Option<&reqwest::Client> {
-        let build = || {
-            let builder = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-            builder.retry(reqwest::retry::never()).build().ok()
-        };
-        self.client.get_or_init(build).as_ref()
+    /// The way to other nodes, if there is one.
+    pub(super) fn access(&self) -> Option<&Peers> {
+        self.access.get_or_init(|| Peers::plain().ok()).as_ref()
+    }
+
+    /// Takes a way to other nodes that demand more than the usual. It is another one than that of the node, whose beats wait
+    /// for no thread of users.
+    pub(in crate::runtime) fn set_access(&self, access: Peers) {
+        // Nobody sets it twice.
+        let _ = self.access.set(Some(access));
     }
 }
 

@@ -4,6 +4,7 @@ use super::bodies::{Arriving, Leaving};
 use super::patient::Patient;
 use super::places::{Place, Visit};
 use super::{Manners, Terms};
+use crate::runtime::secure::Tls;
 use crate::runtime::target::Lenient;
 use axum::Router;
 use axum::body::Body;
@@ -15,6 +16,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustls::pki_types::CertificateDer;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +26,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a connection may stay silent between two requests. Callers let go of theirs earlier.
 const IDLE_MAX: Duration = Duration::from_secs(75);
+
+/// How long a handshake may take.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 
 /// How long a short visit may take.
 const SHORT_MAX: Duration = Duration::from_secs(10);
@@ -49,9 +54,15 @@ pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, ser
     let is_short = place.visit == Visit::Short;
     let stream = Patient::new(stream, serving.terms.write_timeout);
     let served = async {
-        match serving.terms.manners {
-            Manners::Strict => converse(stream, peer, Arc::new(place), serving).await,
-            Manners::Lenient => converse(Lenient::new(stream), peer, Arc::new(place), serving).await,
+        let acceptor = serving.terms.tls.as_ref().map(Tls::acceptor);
+        let Some(acceptor) = acceptor else {
+            return by_manners(stream, Caller { peer, shown: None }, place, serving).await;
+        };
+        // Whoever does not get so far never was a caller.
+        if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await {
+            let certificates = stream.get_ref().1.peer_certificates();
+            let shown = certificates.and_then(<[_]>::first).map(|first| Shown(Arc::new(first.clone().into_owned())));
+            by_manners(stream, Caller { peer, shown }, place, serving).await;
         }
     };
     if is_short {
@@ -62,14 +73,37 @@ pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, ser
     }
 }
 
-async fn converse<S>(stream: S, peer: SocketAddr, place: Arc<Place>, serving: Serving)
+/// Who is connected.
+struct Caller {
+    peer: SocketAddr,
+    shown: Option<Shown>,
+}
+
+/// The certificate that whoever is connected showed, and that was found good.
+#[derive(Clone, Debug)]
+pub(in crate::runtime) struct Shown(pub(in crate::runtime) Arc<CertificateDer<'static>>);
+
+async fn by_manners<S>(stream: S, caller: Caller, place: Place, serving: Serving)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    match serving.terms.manners {
+        Manners::Strict => converse(stream, caller, Arc::new(place), serving).await,
+        Manners::Lenient => converse(Lenient::new(stream), caller, Arc::new(place), serving).await,
+    }
+}
+
+async fn converse<S>(stream: S, caller: Caller, place: Arc<Place>, serving: Serving)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let Serving { router, terms, drain, stop } = serving;
     let arriving = place.clone();
     let with_peer = tower::util::MapRequest::new(router, move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(ConnectInfo(caller.peer));
+        if let Some(shown) = &caller.shown {
+            request.extensions_mut().insert(shown.clone());
+        }
         let is_endless = terms.endless == Some(request.uri().path());
         request.map(|body| Body::new(Arriving::new(body, &arriving, terms.read_timeout, is_endless)))
     });

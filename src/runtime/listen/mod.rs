@@ -12,9 +12,11 @@ mod places;
 
 use super::descriptors::{self, Side};
 use super::figures::Connections;
+use super::secure::Tls;
 use super::transport::{ARRIVAL_MAX, LIFELINE};
 use crate::settings::{NodeSettings, Ports};
 pub use bodies::TooSlow;
+pub(in crate::runtime) use connection::Shown;
 
 use axum::Router;
 use connection::{Serving, serve};
@@ -102,6 +104,8 @@ pub struct Terms {
     pub write_timeout: Duration,
     /// The path at which the bodies of requests go on for as long as the connection does.
     pub endless: Option<&'static str>,
+    /// What is shown to those who connect, where only TLS is spoken.
+    pub tls: Option<Tls>,
 }
 
 impl Terms {
@@ -115,6 +119,7 @@ impl Terms {
             read_timeout: settings.rest.read_timeout,
             write_timeout: settings.rest.write_timeout,
             endless: None,
+            tls: None,
         }
     }
 
@@ -128,6 +133,7 @@ impl Terms {
             read_timeout: ARRIVAL_MAX,
             write_timeout: ARRIVAL_MAX,
             endless: Some(LIFELINE),
+            tls: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::forms::Form;
 use super::notices::Notices;
 use super::parts::{self, PIECE_MAX};
 use super::paths::path_of;
+use super::peers::{Peers, Wanted};
 use super::{DECODED_AT_ONCE, Faults, Outcome};
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
@@ -14,6 +15,7 @@ use crate::runtime::figures::Tally;
 use crate::wire;
 use crate::zen::Message;
 use bytes::Bytes;
+use reqwest::{Method, StatusCode};
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -23,50 +25,23 @@ use tokio::sync::mpsc;
 /// How long a message is tried to be brought to its receiver that nobody waits for.
 const TELL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Idle connections are let go of before the other side does, which would break the next request.
-const POOL_IDLE: Duration = Duration::from_secs(50);
-
-/// How many idle connections to one peer are kept.
-const POOL_SIZE: usize = 4;
-
-/// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole.
-const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3);
-
 /// Sends requests.
 pub(in crate::runtime) struct Caller {
-    client: reqwest::Client,
+    peers: Peers,
     faults: Arc<Faults>,
     tally: Arc<Tally>,
     outcomes: mpsc::UnboundedSender<Outcome>,
     notices: Notices,
 }
 
-/// A client for other nodes: no proxy, no redirects, no second tries.
-pub fn client() -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .tcp_nodelay(true)
-        .tcp_user_timeout(UNACKNOWLEDGED_MAX)
-        .pool_idle_timeout(POOL_IDLE)
-        .pool_max_idle_per_host(POOL_SIZE)
-        .build()
-}
-
-/// The place of something at a peer.
-pub(super) fn url(peer: &Address, path: &str) -> String {
-    format!("http://{peer}/_zen/{path}")
-}
-
 impl Caller {
     pub(in crate::runtime) fn new(
-        client: reqwest::Client,
+        peers: Peers,
         faults: Arc<Faults>,
         tally: Arc<Tally>,
         outcomes: mpsc::UnboundedSender<Outcome>,
     ) -> Self {
-        Caller { client, faults, tally, outcomes, notices: Notices::default() }
+        Caller { peers, faults, tally, outcomes, notices: Notices::default() }
     }
 
     /// Sends a request of some kind; exactly one outcome follows. It is waited for as long as something of it gets on, and
@@ -87,12 +62,12 @@ impl Caller {
             tokio::spawn(swallowed);
             return;
         };
-        let (client, url, tally) = (self.client.clone(), url(to, path), self.tally.clone());
+        let (peers, to, tally) = (self.peers.clone(), to.clone(), self.tally.clone());
         tokio::spawn(async move {
             let reply = match form.bytes().await {
                 Some(body) => {
                     tally.sent(1, body.len());
-                    ask(&client, &url, &body, timeout).await
+                    ask(&peers, (&to, path), &body, timeout).await
                 }
                 None => Err(Failure::BadAnswer),
             };
@@ -113,7 +88,7 @@ impl Caller {
         };
         let mut body = Bytes::from(wire::encode(message));
         self.tally.sent(1, body.len());
-        let (client, url, to) = (self.client.clone(), url(to, path), to.clone());
+        let (peers, to) = (self.peers.clone(), to.clone());
         let notices = is_notice.then(|| self.notices.clone());
         if notices.as_ref().is_some_and(|notices| !notices.begin(&to, &body)) {
             return;
@@ -121,7 +96,7 @@ impl Caller {
         tokio::spawn(async move {
             loop {
                 // Nobody waits for its fate.
-                let _ = post(&client, &url, body, TELL_TIMEOUT).send().await;
+                let _ = tokio::time::timeout(TELL_TIMEOUT, peers.ask(&to, &message_to(path, body, TELL_TIMEOUT))).await;
                 match notices.as_ref().and_then(|notices| notices.next(&to)) {
                     Some(next) => body = next,
                     None => return,
@@ -136,27 +111,23 @@ impl Caller {
     }
 }
 
-fn post(client: &reqwest::Client, url: &str, body: Bytes, timeout: Duration) -> reqwest::RequestBuilder {
-    client.post(url).timeout(timeout).header("content-type", "application/json").body(body)
+/// What carries a message under this path.
+pub(super) fn message_to(path: &str, body: Bytes, patience: Duration) -> Wanted {
+    Wanted { method: Method::POST, target: format!("/_zen/{path}"), part: None, body, patience }
 }
 
-/// Sends a request and reads the reply. A chunk of it that takes as long as the reply may is the end.
-async fn ask(client: &reqwest::Client, url: &str, body: &Bytes, timeout: Duration) -> Result<Message, Failure> {
-    let mut response = if body.len() > PIECE_MAX {
-        parts::send(client, url, body, timeout).await?
+/// Sends a request and reads the reply.
+async fn ask(peers: &Peers, (to, path): (&Address, &str), body: &Bytes, timeout: Duration) -> Result<Message, Failure> {
+    let wanted = message_to(path, body.clone(), parts::patience(timeout, body.len()));
+    let told = if body.len() > PIECE_MAX {
+        parts::send(peers, to, &wanted, timeout).await?
     } else {
-        parts::answered(client.post(url).body(body.clone()), parts::patience(timeout, body.len())).await?
+        peers.ask(to, &wanted).await?
     };
-    if response.status() != reqwest::StatusCode::OK {
+    if told.status != StatusCode::OK {
         return Err(Failure::BadAnswer);
     }
-    let (mut body, patience) = (Vec::new(), parts::patience(timeout, PIECE_MAX));
-    while let Some(chunk) = next_chunk(&mut response, patience).await? {
-        if body.len() + chunk.len() > wire::SIZE_MAX {
-            return Err(Failure::BadAnswer);
-        }
-        body.extend_from_slice(&chunk);
-    }
+    let body = told.body;
     if body.len() <= DECODED_AT_ONCE {
         return wire::decode(&body).map_err(|_| Failure::BadAnswer);
     }
@@ -164,7 +135,8 @@ async fn ask(client: &reqwest::Client, url: &str, body: &Bytes, timeout: Duratio
     decoded.map_err(|_| Failure::BadAnswer)?.map_err(|_| Failure::BadAnswer)
 }
 
-async fn next_chunk(response: &mut reqwest::Response, patience: Duration) -> Result<Option<Bytes>, Failure> {
+/// The next piece of an answer, if it comes in time.
+pub(super) async fn next_chunk(response: &mut reqwest::Response, patience: Duration) -> Result<Option<Bytes>, Failure> {
     let chunk = tokio::time::timeout(patience, response.chunk()).await.map_err(|_| Failure::TimedOut)?;
     chunk.map_err(|error| failure(&error))
 }
@@ -179,6 +151,8 @@ pub fn failure(error: &reqwest::Error) -> Failure {
         // A network that cannot be reached says nothing of the process at its end.
         return match kind {
             Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset) => Failure::Refused,
+            // Somebody is there, who is none of this cluster.
+            Some(io::ErrorKind::InvalidData) => Failure::BadAnswer,
             Some(_) | None => Failure::TimedOut,
         };
     }
@@ -221,8 +195,8 @@ mod tests {
     /// A caller, and what becomes of its requests.
     fn caller() -> (Caller, mpsc::UnboundedReceiver<Outcome>) {
         let (outcomes, told) = mpsc::unbounded_channel();
-        let client = client().expect("a client needs no network");
-        (Caller::new(client, Arc::new(Faults::new(false)), Arc::default(), outcomes), told)
+        let peers = Peers::plain().expect("a client needs no network");
+        (Caller::new(peers, Arc::new(Faults::new(false)), Arc::default(), outcomes), told)
     }
 
     fn ping(caller: &Caller, to: &Address, call: u64) {

@@ -3,11 +3,13 @@
 //! A frame is a line: `ask 17 {…}` or `answer 17 {…}`, a message behind a number that the asking end chose. Elasticsearch
 //! held one TCP connection to each node for the same purpose (`NodeConnectionsService`, 6.8).
 
-use super::caller::{failure, url};
-use super::{Inbound, Side};
+use super::caller::failure;
+use super::peers::Peers;
+use super::{Inbound, LIFELINE, Side};
 use crate::cluster::Address;
 use crate::runtime::figures::Tally;
 use crate::runtime::log::TRANSPORT;
+use crate::runtime::secure::{FrameKey, Head, SEAL};
 use crate::wire;
 use crate::zen::Message;
 use bytes::{Bytes, BytesMut};
@@ -35,7 +37,7 @@ const FRAME_MAX: usize = 64 << 10;
 pub(super) const BODY_MAX: usize = 32 << 10;
 
 /// How many bytes a line takes besides its message, at the most.
-const LINE_EXTRA: usize = 32;
+const LINE_EXTRA: usize = 80;
 
 /// Names a link within its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,14 +67,22 @@ pub(in crate::runtime) struct Line {
 }
 
 impl Line {
-    fn write(&self, chunk: &mut BytesMut) {
+    fn write(&self, chunk: &mut BytesMut, key: Option<&mut FrameKey>) {
         let word = match self.word {
             Word::Ask => "ask",
             Word::Answer => "answer",
         };
         chunk.reserve(self.body.len() + LINE_EXTRA);
-        write!(chunk, "{word} {} ", self.number).expect("a buffer takes all that is written");
-        chunk.extend_from_slice(&self.body);
+        if let Some(key) = key {
+            let mut line = BytesMut::with_capacity(self.body.len() + LINE_EXTRA);
+            write!(line, "{word} {} ", self.number).expect("a buffer takes all that is written");
+            line.extend_from_slice(&self.body);
+            write!(chunk, "{} ", key.seal(&line)).expect("a buffer takes all that is written");
+            chunk.extend_from_slice(&line);
+        } else {
+            write!(chunk, "{word} {} ", self.number).expect("a buffer takes all that is written");
+            chunk.extend_from_slice(&self.body);
+        }
         chunk.extend_from_slice(b"\n");
     }
 }
@@ -90,6 +100,12 @@ pub(in crate::runtime) enum Frame {
 }
 
 impl Frame {
+    /// Whether it says that it comes from this peer, if it says from whom.
+    fn is_of(&self, peer: &Address) -> bool {
+        let (Frame::Ask(_, message) | Frame::Answer(_, message)) = self;
+        message.sender().is_none_or(|from| from.node.address == *peer)
+    }
+
     /// Reads a line without its end; none if it is no frame.
     fn decode(line: &[u8]) -> Option<Self> {
         let mut parts = line.splitn(3, |byte| *byte == b' ');
@@ -105,58 +121,104 @@ impl Frame {
 }
 
 /// The two ends of the way out of a link: where frames are put, and the body that they become. What waits goes together.
-pub(super) fn way_out(tally: Arc<Tally>) -> (Lines, impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) {
+pub(super) fn way_out(
+    tally: Arc<Tally>,
+    key: Option<FrameKey>,
+) -> (Lines, impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) {
     let (lines, queue) = mpsc::channel(FRAMES_MAX);
-    let body = stream::unfold((queue, tally), |(mut queue, tally): (mpsc::Receiver<Line>, Arc<Tally>)| async move {
+    let begin = (queue, tally, key);
+    let body = stream::unfold(begin, |(mut queue, tally, mut key): (mpsc::Receiver<Line>, Arc<Tally>, _)| async move {
         let mut chunk = BytesMut::new();
         let mut count = 1;
-        queue.recv().await?.write(&mut chunk);
+        queue.recv().await?.write(&mut chunk, key.as_mut());
         while chunk.len() < BODY_MAX
             && let Ok(line) = queue.try_recv()
         {
-            line.write(&mut chunk);
+            line.write(&mut chunk, key.as_mut());
             count += 1;
         }
         tally.sent(count, chunk.len());
-        Some((Ok(chunk.freeze()), (queue, tally)))
+        Some((Ok(chunk.freeze()), (queue, tally, key)))
     });
     (lines, body)
 }
 
+/// A link that was made: the way out, what comes in, and what that is judged by.
+struct Made {
+    lines: Lines,
+    response: reqwest::Response,
+    key: Option<FrameKey>,
+}
+
+/// Why a link was not made.
+enum Unmade {
+    /// The other end says which epoch a seal must be for.
+    Challenged,
+    Failed(String),
+}
+
 /// Makes a link, reads it until it ends, and reports both.
 pub(super) async fn hold(
-    client: reqwest::Client,
+    peers: Peers,
     id: LinkId,
     peer: Address,
     local: Address,
     (inbox, tally): (mpsc::Sender<Inbound>, Arc<Tally>),
 ) {
-    let (lines, body) = way_out(tally.clone());
-    let request = client
-        .post(url(&peer, "lifeline"))
-        .header(ADDRESS_HEADER, local.as_str())
-        .body(reqwest::Body::wrap_stream(body))
-        .send();
-    match tokio::time::timeout(DIAL_TIMEOUT, request).await {
-        Ok(Ok(response)) if response.status() == reqwest::StatusCode::OK => {
+    let mut made = dial(&peers, &peer, &local, &tally).await;
+    if let Err(Unmade::Challenged) = made {
+        made = dial(&peers, &peer, &local, &tally).await;
+    }
+    match made {
+        Ok(Made { lines, response, key }) => {
             let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Held, lines };
             if inbox.send(opened).await.is_ok() {
-                read(response.bytes_stream().map(|chunk| chunk.ok()), id, &peer, (&inbox, &tally)).await;
+                let chunks = response.bytes_stream().map(|chunk| chunk.ok());
+                read(chunks, (id, &peer), key, (&inbox, &tally)).await;
             }
         }
-        Ok(Ok(response)) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: {}", response.status()),
-        Ok(Err(error)) => tracing::trace!(target: TRANSPORT, "no link to [{peer}]: {}", failure(&error)),
-        Err(_) => tracing::trace!(target: TRANSPORT, "no link to [{peer}]: timed out"),
+        Err(Unmade::Challenged) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: it wants another seal"),
+        Err(Unmade::Failed(why)) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: {why}"),
     }
     // The node has ended if it takes no more.
     let _ = inbox.send(Inbound::LinkClosed { id, peer }).await;
 }
 
-/// Reads frames until the link ends, or something comes that is no frame.
+async fn dial(peers: &Peers, peer: &Address, local: &Address, tally: &Arc<Tally>) -> Result<Made, Unmade> {
+    let head = Head { method: "POST", target: LIFELINE, part: "" };
+    let asked = peers.sealer().as_ref().map(|sealer| sealer.seal(peer, head, None));
+    let (says, hears) = asked.as_ref().map(|asked| asked.link()).unzip();
+    let (lines, body) = way_out(tally.clone(), says);
+    let mut request = peers.client().post(peers.url(peer, LIFELINE)).body(reqwest::Body::wrap_stream(body));
+    match &asked {
+        Some(asked) => {
+            for (name, value) in asked.headers(local) {
+                request = request.header(name, value);
+            }
+        }
+        None => request = request.header(ADDRESS_HEADER, local.as_str()),
+    }
+    let response = tokio::time::timeout(DIAL_TIMEOUT, request.send()).await;
+    let response = response.map_err(|_| Unmade::Failed("timed out".into()))?;
+    let response = response.map_err(|error| Unmade::Failed(failure(&error).to_string()))?;
+    if peers.is_challenge(peer, &response) {
+        return Err(Unmade::Challenged);
+    }
+    let seal = response.headers().get(SEAL).and_then(|seal| seal.to_str().ok());
+    let status = response.status();
+    if status != reqwest::StatusCode::OK
+        || asked.is_some_and(|asked| !asked.is_answered_by(seal, status.as_u16(), None))
+    {
+        return Err(Unmade::Failed(format!("it answers {status}, or not as a node of this cluster does")));
+    }
+    Ok(Made { lines, response, key: hears })
+}
+
+/// Reads frames until the link ends, or something comes that is no frame. Over a sealed link nobody speaks for another one.
 pub(super) async fn read(
     chunks: impl Stream<Item = Option<Bytes>>,
-    id: LinkId,
-    peer: &Address,
+    (id, peer): (LinkId, &Address),
+    mut key: Option<FrameKey>,
     (inbox, tally): (&mpsc::Sender<Inbound>, &Tally),
 ) {
     let mut chunks = std::pin::pin!(chunks);
@@ -165,7 +227,12 @@ pub(super) async fn read(
         buffer.extend_from_slice(&chunk);
         while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
             let line = buffer.split_to(end + 1);
-            let Some(frame) = Frame::decode(&line[..end]) else {
+            let opened = match &mut key {
+                Some(key) => key.open(&line[..end]),
+                None => Some(&line[..end]),
+            };
+            let frame = opened.and_then(Frame::decode).filter(|frame| key.is_none() || frame.is_of(peer));
+            let Some(frame) = frame else {
                 return;
             };
             tally.received(1, line.len());

@@ -5,6 +5,7 @@
 
 use super::forms::Form;
 use super::lifeline::{self, BODY_MAX, Frame, Line, Lines, LinkId, Word};
+use super::peers::Peers;
 use super::{Faults, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::protocol::{Call, Time};
@@ -91,7 +92,7 @@ struct Asked {
 
 /// The links of a node.
 pub(in crate::runtime) struct Links {
-    client: reqwest::Client,
+    peers: Peers,
     local: Address,
     faults: Arc<Faults>,
     tally: Arc<Tally>,
@@ -106,13 +107,13 @@ pub(in crate::runtime) struct Links {
 
 impl Links {
     pub(in crate::runtime) fn new(
-        client: reqwest::Client,
+        peers: Peers,
         local: Address,
         (faults, tally): (Arc<Faults>, Arc<Tally>),
         inbox: mpsc::Sender<Inbound>,
     ) -> Self {
         Links {
-            client,
+            peers,
             local,
             faults,
             tally,
@@ -131,9 +132,9 @@ impl Links {
             return;
         }
         let id = LinkId::next();
-        let (client, local) = (self.client.clone(), self.local.clone());
+        let (peers, local) = (self.peers.clone(), self.local.clone());
         let (inbox, tally) = (self.inbox.clone(), self.tally.clone());
-        let task = tokio::spawn(lifeline::hold(client, id, to.clone(), local, (inbox, tally))).abort_handle();
+        let task = tokio::spawn(lifeline::hold(peers, id, to.clone(), local, (inbox, tally))).abort_handle();
         self.held.insert(to, Held { id, task, open: None });
     }
 
@@ -323,9 +324,9 @@ mod tests {
 
     /// A node without links.
     fn alone() -> Links {
-        let client = crate::runtime::client().expect("a client needs no network");
+        let peers = Peers::plain().expect("a client needs no network");
         let (inbox, _) = mpsc::channel(1);
-        Links::new(client, "127.0.0.1:2".into(), (Arc::new(Faults::new(false)), Arc::default()), inbox)
+        Links::new(peers, "127.0.0.1:2".into(), (Arc::new(Faults::new(false)), Arc::default()), inbox)
     }
 
     /// A node that holds an open link to [`PEER`], the name of that link, and what is sent over it.

@@ -9,6 +9,7 @@
 //! What a message means is nobody's business here. Mirrors `TransportService` and `Netty4Transport` (6.8).
 
 mod caller;
+mod entrance;
 pub(super) mod faults;
 mod forms;
 mod lifeline;
@@ -16,13 +17,17 @@ mod links;
 mod notices;
 mod parts;
 mod paths;
+mod peers;
 mod server;
 
 pub(super) use caller::Caller;
-pub use caller::{client, failure};
+pub use caller::failure;
+pub(super) use entrance::Entrance;
 pub use faults::{Cut, Faults};
 pub(super) use forms::Forms;
 pub(super) use links::{Links, Manner, Received};
+pub use peers::client;
+pub(super) use peers::{Peers, Wanted, client_with};
 pub(super) use server::{ARRIVAL_MAX, LIFELINE, router};
 
 use crate::cluster::Address;

@@ -5,7 +5,8 @@
 //! its length, and where in it; the answer says how much of it is there. Elasticsearch sends a state in one message
 //! (`PublishClusterStateAction`, 6.8), and files in chunks (`RecoverySourceHandler`).
 
-use super::caller::failure;
+use super::peers::{Peers, Told, Wanted};
+use crate::cluster::Address;
 use crate::protocol::Failure;
 use crate::wire;
 use axum::http::{HeaderMap, StatusCode};
@@ -37,7 +38,7 @@ const ARRIVING_MAX: usize = 16;
 /// What did not get on for so long is forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(30);
 
-const HEADER: &str = "zazen-part";
+pub(super) const HEADER: &str = "zazen-part";
 
 /// Which message a part is of, and where it begins in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,25 +73,20 @@ impl Part {
     }
 }
 
-/// Sends a message in parts and gives back the response to the last one.
-pub(super) async fn send(
-    client: &reqwest::Client,
-    url: &str,
-    body: &Bytes,
-    timeout: Duration,
-) -> Result<reqwest::Response, Failure> {
-    let (sum, total) = (crc32fast::hash(body), body.len());
+/// Sends a message in parts and gives back the answer to the last one.
+pub(super) async fn send(peers: &Peers, to: &Address, whole: &Wanted, timeout: Duration) -> Result<Told, Failure> {
+    let (sum, total) = (crc32fast::hash(&whole.body), whole.body.len());
     let (mut from, mut size, mut stalls) = (0, PIECE_MAX, 0);
     loop {
         let end = (from + size).min(total);
-        let part = Part { sum, total, from };
-        let request = client.post(url).header(HEADER, part.to_string()).body(body.slice(from..end));
+        let part = Some(Part { sum, total, from }.to_string());
         let (began, patience) = (Instant::now(), patience(timeout, end - from));
-        let response = answered(request, patience).await?;
-        if response.status() != reqwest::StatusCode::ACCEPTED {
-            return Ok(response);
+        let wanted = Wanted { part, body: whole.body.slice(from..end), patience, ..whole.clone() };
+        let told = peers.ask(to, &wanted).await?;
+        if told.status != reqwest::StatusCode::ACCEPTED {
+            return Ok(told);
         }
-        let there = there(response, patience).await?.min(total - 1);
+        let there = there(&told)?.min(total - 1);
         stalls = if there > from { 0 } else { stalls + 1 };
         if stalls > STALLS_MAX {
             return Err(Failure::BadAnswer);
@@ -114,21 +110,9 @@ pub(super) fn patience(timeout: Duration, size: usize) -> Duration {
     timeout.saturating_add(PART_TIMEOUT.mul_f64((size as f64 / PIECE_MAX as f64).min(1.0)))
 }
 
-/// The response to a request, as soon as it begins.
-pub(super) async fn answered(
-    request: reqwest::RequestBuilder,
-    patience: Duration,
-) -> Result<reqwest::Response, Failure> {
-    let request = request.header("content-type", "application/json");
-    let response = tokio::time::timeout(patience, request.send()).await.map_err(|_| Failure::TimedOut)?;
-    response.map_err(|error| failure(&error))
-}
-
 /// How much of the message has arrived, as the receiver says.
-async fn there(response: reqwest::Response, patience: Duration) -> Result<usize, Failure> {
-    let text = tokio::time::timeout(patience, response.text()).await.map_err(|_| Failure::TimedOut)?;
-    let text = text.map_err(|error| failure(&error))?;
-    text.trim().parse().map_err(|_| Failure::BadAnswer)
+fn there(told: &Told) -> Result<usize, Failure> {
+    std::str::from_utf8(&told.body).ok().and_then(|text| text.trim().parse().ok()).ok_or(Failure::BadAnswer)
 }
 
 /// Messages that are arriving.

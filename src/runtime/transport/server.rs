@@ -1,5 +1,6 @@
 //! The listening side: requests of other nodes, handed to the core and replied to with what it says.
 
+use super::entrance::{self, Entrance, Known};
 use super::faults::Faults;
 use super::forms::Form;
 use super::lifeline::{self, ADDRESS_HEADER, LinkId};
@@ -13,7 +14,7 @@ use crate::wire;
 use crate::zen::Message;
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Extension, Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -58,7 +59,12 @@ struct Port {
 }
 
 /// What other nodes find at this one.
-pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Faults>, meter: Arc<Meter>) -> Router {
+pub(in crate::runtime) fn router(
+    inbox: mpsc::Sender<Inbound>,
+    faults: Arc<Faults>,
+    meter: Arc<Meter>,
+    entrance: Entrance,
+) -> Router {
     let large = Arc::new(Semaphore::new(LARGE_AT_A_TIME));
     let watchers = Arc::new(Semaphore::new(WATCHERS_OF_THREADS));
     Router::new()
@@ -71,6 +77,7 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, faults: Arc<Fault
         .route(figures::THREADS_PATH, get(watch_threads))
         .route("/_zen/{*path}", post(take))
         .fallback(nothing_here)
+        .layer(axum::middleware::from_fn_with_state(entrance, entrance::pass))
         .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers })
 }
 
@@ -83,16 +90,29 @@ async fn nothing_here(request: Request) -> Response {
     (StatusCode::NOT_FOUND, what).into_response()
 }
 
-async fn take(State(port): State<Port>, Path(path): Path<String>, headers: HeaderMap, body: Body) -> Response {
+async fn take(
+    State(port): State<Port>,
+    Path(path): Path<String>,
+    Extension(known): Extension<Known>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let Some(kind) = kind_of(&path) else {
         return (StatusCode::NOT_FOUND, format!("no message is called [{path}]\n")).into_response();
     };
+    if headers.get(header::CONTENT_TYPE).is_none_or(|kind| kind != "application/json") {
+        let what = "a message comes with [Content-Type: application/json]\n";
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, what).into_response();
+    }
     let read = tokio::time::timeout(ARRIVAL_MAX, read(&port, &headers, body)).await;
     let Ok(Some(bytes)) = read else {
         let (most, wait) = (wire::SIZE_MAX, ARRIVAL_MAX);
         let what = format!("a message takes at most [{most}] bytes, and arrives within [{wait:?}]\n");
         return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
     };
+    if !known.sealed(&bytes) {
+        return (StatusCode::FORBIDDEN, "the body is not the one that was sealed\n").into_response();
+    }
     port.meter.tally().received(1, bytes.len());
     let bytes = match Part::of(&headers) {
         None => bytes,
@@ -107,6 +127,10 @@ async fn take(State(port): State<Port>, Path(path): Path<String>, headers: Heade
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
     if let Some(from) = message.sender().map(|from| from.node.address.clone()) {
+        if !known.speaks_for(&from) {
+            let what = format!("[{from}] is another node than the one that sent this\n");
+            return (StatusCode::FORBIDDEN, what).into_response();
+        }
         let swallows_reply = port.faults.swallows_to(&from);
         if port.faults.swallows_from(&from) {
             return future::pending().await;
@@ -161,26 +185,36 @@ async fn hand_over(port: &Port, message: Message) -> Response {
 }
 
 /// Takes up a link; it is open for as long as both bodies are.
-async fn hold(State(port): State<Port>, headers: HeaderMap, body: Body) -> Response {
+async fn hold(
+    State(port): State<Port>,
+    Extension(known): Extension<Known>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let address = headers.get(ADDRESS_HEADER).and_then(|address| address.to_str().ok());
     let Some(address) = address.filter(|address| !address.is_empty() && address.len() <= ADDRESS_MAX) else {
         let what = format!("a link needs the header [{ADDRESS_HEADER}], the address of the node that makes it\n");
         return (StatusCode::BAD_REQUEST, what).into_response();
     };
     let peer = Address::from(address);
+    if !known.speaks_for(&peer) || !known.begins_link() {
+        let what = format!("[{peer}] is another node than the one that sent this, or this begins no link\n");
+        return (StatusCode::FORBIDDEN, what).into_response();
+    }
     if port.faults.swallows_from(&peer) || port.faults.swallows_to(&peer) {
         return future::pending().await;
     }
     let id = LinkId::next();
     let tally = port.meter.tally().clone();
-    let (lines, answer) = lifeline::way_out(tally.clone());
+    let (hears, says) = known.link();
+    let (lines, answer) = lifeline::way_out(tally.clone(), says);
     let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Accepted, lines };
     if port.inbox.send(opened).await.is_err() {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
     let inbox = port.inbox.clone();
     tokio::spawn(async move {
-        lifeline::read(body.into_data_stream().map(Result::ok), id, &peer, (&inbox, &tally)).await;
+        lifeline::read(body.into_data_stream().map(Result::ok), (id, &peer), hears, (&inbox, &tally)).await;
         // The node has ended if it takes no more.
         let _ = inbox.send(Inbound::LinkClosed { id, peer }).await;
     });

@@ -7,7 +7,21 @@ const fn zero_to_nine() -> Kind {
 }
 
 /// Of the users' side, besides where it listens.
-pub(super) const HTTP: [Setting; 9] = [
+pub(super) const HTTP: [Setting; 10] = [
+    Setting {
+        key: "zazen.http.allowed_hosts",
+        topic: Topic::Http,
+        kind: Kind::List,
+        preset: Preset::Fixed(""),
+        original: Some("it has none, and heeds no name"),
+        changes: Changes::Static,
+        effect: Effect::Elements(|node, elements| node.rest.allowed_hosts = elements),
+        doc: "By which names users may ask this node, as `Host` has them: besides addresses, names without a dot, this \
+              machine's name and the names that it listens on or is published by.\n\
+              `.example.com` stands for all names below one, and `*` for all names.\n\
+              A request by another name is refused with 403: it may come from a page whose name was bound to this machine \
+              after a browser had loaded it.",
+    },
     Setting {
         key: "http.compression",
         topic: Topic::Http,

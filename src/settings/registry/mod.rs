@@ -8,13 +8,14 @@ mod http;
 mod log;
 mod network;
 mod node;
+mod security;
 mod service;
 mod zen;
 
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
 
 /// The parts, in the order of the pages about them.
-const PARTS: [&[Setting]; 8] = [
+const PARTS: [&[Setting]; 9] = [
     &node::NODE,
     &network::NETWORK,
     &http::HTTP,
@@ -22,6 +23,7 @@ const PARTS: [&[Setting]; 8] = [
     &zen::PROTOCOL,
     &service::SERVICE,
     &gateway::GATEWAY,
+    &security::SECURITY,
     &log::LOG,
 ];
 

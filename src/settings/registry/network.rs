@@ -36,7 +36,7 @@ pub(super) const NETWORK: [Setting; 23] = [
               `_local_` (loopback), `_site_` (private addresses), `_global_` (public ones), or an interface as in \
               `_eth0_`, each of these also as `_eth0:ipv4_` or `_eth0:ipv6_`.\n\
               What is more special wins: `transport.bind_host` over `transport.host` over `network.bind_host` over this.\n\
-              Everybody who reaches an address beyond loopback can read and change the cluster.",
+              Beyond loopback a node needs `zazen.security.*`, or it does not start.",
     },
     Setting {
         key: "network.bind_host",

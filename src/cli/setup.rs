@@ -1,0 +1,192 @@
+//! `zazen setup`: all that a secure cluster needs, for a list of hosts, in one go.
+//!
+//! An authority, a certificate for each node and one for its users, the secret that the nodes share, and an administrator
+//! with a token. A directory for each host holds what belongs there; the key of the authority stays behind.
+
+use super::{Outcome, Trouble, failed};
+use crate::cluster::ClusterName;
+use crate::runtime::secure::{Authority, Made, Purpose, fresh_secret, fresh_token, read_private};
+use clap::Args;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What a user of a machine is called in certificates beside its own names.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Make certificates, a secret, an administrator and configurations for a secure cluster.
+///
+/// For each host a directory is made, with a configuration that `zazen start` runs on; copy it there. Made once more for the
+/// same directory, more hosts are added, and with --renew certificates are made anew; a running node takes them over by
+/// itself. The key of the authority, ca.key, is needed for this only: keep it off the nodes.
+#[derive(Debug, Args)]
+pub(super) struct SetupArgs {
+    /// Where to put it all.
+    #[arg(long, value_name = "DIR", default_value = "security")]
+    out: PathBuf,
+    /// The name of the cluster.
+    #[arg(long, value_name = "NAME", default_value = "elasticsearch")]
+    cluster_name: String,
+    /// For how many days certificates last.
+    #[arg(long, value_name = "DAYS", default_value_t = 825, value_parser = clap::value_parser!(u16).range(1..=3650))]
+    days: u16,
+    /// Make the certificates of these hosts anew; their secrets and users stay as they are.
+    #[arg(long)]
+    renew: bool,
+    /// The addresses or names of the hosts, as the others reach them.
+    #[arg(value_name = "HOST", required = true)]
+    hosts: Vec<String>,
+}
+
+/// What is the same on all nodes of a cluster.
+pub(super) struct Shared {
+    authority: Authority,
+    authorities: String,
+    secret: String,
+    users: String,
+    days: u64,
+}
+
+impl SetupArgs {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        if let Some(strange) = self.hosts.iter().find(|host| host.contains(['/', ' ']) || host.starts_with('.')) {
+            return Err(Trouble::Usage(format!("[{strange}] is no host, allowed: an address or a name")));
+        }
+        let shared = Shared::open(&self.out, self.cluster_name.as_str().into(), self.days.into())?;
+        for host in &self.hosts {
+            let directory = self.out.join(host);
+            let is_there = directory.join("node.crt").exists();
+            if is_there && !self.renew {
+                writeln!(out, "{}  is there already, --renew makes its certificates anew", directory.display())?;
+                continue;
+            }
+            shared.equip(&directory, std::slice::from_ref(host))?;
+            if !is_there {
+                write_private(&directory.join("zazen.yml"), &self.configuration(host))?;
+            }
+            writeln!(
+                out,
+                "{}  for the host itself: zazen start -c {}/zazen.yml",
+                directory.display(),
+                directory.display()
+            )?;
+        }
+        let (ca, token) = (self.out.join("ca.crt"), self.out.join("admin.token"));
+        writeln!(out, "{}  for users, who trust it", ca.display())?;
+        writeln!(out, "{}  the token of the user `admin`", token.display())?;
+        writeln!(out, "{}  keep it apart: who has it makes nodes", self.out.join("ca.key").display())?;
+        let host = self.hosts.first().map_or("", String::as_str);
+        writeln!(
+            out,
+            "\nAsk the cluster:\n    zazen status --ca {ca} --token-file {token} --url {host}\n    curl --cacert {ca} -H \
+             \"Authorization: Bearer $(cat {token})\" https://{host}:9200/_cat/nodes?v",
+            ca = ca.display(),
+            token = token.display(),
+        )?;
+        Ok(Outcome::Fine)
+    }
+
+    fn configuration(&self, host: &str) -> String {
+        let hosts: Vec<String> = self.hosts.iter().map(|host| format!("\"{host}\"")).collect();
+        format!(
+            "cluster.name: \"{}\"\nnode.name: \"{host}\"\nnetwork.host: \"{host}\"\ndiscovery.zen.ping.unicast.hosts: [{}]\n\n{}",
+            self.cluster_name,
+            hosts.join(", "),
+            LINES
+        )
+    }
+}
+
+/// The settings of a node that was equipped, which begin at the directory of the configuration.
+pub(super) const LINES: &str = "\
+# Who is a node: who has the secret, and shows a certificate of this cluster.
+zazen.security.secret: cluster.secret
+zazen.security.certificate: node.crt
+zazen.security.key: node.key
+zazen.security.authorities: ca.crt
+# Who may ask, and what they see of this node.
+zazen.security.users: users
+zazen.security.http.certificate: http.crt
+zazen.security.http.key: http.key
+";
+
+impl Shared {
+    /// What was made there before, or all of it new.
+    pub(super) fn open(directory: &Path, cluster: ClusterName, days: u64) -> Result<Self, Trouble> {
+        make_directory(directory)?;
+        let (key, certificate) = (directory.join("ca.key"), directory.join("ca.crt"));
+        let (secret, users) = (directory.join("cluster.secret"), directory.join("users"));
+        let refused = |error: &dyn std::fmt::Display| Trouble::Failed(error.to_string());
+        if key.exists() {
+            let read = |path: &Path| read_private(path).map_err(|error| refused(&error));
+            let authority =
+                Authority::with_key(cluster, &read(&key)?).map_err(|error| failed("read the key", error))?;
+            let authorities = fs::read_to_string(&certificate).map_err(|error| failed("read the authority", error))?;
+            return Ok(Shared { authority, authorities, secret: read(&secret)?, users: read(&users)?, days });
+        }
+        let (authority, Made { certificate: authorities, key: text }) =
+            Authority::make(cluster).map_err(|error| failed("make an authority", error))?;
+        let no_entropy = || Trouble::Failed("the system gives no random numbers".into());
+        let (token, hash) = fresh_token("admin").ok_or_else(no_entropy)?;
+        let shared = Shared {
+            authority,
+            authorities,
+            secret: fresh_secret().ok_or_else(no_entropy)? + "\n",
+            users: format!(
+                "# name role hash [keys=PREFIX,...] [leases=NAME,...]; `zazen user` adds more\nadmin admin {hash}\n"
+            ),
+            days,
+        };
+        write_private(&key, &text)?;
+        write_private(&certificate, &shared.authorities)?;
+        write_private(&secret, &shared.secret)?;
+        write_private(&users, &shared.users)?;
+        write_private(&directory.join("admin.token"), &(token + "\n"))?;
+        Ok(shared)
+    }
+
+    /// Writes what one node needs that is reached under these names. Its secret and users stay if they are there.
+    pub(super) fn equip(&self, directory: &Path, names: &[String]) -> Result<(), Trouble> {
+        make_directory(directory)?;
+        let vouch = |purpose, names: &[String]| {
+            self.authority.vouch(purpose, names, self.days).map_err(|error| failed("make a certificate", error))
+        };
+        let of_users: Vec<String> = names.iter().cloned().chain(LOOPBACK.map(str::to_owned)).collect();
+        let (node, users) = (vouch(Purpose::Node, names)?, vouch(Purpose::Users, &of_users)?);
+        let files = [
+            ("node.key", &node.key),
+            ("node.crt", &node.certificate),
+            ("http.key", &users.key),
+            ("http.crt", &users.certificate),
+            ("ca.crt", &self.authorities),
+        ];
+        for (name, text) in files {
+            write_private(&directory.join(name), text)?;
+        }
+        for (name, text) in [("cluster.secret", &self.secret), ("users", &self.users)] {
+            if !directory.join(name).exists() {
+                write_private(&directory.join(name), text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn make_directory(directory: &Path) -> Result<(), Trouble> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|error| failed(&format!("create the directory [{}]", directory.display()), error))
+}
+
+/// Writes a file that only its owner may read; whoever reads it meanwhile gets the old text or the new one.
+pub(super) fn write_private(path: &Path, text: &str) -> Result<(), Trouble> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".tmp");
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
+    };
+    write().map_err(|error| failed(&format!("write [{}]", path.display()), error))
+}

@@ -1,0 +1,125 @@
+//! `zazen user`: who may ask a cluster, in the file that its nodes read.
+
+use super::setup::write_private;
+use super::{Outcome, Trouble};
+use crate::runtime::secure::{Role, fresh_token, hash_of_password, is_user_name, parse_users, read_private};
+use clap::{Args, Subcommand};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The longest password.
+const PASSWORD_MAX: u64 = 1_024;
+
+/// Add, list and remove those who may ask a cluster.
+///
+/// The file is the one that zazen.security.users names; every node needs it, and takes over what changes in it within 5 s.
+#[derive(Debug, Args)]
+pub(super) struct UserArgs {
+    /// The file of users.
+    #[arg(long, value_name = "FILE", global = true, default_value = "security/users")]
+    file: PathBuf,
+    #[command(subcommand)]
+    command: UserCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum UserCommand {
+    /// Add a user, or give one another token or password; a token is printed, once.
+    Add {
+        /// The name.
+        name: String,
+        /// What the user may do: read, operate (and change keys, leases, settings), or admin (and remove members).
+        #[arg(long, value_name = "ROLE", value_parser = Role::named)]
+        role: Role,
+        /// Only keys that begin so, with commas between them.
+        #[arg(long, value_name = "PREFIX,…")]
+        keys: Option<String>,
+        /// Only leases of these names, with commas between them; a * at the end stands for any end.
+        #[arg(long, value_name = "NAME,…")]
+        leases: Option<String>,
+        /// Read a password from the standard input instead of making a token.
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// List the users.
+    List,
+    /// Remove a user.
+    Remove {
+        /// The name.
+        name: String,
+    },
+}
+
+impl UserArgs {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let text = if self.file.exists() { read(&self.file)? } else { String::new() };
+        match &self.command {
+            UserCommand::Add { name, role, keys, leases, password_stdin } => {
+                if !is_user_name(name) {
+                    return Err(Trouble::Usage(format!(
+                        "[{name}] is no name, allowed: 1 to 64 letters, digits and [-_@]"
+                    )));
+                }
+                let no_entropy = || Trouble::Failed("the system gives no random numbers".into());
+                let (shown, hash) = if *password_stdin {
+                    (None, hash_of_password(&password()?).ok_or_else(no_entropy)?)
+                } else {
+                    let (token, hash) = fresh_token(name).ok_or_else(no_entropy)?;
+                    (Some(token), hash)
+                };
+                let share = [("keys", keys), ("leases", leases)];
+                let share = share.iter().filter_map(|(what, list)| Some(format!(" {what}={}", list.as_ref()?)));
+                let line = format!("{name} {} {hash}{}\n", role.name(), share.collect::<String>());
+                self.write(&(without(&text, name) + &line))?;
+                if let Some(token) = shown {
+                    writeln!(out, "{token}")?;
+                }
+            }
+            UserCommand::List => {
+                let users = parse_users(&text).map_err(Trouble::Usage)?;
+                for user in users.values() {
+                    let share = user.share.as_ref().map_or_else(String::new, |share| {
+                        format!("  keys [{}], leases [{}]", share.keys.join(", "), share.leases.join(", "))
+                    });
+                    writeln!(out, "{:<16} {:<8}{share}", user.name, user.role.name())?;
+                }
+            }
+            UserCommand::Remove { name } => {
+                let left = without(&text, name);
+                if left == text {
+                    return Err(Trouble::Failed(format!("there is no user [{name}] in [{}]", self.file.display())));
+                }
+                self.write(&left)?;
+            }
+        }
+        Ok(Outcome::Fine)
+    }
+
+    fn write(&self, text: &str) -> Result<(), Trouble> {
+        parse_users(text).map_err(|why| Trouble::Usage(format!("[{}]: {why}", self.file.display())))?;
+        write_private(&self.file, text)
+    }
+}
+
+fn read(path: &Path) -> Result<String, Trouble> {
+    read_private(path).map_err(|error| Trouble::Usage(error.to_string()))
+}
+
+/// The lines of all others.
+fn without(text: &str, name: &str) -> String {
+    let others = text.lines().filter(|line| line.split_whitespace().next() != Some(name));
+    others.flat_map(|line| [line, "\n"]).collect()
+}
+
+fn password() -> Result<String, Trouble> {
+    let mut text = String::new();
+    std::io::stdin()
+        .take(PASSWORD_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| super::failed("read the password", error))?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    if password.len() < 8 || password.len() as u64 > PASSWORD_MAX {
+        return Err(Trouble::Usage(format!("a password has 8 to {PASSWORD_MAX} bytes")));
+    }
+    Ok(password.to_owned())
+}

@@ -1,0 +1,94 @@
+//! Makes certificates: an authority of its own for a cluster, and what it vouches for.
+
+use super::tls::role;
+use crate::cluster::ClusterName;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, Error, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
+};
+use std::time::{Duration, SystemTime};
+
+/// For how long an authority lasts.
+const AUTHORITY_DAYS: u64 = 3_650;
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A certificate and its private key, as PEM.
+pub struct Made {
+    /// The certificate.
+    pub certificate: String,
+    /// The key.
+    pub key: String,
+}
+
+/// Vouches for the nodes of one cluster.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    cluster: ClusterName,
+}
+
+/// For whom a certificate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A node shows it to other nodes.
+    Node,
+    /// A node shows it to users.
+    Users,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a certificate says from when to when it is good")]
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+fn lasting(mut params: CertificateParams, days: u64) -> CertificateParams {
+    let began = date_time_ymd(1970, 1, 1);
+    // Clocks of nodes differ.
+    params.not_before = began + since_1970().saturating_sub(DAY);
+    params.not_after = began + since_1970() + DAY * u32::try_from(days).unwrap_or(u32::MAX);
+    params
+}
+
+fn of_authority(cluster: &ClusterName) -> CertificateParams {
+    let mut params = lasting(CertificateParams::default(), AUTHORITY_DAYS);
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params.distinguished_name.push(DnType::CommonName, format!("{} Zazen CA", cluster.as_str()));
+    params
+}
+
+impl Authority {
+    /// A new one.
+    pub fn make(cluster: ClusterName) -> Result<(Authority, Made), Error> {
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+        let params = of_authority(&cluster);
+        let certificate = params.self_signed(&key)?.pem();
+        let made = Made { certificate, key: key.serialize_pem() };
+        Ok((Authority { issuer: Issuer::new(params, key), cluster }, made))
+    }
+
+    /// The one whose key this is.
+    pub fn with_key(cluster: ClusterName, key: &str) -> Result<Authority, Error> {
+        let key = KeyPair::from_pem(key)?;
+        Ok(Authority { issuer: Issuer::new(of_authority(&cluster), key), cluster })
+    }
+
+    /// Vouches for whoever is reached under these names.
+    pub fn vouch(&self, purpose: Purpose, names: &[String], days: u64) -> Result<Made, Error> {
+        let mut names = names.to_vec();
+        let usages = match purpose {
+            Purpose::Node => {
+                names.push(role(&self.cluster));
+                vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth]
+            }
+            Purpose::Users => vec![ExtendedKeyUsagePurpose::ServerAuth],
+        };
+        let mut params = lasting(CertificateParams::new(names.clone())?, days);
+        params.distinguished_name.push(DnType::CommonName, names.first().cloned().unwrap_or_default());
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = usages;
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+        let certificate = params.signed_by(&key, &self.issuer)?.pem();
+        Ok(Made { certificate, key: key.serialize_pem() })
+    }
+}

@@ -1,0 +1,55 @@
+//! Files that hold secrets: read by their owner only, and not longer than they need be.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Longer files hold no secrets of ours.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Why a file of secrets cannot be used.
+#[derive(Debug)]
+pub enum FileError {
+    /// The system does not give it.
+    Unreadable(PathBuf, io::Error),
+    /// Others may read it.
+    Open(PathBuf, u32),
+    /// What is in it makes no sense.
+    Strange(PathBuf, String),
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileError::Unreadable(path, error) => write!(f, "cannot read [{}]: {error}", path.display()),
+            FileError::Open(path, mode) => write!(
+                f,
+                "[{}] has the mode {mode:04o}, so others may read the secrets in it; allowed: 0600, as after `chmod 600 {}`",
+                path.display(),
+                path.display()
+            ),
+            FileError::Strange(path, why) => write!(f, "[{}]: {why}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// The text of a file that only its owner may read.
+pub fn read_private(path: &Path) -> Result<String, FileError> {
+    let unreadable = |error| FileError::Unreadable(path.to_owned(), error);
+    let file = File::open(path).map_err(unreadable)?;
+    let mode = file.metadata().map_err(unreadable)?.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(FileError::Open(path.to_owned(), mode));
+    }
+    let mut text = String::new();
+    file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > BYTES_MAX {
+        let why = format!("it has more than {BYTES_MAX} bytes");
+        return Err(FileError::Strange(path.to_owned(), why));
+    }
+    Ok(text)
+}

@@ -1,0 +1,130 @@
+//! What a node shows to other nodes and demands of them, put together from its settings, and kept up to date.
+
+use super::seal::{Sealer, Shared};
+use super::tls::{NodeFiles, Tls};
+use super::{FileError, Secrets, open_sides, watch};
+use crate::cluster::Address;
+use crate::runtime::figures::Meter;
+use crate::runtime::log::NODE;
+use crate::runtime::start::StartError;
+use crate::runtime::transport::{Peers, client_with};
+use crate::settings::NodeSettings;
+use rustls::ClientConfig;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often it is said that a port is open to everybody.
+const REMIND: Duration = Duration::from_secs(60);
+
+/// What tells nodes of this cluster from others.
+pub(in crate::runtime) struct Guard {
+    pub(in crate::runtime) sealer: Shared,
+    pub(in crate::runtime) tls: Option<Tls>,
+    client: Option<ClientConfig>,
+    files: Option<NodeFiles>,
+    secret: Option<PathBuf>,
+}
+
+impl Guard {
+    /// As the settings of a node say that is reached at this address.
+    pub(in crate::runtime) fn of(settings: &NodeSettings, address: &Address) -> Result<Self, StartError> {
+        let path = |path: &PathBuf| settings.path_conf.join(path);
+        let security = &settings.security;
+        let secret = security.secret.as_ref().map(path);
+        let secrets = secret.as_deref().map(Secrets::read).transpose().map_err(StartError::Secret)?;
+        let sealer = secrets.map(|secrets| {
+            let sealer = Sealer::new(secrets, settings.cluster_name.clone(), address.clone());
+            sealer
+                .map(Arc::new)
+                .ok_or_else(|| StartError::System("draw random numbers", io::Error::other("no entropy")))
+        });
+        let files = node_files(settings).map_err(StartError::Secret)?;
+        let read =
+            files.as_ref().map(|files| files.read(&settings.cluster_name)).transpose().map_err(StartError::Secret)?;
+        let (client, server) = read.unzip();
+        Ok(Guard { sealer: sealer.transpose()?, tls: server.map(Tls::new), client, files, secret })
+    }
+
+    /// A way to other nodes, beside one of its own for those who ask for figures.
+    pub(in crate::runtime) fn peers_beside(&self, meter: &Meter) -> Result<(Peers, Option<Peers>), StartError> {
+        let is_on = self.sealer.is_some() || self.tls.is_some();
+        let access = is_on.then(|| self.peers()).transpose()?;
+        if let Some(access) = &access {
+            meter.set_access(access.clone());
+        }
+        Ok((self.peers()?, access))
+    }
+
+    fn peers(&self) -> Result<Peers, StartError> {
+        let Some(tls) = self.client.clone() else {
+            let client = crate::runtime::client().map_err(StartError::Client)?;
+            return Ok(Peers::new(client, false, self.sealer.clone()));
+        };
+        let client = client_with(Some(tls)).map_err(StartError::Client)?;
+        Ok(Peers::new(client, true, self.sealer.clone()))
+    }
+
+    /// Takes over what changes in the files, and reminds of what is open, as long as the node runs.
+    pub(in crate::runtime) fn keep_watch(
+        self,
+        settings: &Arc<NodeSettings>,
+        ways: [Option<Peers>; 2],
+        hosts: &[IpAddr],
+    ) {
+        if let (Some(path), Some(sealer)) = (self.secret, self.sealer) {
+            let reload = move || {
+                let secrets = Secrets::read(&path).map_err(|error| error.to_string())?;
+                sealer.renew(secrets);
+                Ok(())
+            };
+            let path = settings.security.secret.iter().map(|path| settings.path_conf.join(path)).collect();
+            tokio::spawn(watch(path, "the secret of the cluster", reload));
+        }
+        if let (Some(files), Some(tls)) = (self.files, self.tls) {
+            let paths = vec![files.certificate.clone(), files.key.clone(), files.authorities.clone()];
+            let cluster = settings.cluster_name.clone();
+            let reload = move || {
+                let (client, server) = files.read(&cluster).map_err(|error| error.to_string())?;
+                for way in ways.iter().flatten() {
+                    way.renew(client_with(Some(client.clone())).map_err(|error| error.to_string())?);
+                }
+                tls.renew(server);
+                Ok(())
+            };
+            tokio::spawn(watch(paths, "the certificate of the node", reload));
+        }
+        let open = open_sides(settings, hosts, &[]);
+        if !open.is_empty() {
+            tokio::spawn(remind(open));
+        }
+    }
+}
+
+/// Says what is open, again and again.
+pub async fn remind(open: Vec<String>) {
+    loop {
+        for what in &open {
+            tracing::warn!(target: NODE, "{what}");
+        }
+        tokio::time::sleep(REMIND).await;
+    }
+}
+
+fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, FileError> {
+    let security = &settings.security;
+    let path = |path: &PathBuf| settings.path_conf.join(path);
+    match (&security.certificate, &security.key, &security.authorities) {
+        (None, None, None) => Ok(None),
+        (Some(certificate), Some(key), Some(authorities)) => {
+            let (certificate, key, authorities) = (path(certificate), path(key), path(authorities));
+            Ok(Some(NodeFiles { certificate, key, authorities }))
+        }
+        (one, _, _) => Err(FileError::Strange(
+            one.clone().unwrap_or_default(),
+            "zazen.security.certificate, zazen.security.key and zazen.security.authorities belong together".into(),
+        )),
+    }
+}

@@ -1,0 +1,50 @@
+//! What tells those who belong to a cluster from all others: the secret that its nodes share, certificates, and the demand
+//! for them where strangers reach a port.
+//!
+//! Users and their rights are the business of `rest`; what a message means is nobody's here.
+
+mod certificates;
+mod file;
+mod gate;
+mod guard;
+mod seal;
+mod secret;
+mod tls;
+mod users;
+mod watch;
+mod window;
+
+pub use certificates::{Authority, Made, Purpose};
+pub use file::{FileError, read_private};
+pub use gate::{Insecure, Side, gate, open_sides};
+pub(super) use guard::Guard;
+pub use guard::remind;
+pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
+pub use secret::{Secrets, fresh_secret};
+pub use tls::{NodeFiles, Tls, for_users, names, role, trusting};
+pub use users::{
+    Role, Share, User, UserList, find_nobody, fresh_token, hash_of_password, is_user_name, parse_users, read_users,
+};
+pub use watch::watch;
+
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// So many random bytes as hexadecimal digits; none if the system gives no entropy.
+pub fn random_hex<const N: usize>() -> Option<String> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).ok()?;
+    Some(hex(&bytes))
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|half| char::from_digit(half.into(), 16)).collect()
+}
+
+/// Hexadecimal digits as bytes.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}

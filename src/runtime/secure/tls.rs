@@ -1,0 +1,219 @@
+//! TLS 1.3, for users and between nodes: certificates from files, and what a node demands of another one's.
+//!
+//! A node's certificate names a role beside its addresses, made of the name of its cluster: one that the same authority gave
+//! to somebody else, or to a node of another cluster, is refused by both ends.
+
+use super::file::{FileError, read_private};
+use super::hex;
+use crate::cluster::{Address, ClusterName};
+use parking_lot::RwLock;
+use ring::digest::{SHA256, digest};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::version::TLS13;
+use rustls::{ClientConfig, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// What a node of this cluster is called in its certificate, beside its addresses.
+pub fn role(cluster: &ClusterName) -> String {
+    let name = digest(&SHA256, cluster.as_str().as_bytes());
+    format!("node.{}.zazen.internal", hex(&name.as_ref()[..16]))
+}
+
+/// The configuration of a client that trusts these authorities; without any it speaks to nobody over TLS.
+pub fn trusting(authorities: Option<&Path>) -> Result<ClientConfig, FileError> {
+    let roots = authorities.map_or_else(|| Ok(RootCertStore::empty()), roots)?;
+    let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]);
+    let builder = builder.map_err(|error| strange(authorities.unwrap_or(Path::new("TLS")), error))?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// What a server shows to those who connect, exchangeable while it runs.
+#[derive(Clone, Debug)]
+pub struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
+
+impl Tls {
+    /// The next connections are accepted as this says.
+    pub fn new(config: ServerConfig) -> Self {
+        Tls(Arc::new(RwLock::new(Arc::new(config))))
+    }
+
+    /// The same from now on with another certificate.
+    pub fn renew(&self, config: ServerConfig) {
+        *self.0.write() = Arc::new(config);
+    }
+
+    pub(in crate::runtime) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.0.read().clone())
+    }
+}
+
+/// How users are served over TLS.
+pub fn for_users(certificate: &Path, key: &Path) -> Result<ServerConfig, FileError> {
+    let builder = ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]);
+    let builder = builder.map_err(|error| strange(certificate, error))?.with_no_client_auth();
+    builder.with_single_cert(chain(certificate)?, private_key(key)?).map_err(|error| strange(certificate, error))
+}
+
+/// The files with which a node shows that it is one.
+#[derive(Clone, Debug)]
+pub struct NodeFiles {
+    /// Its certificate.
+    pub certificate: PathBuf,
+    /// What belongs to it.
+    pub key: PathBuf,
+    /// Who may vouch for nodes.
+    pub authorities: PathBuf,
+}
+
+impl NodeFiles {
+    /// How a node speaks to other nodes of its cluster, and how they are served.
+    pub fn read(&self, cluster: &ClusterName) -> Result<(ClientConfig, ServerConfig), FileError> {
+        let wrong = |error: rustls::Error| strange(&self.certificate, error);
+        let role = ServerName::try_from(role(cluster)).map_err(|error| strange(&self.certificate, error))?;
+        let roots = Arc::new(roots(&self.authorities)?);
+        let of_servers = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider()).build();
+        let of_clients = WebPkiClientVerifier::builder_with_provider(roots, provider()).build();
+        let inner = of_servers.map_err(|error| strange(&self.authorities, error))?;
+        let servers = Arc::new(NodesOnly { inner, role: role.clone() });
+        let inner = of_clients.map_err(|error| strange(&self.authorities, error))?;
+        let clients = Arc::new(NodesOnly { inner, role });
+        let client =
+            ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
+        let client = client.dangerous().with_custom_certificate_verifier(servers);
+        let client = client.with_client_auth_cert(chain(&self.certificate)?, private_key(&self.key)?).map_err(wrong)?;
+        let server =
+            ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
+        let server = server.with_client_cert_verifier(clients);
+        let server = server.with_single_cert(chain(&self.certificate)?, private_key(&self.key)?).map_err(wrong)?;
+        Ok((client, server))
+    }
+}
+
+/// Whether a certificate was given to whoever is reached at this address.
+pub fn names(certificate: &CertificateDer<'_>, address: &Address) -> bool {
+    let host = address.as_str().rsplit_once(':').map_or(address.as_str(), |(host, _)| host);
+    ServerName::try_from(host.trim_matches(['[', ']'])).is_ok_and(|name| is_named(certificate, &name).is_ok())
+}
+
+fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), rustls::Error> {
+    let wrong = |_| rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForName);
+    let certificate = webpki::EndEntityCert::try_from(certificate).map_err(wrong)?;
+    certificate.verify_is_valid_for_subject_name(name).map_err(wrong)
+}
+
+/// Demands of the other end what is usual, and that it is a node of this cluster.
+#[derive(Debug)]
+struct NodesOnly<V: ?Sized> {
+    role: ServerName<'static>,
+    inner: Arc<V>,
+}
+
+impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        above: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified = self.inner.verify_server_cert(certificate, above, name, ocsp, now)?;
+        is_named(certificate, &self.role).map(|()| verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+impl ClientCertVerifier for NodesOnly<dyn ClientCertVerifier> {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.inner.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        above: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        let verified = self.inner.verify_client_cert(certificate, above, now)?;
+        is_named(certificate, &self.role).map(|()| verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+fn roots(path: &Path) -> Result<RootCertStore, FileError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in chain(path)? {
+        roots.add(certificate).map_err(|error| strange(path, error))?;
+    }
+    Ok(roots)
+}
+
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
+    let text = fs::read(path).map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let chain = chain.map_err(|error| strange(path, error))?;
+    if chain.is_empty() { Err(strange(path, "there is no certificate in it, allowed: PEM")) } else { Ok(chain) }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, FileError> {
+    PrivateKeyDer::from_pem_slice(read_private(path)?.as_bytes()).map_err(|error| strange(path, error))
+}
+
+fn strange(path: &Path, why: impl ToString) -> FileError {
+    FileError::Strange(path.to_owned(), why.to_string())
+}
