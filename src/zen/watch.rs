@@ -47,7 +47,8 @@ impl Zen {
         self.remove_laggards(now, out);
     }
 
-    /// A node that answers and takes no state is no member that anybody can count on.
+    /// A node that answers and takes no state is no member that anybody can count on. That it has taken none it says itself,
+    /// asked when its time is over: what it said before may be old, on either side of a standstill.
     fn remove_laggards(&mut self, now: Time, out: &mut Effects<Zen>) {
         let (patience, is_doubtful) = (self.tuning.lag_patience(), now < self.doubts_until);
         let Mode::Leading(lead) = &self.mode else {
@@ -58,7 +59,7 @@ impl Zen {
         }
         // A whole state takes as long as it takes to arrive.
         let is_arriving = |peer: &Peer| self.sent.whole_since(&peer.node.address).is_some();
-        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(now, patience) && !is_arriving(peer);
+        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(peer.heard, patience) && !is_arriving(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {
             let why = format!("it has stored no state for more than {patience:?}");
