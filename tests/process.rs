@@ -33,6 +33,8 @@ mod lease;
 mod limits;
 #[path = "process/node.rs"]
 mod node;
+#[path = "process/overview.rs"]
+mod overview;
 #[path = "process/pause.rs"]
 mod pause;
 #[path = "process/place.rs"]
@@ -51,6 +53,8 @@ mod security;
 mod seeds;
 #[path = "process/sizes.rs"]
 mod sizes;
+#[path = "process/supervisor.rs"]
+mod supervisor;
 #[path = "process/tool.rs"]
 mod tool;
 #[path = "process/tuning.rs"]

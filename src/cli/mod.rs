@@ -31,8 +31,10 @@ mod start;
 mod state;
 mod status;
 mod stopwatch;
+mod supervisor;
 mod table;
 mod user;
+mod version;
 
 use clap::{Parser, Subcommand};
 use std::fmt;
@@ -44,10 +46,16 @@ const WIDTH: usize = 79;
 
 /// Elasticsearch's Zen discovery as a stand-alone cluster service.
 #[derive(Debug, Parser)]
-#[command(name = "zazen", version, max_term_width = WIDTH, arg_required_else_help = true)]
+#[command(name = "zazen", version, disable_version_flag = true, max_term_width = WIDTH, arg_required_else_help = true)]
 struct Zazen {
+    /// Print the version.
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// With --version: the commit, and the licences of all that is linked, as well.
+    #[arg(long, requires = "version")]
+    verbose: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -114,28 +122,35 @@ pub fn main() -> ExitCode {
     let arguments = Zazen::parse();
     let mut out = io::stdout().lock();
     let result = match arguments.command {
-        Command::Start(start) => start.run(),
-        Command::Dev(dev) => dev.run(&mut out),
-        Command::Status(status) => status.run(&mut out),
-        Command::Explain(explain) => explain.run(&mut out),
-        Command::Events(events) => events.run(&mut out),
-        Command::CheckConfig(check_config) => check_config.run(&mut out),
-        Command::Setup(setup) => setup.run(&mut out),
-        Command::User(user) => user.run(&mut out),
-        Command::Kv(kv) => kv.run(&mut out),
-        Command::Member(member) => member.run(&mut out),
-        Command::Run(run) => run.run(),
-        Command::RunGuard(guard) => guard.run(),
-        Command::RunBound(bound) => bound.run(),
-        Command::State(state) => state.run(&mut out),
-        Command::Recover(recover) => recover.run(&mut out),
-        Command::Sim(sim) => sim.run(&mut out),
-        Command::Lab(lab) => lab.run(&mut out),
-        Command::Completions(completions) => completions.run(&mut out),
-        Command::Man(man) => man.run(&mut out),
+        Some(command) => run(command, &mut out),
+        None => version::print(arguments.verbose, &mut out),
     };
     let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(Trouble::Output));
     exit_code(&result)
+}
+
+fn run(command: Command, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    match command {
+        Command::Start(start) => start.run(),
+        Command::Dev(dev) => dev.run(out),
+        Command::Status(status) => status.run(out),
+        Command::Explain(explain) => explain.run(out),
+        Command::Events(events) => events.run(out),
+        Command::CheckConfig(check_config) => check_config.run(out),
+        Command::Setup(setup) => setup.run(out),
+        Command::User(user) => user.run(out),
+        Command::Kv(kv) => kv.run(out),
+        Command::Member(member) => member.run(out),
+        Command::Run(run) => run.run(),
+        Command::RunGuard(guard) => guard.run(),
+        Command::RunBound(bound) => bound.run(),
+        Command::State(state) => state.run(out),
+        Command::Recover(recover) => recover.run(out),
+        Command::Sim(sim) => sim.run(out),
+        Command::Lab(lab) => lab.run(out),
+        Command::Completions(completions) => completions.run(out),
+        Command::Man(man) => man.run(out),
+    }
 }
 
 fn exit_code(result: &Result<Outcome, Trouble>) -> ExitCode {

@@ -3,6 +3,7 @@
 //! The first signal lets the node leave in good order, the second ends it at once.
 
 use super::config::{self, ConfigArgs};
+use super::supervisor::Supervisor;
 use super::{Outcome, Trouble, failed, logging};
 use crate::embed::{Users, leave};
 use crate::live;
@@ -68,11 +69,15 @@ impl StartArgs {
         let server = users.serve(&handle);
         tracing::info!(target: NODE, "started {}", handle.local());
         let patience = tokio::spawn(wait_for_a_master(handle.clone()));
+        let supervisor = Supervisor::find();
+        supervisor.iter().for_each(Supervisor::ready);
         let is_asked = tokio::select! {
             () = ends.next() => true,
             () = handle.ended() => false,
+            () = attend(supervisor.as_ref(), &handle) => false,
         };
         patience.abort();
+        supervisor.iter().for_each(Supervisor::stopping);
         if is_asked {
             tracing::info!(target: NODE, "stopping ...");
             tokio::select! {
@@ -165,6 +170,14 @@ async fn wait_for_a_master(handle: Handle) {
     if !patience.is_zero() && found.is_err() {
         tracing::warn!(target: NODE, "timed out while waiting for initial discovery state - timeout: {patience:?}");
     }
+}
+
+/// Tells a supervisor how the node is until that has ended.
+async fn attend(supervisor: Option<&Supervisor>, handle: &Handle) {
+    if let Some(supervisor) = supervisor {
+        supervisor.attend(handle).await;
+    }
+    handle.ended().await;
 }
 
 /// What ends a node.

@@ -28,6 +28,8 @@ enum Content {
     Page(&'static str),
     /// Bytes of a user's own.
     Bytes(Bytes),
+    /// A file of this type that is part of the program.
+    File(&'static str, &'static str),
     /// Something of this type that is written as it comes.
     Stream(&'static str, Body),
 }
@@ -70,6 +72,11 @@ impl Reply {
     /// Bytes of a user's own, as they are.
     pub(super) fn bytes(bytes: Bytes) -> Self {
         Reply::of(Content::Bytes(bytes))
+    }
+
+    /// A file that is part of the program.
+    pub(super) fn file(content_type: &'static str, text: &'static str) -> Self {
+        Reply::of(Content::File(content_type, text))
     }
 
     /// Something that is written as it comes.
@@ -116,7 +123,11 @@ impl Reply {
                 let body = body.into_data_stream().take_until(Box::pin(ended));
                 Content::Stream(content_type, Body::from_stream(body))
             }
-            content @ (Content::Tree(_) | Content::Text(_) | Content::Page(_) | Content::Bytes(_)) => content,
+            content @ (Content::Tree(_)
+            | Content::Text(_)
+            | Content::Page(_)
+            | Content::Bytes(_)
+            | Content::File(..)) => content,
         };
         Reply { content, ..self }
     }
@@ -151,6 +162,7 @@ impl Reply {
             Content::Text(text) => response(self.status, TEXT, text.into_bytes()),
             Content::Page(html) => response(self.status, HTML, html),
             Content::Bytes(bytes) => response(self.status, BYTES, bytes),
+            Content::File(content_type, text) => response(self.status, content_type, text.as_bytes()),
             Content::Stream(content_type, body) => streamed(self.status, content_type, body),
         };
         response.headers_mut().extend(self.headers);

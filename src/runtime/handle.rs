@@ -5,6 +5,7 @@
 use super::budget::Budget;
 use super::events::Events;
 use super::figures::Meter;
+use super::sight::Reaches;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
 use crate::service::watch::Log;
@@ -37,6 +38,7 @@ pub struct Handle {
     pub(super) meter: Arc<Meter>,
     pub(super) budget: Arc<Budget>,
     pub(super) events: Events,
+    pub(super) reaches: Arc<Reaches>,
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
@@ -80,8 +82,9 @@ impl Handle {
         let budget = Budget::new(settings.rest.memory);
         let settings = Arc::new(settings);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
-        let events = Events::default();
-        (Handle { settings, local, requests: asked, states: newest, history, faults, meter, budget, events }, desk)
+        let (events, reaches) = (Events::default(), Arc::default());
+        let requests = asked;
+        (Handle { settings, local, requests, states: newest, history, faults, meter, budget, events, reaches }, desk)
     }
 
     /// What takes the figures of this node.
@@ -92,6 +95,11 @@ impl Handle {
     /// The memory that requests and answers of users may take.
     pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
+    }
+
+    /// Which members answer this node.
+    pub fn reaches(&self) -> &Arc<Reaches> {
+        &self.reaches
     }
 
     /// What the node was told at its start.

@@ -24,6 +24,7 @@ mod proc;
 mod reach;
 pub mod secure;
 pub mod seeds;
+pub mod sight;
 pub mod srv;
 mod start;
 pub mod store;

@@ -186,12 +186,6 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     // Nobody is left to be told when the node has ended.
     let report = move |outcome| drop(written.send(Local::Written(outcome)));
     let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
-    let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
-    let router = match settings.discovery.kind {
-        DiscoveryKind::Zen => transport::router(from_nodes.clone(), faults.clone(), meter.clone(), entrance),
-        // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
-        DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
-    };
     let history = Arc::new(Mutex::new(History::default()));
     let keeper = Events::start(&settings.path_data);
     let (events, way) = keeper.map_err(|error| StartError::System("start the keeper of the history", error))?;
@@ -205,6 +199,13 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         meter: meter.clone(),
         budget: Budget::new(settings.rest.memory),
         events,
+        reaches: Arc::default(),
+    };
+    let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
+    let router = match settings.discovery.kind {
+        DiscoveryKind::Zen => transport::router(from_nodes.clone(), handle.clone(), entrance),
+        // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
+        DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
     };
     let driver = Driver {
         clock: Clock::start(),

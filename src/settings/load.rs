@@ -80,6 +80,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
     settings.given = loader.spoken();
+    settings.origins = loader.origins();
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
     warnings.extend(strange_variables.into_iter().map(strange));
@@ -227,6 +228,11 @@ impl Loader<'_> {
             Err(_) => known(key).is_some_and(|known| known.is_boolean()),
         };
         self.given.iter().map(|(key, given)| (key.clone(), spoken(given, is_boolean(key)))).collect()
+    }
+
+    /// Where what was given was given.
+    fn origins(&self) -> BTreeMap<String, String> {
+        self.given.iter().map(|(key, given)| (key.clone(), given.origin(self.file).to_string())).collect()
     }
 
     fn without_meaning(&self) -> Vec<Unheeded> {

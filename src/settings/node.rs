@@ -47,6 +47,8 @@ pub struct NodeSettings {
     pub faults: bool,
     /// All that was given, by key, whether it has a meaning here or not.
     pub given: BTreeMap<String, Value>,
+    /// Where each of them was given, in words.
+    pub origins: BTreeMap<String, String>,
 }
 
 /// How other nodes are found.
@@ -293,6 +295,7 @@ impl Default for NodeSettings {
             peer_connections: None,
             faults: false,
             given: BTreeMap::new(),
+            origins: BTreeMap::new(),
         }
     }
 }

@@ -126,3 +126,21 @@ async fn a_request_that_waits_is_a_task_that_can_be_ended() {
     assert!(told.body.contains("task_cancelled_exception"), "{told:?}");
     assert_eq!(world.get(&format!("/_tasks/{id}")).await.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn the_dashboard_is_whole_and_may_do_nothing_but_ask_its_own_node() {
+    let world = world(RestSettings::default());
+    let page = world.ask("GET", "/_dashboard", &[], "").await;
+    assert_eq!(page.header("content-type"), Some("text/html; charset=UTF-8"));
+    let policy = page.header("content-security-policy").expect("the page has a policy");
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';") && !policy.contains("unsafe"), "{policy}");
+    let text = page.body.clone();
+    let files: Vec<&str> = text.split('"').filter(|piece| piece.starts_with("/_dashboard/")).collect();
+    assert_eq!(files.len(), 5, "{files:?}");
+    for file in files {
+        let answer = world.ask("GET", file, &[], "").await;
+        assert_eq!((answer.status, answer.body.is_empty()), (StatusCode::OK, false), "{file}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{file}");
+    }
+    assert_eq!(world.ask("GET", "/_dashboard/..%2fetc", &[], "").await.status, StatusCode::NOT_FOUND);
+}

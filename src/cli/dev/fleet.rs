@@ -57,7 +57,9 @@ impl<'a> Fleet<'a> {
         let views = self.views().await;
         let master = views.iter().flatten().filter_map(|view| view.master_node.as_ref().zip(Some(view.term)));
         let master = master.max_by_key(|(_, term)| *term).map(|(node, _)| called(node));
-        let mut text = String::from("\n    node      http                    transport        pid      does\n");
+        let page = self.plan.places.first().map_or(0, |first| first.http);
+        let mut text = format!("\n  Watch it: http://127.0.0.1:{page}/_dashboard\n");
+        text.push_str("\n    node      http                    transport        pid      does\n");
         let mut pid_of_master = None;
         for ((place, child), view) in self.plan.places.iter().zip(&self.children).zip(&views) {
             let pid = child.as_ref().and_then(Node::id).map_or("-".into(), |pid| pid.to_string());

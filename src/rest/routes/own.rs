@@ -4,7 +4,7 @@ use crate::rest::rights::{Needs, Touches};
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
-use crate::rest::{explain, faults, history, kv, lease, members, openapi, state, txn, watch};
+use crate::rest::{dashboard, explain, faults, history, kv, lease, members, openapi, overview, state, txn, watch};
 use crate::runtime::secure::Role;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -207,6 +207,35 @@ pub(super) static ROUTES: &[Route] = &[
               publishes, each as data, the oldest first.\nThe last 1,000 are kept on disk, over restarts.\nThe next \
               question is asked with `since` set to the `last` of the answer; [the history](history.md) tells what the kinds \
               mean.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/overview"],
+        parameters: &[overview::PARAMETERS],
+        needs: Needs::LOOK,
+        takes: Takes::Tree,
+        answers: Answers::Reply(
+            |call| Box::pin(overview::show(call)),
+            "{at_millis:integer,release:string,asked:string,cluster_name:string,state:{*:any},members:[{*:any}]}",
+        ),
+        name: "zazen_overview_get_action",
+        doc: "Tells what every member sees, each asked itself: its explanation, its figures, what it was told at its start and \
+              where, and which members answer it.\n`members` are those of the state of the node that is asked, itself, and \
+              those that its pings found; each has `sight`, or `silence` if it did not answer: `not_connected`, `timed_out` \
+              or `strange`.\n`reaches` tells for each other member whether it `answered` when it was last tried, at the most \
+              once in 0.9 s and only while somebody asks for this.\nIt needs no master, and is what \
+              [the dashboard](dashboard.md) shows.",
+    },
+    Route {
+        methods: &["GET", "HEAD"],
+        paths: &["/_dashboard", "/_dashboard/{file}"],
+        parameters: &[dashboard::PARAMETERS],
+        needs: Needs::LOOK,
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(dashboard::show(call)), "html"),
+        name: "zazen_dashboard_get_action",
+        doc: "A page to watch the cluster on, whole from every node; [the dashboard](dashboard.md) tells what it shows.\nIt \
+              loads nothing but its own scripts and its style, and asks this node only.",
     },
     Route {
         methods: &["GET", "POST", "DELETE"],

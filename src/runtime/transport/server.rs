@@ -8,7 +8,9 @@ use super::parts::{Incomplete, Part};
 use super::paths::kind_of;
 use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
+use crate::runtime::Handle;
 use crate::runtime::figures::{self, Meter};
+use crate::runtime::sight::{self, Here};
 use crate::runtime::tasks::Begun;
 use crate::wire;
 use crate::zen::Message;
@@ -56,15 +58,12 @@ struct Port {
     incomplete: Arc<Incomplete>,
     meter: Arc<Meter>,
     watchers: Arc<Semaphore>,
+    handle: Handle,
 }
 
 /// What other nodes find at this one.
-pub(in crate::runtime) fn router(
-    inbox: mpsc::Sender<Inbound>,
-    faults: Arc<Faults>,
-    meter: Arc<Meter>,
-    entrance: Entrance,
-) -> Router {
+pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, entrance: Entrance) -> Router {
+    let (faults, meter) = (handle.faults().clone(), handle.meter().clone());
     let large = Arc::new(Semaphore::new(LARGE_AT_A_TIME));
     let watchers = Arc::new(Semaphore::new(WATCHERS_OF_THREADS));
     Router::new()
@@ -75,10 +74,12 @@ pub(in crate::runtime) fn router(
         .route(figures::TASKS_PATH, get(tasks))
         .route(figures::CANCEL_PATH, get(cancel))
         .route(figures::THREADS_PATH, get(watch_threads))
+        .route(sight::PATH, get(see))
+        .route(sight::HERE_PATH, get(here))
         .route("/_zen/{*path}", post(take))
         .fallback(nothing_here)
         .layer(axum::middleware::from_fn_with_state(entrance, entrance::pass))
-        .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers })
+        .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers, handle })
 }
 
 async fn nothing_here(request: Request) -> Response {
@@ -249,6 +250,20 @@ async fn cancel(State(port): State<Port>, request: Request) -> Response {
     let ids = request.uri().query().and_then(|query| query.strip_prefix("ids=")).unwrap_or_default();
     let ids: Vec<u64> = ids.split(',').filter_map(|id| id.parse().ok()).collect();
     json(&port.meter.cancel_tasks(&ids))
+}
+
+/// What this node sees of its cluster.
+async fn see(State(port): State<Port>, request: Request) -> Response {
+    let events = sight::events_of(request.uri().query());
+    match sight::look(port.handle, events).await {
+        Some(sight) => json(&sight),
+        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// Which process this is.
+async fn here(State(port): State<Port>) -> Response {
+    json(&Here::of(&port.handle))
 }
 
 /// Reads what the system tells, on a thread that may wait: beats go over this one.

@@ -1,0 +1,123 @@
+//! `/_zazen/overview`: what every member sees, each asked itself.
+//!
+//! What a page or a terminal shows of a whole cluster comes from here, by one request to any node; it needs no master.
+
+use super::body::Json;
+use super::error::{Kind, RestError};
+use super::nodes::own;
+use super::parameters::{Parameter, Values};
+use super::reply::Reply;
+use super::route::Call;
+use super::snapshot;
+use super::time::{self, since_1970};
+use crate::cluster::{Address, ClusterState, Node, NodeId};
+use crate::runtime::figures::{Asked, Silence, of_all};
+use crate::runtime::sight::{self, Sight};
+use crate::zen::Explanation;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a member may take to answer unless the request says otherwise.
+const TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The longest time that a request may give the members.
+const TIMEOUT_MAX: Duration = Duration::from_secs(10);
+
+/// How many nodes that are no members are asked as well.
+const OTHERS_MAX: usize = 64;
+
+/// What it understands.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "timeout",
+        values: Values::Time,
+        default: "500ms",
+        doc: "How long each member may take to answer, at most 10s.",
+    },
+    Parameter {
+        name: "events",
+        values: Values::Number,
+        default: "0",
+        doc: "How many of the newest entries of its history each member tells as well, at most 300.",
+    },
+];
+
+/// What all see.
+pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
+    let timeout = call.parameters.text("timeout").map(|text| time::parse("timeout", text)).transpose()?;
+    let timeout = timeout.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT_MAX));
+    let state = snapshot::local(&call.handle);
+    let explanation = call.handle.explain().await.ok_or_else(|| RestError::new(Kind::NodeClosed, "node closed"))?;
+    let nodes = members(&state, call.handle.local(), &explanation);
+    let events = call.parameters.number("events")?.unwrap_or(0);
+    let events = usize::try_from(events).unwrap_or(usize::MAX).min(sight::EVENTS_MAX);
+    let here = || sight::look(call.handle.clone(), events);
+    let asked = of_all(&call.handle, nodes, (&sight::path(events), timeout), here).await;
+    let asked = own(asked, |sight: &Sight| &sight.node);
+    let members = asked.iter().map(|asked| member(&state, asked)).collect();
+    Ok(Reply::tree(Json::object([
+        ("at_millis", u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX).into()),
+        ("release", env!("CARGO_PKG_VERSION").into()),
+        ("asked", call.handle.local().id.as_str().into()),
+        ("cluster_name", state.cluster_name.as_str().into()),
+        ("state", described(&state)?),
+        ("members", members),
+    ])))
+}
+
+/// The members of the state, this node, and whoever its pings found besides, by id.
+fn members(state: &ClusterState, local: &Arc<Node>, explanation: &Explanation) -> Vec<Arc<Node>> {
+    let mut members: BTreeMap<NodeId, Arc<Node>> = BTreeMap::new();
+    let found = explanation.hosts.iter().filter_map(|host| host.node.as_ref()).take(OTHERS_MAX);
+    // The state may know a process that is gone; who answered a ping is the one that runs.
+    for node in state.nodes.iter().chain(found).chain([local]) {
+        members.insert(node.id.clone(), node.clone());
+    }
+    members.into_values().collect()
+}
+
+/// What the state says of the cluster, as far as it is short.
+fn described(state: &ClusterState) -> Result<Json, RestError> {
+    let tree = |value: serde_json::Result<serde_json::Value>| {
+        value.map(|value| Json::from(&value)).map_err(|error| RestError::new(Kind::IllegalState, error.to_string()))
+    };
+    let master = state.nodes.master.as_ref().map(|id| Json::from(id.as_str()));
+    Ok(Json::object([
+        ("id", tree(serde_json::to_value(state.id()))?),
+        ("master_node", master.unwrap_or(Json::Null)),
+        ("voting", tree(serde_json::to_value(&state.metadata.voting))?),
+        ("blocks", tree(serde_json::to_value(&state.blocks))?),
+        ("keys", state.metadata.keys.len().into()),
+        ("key_bytes", state.metadata.key_bytes.into()),
+        ("leases", state.metadata.leases.len().into()),
+    ]))
+}
+
+fn member(state: &ClusterState, (node, told): &Asked<Sight>) -> Json {
+    let address = |address: &Address| Json::from(address.as_str());
+    let member = Json::object([
+        ("id", node.id.as_str().into()),
+        ("ephemeral_id", node.ephemeral_id.as_str().into()),
+        ("name", (&*node.name).into()),
+        ("address", address(&node.address)),
+        ("roles", serde_json::to_value(node.roles).map_or(Json::Null, |roles| (&roles).into())),
+        ("attributes", Json::map(node.attributes.iter().map(|(name, value)| (name, value.as_str().into())))),
+        ("in_state", state.nodes.contains_process(node).into()),
+    ]);
+    match told {
+        Ok(sight) => match serde_json::to_value(sight) {
+            Ok(value) => member.with("sight", Json::from(&value)),
+            Err(_) => member.with("silence", Json::from("strange")),
+        },
+        Err(silence) => member.with("silence", Json::from(word(*silence))),
+    }
+}
+
+fn word(silence: Silence) -> &'static str {
+    match silence {
+        Silence::NotConnected => "not_connected",
+        Silence::TimedOut(_) => "timed_out",
+        Silence::Strange => "strange",
+    }
+}

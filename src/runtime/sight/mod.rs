@@ -1,0 +1,120 @@
+//! What a node sees of its cluster, told to whoever watches: why it has a master or none, what its process uses, what it was
+//! told at its start, and which members answer it.
+//!
+//! Whoever asks gets what is known at once. Nothing here is asked for unless somebody watches. Elasticsearch has nothing
+//! like it.
+
+mod reaches;
+
+pub use reaches::{Outcome, Reach, Reaches};
+
+use super::figures::{Meter, NodeFigures};
+use super::handle::Handle;
+use crate::cluster::{EphemeralId, NodeId};
+use crate::settings::Value;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Where a node's transport tells what it sees.
+pub const PATH: &str = "/_zen/sight";
+
+/// Where a node's transport tells which process it is, and nothing else.
+pub const HERE_PATH: &str = "/_zen/here";
+
+/// What one node sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sight {
+    /// Whose sight this is.
+    pub node: NodeId,
+    /// Why it has a master or none, as `/_zazen/explain` tells it.
+    pub explanation: serde_json::Value,
+    /// What its process uses.
+    #[serde(default)]
+    pub figures: Option<NodeFigures>,
+    /// What it was told at its start, by key.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Told>,
+    /// Which members answered it when they were last tried.
+    #[serde(default)]
+    pub reaches: Vec<Reach>,
+    /// The newest of what became of its cluster, as it saw it, if that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<serde_json::Value>,
+}
+
+/// The path of a question for what a node sees, and for so many of its newest events.
+pub fn path(events: usize) -> String {
+    format!("{PATH}?events={events}")
+}
+
+/// How many events such a query asks for.
+pub fn events_of(query: Option<&str>) -> usize {
+    let wanted = query.and_then(|query| query.strip_prefix("events=")?.parse().ok());
+    wanted.unwrap_or(0).min(EVENTS_MAX)
+}
+
+/// How many events are told at the most.
+pub const EVENTS_MAX: usize = 300;
+
+/// What a node was told for one key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The value; a list has its elements behind commas.
+    pub value: String,
+    /// Where it was told.
+    pub from: String,
+}
+
+/// A process, as it names itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Here {
+    /// The node.
+    pub node: NodeId,
+    /// The process.
+    pub process: EphemeralId,
+}
+
+impl Here {
+    /// The process of this node.
+    pub fn of(handle: &Handle) -> Self {
+        Here { node: handle.local().id.clone(), process: handle.local().ephemeral_id.clone() }
+    }
+}
+
+/// What this node sees; nothing once it has ended.
+pub async fn look(handle: Handle, events: usize) -> Option<Sight> {
+    let explanation = serde_json::to_value(handle.explain().await?).ok()?;
+    let figures = handle.meter().read(Meter::measure).await;
+    let reaches = handle.reaches().look(&handle);
+    let events =
+        handle.events().since(None, events).iter().filter_map(|event| serde_json::to_value(event).ok()).collect();
+    Some(Sight { node: handle.local().id.clone(), explanation, figures, settings: told(&handle), reaches, events })
+}
+
+fn told(handle: &Handle) -> BTreeMap<String, Told> {
+    let settings = handle.settings();
+    let told = |(key, value): (&String, &Value)| {
+        let from = settings.origins.get(key).cloned().unwrap_or_default();
+        (key.clone(), Told { value: value.joined(), from })
+    };
+    settings.given.iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_query_asks_for_more_events_than_there_may_be() {
+        for (query, expected) in [
+            (None, 0),
+            (Some("events=7"), 7),
+            (Some("events=9999"), EVENTS_MAX),
+            (Some("events=x"), 0),
+            (Some("x=1"), 0),
+        ] {
+            assert_eq!(events_of(query), expected, "{query:?}");
+        }
+        assert_eq!(events_of(path(12).split_once('?').map(|(_, query)| query)), 12);
+    }
+}
