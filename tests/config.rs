@@ -189,6 +189,8 @@ fn the_file_of_all_settings_says_what_holds_anyway() {
         allow_open: false,
     };
     expected.given = all.settings.given.clone();
+    expected.origins = all.settings.origins.clone();
+    assert!(expected.origins.keys().eq(expected.given.keys()), "each is known by its place");
     assert_eq!(all.settings, expected);
 }
 
