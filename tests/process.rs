@@ -21,6 +21,8 @@ mod goodbye;
 mod half_well;
 #[path = "process/history.rs"]
 mod history;
+#[path = "process/hooks.rs"]
+mod hooks;
 #[path = "process/http.rs"]
 mod http;
 #[path = "process/identity.rs"]
@@ -31,6 +33,8 @@ mod keys;
 mod lease;
 #[path = "process/limits.rs"]
 mod limits;
+#[path = "process/metrics.rs"]
+mod metrics;
 #[path = "process/node.rs"]
 mod node;
 #[path = "process/overview.rs"]

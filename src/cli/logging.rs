@@ -1,10 +1,10 @@
-//! Sends the log of this process to its standard output.
+//! Sends the log of this process to its standard output, or to a file of its own.
 //!
 //! What the lines look like and which are printed is decided in `runtime::log`.
 
 use super::{Trouble, failed};
-use crate::runtime::log::{Flusher, Form, Levels, Lines, Log, Origin, Writer};
-use crate::settings::NodeSettings;
+use crate::runtime::log::{Flusher, Form, Levels, Lines, Log, LogFile, Origin, Rotation, Writer, tell_panics};
+use crate::settings::{LogSettings, NodeSettings};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::time::SystemTime;
@@ -17,14 +17,28 @@ use tracing_subscriber::layer::SubscriberExt;
 pub(super) fn install(settings: &NodeSettings) -> Result<(Log, Flusher), Trouble> {
     let refused = |error: &dyn fmt::Display| failed("start the log", error);
     let (levels, filter) = Levels::new(&settings.log).map_err(|error| Trouble::Usage(error.to_string()))?;
-    // A handle of its own: the usual one is locked by the command, for as long as it runs.
-    let out = io::stdout().as_fd().try_clone_to_owned().map_err(|error| refused(&error))?;
-    let (writer, flusher) = Writer::start(File::from(out)).map_err(|error| refused(&error))?;
+    let (writer, flusher) = Writer::start(output(settings)?).map_err(|error| refused(&error))?;
     let form = if settings.log.json { Form::Json } else { Form::Plain };
     let lines = Lines::new(form, origin(settings), SystemTime::now, move |line| writer.write(line));
     let subscriber = Registry::default().with(filter).with(lines);
     tracing::subscriber::set_global_default(subscriber).map_err(|error| refused(&error))?;
+    tell_panics();
     Ok((Log::new(levels), flusher))
+}
+
+/// Where lines go.
+#[expect(clippy::disallowed_methods, reason = "a file of the log is as old as the real clock says")]
+fn output(settings: &NodeSettings) -> Result<Box<dyn io::Write + Send>, Trouble> {
+    let LogSettings { path, max_size, max_age, max_files, .. } = &settings.log;
+    let Some(path) = path else {
+        // A handle of its own: the usual one is locked by the command, for as long as it runs.
+        let out = io::stdout().as_fd().try_clone_to_owned().map_err(|error| failed("start the log", error))?;
+        return Ok(Box::new(File::from(out)));
+    };
+    let rotation = Rotation { max_size: *max_size, max_age: *max_age, max_files: *max_files };
+    let file = LogFile::open(path, settings.cluster_name.as_str(), rotation, SystemTime::now);
+    let file = file.map_err(|error| failed(&format!("write the log in [path.logs: {}]", path.display()), error))?;
+    Ok(Box::new(file))
 }
 
 /// What is known of the node before its disk is read.

@@ -7,6 +7,7 @@ use super::supervisor::Supervisor;
 use super::{Outcome, Trouble, failed, logging};
 use crate::embed::{Users, leave};
 use crate::live;
+use crate::runtime::hooks::Hooks;
 use crate::runtime::log::NODE;
 use crate::runtime::{self, Ended, Handle, descriptors};
 use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
@@ -66,6 +67,7 @@ impl StartArgs {
         let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
         let node = runtime::start(settings, users.place().cloned(), log).map_err(refused)?;
         let handle = node.handle().clone();
+        let hooks = Hooks::start(&handle);
         let server = users.serve(&handle);
         tracing::info!(target: NODE, "started {}", handle.local());
         let patience = tokio::spawn(wait_for_a_master(handle.clone()));
@@ -87,6 +89,9 @@ impl StartArgs {
             }
         }
         let ended = if is_asked { node.stop().await } else { node.join() };
+        if let Some(hooks) = hooks {
+            hooks.finish().await;
+        }
         if let Some(server) = server {
             server.stop(DRAIN).await;
         }

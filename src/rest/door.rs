@@ -7,6 +7,7 @@ use super::audit::{Audit, Event};
 use super::cors::Cors;
 use super::error::{Kind, RestError};
 use super::login::{Guest, Login, Stranger};
+use super::probes;
 use super::reply::Reply;
 use super::wish::Wish;
 use crate::runtime::secure;
@@ -58,7 +59,9 @@ impl Door {
                 "pages of other origins may not ask this node; http.cors.enabled and http.cors.allow-origin allow it";
             return Err(forbidden(text.into()));
         }
-        let Some(login) = &self.login else {
+        // Whoever watches over processes has no password, and learns from these only whether to go on.
+        let is_probe = is_look && probes::PATHS.contains(&parts.uri.path());
+        let Some(login) = self.login.as_ref().filter(|_| !is_probe) else {
             return Ok(None);
         };
         let from = address(parts).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));

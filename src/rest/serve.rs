@@ -27,11 +27,15 @@ use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, h
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// The longest request line: `http.max_initial_line_length`.
 const LINE_MAX: usize = 4 << 10;
 /// The most that all headers together may take: `http.max_header_size`.
 const HEADERS_MAX: usize = 8 << 10;
+
+/// What is measured under this name found no route.
+const NO_ROUTE: &str = "none";
 
 pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 
@@ -52,10 +56,13 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
         None => None,
     };
     let (budget, rest) = (handle.budget().clone(), handle.settings().rest.clone());
-    let response = respond(handle, &parts, body, guest.as_ref()).await;
+    let (meter, began) = (handle.meter().clone(), Instant::now());
+    let (route, takes) = aim(&parts);
+    let response = respond(handle, &parts, body, takes, guest.as_ref()).await;
     door.note(&parts, guest.as_ref(), response.status()).await;
     let refused = |error| no_room(error, rest.detailed_errors).write(&Wish::default());
     let mut response = paid(response, &budget).unwrap_or_else(refused);
+    meter.instruments().answered(route, response.status().as_u16(), began.elapsed());
     if rest.compression && parts.method != Method::HEAD {
         response = packed(&parts.headers, response, rest.compression_level).await;
     }
@@ -76,13 +83,13 @@ fn without_body(parts: &Parts, mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-async fn respond(handle: Handle, parts: &Parts, body: Body, guest: Option<&Guest>) -> Response<Body> {
+async fn respond(handle: Handle, parts: &Parts, body: Body, takes: Takes, guest: Option<&Guest>) -> Response<Body> {
     let rest = handle.settings().rest.clone();
     if parts.uri.path() == icon::PATH {
         return icon::answer(&parts.method);
     }
     let account = (handle.budget(), rest.max_content_length);
-    let body = match receive(parts, body, takes(parts), account).await {
+    let body = match receive(parts, body, takes, account).await {
         Ok(body) => body,
         Err(NotReceived::Status(status)) => return bare(status),
         Err(NotReceived::NoRoom(error)) => return no_room(error, rest.detailed_errors).write(&Wish::default()),
@@ -101,11 +108,11 @@ async fn respond(handle: Handle, parts: &Parts, body: Body, guest: Option<&Guest
     answered.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, rest.detailed_errors)).write(&wish)
 }
 
-/// What the route of a request takes; nothing is read on any other way.
-fn takes(parts: &Parts) -> Takes {
+/// What the route of a request is called, and what it takes; nothing is read on any other way.
+fn aim(parts: &Parts) -> (&'static str, Takes) {
     match find(routes(), parts.method.as_str(), parts.uri.path()) {
-        Ok(Way::Here(route, _)) => route.takes,
-        Ok(Way::OtherMethods(_) | Way::Nowhere) | Err(_) => Takes::Bytes,
+        Ok(Way::Here(route, _)) => (route.name, route.takes),
+        Ok(Way::OtherMethods(_) | Way::Nowhere) | Err(_) => (NO_ROUTE, Takes::Bytes),
     }
 }
 

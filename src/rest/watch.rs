@@ -232,16 +232,22 @@ fn from(call: &Call) -> Result<Option<Rank>, RestError> {
 pub(super) async fn watch(call: Call) -> Result<Reply, RestError> {
     let interest = Interest::read(&call.parameters)?;
     let from = from(&call)?;
+    let watching = call.handle.meter().instruments().watchers().clone();
     if let Some(from) = from {
         refuse_future(&call.handle, from, Instant::now() + CONFIRM).await?;
     }
     let accepted = call.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if accepted.contains(EVENT_STREAM) {
         let (events, body) = mpsc::channel(1);
-        tokio::spawn(listen(call.handle.clone(), interest, from, events));
+        let (open, listening) = (watching.enter(), listen(call.handle.clone(), interest, from, events));
+        tokio::spawn(async move {
+            listening.await;
+            drop(open);
+        });
         return Ok(Reply::stream(EVENT_STREAM, streamed(body)).with_header(header::CACHE_CONTROL, "no-store"));
     }
     let wait = call.parameters.time("wait_for", WAIT)?;
+    let _open = watching.enter();
     poll(&call.handle, &interest, from, Instant::now() + wait).await
 }
 

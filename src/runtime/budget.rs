@@ -25,6 +25,7 @@ const MEMORY_UNKNOWN: u64 = 1 << 30;
 pub struct Budget {
     all: u64,
     taken: AtomicU64,
+    refused: AtomicU64,
 }
 
 /// Why nothing is given.
@@ -73,7 +74,27 @@ impl Budget {
             MemoryLimit::Bytes(bytes) => bytes,
             MemoryLimit::Percent(percent) => memory() / 100 * u64::from(percent),
         };
-        Arc::new(Budget { all, taken: AtomicU64::new(0) })
+        Arc::new(Budget { all, taken: AtomicU64::new(0), refused: AtomicU64::new(0) })
+    }
+
+    /// How much there is.
+    pub fn all(&self) -> u64 {
+        self.all
+    }
+
+    /// How much of it is taken.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// How often nothing was given.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    fn refuse(&self, why: NoRoom) -> Result<(), NoRoom> {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Err(why)
     }
 
     /// A share of nothing, which can grow.
@@ -111,7 +132,7 @@ impl Share {
         let allowed = self.budget.limit(wanted);
         let shortage = Shortage { wanted, allowed };
         if wanted > allowed {
-            return Err(NoRoom::TooLarge(shortage));
+            return self.budget.refuse(NoRoom::TooLarge(shortage));
         }
         let fits = |taken: u64| taken.checked_add(more).filter(|taken| *taken <= allowed);
         match self.budget.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
@@ -119,7 +140,7 @@ impl Share {
                 self.bytes = wanted;
                 Ok(())
             }
-            Err(_) => Err(NoRoom::Taken(shortage)),
+            Err(_) => self.budget.refuse(NoRoom::Taken(shortage)),
         }
     }
 }

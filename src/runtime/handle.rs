@@ -3,6 +3,7 @@
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
 use super::budget::Budget;
+use super::drain::Drain;
 use super::events::Events;
 use super::figures::Meter;
 use super::sight::Reaches;
@@ -39,6 +40,7 @@ pub struct Handle {
     pub(super) budget: Arc<Budget>,
     pub(super) events: Events,
     pub(super) reaches: Arc<Reaches>,
+    pub(super) drain: Arc<Drain>,
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
@@ -82,9 +84,22 @@ impl Handle {
         let budget = Budget::new(settings.rest.memory);
         let settings = Arc::new(settings);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
-        let (events, reaches) = (Events::default(), Arc::default());
+        let (events, drain, reaches) = (Events::default(), Arc::default(), Arc::default());
         let requests = asked;
-        (Handle { settings, local, requests, states: newest, history, faults, meter, budget, events, reaches }, desk)
+        let handle = Handle {
+            settings,
+            local,
+            requests,
+            states: newest,
+            history,
+            faults,
+            meter,
+            budget,
+            events,
+            drain,
+            reaches,
+        };
+        (handle, desk)
     }
 
     /// What takes the figures of this node.
@@ -100,6 +115,16 @@ impl Handle {
     /// Which members answer this node.
     pub fn reaches(&self) -> &Arc<Reaches> {
         &self.reaches
+    }
+
+    /// Whether the node is to be stopped soon.
+    pub fn drain(&self) -> &Arc<Drain> {
+        &self.drain
+    }
+
+    /// Whether the node takes part no more.
+    pub fn has_ended(&self) -> bool {
+        self.requests.is_closed()
     }
 
     /// What the node was told at its start.

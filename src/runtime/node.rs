@@ -10,15 +10,18 @@ use super::figures::Tally;
 use super::handle::Request;
 use super::journal::{Journal, Written};
 use super::log::Log;
+use super::metrics::Observer;
 use super::seeds::Seeds;
 use super::store::StoreError;
 use super::transport::{Caller, Forms, Inbound, Links, Manner, Outcome, Received, ReplyTo};
 use crate::cluster::{Address, ClusterState};
-use crate::protocol::{Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket};
+use crate::protocol::{
+    Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket, Time,
+};
 use crate::service::watch::Log as History;
 use crate::service::{Answer, Question};
 use crate::zen::message::Body;
-use crate::zen::{Memory, Message, Zen};
+use crate::zen::{Memory, Message, Note, Zen};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,6 +87,7 @@ pub(super) struct Driver {
     pub(super) local: mpsc::UnboundedSender<Local>,
     pub(super) waiting: Waiting,
     pub(super) tally: Arc<Tally>,
+    pub(super) observer: Observer,
 }
 
 /// Who and what waits for the core or for the disk.
@@ -142,7 +146,15 @@ impl Driver {
         }
         self.take_burst(inboxes);
         self.wake_if_due();
+        self.look_around(inboxes);
         self.tally.stepped(self.clock.now().since(began));
+    }
+
+    /// Tells what is measured how it stands.
+    fn look_around(&mut self, inboxes: &Inboxes) {
+        let waiting = [inboxes.nodes.len(), inboxes.requests.len(), inboxes.outcomes.len(), inboxes.local.len()];
+        self.observer.unsynced(self.waiting.held.len());
+        self.observer.rested(self.clock.now(), &self.zen, waiting, self.links.count());
     }
 
     /// Why nothing more can be written, if that is so. Of a thread that ended the last word may still be under way.
@@ -187,7 +199,8 @@ impl Driver {
         for call in self.links.expired(now) {
             self.handle(Input::Failed { call, why: Failure::TimedOut });
         }
-        if self.zen.next_deadline().is_some_and(|(at, _)| at <= now) {
+        if let Some((at, _)) = self.zen.next_deadline().filter(|(at, _)| *at <= now) {
+            self.observer.woke(now.since(at));
             self.handle(Input::Woke);
         }
     }
@@ -273,6 +286,7 @@ impl Driver {
     fn handle(&mut self, input: Input<Zen>) {
         let mut effects = Effects::default();
         let now = self.clock.now();
+        self.observe(now, &input);
         self.zen.handle(now, input, &mut effects);
         let mut after = None;
         for effect in effects.drain() {
@@ -285,6 +299,21 @@ impl Driver {
                 (effect, Some(id)) => self.waiting.held.entry(id).or_default().push(effect),
                 (effect, None) => self.carry_out(effect),
             }
+        }
+        self.observer.stepped(now, self.clock.now(), &self.zen);
+    }
+
+    fn observe(&mut self, now: Time, input: &Input<Zen>) {
+        match input {
+            Input::Replied { call, .. } => self.observer.replied(now, *call),
+            Input::Failed { call, .. } => self.observer.failed(*call),
+            Input::Started
+            | Input::Received { .. }
+            | Input::LinkClosed { .. }
+            | Input::Woke
+            | Input::Stored(_)
+            | Input::Resolved(_)
+            | Input::Asked { .. } => {}
         }
     }
 
@@ -299,15 +328,19 @@ impl Driver {
             Effect::Resolve => self.resolve(),
             Effect::Apply(state) => self.apply(state),
             Effect::Answer { ticket, answer } => self.waiting.answer(ticket, answer),
-            Effect::Note(note) => {
-                self.log.note(&note);
-                self.recorder.note(&self.zen, &note);
-            }
+            Effect::Note(note) => self.note(&note),
         }
+    }
+
+    fn note(&mut self, note: &Note) {
+        self.observer.noted(note);
+        self.log.note(note);
+        self.recorder.note(&self.zen, note);
     }
 
     fn apply(&mut self, state: Arc<ClusterState>) {
         self.log.heed(&state);
+        self.observer.applied(self.clock.now(), &state);
         self.tally.applied();
         self.recorder.apply(&self.zen, &state);
         self.history.lock().advance(&state);
@@ -318,6 +351,7 @@ impl Driver {
     /// What is said often goes over the link to the peer, if there is one; everything else is a request of its own.
     fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
         let (kind, manner) = (message.kind(), Manner::of(&message));
+        self.observer.sent(self.clock.now(), to, call, &message);
         let form = self.forms.of(message);
         if !self.links.ask(to, call, (manner, &form), self.clock.now() + timeout) {
             self.caller.send(to, call, (kind, form), timeout);

@@ -11,6 +11,7 @@ use super::handle::Handle;
 use super::journal::Journal;
 use super::listen::{BindError, Server, Terms, bind};
 use super::log::{Log, node_span};
+use super::metrics::{Observer, Timed};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::secure::{self, Guard, Side};
 use super::seeds::{Seeds, bootstrap};
@@ -185,6 +186,8 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let written = local.clone();
     // Nobody is left to be told when the node has ended.
     let report = move |outcome| drop(written.send(Local::Written(outcome)));
+    let instruments = meter.instruments().clone();
+    let store = Timed::new(store, instruments.clone());
     let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
     let history = Arc::new(Mutex::new(History::default()));
     let keeper = Events::start(&settings.path_data);
@@ -200,6 +203,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         budget: Budget::new(settings.rest.memory),
         events,
         reaches: Arc::default(),
+        drain: Arc::default(),
     };
     let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
     let router = match settings.discovery.kind {
@@ -207,10 +211,12 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
         DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
     };
+    let clock = Clock::start();
     let driver = Driver {
-        clock: Clock::start(),
+        observer: Observer::new(instruments.clone(), clock, zen.shown().clone()),
+        clock,
         caller: Caller::new(peers.clone(), faults.clone(), meter.tally().clone(), to_outcomes),
-        forms: Forms::default(),
+        forms: Forms::new(instruments.state_bytes().clone()),
         links: Links::new(peers.clone(), address.clone(), (faults, meter.tally().clone()), from_nodes),
         journal,
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),

@@ -108,5 +108,6 @@ fn data_directories(loader: &Loader<'_>, warnings: &mut Vec<String>) {
 fn relative(node: &mut NodeSettings, loader: &Loader<'_>) {
     if let Some(home) = loader.given("path.home").and_then(|given| given.value.text()).filter(|home| *home != ".") {
         node.path_data = std::path::Path::new(home).join(&node.path_data);
+        node.log.path = node.log.path.take().map(|path| std::path::Path::new(home).join(path));
     }
 }

@@ -114,6 +114,8 @@ pub enum Why {
         /// What must not be in it.
         without: Option<char>,
     },
+    /// It is neither a program nor a webhook.
+    NotAHook,
     /// It cannot be understood.
     NotUnderstood,
 }
@@ -194,6 +196,11 @@ impl Why {
             }
             Why::NotAName { without: None } => write!(f, "{failed} must be one line and not empty"),
             Why::NotAName { without: Some(c) } => write!(f, "{failed} must be one line, not empty and without '{c}'"),
+            Why::NotAHook => write!(
+                f,
+                "{failed} must be a program and its arguments as a list, [\"/usr/local/bin/hook\", \"argument\"], or one address \
+                 http://…"
+            ),
             Why::NotUnderstood => write!(f, "{failed}"),
         }
     }

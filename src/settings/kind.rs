@@ -2,7 +2,7 @@
 
 use super::spell::{time, words};
 use super::units::{parse_bytes, parse_memory, parse_ports};
-use super::{SettingsError, Value, Why};
+use super::{Hook, SettingsError, Value, Why};
 use crate::zen::{Tuning, parse_time};
 use std::fmt;
 use std::time::Duration;
@@ -60,12 +60,14 @@ pub enum Kind {
         /// The words.
         words: &'static [&'static str],
     },
+    /// A program with its arguments, or the address of a webhook.
+    Hook,
 }
 
 impl Kind {
     /// Whether a value may have several elements.
     pub fn is_list(self) -> bool {
-        matches!(self, Kind::List | Kind::Words { .. })
+        matches!(self, Kind::List | Kind::Words { .. } | Kind::Hook)
     }
 
     /// Whether a value is one of this kind; the key is for the error.
@@ -73,6 +75,8 @@ impl Kind {
         let refuse = |value: String, why| Err(SettingsError::Value { key: key.into(), value, why });
         match (self, value) {
             (Kind::List, _) => Ok(()),
+            (Kind::Hook, _) if Hook::of(&value.elements()).is_some() => Ok(()),
+            (Kind::Hook, _) => refuse(value.elements().join(", "), Why::NotAHook),
             (Kind::Words { what, words }, _) => {
                 let strange = value.elements().into_iter().find(|element| !words.contains(&element.as_str()));
                 strange.map_or(Ok(()), |element| refuse(element, Why::NotOneOf { what, words }))
@@ -107,7 +111,7 @@ impl Kind {
                 let is_strange = |c: char| c.is_control() || Some(c) == without;
                 (text.is_empty() || text.contains(is_strange)).then_some(Why::NotAName { without })
             }
-            Kind::String | Kind::List | Kind::Words { .. } => None,
+            Kind::String | Kind::List | Kind::Words { .. } | Kind::Hook => None,
         }
     }
 }
@@ -154,6 +158,7 @@ impl fmt::Display for Kind {
             Kind::String => write!(f, "string"),
             Kind::List => write!(f, "list"),
             Kind::Words { words: allowed, .. } => write!(f, "list of {}", words(allowed)),
+            Kind::Hook => write!(f, "list of a program and its arguments, or the address of a webhook, `http://…`"),
         }
     }
 }

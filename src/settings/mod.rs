@@ -40,8 +40,8 @@ pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::slips;
 pub use node::{
-    CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, KAFKA, ListenSettings, LogSettings, MemoryLimit,
-    NodeSettings, PortRange, Ports, RestSettings, SecuritySettings,
+    CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, ListenSettings,
+    LogSettings, MemoryLimit, NodeSettings, PortRange, Ports, RestSettings, SecuritySettings,
 };
 pub use page::page;
 pub use registry::REGISTRY;

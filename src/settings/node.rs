@@ -41,6 +41,8 @@ pub struct NodeSettings {
     pub security: SecuritySettings,
     /// What is logged, and how.
     pub log: LogSettings,
+    /// What is run when the master or the members change.
+    pub hooks: HookSettings,
     /// `zazen.transport.max_connections`: how many connections of other nodes there may be; none leaves it to the node.
     pub peer_connections: Option<usize>,
     /// Whether links can be cut by request, for tests.
@@ -268,6 +270,60 @@ pub struct LogSettings {
     pub levels: BTreeMap<String, String>,
     /// Whether lines are JSON.
     pub json: bool,
+    /// `path.logs`: the directory of log files; without one the log goes to the standard output.
+    pub path: Option<PathBuf>,
+    /// `zazen.log.max_size`: how large a file may get, in bytes.
+    pub max_size: u64,
+    /// `zazen.log.max_age`: how long a file is written to.
+    pub max_age: Duration,
+    /// `zazen.log.max_files`: how many old files are kept.
+    pub max_files: usize,
+}
+
+/// What is run when something happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// A program, without a shell.
+    Exec {
+        /// The program; without a slash it is looked for in `PATH`.
+        program: String,
+        /// What it is given.
+        arguments: Vec<String>,
+    },
+    /// An address that the event is posted to.
+    Webhook {
+        /// The address.
+        url: String,
+    },
+}
+
+impl Hook {
+    /// What the elements of a setting stand for; none if that is nothing that can be run.
+    pub fn of(elements: &[String]) -> Option<Self> {
+        let (first, rest) = elements.split_first().filter(|(first, _)| !first.trim().is_empty())?;
+        if !first.contains("://") {
+            return Some(Hook::Exec { program: first.clone(), arguments: rest.to_vec() });
+        }
+        let is_webhook = first.starts_with("http://") && first.len() > "http://".len() && rest.is_empty();
+        is_webhook.then(|| Hook::Webhook { url: first.clone() })
+    }
+}
+
+/// `hooks.*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSettings {
+    /// What is run, by the name of what happens.
+    pub on: BTreeMap<String, Hook>,
+    /// `hooks.timeout`.
+    pub timeout: Duration,
+    /// `hooks.attempts`.
+    pub attempts: u32,
+}
+
+impl Default for HookSettings {
+    fn default() -> Self {
+        HookSettings { on: BTreeMap::new(), timeout: Duration::from_secs(5), attempts: 3 }
+    }
 }
 
 impl Default for NodeSettings {
@@ -292,6 +348,7 @@ impl Default for NodeSettings {
             rest: RestSettings::default(),
             security: SecuritySettings::default(),
             log: LogSettings::default(),
+            hooks: HookSettings::default(),
             peer_connections: None,
             faults: false,
             given: BTreeMap::new(),
@@ -341,6 +398,13 @@ impl Default for DiscoverySettings {
 
 impl Default for LogSettings {
     fn default() -> Self {
-        LogSettings { levels: [("_root".into(), "info".into())].into(), json: false }
+        LogSettings {
+            levels: [("_root".into(), "info".into())].into(),
+            json: false,
+            path: None,
+            max_size: 128 << 20,
+            max_age: Duration::from_secs(86_400),
+            max_files: 10,
+        }
     }
 }

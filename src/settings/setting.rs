@@ -55,6 +55,8 @@ pub enum Topic {
     Gateway,
     /// Who is let in.
     Security,
+    /// What is run when the master or the members change.
+    Hooks,
     /// What is logged, and how.
     Logging,
     /// What only tests need.
@@ -63,7 +65,7 @@ pub enum Topic {
 
 impl Topic {
     /// All of them, in the order of their pages.
-    pub const ALL: [Topic; 15] = [
+    pub const ALL: [Topic; 16] = [
         Topic::Node,
         Topic::Paths,
         Topic::Network,
@@ -77,6 +79,7 @@ impl Topic {
         Topic::Service,
         Topic::Gateway,
         Topic::Security,
+        Topic::Hooks,
         Topic::Logging,
         Topic::Testing,
     ];
@@ -97,6 +100,7 @@ impl Topic {
             Topic::Service => "Cluster service",
             Topic::Gateway => "Gateway",
             Topic::Security => "Security",
+            Topic::Hooks => "Hooks",
             Topic::Logging => "Logging",
             Topic::Testing => "Testing",
         }

@@ -4,7 +4,10 @@ use crate::rest::rights::{Needs, Touches};
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
-use crate::rest::{dashboard, explain, faults, history, kv, lease, members, openapi, overview, state, txn, watch};
+use crate::rest::{
+    dashboard, explain, faults, history, kv, lease, members, metrics, openapi, overview, probes, safety, state, txn,
+    watch,
+};
 use crate::runtime::secure::Role;
 
 pub(super) static ROUTES: &[Route] = &[
@@ -236,6 +239,77 @@ pub(super) static ROUTES: &[Route] = &[
         name: "zazen_dashboard_get_action",
         doc: "A page to watch the cluster on, whole from every node; [the dashboard](dashboard.md) tells what it shows.\nIt \
               loads nothing but its own scripts and its style, and asks this node only.",
+    },
+    Route {
+        methods: &["GET", "HEAD"],
+        paths: &["/_prometheus/metrics", "/metrics"],
+        parameters: &[],
+        needs: Needs::LOOK,
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(metrics::show(call)), "text"),
+        name: "zazen_metrics_get_action",
+        doc: "Answers with what the node counts and measures of itself, as [Prometheus](metrics.md) reads it.\nIt is answered \
+              at once, with a master and without.",
+    },
+    Route {
+        methods: &["GET", "HEAD"],
+        paths: &["/livez"],
+        parameters: &[],
+        needs: Needs::LOOK,
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(probes::livez(call)), "200,503 text"),
+        name: "zazen_livez_get_action",
+        doc: "Is 200 as long as the process lives and its node runs, with a master and without, and 503 otherwise.\nWhoever \
+              restarts processes asks this and nothing that depends on other nodes.",
+    },
+    Route {
+        methods: &["GET", "HEAD"],
+        paths: &["/readyz"],
+        parameters: &[&[probes::ROLE]],
+        needs: Needs::LOOK,
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(probes::readyz(call)), "200,503 text"),
+        name: "zazen_readyz_get_action",
+        doc: "Is 200 while the node follows a master or is one, and is not drained; else 503 with a line that says why.\nLoad \
+              balancers ask this.",
+    },
+    Route {
+        methods: &["GET", "HEAD"],
+        paths: &["/startupz"],
+        parameters: &[],
+        needs: Needs::LOOK,
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(probes::startupz(call)), "200,503 text"),
+        name: "zazen_startupz_get_action",
+        doc: "Is 200 once the node has read its disk and listens; before that nobody answers.\nIt waits for no other node: \
+              those may be waiting for this one.",
+    },
+    Route {
+        methods: &["GET"],
+        paths: &["/_zazen/safe_to_stop"],
+        parameters: &[&[MASTER]],
+        needs: Needs::LOOK,
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(safety::show(call)), "200,503 {*:any}"),
+        name: "zazen_safe_to_stop_get_action",
+        doc: "Tells whether the cluster goes on without this node: 200 if it may be stopped, 503 if not, with `reason`.\nEvery \
+              other master-eligible member is asked whether it lives; with those that answer a majority of the voting set \
+              must be left, and as many as `discovery.zen.minimum_master_nodes` asks for.\n`safe` is about SIGTERM, with \
+              which a node says good-bye; `safe_to_kill` about SIGKILL and a plug that is pulled.\nOf several nodes that are \
+              asked at once each may be told yes: stop one at a time.",
+    },
+    Route {
+        methods: &["POST", "DELETE"],
+        paths: &["/_zazen/drain"],
+        parameters: &[&[MASTER]],
+        needs: Needs::OPERATE,
+        takes: Takes::Tree,
+        answers: Answers::Reply(|call| Box::pin(safety::drain(call)), "{*:any}"),
+        name: "zazen_drain_post_action",
+        doc: "Gets this node ready to be stopped: `POST` hands the mastership over, if it has it, and lets `/readyz` say no, \
+              so that load balancers send users elsewhere; `DELETE` takes that back.\nA drained node is a member and \
+              answers as before; if it is elected all the same, because nobody else was there, it hands over \
+              again.\nAnswers with what `/_zazen/safe_to_stop` says then.",
     },
     Route {
         methods: &["GET", "POST", "DELETE"],

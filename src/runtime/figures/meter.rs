@@ -4,6 +4,8 @@ use super::info::{NodeInfo, OsInfo, Place, told};
 use super::threads::HotThreads;
 use super::{Connections, DeviceUse, Disk, NodeFigures, NodeUsage, Process, Share, Tally, Traffic};
 use crate::cluster::NodeId;
+use crate::runtime::hooks;
+use crate::runtime::metrics::Instruments;
 use crate::runtime::proc::{self, Ticks};
 use crate::runtime::tasks::{Begun, NodeTasks, Tasks};
 use crate::runtime::transport::Peers;
@@ -27,6 +29,8 @@ pub struct Meter {
     began_millis: u64,
     io_before: Option<DeviceUse>,
     tally: Arc<Tally>,
+    instruments: Arc<Instruments>,
+    hooks: Arc<hooks::Tally>,
     tasks: Arc<Tasks>,
     transport: OnceLock<Place>,
     http: OnceLock<Place>,
@@ -64,6 +68,8 @@ impl Meter {
             began: Instant::now(),
             began_millis: millis_since_1970(),
             tally: Arc::default(),
+            instruments: Arc::default(),
+            hooks: Arc::default(),
             tasks: Arc::default(),
             transport: OnceLock::new(),
             http: OnceLock::new(),
@@ -91,6 +97,26 @@ impl Meter {
     /// The counters of what passes between this node and others.
     pub fn tally(&self) -> &Arc<Tally> {
         &self.tally
+    }
+
+    /// What is counted and measured for those who scrape it.
+    pub fn instruments(&self) -> &Arc<Instruments> {
+        &self.instruments
+    }
+
+    /// How hooks ended.
+    pub fn hooks(&self) -> &Arc<hooks::Tally> {
+        &self.hooks
+    }
+
+    /// The connections of other nodes.
+    pub fn peers(&self) -> Connections {
+        self.peers.get().map_or_else(Connections::default, |count| count())
+    }
+
+    /// The connections of users.
+    pub fn users(&self) -> Connections {
+        self.users.get().map_or_else(Connections::default, |count| count())
     }
 
     /// What this node is answering.
@@ -144,7 +170,7 @@ impl Meter {
     pub fn measure(&self) -> NodeFigures {
         let ram = proc::ram();
         let Readings { machine_percent, process_percent, .. } = self.read_clocks();
-        let peers = self.peers.get().map_or_else(Connections::default, |count| count());
+        let peers = self.peers();
         let path = &self.settings.path_data;
         NodeFigures {
             node: self.node.clone(),
@@ -165,7 +191,7 @@ impl Meter {
             data: proc::data_place(path),
             io: self.device_use().into_iter().collect(),
             transport: Traffic { open: peers.open, ..self.tally.traffic() },
-            users: self.users.get().map_or_else(Connections::default, |count| count()),
+            users: self.users(),
             publishes: self.tally.publishes(),
             steps: self.tally.steps(),
         }
@@ -256,7 +282,7 @@ mod tests {
         let place = |address: &str| Place { bound: vec![address.into()], published: address.into() };
         meter.set_http(place("127.0.0.1:9200"));
         meter.set_http(place("127.0.0.1:9201"));
-        meter.count_users(Box::new(|| Connections { open: 2, total: 9 }));
+        meter.count_users(Box::new(|| Connections { open: 2, total: 9, max: 10 }));
         meter
     }
 

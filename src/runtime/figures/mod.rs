@@ -229,6 +229,8 @@ pub struct Connections {
     pub open: u64,
     /// How many there were.
     pub total: u64,
+    /// How many there may be at a time.
+    pub max: u64,
 }
 
 #[cfg(test)]

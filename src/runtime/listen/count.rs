@@ -12,9 +12,9 @@ pub(super) struct Count {
 }
 
 impl Count {
-    pub(super) fn read(&self) -> Connections {
+    pub(super) fn read(&self, max: usize) -> Connections {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Connections { open: read(&self.open), total: read(&self.total) }
+        Connections { open: read(&self.open), total: read(&self.total), max: max as u64 }
     }
 }
 

@@ -144,6 +144,7 @@ pub struct Server {
     stop: CancellationToken,
     connections: TaskTracker,
     count: Arc<Count>,
+    max: usize,
 }
 
 impl Drop for Server {
@@ -157,7 +158,8 @@ impl Server {
     /// Serves a router on listeners, on the runtime that this is called on.
     pub fn start(listeners: Vec<TcpListener>, router: Router, terms: Terms) -> Self {
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
-        let server = Server { drain, stop, connections: TaskTracker::new(), count: Arc::default() };
+        let max = terms.connections;
+        let server = Server { drain, stop, connections: TaskTracker::new(), count: Arc::default(), max };
         let places = Places::new(terms.connections, terms.keeps_known);
         let (drain, stop) = (server.drain.clone(), server.stop.clone());
         let serving = Serving { router, terms: Arc::new(terms), drain, stop };
@@ -171,8 +173,8 @@ impl Server {
 
     /// Tells how many connections there are, as long as it is kept.
     pub fn connections(&self) -> impl Fn() -> Connections + Send + Sync + 'static {
-        let count = self.count.clone();
-        move || count.read()
+        let (count, max) = (self.count.clone(), self.max);
+        move || count.read(max)
     }
 
     /// Takes no more connections and closes those that are kept, each with its next answer; the others go on for so long

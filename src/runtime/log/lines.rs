@@ -20,6 +20,11 @@ const LOGGER_WIDTH: usize = 25;
 /// What is longer is cut, as Elasticsearch cuts it.
 const MESSAGE_MAX: usize = 10_000;
 
+/// The field with what led to a panic.
+const TRACE: &str = "stacktrace";
+/// As many of its lines as are printed.
+const TRACE_LINES_MAX: usize = 400;
+
 /// Of which node a line is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -158,8 +163,12 @@ impl Line<'_> {
         let (at, node) = (timestamp(self.at), harmless(&self.origin.node_name));
         let mut text =
             format!("[{at}][{level:<5}][{logger:<LOGGER_WIDTH$}] [{node}] {}", harmless(self.fields.get("message")));
-        for (name, value) in self.fields.besides_message() {
+        for (name, value) in self.fields.besides_message().filter(|(name, _)| *name != TRACE) {
             let _ = write!(text, ", {name} [{}]", harmless(value));
+        }
+        // As in Elasticsearch a trace has lines of its own.
+        for line in self.fields.get(TRACE).lines().take(TRACE_LINES_MAX) {
+            let _ = write!(text, "\n{}", harmless(line));
         }
         text
     }
@@ -178,9 +187,14 @@ impl Line<'_> {
             ("message", &message),
             ("node.id", &self.origin.node_id),
         ];
-        let more = self.fields.besides_message().map(|(name, value)| (*name, value.as_str()));
+        let more = self.fields.besides_message().filter(|(name, _)| *name != TRACE);
+        let more = more.map(|(name, value)| (*name, value.as_str()));
         let fields = known.into_iter().filter(|(_, text)| !text.is_empty()).chain(more);
-        let shown: Vec<String> = fields.map(|(name, text)| format!("\"{name}\": {}", Value::from(text))).collect();
+        let mut shown: Vec<String> = fields.map(|(name, text)| format!("\"{name}\": {}", Value::from(text))).collect();
+        let trace: Vec<&str> = self.fields.get(TRACE).lines().take(TRACE_LINES_MAX).collect();
+        if !trace.is_empty() {
+            shown.push(format!("\"{TRACE}\": {}", Value::from(trace)));
+        }
         format!("{{{}}}", shown.join(", "))
     }
 }
@@ -216,6 +230,13 @@ pub fn timestamp(at: SystemTime) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02},{millis:03}")
+}
+
+/// The day in UTC, `2026-11-21`.
+pub(super) fn day(at: SystemTime) -> String {
+    let (year, month, day) =
+        date(at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() / 86_400);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// The date that is so many days after the first of January 1970, counted in eras of 400 years that begin in March.

@@ -1,19 +1,23 @@
 //! The log of a node: what its core notes goes out as events of Elasticsearch's loggers.
 //!
 //! ```text
-//!   Note ──► Log ──► tracing ──► Filter ──► Lines ──► Writer ──► the output
+//!   Note ──► Log ──► tracing ──► Filter ──► Lines ──► Writer ──► the output, or LogFile
 //!             └ Repeats            └ Levels
 //! ```
 //!
 //! The notes are worded in `zen`; which lines are printed and how stands in the modules below, where they go in `cli`.
 
+mod file;
 mod levels;
 mod lines;
+mod panics;
 mod repeats;
 mod writer;
 
+pub use file::{LogFile, Rotation};
 pub use levels::{Filter, LevelError, Levels};
 pub use lines::{Form, Lines, Origin, timestamp};
+pub use panics::tell_panics;
 pub use writer::{Flusher, Writer};
 
 use crate::cluster::{ClusterName, ClusterState, Node};

@@ -83,6 +83,11 @@ impl<F> Generation<F> {
         self.number
     }
 
+    /// How much of the file is taken, and how long it is.
+    pub(super) fn room(&self) -> (u64, u64) {
+        (self.at, self.length)
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

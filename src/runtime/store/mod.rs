@@ -76,6 +76,11 @@ impl<F: Fs> Store<F> {
         self.note(result)
     }
 
+    /// How much of the file that is written to is taken, and how long it is.
+    pub fn room(&self) -> (u64, u64) {
+        self.generation.room()
+    }
+
     /// Looks whether what was written is still there, as far as that can be seen without reading it.
     pub fn look(&mut self) -> Result<(), StoreError> {
         let result = self.generation.check_name(&self.fs);

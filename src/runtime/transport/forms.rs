@@ -1,6 +1,7 @@
 //! Messages as they are sent. A publish is encoded once, whatever the number of its receivers, and what is large by a thread
 //! of its own, so that neither the node nor another request waits for it.
 
+use crate::runtime::metrics::StateBytes;
 use crate::wire;
 use crate::zen::Message;
 use crate::zen::message::Body;
@@ -22,18 +23,20 @@ const NODE_BYTES: u64 = 300;
 pub(in crate::runtime) struct Form {
     message: Option<Arc<Message>>,
     bytes: Arc<OnceCell<Bytes>>,
+    /// Where it is counted how large it is, if it is a state.
+    sizes: Option<Arc<StateBytes>>,
 }
 
 impl Form {
     /// What is encoded already.
     pub(super) fn of(bytes: Bytes) -> Self {
-        Form { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))) }
+        Form { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))), sizes: None }
     }
 
     /// A message, encoded at once if it is not large.
     pub(super) fn of_message(message: Message) -> Self {
         if is_large(&message) {
-            Form { message: Some(Arc::new(message)), bytes: Arc::default() }
+            Form { message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None }
         } else {
             Form::of(wire::encode(&message).into())
         }
@@ -48,7 +51,14 @@ impl Form {
     pub(super) async fn bytes(&self) -> Option<Bytes> {
         let encode = || async {
             let message = self.message.clone().ok_or(())?;
-            tokio::task::spawn_blocking(move || wire::encode(&message).into()).await.map_err(|_| ())
+            let sizes = self.sizes.clone();
+            let encode = move || {
+                let bytes: Bytes = wire::encode(&message).into();
+                // Only whole states are large.
+                sizes.inspect(|sizes| sizes.count(true, bytes.len()));
+                bytes
+            };
+            tokio::task::spawn_blocking(encode).await.map_err(|_| ())
         };
         self.bytes.get_or_try_init(encode).await.ok().cloned()
     }
@@ -65,23 +75,33 @@ fn is_large(message: &Message) -> bool {
 }
 
 /// The last publishes as they were sent.
-#[derive(Default)]
-pub(in crate::runtime) struct Forms(Vec<(Message, Form)>);
+pub(in crate::runtime) struct Forms {
+    kept: Vec<(Message, Form)>,
+    sizes: Arc<StateBytes>,
+}
 
 impl Forms {
+    /// None so far; how large they are is counted there.
+    pub(in crate::runtime) fn new(sizes: Arc<StateBytes>) -> Self {
+        Forms { kept: Vec::new(), sizes }
+    }
+
     /// A message as it is sent.
     pub(in crate::runtime) fn of(&mut self, message: Message) -> Form {
         if !matches!(message, Message::Publish { .. }) {
             return Form::of_message(message);
         }
-        if let Some((_, form)) = self.0.iter().find(|(known, _)| is_same_publish(known, &message)) {
+        if let Some((_, form)) = self.kept.iter().find(|(known, _)| is_same_publish(known, &message)) {
             return form.clone();
         }
-        let form = Form::of_message(message.clone());
-        if self.0.len() == KEPT {
-            self.0.remove(0);
+        let form = Form { sizes: Some(self.sizes.clone()), ..Form::of_message(message.clone()) };
+        if let Some(bytes) = form.at_hand() {
+            self.sizes.count(matches!(&message, Message::Publish { body: Body::Full(_), .. }), bytes.len());
         }
-        self.0.push((message, form.clone()));
+        if self.kept.len() == KEPT {
+            self.kept.remove(0);
+        }
+        self.kept.push((message, form.clone()));
         form
     }
 }

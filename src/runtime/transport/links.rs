@@ -218,6 +218,11 @@ impl Links {
         held.or_else(|| self.accepted.get(peer).map(|(id, open)| (*id, open)))
     }
 
+    /// How many links this node holds, made or not yet, and how many others hold to it.
+    pub(in crate::runtime) fn count(&self) -> (usize, usize) {
+        (self.held.len(), self.accepted.len())
+    }
+
     /// When the next answer is overdue.
     pub(in crate::runtime) fn next_due(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)

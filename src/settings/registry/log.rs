@@ -1,9 +1,12 @@
 //! What a node logs, and what only tests need.
 
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use crate::settings::units::parse_bytes;
+use crate::zen::parse_time;
+use std::time::Duration;
 
 /// Of logs and tests.
-pub(super) const LOG: [Setting; 5] = [
+pub(super) const LOG: [Setting; 8] = [
     Setting {
         key: "logger.level",
         topic: Topic::Logging,
@@ -49,6 +52,49 @@ pub(super) const LOG: [Setting; 5] = [
         doc: "How lines of the log look.\n\
               `text` is for people and for those who search for Elasticsearch's lines; `json` is one object a line, for \
               programs that collect logs.",
+    },
+    Setting {
+        key: "zazen.log.max_size",
+        topic: Topic::Logging,
+        kind: Kind::Bytes,
+        preset: Preset::Fixed("128mb"),
+        original: Some("`128mb`, in `log4j2.properties`"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.log.max_size = parse_bytes(text)?;
+            Some(())
+        }),
+        doc: "How large the file of the log in `path.logs` may get; before a line that would make it larger it is put aside \
+              under the name of its day, and begun anew.\n\
+              With `zazen.log.max_files` this bounds what all of them take.",
+    },
+    Setting {
+        key: "zazen.log.max_age",
+        topic: Topic::Logging,
+        kind: Kind::Time { min: Duration::from_secs(1) },
+        preset: Preset::Fixed("1d"),
+        original: Some("a day, in `log4j2.properties`"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.log.max_age = parse_time(text)?;
+            Some(())
+        }),
+        doc: "How long a file of the log in `path.logs` is written to before it is put aside, even if it is small.\n\
+              Looked at with each line: while nothing is logged nothing is begun anew.",
+    },
+    Setting {
+        key: "zazen.log.max_files",
+        topic: Topic::Logging,
+        kind: Kind::Integer { min: 0, none: None },
+        preset: Preset::Fixed("10"),
+        original: Some("as many as have 2 GB, in `log4j2.properties`"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.log.max_files = text.parse().ok()?;
+            Some(())
+        }),
+        doc: "How many files of the log in `path.logs` are kept that were put aside; of more the oldest are removed.\n\
+              Files of other names in that directory are left alone.",
     },
     Setting {
         key: "zazen.faults.enabled",

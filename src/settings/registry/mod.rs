@@ -3,6 +3,7 @@
 //! Settings that Elasticsearch has and that have neither a meaning nor a page here stand in `known.txt`.
 
 mod gateway;
+mod hooks;
 mod hosts;
 mod http;
 mod log;
@@ -15,7 +16,7 @@ mod zen;
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
 
 /// The parts, in the order of the pages about them.
-const PARTS: [&[Setting]; 9] = [
+const PARTS: [&[Setting]; 10] = [
     &node::NODE,
     &network::NETWORK,
     &http::HTTP,
@@ -24,6 +25,7 @@ const PARTS: [&[Setting]; 9] = [
     &service::SERVICE,
     &gateway::GATEWAY,
     &security::SECURITY,
+    &hooks::HOOKS,
     &log::LOG,
 ];
 

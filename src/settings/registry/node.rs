@@ -131,8 +131,14 @@ pub(super) const NODE: [Setting; 9] = [
         preset: Preset::Unset { example: "path.logs: logs" },
         original: Some("`logs` below `path.home`"),
         changes: Changes::Static,
-        effect: Effect::None,
-        doc: "Where Elasticsearch writes its log files.\n\
-              Here the log goes to the standard error and nowhere else: whoever starts the node decides where it lands.",
+        effect: Effect::Node(|node, text| {
+            node.log.path = Some(text).filter(|text| !text.is_empty()).map(Into::into);
+            Some(())
+        }),
+        doc: "The directory for log files; without it the log goes to the standard output, and whoever starts the node \
+              decides where it lands.\n\
+              The file is called after the cluster, `<cluster.name>.log`, and is made with the directory where it is \
+              missing; each node needs a directory of its own.\n\
+              `zazen.log.max_size`, `zazen.log.max_age` and `zazen.log.max_files` say when it is begun anew and what is kept.",
     },
 ];

@@ -1,0 +1,157 @@
+//! A log file of the node's own, begun anew when it is too large or too old; a few of the old ones are kept.
+//!
+//! Written by the one thread that writes lines, each line in one piece. A second process is kept from the file, because two
+//! of them would take each other's files away. Mirrors the `RollingFile` appender of `log4j2.properties` (6.8), without its
+//! packing.
+
+use super::lines::day;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// What the files may be read by: their owner and his group.
+const MODE: u32 = 0o640;
+
+/// When a file is begun anew, and how many old ones are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rotation {
+    /// The size that a file does not grow beyond, but for its last line.
+    pub max_size: u64,
+    /// How long a file is written to.
+    pub max_age: Duration,
+    /// How many old files are kept.
+    pub max_files: usize,
+}
+
+/// The file.
+pub struct LogFile {
+    directory: PathBuf,
+    /// Its name without the ending.
+    stem: String,
+    rotation: Rotation,
+    now: fn() -> SystemTime,
+    file: File,
+    size: u64,
+    began: SystemTime,
+}
+
+impl LogFile {
+    /// Opens the file, which is appended to if it is there, and makes its directory if that is missing.
+    pub fn open(directory: &Path, stem: &str, rotation: Rotation, now: fn() -> SystemTime) -> io::Result<Self> {
+        // What stands in a name of a cluster must not lead out of the directory.
+        let stem = stem.replace(['/', '\0'], "_");
+        fs::create_dir_all(directory)?;
+        let file = open(&directory.join(format!("{stem}.log")))?;
+        let about = file.metadata()?;
+        let (size, began) = (about.len(), about.created().unwrap_or_else(|_| now()));
+        Ok(LogFile { directory: directory.into(), stem, rotation, now, file, size, began })
+    }
+
+    fn is_due(&self, more: usize) -> bool {
+        let age = (self.now)().duration_since(self.began).unwrap_or_default();
+        self.size > 0 && (self.size + more as u64 > self.rotation.max_size || age >= self.rotation.max_age)
+    }
+
+    /// Gives the file a name with its day and a number, and begins it anew.
+    fn rotate(&mut self) -> io::Result<()> {
+        let day = day((self.now)());
+        let old = (1..).map(|number| self.directory.join(format!("{}-{day}-{number}.log", self.stem)));
+        let old = old.into_iter().find(|path| !path.exists()).unwrap_or_default();
+        let path = self.directory.join(format!("{}.log", self.stem));
+        fs::rename(&path, old)?;
+        self.file = open(&path)?;
+        (self.size, self.began) = (0, (self.now)());
+        self.remove_oldest()
+    }
+
+    fn remove_oldest(&self) -> io::Result<()> {
+        let mut old: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            if entry.file_name().to_str().is_some_and(|name| is_old(name, &self.stem)) {
+                old.push((entry.metadata()?.modified()?, entry.path()));
+            }
+        }
+        old.sort();
+        let too_many = old.len().saturating_sub(self.rotation.max_files);
+        old.iter().take(too_many).try_for_each(|(_, path)| fs::remove_file(path))
+    }
+}
+
+/// Whether a file is one that was begun anew: `STEM-2026-11-25-3.log`.
+fn is_old(name: &str, stem: &str) -> bool {
+    let rest = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".log"));
+    let parts: Option<Vec<&str>> = rest.map(|rest| rest.split('-').collect());
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.is_some_and(|parts| parts.len() == 4 && parts.iter().all(is_number))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().append(true).create(true).mode(MODE).open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(io::Error::other("another process writes to it; give each node a path.logs of its own"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.is_due(line.len()) {
+            // What cannot be begun anew is written on: a line more is worth more than a file less.
+            let _ = self.rotate();
+        }
+        self.file.write_all(line)?;
+        self.size += line.len() as u64;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static CLOCK: AtomicU64 = AtomicU64::new(0);
+
+    fn now() -> SystemTime {
+        SystemTime::now() + Duration::from_secs(CLOCK.load(Ordering::Relaxed))
+    }
+
+    fn files(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).expect("it is there");
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_begun_anew_when_it_is_large_or_old_and_few_are_kept() {
+        let directory = std::env::temp_dir().join(format!("zazen-log-{}", uuid::Uuid::new_v4()));
+        let rotation = Rotation { max_size: 20, max_age: Duration::from_secs(3_600), max_files: 2 };
+        let mut file = LogFile::open(&directory, "prod/1", rotation, now).expect("it can be written");
+        for line in ["first line\n", "second\n", "this makes it too large\n", "a\n"] {
+            file.write_all(line.as_bytes()).expect("it can be written");
+        }
+        assert_eq!(files(&directory).len(), 3, "{:?}", files(&directory));
+        let second = LogFile::open(&directory, "prod/1", rotation, now).err().expect("it is in use");
+        assert!(second.to_string().starts_with("another process writes to it"), "{second}");
+        CLOCK.store(3_601, Ordering::Relaxed);
+        file.write_all(b"b\n").expect("it can be written");
+        assert_eq!(files(&directory).len(), 3, "the oldest one went: {:?}", files(&directory));
+        assert_eq!(fs::read_to_string(directory.join("prod_1.log")).expect("it is there"), "b\n");
+        fs::write(directory.join("prod_1-notes.log"), "mine").expect("it can be written");
+        file.write_all(b"this line makes it too large again\n").expect("it can be written");
+        assert!(files(&directory).contains(&"prod_1-notes.log".to_owned()), "what is not ours stays");
+        fs::remove_dir_all(&directory).expect("it is ours");
+    }
+}
