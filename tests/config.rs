@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
 use zazen::cluster::Metadata;
-use zazen::settings::{self, FileText, Loaded, NodeSettings, Origin, REGISTRY, SecuritySettings, Sources, sample};
+use zazen::settings::{
+    self, FileText, Hook, Loaded, NodeSettings, Origin, REGISTRY, SecuritySettings, Sources, sample,
+};
 use zazen::zen::Tuning;
 
 const BLESS: &str = "ZAZEN_BLESS=1 cargo test --test config";
@@ -188,6 +190,14 @@ fn the_file_of_all_settings_says_what_holds_anyway() {
         audit: file("/var/log/zazen/audit.log"),
         allow_open: false,
     };
+    expected.log.path = Some("logs".into());
+    let hooks = REGISTRY.iter().filter_map(|setting| setting.key.strip_prefix("hooks.on_")).collect::<Vec<_>>();
+    let on = hooks.iter().map(|name| format!("on_{name}")).map(|name| {
+        let hook = Hook::of(&all.settings.given[&format!("hooks.{name}")].elements()).expect("an example can be run");
+        (name, hook)
+    });
+    expected.hooks.on = on.collect();
+    assert!(matches!(&expected.hooks.on["on_reduced"], Hook::Exec { arguments, .. } if arguments.len() == 1));
     expected.given = all.settings.given.clone();
     expected.origins = all.settings.origins.clone();
     assert!(expected.origins.keys().eq(expected.given.keys()), "each is known by its place");
@@ -280,13 +290,14 @@ fn a_users_file_of_elasticsearch_is_accepted() {
     let environment = [("HOSTNAME".to_owned(), "es-1".to_owned())].into();
     let name = "tests/config/elasticsearch.yml";
     let loaded = load(Some((name, &text(name))), &environment, &[]).unwrap_or_else(|faults| panic!("{faults}"));
-    let NodeSettings { cluster_name, node_name, discovery, rest, tuning, .. } = &loaded.settings;
+    let NodeSettings { cluster_name, node_name, discovery, rest, tuning, log, .. } = &loaded.settings;
     assert_eq!((cluster_name.as_str(), node_name.as_deref()), ("logging-prod", Some("es-1")));
     assert_eq!(discovery.hosts.as_ref().map(Vec::len), Some(3));
     assert_eq!((rest.max_content_length, tuning.minimum_master_nodes), (200 << 20, Some(2)));
+    assert_eq!(log.path.as_deref(), Some(Path::new("/var/log/elasticsearch")));
     assert_eq!((tuning.ping_timeout.as_secs(), tuning.fd_ping_timeout.as_secs()), (10, 60));
     let without_meaning = told_without_meaning(&loaded);
-    for key in ["bootstrap.memory_lock", "path.logs", "xpack.security.enabled"] {
+    for key in ["bootstrap.memory_lock", "xpack.security.enabled"] {
         assert!(without_meaning.contains(&key), "{key} is not named");
     }
     assert_eq!(loaded.warnings, Vec::<String>::new());

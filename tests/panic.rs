@@ -9,6 +9,7 @@ use zazen::runtime::log::{Form, Levels, Lines, LogFile, Origin, Rotation, Writer
 use zazen::settings::LogSettings;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a line of the log tells when it was written")]
 fn a_panic_leaves_its_trace_in_the_log_file() {
     let directory: PathBuf = env::temp_dir().join(format!("zazen-panic-{}", std::process::id()));
     let rotation = Rotation { max_size: 1 << 20, max_age: Duration::from_secs(3_600), max_files: 1 };

@@ -5,7 +5,7 @@
 //! node must not go on. The same holds when this thread ends otherwise than it was told to, as by a mistake in it: then
 //! nothing more would be written, and nobody would hear of it.
 
-use super::store::{Store, StoreError};
+use super::store::StoreError;
 use crate::protocol::{Disk, StoreId, Time};
 use crate::zen::{Memory, Write};
 use std::any::Any;
@@ -38,23 +38,22 @@ pub(super) trait Keeper: Send + 'static {
 
     /// Looks whether what was written is still there.
     fn look(&mut self) -> Result<(), StoreError>;
-}
 
-impl Keeper for Store {
-    fn write(&mut self, writes: &[Write]) -> Result<(), StoreError> {
-        Store::write(self, writes)
-    }
-
-    fn look(&mut self) -> Result<(), StoreError> {
-        Store::look(self)
-    }
+    /// Writes all anew in a newer version of the format.
+    fn raise(&mut self, version: u32) -> Result<(), StoreError>;
 }
 
 type Group = Vec<(StoreId, Write)>;
 
+/// What the thread is asked for.
+enum Order {
+    Write(Group),
+    Raise(u32),
+}
+
 /// The way to the writing thread.
 pub(super) struct Journal {
-    writes: Option<Sender<Group>>,
+    writes: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
     /// Lazy writes that wait for another one, and until when.
     waiting: Group,
@@ -104,11 +103,19 @@ impl Journal {
         }
     }
 
+    /// From here on a newer version of the format is written.
+    pub(super) fn raise(&mut self, version: u32) {
+        self.flush();
+        if let Some(writes) = &self.writes {
+            self.is_over |= writes.send(Order::Raise(version)).is_err();
+        }
+    }
+
     fn flush(&mut self) {
         self.due = None;
         let group = std::mem::take(&mut self.waiting);
         if let Some(writes) = self.writes.as_ref().filter(|_| !group.is_empty()) {
-            self.is_over |= writes.send(group).is_err();
+            self.is_over |= writes.send(Order::Write(group)).is_err();
         }
     }
 }
@@ -130,10 +137,11 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("it says nothing").into()
 }
 
-fn work(mut store: impl Keeper, queue: &Receiver<Group>, report: &impl Fn(Written)) {
+fn work(mut store: impl Keeper, queue: &Receiver<Order>, report: &impl Fn(Written)) {
     loop {
         let done = match queue.recv_timeout(LOOK_AGAIN) {
-            Ok(group) => write(&mut store, group, queue),
+            Ok(Order::Write(group)) => write(&mut store, group, queue),
+            Ok(Order::Raise(version)) => store.raise(version).map(|()| None),
             Err(RecvTimeoutError::Timeout) => store.look().map(|()| None),
             Err(RecvTimeoutError::Disconnected) => return,
         };
@@ -146,15 +154,21 @@ fn work(mut store: impl Keeper, queue: &Receiver<Group>, report: &impl Fn(Writte
 }
 
 /// Writes a group with those that wait behind it, and tells the last of them.
-fn write(store: &mut impl Keeper, mut group: Group, queue: &Receiver<Group>) -> Result<Option<StoreId>, StoreError> {
+fn write(store: &mut impl Keeper, mut group: Group, queue: &Receiver<Order>) -> Result<Option<StoreId>, StoreError> {
+    let mut raise = None;
     while group.len() < GROUP_MAX
+        && raise.is_none()
         && let Ok(next) = queue.try_recv()
     {
-        group.extend(next);
+        match next {
+            Order::Write(next) => group.extend(next),
+            Order::Raise(version) => raise = Some(version),
+        }
     }
     let last = group.last().map(|(id, _)| *id);
     let writes: Vec<Write> = group.into_iter().map(|(_, write)| write).collect();
-    store.write(&writes).map(|()| last)
+    store.write(&writes)?;
+    raise.map_or(Ok(()), |version| store.raise(version)).map(|()| last)
 }
 
 #[cfg(test)]
@@ -173,6 +187,10 @@ mod tests {
         }
 
         fn look(&mut self) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        fn raise(&mut self, _: u32) -> Result<(), StoreError> {
             Ok(())
         }
     }

@@ -34,6 +34,7 @@ pub mod store;
 mod target;
 pub mod tasks;
 mod transport;
+mod versions;
 pub mod wall;
 
 pub use handle::{Desk, Handle};

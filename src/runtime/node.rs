@@ -14,6 +14,7 @@ use super::metrics::Observer;
 use super::seeds::Seeds;
 use super::store::StoreError;
 use super::transport::{Caller, Forms, Inbound, Links, Manner, Outcome, Received, ReplyTo};
+use super::versions::{self, Spoken};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{
     Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket, Time,
@@ -88,6 +89,9 @@ pub(super) struct Driver {
     pub(super) waiting: Waiting,
     pub(super) tally: Arc<Tally>,
     pub(super) observer: Observer,
+    pub(super) spoken: Spoken,
+    /// The version of what is kept that was agreed on.
+    pub(super) disk: u32,
 }
 
 /// Who and what waits for the core or for the disk.
@@ -215,7 +219,10 @@ impl Driver {
 
     fn on_outcome(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Replied(call, message) => self.handle(Input::Replied { call, message }),
+            Outcome::Replied(call, message) => {
+                self.hear(&message);
+                self.handle(Input::Replied { call, message });
+            }
             Outcome::Failed(call, why) => self.handle(Input::Failed { call, why }),
         }
     }
@@ -273,6 +280,7 @@ impl Driver {
     }
 
     fn receive(&mut self, message: Message, reply: ReplyTo) {
+        self.hear(&message);
         if let Message::Publish { body, .. } = &message {
             self.tally.published(matches!(body, Body::Full(_)));
         }
@@ -320,7 +328,7 @@ impl Driver {
     fn carry_out(&mut self, effect: Effect<Zen>) {
         match effect {
             Effect::Send { to, call, message, timeout } => self.send(&to, call, message, timeout),
-            Effect::Tell { to, message } => self.caller.tell(&to, &message),
+            Effect::Tell { to, message } => self.caller.tell(&to, &message, self.spoken.of(&to)),
             Effect::Reply { exchange, message } => self.reply(exchange, message),
             Effect::Store { id, write } => self.journal.write(self.clock.now(), id, write),
             Effect::Link { to } => self.links.hold(to),
@@ -329,6 +337,27 @@ impl Driver {
             Effect::Apply(state) => self.apply(state),
             Effect::Answer { ticket, answer } => self.waiting.answer(ticket, answer),
             Effect::Note(note) => self.note(&note),
+        }
+    }
+
+    /// Whoever speaks tells what he understands.
+    fn hear(&mut self, message: &Message) {
+        if let Some(from) = message.sender() {
+            self.spoken.heard(&from.node);
+        }
+    }
+
+    /// Takes up what all members of a state understand.
+    fn agree(&mut self, state: &ClusterState) {
+        if state.nodes.ptr_eq(&self.states.borrow().nodes) {
+            return;
+        }
+        state.nodes.iter().for_each(|node| self.spoken.heard(node));
+        // Nobody agrees without a master: who is alone may be one that was left behind.
+        let disk = versions::disk_of(&state.nodes);
+        if state.nodes.master.is_some() && disk > self.disk {
+            self.disk = disk;
+            self.journal.raise(disk);
         }
     }
 
@@ -343,6 +372,7 @@ impl Driver {
         self.observer.applied(self.clock.now(), &state);
         self.tally.applied();
         self.recorder.apply(&self.zen, &state);
+        self.agree(&state);
         self.history.lock().advance(&state);
         // Readers need not be there.
         self.states.send_replace(state);
@@ -352,7 +382,7 @@ impl Driver {
     fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
         let (kind, manner) = (message.kind(), Manner::of(&message));
         self.observer.sent(self.clock.now(), to, call, &message);
-        let form = self.forms.of(message);
+        let form = self.forms.of(self.spoken.of(to), message);
         if !self.links.ask(to, call, (manner, &form), self.clock.now() + timeout) {
             self.caller.send(to, call, (kind, form), timeout);
         }
@@ -365,7 +395,10 @@ impl Driver {
         match self.waiting.replies.remove(&exchange) {
             // A caller that went away is told nothing.
             Some(ReplyTo::Caller(caller)) => drop(caller.send(message)),
-            Some(ReplyTo::Link { lines, peer, number }) => self.links.reply(&lines, &peer, number, &message),
+            Some(ReplyTo::Link { lines, peer, number }) => {
+                let version = self.spoken.of(&peer);
+                self.links.reply(&lines, (&peer, version), number, &message);
+            }
             Some(ReplyTo::Nobody) | None => {}
         }
     }

@@ -11,12 +11,13 @@ use super::handle::Handle;
 use super::journal::Journal;
 use super::listen::{BindError, Server, Terms, bind};
 use super::log::{Log, node_span};
-use super::metrics::{Observer, Timed};
+use super::metrics::{Instruments, Observer, Timed};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::secure::{self, Guard, Side};
 use super::seeds::{Seeds, bootstrap};
 use super::store::{Store, StoreError};
 use super::transport::{self, Caller, Entrance, Faults, Forms, Links};
+use super::versions;
 use super::wall::Wall;
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
@@ -183,12 +184,8 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let (to_outcomes, outcomes) = mpsc::unbounded_channel();
     let (local, from_local) = mpsc::unbounded_channel();
     let (states, newest) = watch::channel(zen.shown().clone());
-    let written = local.clone();
-    // Nobody is left to be told when the node has ended.
-    let report = move |outcome| drop(written.send(Local::Written(outcome)));
     let instruments = meter.instruments().clone();
-    let store = Timed::new(store, instruments.clone());
-    let journal = Journal::start(store, report).map_err(|error| StartError::System("start the journal", error))?;
+    let journal = journal(store, &instruments, local.clone())?;
     let history = Arc::new(Mutex::new(History::default()));
     let keeper = Events::start(&settings.path_data);
     let (events, way) = keeper.map_err(|error| StartError::System("start the keeper of the history", error))?;
@@ -226,6 +223,8 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         history,
         local,
         waiting: Waiting::default(),
+        spoken: versions::Spoken::default(),
+        disk: super::store::FIRST,
         tally: meter.tally().clone(),
         zen,
     };
@@ -236,6 +235,18 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let place = Place { bound, published: address.as_str().to_owned() };
     meter.set_transport(place, Box::new(server.connections()));
     Ok((handle, driver, inboxes, server))
+}
+
+/// The thread that writes, which tells what became of it.
+fn journal(
+    store: Store,
+    instruments: &Arc<Instruments>,
+    local: mpsc::UnboundedSender<Local>,
+) -> Result<Journal, StartError> {
+    // Nobody is left to be told when the node has ended.
+    let report = move |outcome| drop(local.send(Local::Written(outcome)));
+    let journal = Journal::start(Timed::new(store, instruments.clone()), report);
+    journal.map_err(|error| StartError::System("start the journal", error))
 }
 
 /// The core with what its disk holds, and the disk.
@@ -281,13 +292,14 @@ fn check_cluster(settings: &NodeSettings, memory: &Memory) -> Result<(), StartEr
 fn identity(settings: &NodeSettings, memory: &Memory, address: Address) -> Node {
     let id = memory.promise.node_id.clone().unwrap_or_else(|| NodeId::from(fresh_id()));
     let name = settings.node_name.clone().unwrap_or_else(|| id.as_str().chars().take(7).collect::<String>().into());
+    let given = settings.attributes.clone().into_iter().filter(|(name, _)| !name.starts_with(versions::OWN));
     Node {
         id,
         ephemeral_id: EphemeralId::from(fresh_id()),
         name,
         address,
         roles: settings.roles,
-        attributes: Arc::new(settings.attributes.clone()),
+        attributes: Arc::new(given.chain(versions::attributes()).collect()),
         version: settings.rest.compatibility.clone(),
     }
 }

@@ -5,7 +5,7 @@
 
 use super::error::{quoted, reason};
 use super::place::place;
-use super::{DEPTH_MAX, SIZE_MAX, VERSION, WireError};
+use super::{DEPTH_MAX, OLDEST, SIZE_MAX, VERSION, WireError};
 use crate::zen::Message;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
@@ -22,8 +22,8 @@ pub(super) struct Sealed<'a> {
 }
 
 impl<'a> Sealed<'a> {
-    pub(super) fn new(message: &'a Message) -> Self {
-        Sealed { v: VERSION, message }
+    pub(super) fn new(version: u32, message: &'a Message) -> Self {
+        Sealed { v: version.clamp(OLDEST, VERSION), message }
     }
 }
 
@@ -52,7 +52,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// An opened envelope of this version and of a known kind.
+/// An opened envelope of a version that is read and of a known kind.
 pub(super) struct Envelope<'a> {
     kind: &'static str,
     body: Option<&'a RawValue>,
@@ -65,7 +65,7 @@ impl<'a> Envelope<'a> {
         }
         let parts = Parts::read(bytes)?;
         let version: Option<u32> = parts.v.and_then(|version| serde_json::from_str(version.get()).ok());
-        if version != Some(VERSION) {
+        if !version.is_some_and(|version| (OLDEST..=VERSION).contains(&version)) {
             return Err(WireError::UnknownVersion { found: parts.v.map(|version| quoted(version.get())) });
         }
         let Some(text) = parts.kind else {

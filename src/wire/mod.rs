@@ -1,7 +1,7 @@
 //! Messages to JSON and back.
 //!
 //! A message is one JSON object: `{"v":1,"kind":"node_ping","body":{…}}`, its parts in any order. `v` is the version of
-//! all that is said here; a node refuses every other. Fields that are not known are passed over wherever a record
+//! all that is said here; a node reads those from [`OLDEST`] to [`VERSION`], and refuses every other. Fields that are not known are passed over wherever a record
 //! stands, kinds that are not known are refused.
 //!
 //! Any bytes give a message or a [`WireError`] that says what is wrong and where. What a message may cost is bounded by
@@ -18,8 +18,11 @@ use crate::zen::Message;
 use envelope::{Envelope, Sealed};
 use std::io;
 
-/// The version of the format that is written, and the only one that is read.
+/// The newest version of the format. It is written for those who read it as well; whoever is not known gets the oldest one.
 pub const VERSION: u32 = 1;
+
+/// The oldest version that is read, and written for those who read no newer one.
+pub const OLDEST: u32 = 1;
 
 /// The largest message that is read: several times what a full state may take that holds as much as users may keep, so that
 /// one that grew under other limits can be brought back.
@@ -28,15 +31,21 @@ pub const SIZE_MAX: usize = 256 << 20;
 /// How deep the body of a message may nest, as far as it is looked at.
 pub const DEPTH_MAX: usize = 127;
 
-/// Writes a message.
+/// Writes a message in the oldest version, which everybody reads.
 pub fn encode(message: &Message) -> Vec<u8> {
-    serde_json::to_vec(&Sealed::new(message)).expect("the keys of its maps are strings, and a vector takes all bytes")
+    encode_as(OLDEST, message)
+}
+
+/// Writes a message for somebody who reads this version.
+pub fn encode_as(version: u32, message: &Message) -> Vec<u8> {
+    serde_json::to_vec(&Sealed::new(version, message))
+        .expect("the keys of its maps are strings, and a vector takes all bytes")
 }
 
 /// How many bytes [`encode`] makes of a message, counted without making them.
 pub fn size(message: &Message) -> usize {
     let mut counter = Counter(0);
-    serde_json::to_writer(&mut counter, &Sealed::new(message))
+    serde_json::to_writer(&mut counter, &Sealed::new(OLDEST, message))
         .expect("the keys of its maps are strings, and a counter takes all bytes");
     counter.0
 }

@@ -32,7 +32,8 @@ fn named(page: &str) -> BTreeSet<&str> {
 
 #[test]
 fn all_that_is_promised_is_told_of_what_happened() {
-    let mut cluster = Cluster::start(3);
+    // Hooks are told of only where there are any.
+    let mut cluster = Cluster::start_with(3, |_, node| node.settings.push("hooks.on_reduced: [\"/bin/true\"]".into()));
     let master = cluster.wait_master(&[0, 1, 2]);
     let (others, leader) = (cluster.others(&[master]), &cluster.nodes[master]);
     let put = ask(leader.http, "PUT", "/_zazen/kv/metrics", "x").expect("there is a master");

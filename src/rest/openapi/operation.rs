@@ -204,7 +204,7 @@ fn described(status: &str) -> &'static str {
         "200" => "As asked for.",
         "304" => "It is what is known already.",
         "408" => "What was waited for did not come in time; the answer tells how it is.",
-        "503" => "There is no master; the answer tells what the node knows.",
+        "503" => "There is no master, or the answer is no; it tells what the node knows.",
         _ => "What there is.",
     }
 }

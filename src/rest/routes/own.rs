@@ -290,7 +290,10 @@ pub(super) static ROUTES: &[Route] = &[
         parameters: &[&[MASTER]],
         needs: Needs::LOOK,
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(safety::show(call)), "200,503 {*:any}"),
+        answers: Answers::Reply(
+            |call| Box::pin(safety::show(call)),
+            "200,503 {safe:boolean,safe_to_kill:boolean,reason:string|null}",
+        ),
         name: "zazen_safe_to_stop_get_action",
         doc: "Tells whether the cluster goes on without this node: 200 if it may be stopped, 503 if not, with `reason`.\nEvery \
               other master-eligible member is asked whether it lives; with those that answer a majority of the voting set \
@@ -304,7 +307,10 @@ pub(super) static ROUTES: &[Route] = &[
         parameters: &[&[MASTER]],
         needs: Needs::OPERATE,
         takes: Takes::Tree,
-        answers: Answers::Reply(|call| Box::pin(safety::drain(call)), "{*:any}"),
+        answers: Answers::Reply(
+            |call| Box::pin(safety::drain(call)),
+            "{drained:boolean,was_master?:boolean,is_master?:boolean,safe_to_stop?:{safe:boolean,safe_to_kill:boolean,reason:string|null}}",
+        ),
         name: "zazen_drain_post_action",
         doc: "Gets this node ready to be stopped: `POST` hands the mastership over, if it has it, and lets `/readyz` say no, \
               so that load balancers send users elsewhere; `DELETE` takes that back.\nA drained node is a member and \

@@ -46,7 +46,8 @@ impl LogFile {
         fs::create_dir_all(directory)?;
         let file = open(&directory.join(format!("{stem}.log")))?;
         let about = file.metadata()?;
-        let (size, began) = (about.len(), about.created().unwrap_or_else(|_| now()));
+        let size = about.len();
+        let began = if size == 0 { now() } else { about.created().unwrap_or_else(|_| now()) };
         Ok(LogFile { directory: directory.into(), stem, rotation, now, file, size, began })
     }
 
@@ -124,7 +125,7 @@ mod tests {
     static CLOCK: AtomicU64 = AtomicU64::new(0);
 
     fn now() -> SystemTime {
-        SystemTime::now() + Duration::from_secs(CLOCK.load(Ordering::Relaxed))
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000 + CLOCK.load(Ordering::Relaxed))
     }
 
     fn files(directory: &Path) -> Vec<String> {

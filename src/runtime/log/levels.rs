@@ -143,7 +143,7 @@ mod tests {
 
     fn settings(levels: &[(&str, &str)]) -> LogSettings {
         let levels = levels.iter().map(|(name, word)| (name.to_string(), word.to_string())).collect();
-        LogSettings { levels, json: false }
+        LogSettings { levels, ..LogSettings::default() }
     }
 
     fn metadata(persistent: &[(&str, &str)], transient: &[(&str, &str)]) -> Metadata {

@@ -44,4 +44,10 @@ impl Keeper for Timed {
     fn look(&mut self) -> Result<(), StoreError> {
         Store::look(&mut self.store)
     }
+
+    fn raise(&mut self, version: u32) -> Result<(), StoreError> {
+        let raised = Store::raise(&mut self.store, version);
+        self.weigh();
+        raised
+    }
 }

@@ -23,6 +23,10 @@ pub(in crate::runtime) type Inboxed = [usize; 4];
 /// A publish that is being watched.
 struct Publishing {
     id: StateId,
+    /// Since when its tasks wait; whoever asked for them is told at the commit, and they are gone then.
+    tasks: Vec<Time>,
+    /// How many leases it ends that were not kept alive.
+    lost: usize,
     is_committed: bool,
     is_whole: bool,
 }
@@ -207,18 +211,20 @@ impl Observer {
         let id = publish.state.id();
         let watched = match &mut self.publishing {
             Some(watched) if watched.id == id => watched,
-            other => other.insert(Publishing { id, is_committed: false, is_whole: false }),
+            other => {
+                let tasks = publish.tasks.iter().map(|task| task.queued.waiter.since).collect();
+                let lost = publish.tasks.iter().map(|task| lost_by(&task.queued.task)).sum();
+                other.insert(Publishing { id, tasks, lost, is_committed: false, is_whole: false })
+            }
         };
         let instruments = &self.instruments;
         if publish.is_committed && !watched.is_committed {
             watched.is_committed = true;
             instruments.commit.took(now.since(publish.since));
-            for task in &publish.tasks {
-                instruments.tasks.took(now.since(task.queued.waiter.since));
-                if let Task::ExpireLeases { tokens } = &task.queued.task {
-                    instruments.leases_lost.add(tokens.len() as u64);
-                }
+            for since in std::mem::take(&mut watched.tasks) {
+                instruments.tasks.took(now.since(since));
             }
+            instruments.leases_lost.add(watched.lost as u64);
         }
         // Its own acknowledgement may be among them or not.
         let others = publish.acks.keys().filter(|id| **id != zen.local().id).count() + 1;
@@ -263,6 +269,11 @@ impl Observer {
     pub(in crate::runtime) fn unsynced(&self, writes: usize) {
         self.instruments.unsynced.set(writes as u64);
     }
+}
+
+/// How many leases a task ends that were not kept alive.
+fn lost_by(task: &Task) -> usize {
+    if let Task::ExpireLeases { tokens } = task { tokens.len() } else { 0 }
 }
 
 fn look_at_queue(instruments: &Instruments, now: Time, zen: &Zen) {

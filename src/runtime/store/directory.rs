@@ -55,8 +55,8 @@ impl<L> Directory<L> {
         self.generations.iter().max().copied()
     }
 
-    /// What a generation holds.
-    pub(super) fn read<F: Fs>(&self, fs: &F, generation: u64) -> Result<Memory, StoreError> {
+    /// What a generation holds, and in which version of the format.
+    pub(super) fn read<F: Fs>(&self, fs: &F, generation: u64) -> Result<(Memory, u32), StoreError> {
         let path = self.state.join(file_name(generation));
         let bytes = fs.read(&path).map_err(StoreError::io("read", &path))?;
         replay(&bytes, &path, generation)

@@ -6,7 +6,7 @@
 use super::StoreError;
 use super::entry::{Entry, writes_of};
 use super::fs::Fs;
-use super::record::{Mark, Preface, Records, VERSION};
+use super::record::{Mark, Preface, Records};
 use crate::protocol::Disk;
 use crate::zen::Memory;
 use std::path::{Path, PathBuf};
@@ -58,10 +58,10 @@ impl<F> Generation<F> {
         fs: &S,
         (dir, number): (&Path, u64),
         memory: &Memory,
-        room: Room,
+        (room, version): (Room, u32),
     ) -> Result<Self, StoreError> {
         let records = records_of(memory, number)?;
-        let mut preface = Preface { version: VERSION, generation: number, length: 0, records: records.next() };
+        let mut preface = Preface { version, generation: number, length: 0, records: records.next() };
         let used = preface.records_at() + records.bytes().len();
         let zeros = vec![0; used.clamp(room.least, room.most)];
         preface.length = (used + zeros.len()) as u64;

@@ -22,6 +22,7 @@ mod tests;
 
 pub use error::StoreError;
 pub use fs::{Claim, Fs, LocalFs};
+pub(super) use record::{FIRST, VERSION};
 
 use crate::protocol::Disk;
 use crate::zen::{Memory, Write};
@@ -36,6 +37,8 @@ pub struct Store<F: Fs = LocalFs> {
     room: Room,
     directory: Directory<F::Lock>,
     generation: Generation<F::File>,
+    /// The version of the format that is written.
+    version: u32,
     /// What the disk will hold when all that was appended is durable.
     memory: Memory,
     /// How the first write failed that did.
@@ -55,14 +58,16 @@ impl<F: Fs> Store<F> {
     /// if it can be read, when the last process was killed before a sync or saw one fail.
     fn open_on(fs: F, path_data: &Path, room: Room) -> Result<(Self, Memory), StoreError> {
         let directory = Directory::open(&fs, path_data)?;
-        let (newest, memory) = match directory.newest() {
-            Some(newest) => (newest, directory.read(&fs, newest)?),
-            None => (0, Memory::default()),
+        let (newest, memory, found) = match directory.newest() {
+            Some(newest) => directory.read(&fs, newest).map(|(memory, version)| (newest, memory, version))?,
+            None => (0, Memory::default(), FIRST),
         };
         directory.remove_unfinished(&fs)?;
-        let generation = Generation::create(&fs, (directory.state_dir(), newest + 1), &memory, room)?;
+        // What was read is written on: until all members read a newer format, the release before may be wanted back.
+        let version = found.max(FIRST);
+        let generation = Generation::create(&fs, (directory.state_dir(), newest + 1), &memory, (room, version))?;
         directory.remove_generations(&fs)?;
-        let store = Store { fs, room, directory, generation, memory: memory.clone(), failure: None };
+        let store = Store { fs, room, directory, generation, version, memory: memory.clone(), failure: None };
         Ok((store, memory))
     }
 
@@ -79,6 +84,20 @@ impl<F: Fs> Store<F> {
     /// How much of the file that is written to is taken, and how long it is.
     pub fn room(&self) -> (u64, u64) {
         self.generation.room()
+    }
+
+    /// Writes everything anew in a newer version of the format, which an older release does not read. It never goes back.
+    pub fn raise(&mut self, version: u32) -> Result<(), StoreError> {
+        if let Some(first) = &self.failure {
+            return Err(StoreError::GaveUp { first: first.clone() });
+        }
+        let version = version.min(VERSION);
+        if version <= self.version {
+            return Ok(());
+        }
+        self.version = version;
+        let result = self.begin_generation();
+        self.note(result)
     }
 
     /// Looks whether what was written is still there, as far as that can be seen without reading it.
@@ -117,7 +136,7 @@ impl<F: Fs> Store<F> {
     /// Writes all of the memory to a new file, which makes it durable.
     fn begin_generation(&mut self) -> Result<(), StoreError> {
         let place = (self.directory.state_dir(), self.generation.number() + 1);
-        let next = Generation::create(&self.fs, place, &self.memory, self.room)?;
+        let next = Generation::create(&self.fs, place, &self.memory, (self.room, self.version))?;
         let old = std::mem::replace(&mut self.generation, next);
         self.fs.remove(old.path()).map_err(StoreError::io("remove", old.path()))
     }

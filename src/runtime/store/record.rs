@@ -18,8 +18,11 @@ use super::entry::Entry;
 use std::path::Path;
 use std::str;
 
-/// The version of the format that is written. Those before it are read.
-pub(super) const VERSION: u32 = 2;
+/// The newest version of the format, written once all members of the cluster read it. Those before it are read.
+pub(in crate::runtime) const VERSION: u32 = 2;
+
+/// The version that is written until then.
+pub(in crate::runtime) const FIRST: u32 = 2;
 
 /// The version without marks: what followed the last record that says how many were synced may be gone unnoticed.
 const WITHOUT_MARKS: u32 = 1;

@@ -11,8 +11,8 @@ use crate::protocol::Disk;
 use crate::zen::Memory;
 use std::path::Path;
 
-/// What a file holds, or how it is damaged.
-pub(super) fn replay(bytes: &[u8], file: &Path, generation: u64) -> Result<Memory, StoreError> {
+/// What a file holds and in which version of the format, or how it is damaged.
+pub(super) fn replay(bytes: &[u8], file: &Path, generation: u64) -> Result<(Memory, u32), StoreError> {
     let preface = Preface::read(bytes, file)?;
     let damage = |(offset, what)| StoreError::Corrupt { file: file.to_path_buf(), offset: offset as u64, what };
     check_length(&preface, bytes.len(), generation).map_err(damage)?;
@@ -20,7 +20,7 @@ pub(super) fn replay(bytes: &[u8], file: &Path, generation: u64) -> Result<Memor
     let at = preface.records_at();
     let reader =
         Reader { bytes, generation, at, number: 0, synced: synced.max(preface.records), memory: Memory::default() };
-    reader.read_all().map_err(damage)
+    reader.read_all().map(|memory| (memory, preface.version)).map_err(damage)
 }
 
 /// Where a file is damaged, and how.

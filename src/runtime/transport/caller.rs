@@ -81,12 +81,12 @@ impl Caller {
     }
 
     /// Sends a message whose fate nobody waits for.
-    pub(in crate::runtime) fn tell(&self, to: &Address, message: &Message) {
+    pub(in crate::runtime) fn tell(&self, to: &Address, message: &Message, version: u32) {
         let is_notice = matches!(message, Message::Notice { .. });
         let Some(path) = self.path_to(to, message.kind()) else {
             return;
         };
-        let mut body = Bytes::from(wire::encode(message));
+        let mut body = Bytes::from(wire::encode_as(version, message));
         self.tally.sent(1, body.len());
         let (peers, to) = (self.peers.clone(), to.clone());
         let notices = is_notice.then(|| self.notices.clone());

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// How many forms of a publish are kept: the full state and a diff, of this publish and of the one before.
-const KEPT: usize = 4;
+/// How many forms of a publish are kept: the full state and a diff, of this publish and of the one before, in two versions.
+const KEPT: usize = 8;
 
 /// A state that may have more bytes than this is encoded by a thread of its own.
 const ENCODED_AT_ONCE: u64 = 64 << 10;
@@ -25,20 +25,22 @@ pub(in crate::runtime) struct Form {
     bytes: Arc<OnceCell<Bytes>>,
     /// Where it is counted how large it is, if it is a state.
     sizes: Option<Arc<StateBytes>>,
+    /// In which version it is encoded.
+    version: u32,
 }
 
 impl Form {
     /// What is encoded already.
     pub(super) fn of(bytes: Bytes) -> Self {
-        Form { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))), sizes: None }
+        Form { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))), sizes: None, version: wire::OLDEST }
     }
 
     /// A message, encoded at once if it is not large.
-    pub(super) fn of_message(message: Message) -> Self {
+    pub(super) fn of_message(version: u32, message: Message) -> Self {
         if is_large(&message) {
-            Form { message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None }
+            Form { message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None, version }
         } else {
-            Form::of(wire::encode(&message).into())
+            Form::of(wire::encode_as(version, &message).into())
         }
     }
 
@@ -51,9 +53,9 @@ impl Form {
     pub(super) async fn bytes(&self) -> Option<Bytes> {
         let encode = || async {
             let message = self.message.clone().ok_or(())?;
-            let sizes = self.sizes.clone();
+            let (sizes, version) = (self.sizes.clone(), self.version);
             let encode = move || {
-                let bytes: Bytes = wire::encode(&message).into();
+                let bytes: Bytes = wire::encode_as(version, &message).into();
                 // Only whole states are large.
                 sizes.inspect(|sizes| sizes.count(true, bytes.len()));
                 bytes
@@ -76,7 +78,7 @@ fn is_large(message: &Message) -> bool {
 
 /// The last publishes as they were sent.
 pub(in crate::runtime) struct Forms {
-    kept: Vec<(Message, Form)>,
+    kept: Vec<(u32, Message, Form)>,
     sizes: Arc<StateBytes>,
 }
 
@@ -86,22 +88,23 @@ impl Forms {
         Forms { kept: Vec::new(), sizes }
     }
 
-    /// A message as it is sent.
-    pub(in crate::runtime) fn of(&mut self, message: Message) -> Form {
+    /// A message as it is sent to somebody who reads this version.
+    pub(in crate::runtime) fn of(&mut self, version: u32, message: Message) -> Form {
         if !matches!(message, Message::Publish { .. }) {
-            return Form::of_message(message);
+            return Form::of_message(version, message);
         }
-        if let Some((_, form)) = self.kept.iter().find(|(known, _)| is_same_publish(known, &message)) {
+        let is_same = |known: &Message| is_same_publish(known, &message);
+        if let Some((_, _, form)) = self.kept.iter().find(|(known, form, _)| *known == version && is_same(form)) {
             return form.clone();
         }
-        let form = Form { sizes: Some(self.sizes.clone()), ..Form::of_message(message.clone()) };
+        let form = Form { sizes: Some(self.sizes.clone()), ..Form::of_message(version, message.clone()) };
         if let Some(bytes) = form.at_hand() {
             self.sizes.count(matches!(&message, Message::Publish { body: Body::Full(_), .. }), bytes.len());
         }
         if self.kept.len() == KEPT {
             self.kept.remove(0);
         }
-        self.kept.push((message, form.clone()));
+        self.kept.push((version, message, form.clone()));
         form
     }
 }

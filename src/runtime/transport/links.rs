@@ -297,10 +297,16 @@ impl Links {
         held.or(accepted).map(|open| open.lines.clone())
     }
 
-    /// Brings a reply over a link.
-    pub(in crate::runtime) fn reply(&self, lines: &Lines, peer: &Address, number: u64, message: &Message) {
+    /// Brings a reply over a link to a peer that reads this version.
+    pub(in crate::runtime) fn reply(
+        &self,
+        lines: &Lines,
+        (peer, version): (&Address, u32),
+        number: u64,
+        message: &Message,
+    ) {
         if !self.faults.swallows_to(peer) {
-            let mut body = wire::encode(message);
+            let mut body = wire::encode_as(version, message);
             if body.len() > BODY_MAX {
                 let why = format!("the reply has [{}] bytes, over a link go [{BODY_MAX}]", body.len());
                 body = wire::encode(&Message::Rejected(why.into()));

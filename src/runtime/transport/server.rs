@@ -12,6 +12,7 @@ use crate::runtime::Handle;
 use crate::runtime::figures::{self, Meter};
 use crate::runtime::sight::{self, Here};
 use crate::runtime::tasks::Begun;
+use crate::runtime::versions;
 use crate::wire;
 use crate::zen::Message;
 use axum::Router;
@@ -164,6 +165,7 @@ async fn read(port: &Port, headers: &HeaderMap, body: Body) -> Option<Bytes> {
 }
 
 async fn hand_over(port: &Port, message: Message) -> Response {
+    let version = message.sender().map_or(wire::OLDEST, |from| versions::wire_of(&from.node));
     if matches!(message, Message::Notice { .. }) {
         let told = Inbound::Message { message, reply: ReplyTo::Nobody };
         return match port.inbox.send(told).await {
@@ -179,7 +181,7 @@ async fn hand_over(port: &Port, message: Message) -> Response {
     let Ok(reply) = replied.await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    match Form::of_message(reply).bytes().await {
+    match Form::of_message(version, reply).bytes().await {
         Some(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
         None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }

@@ -28,20 +28,20 @@ macro_rules! hook {
 pub(super) const HOOKS: [Setting; 8] = [
     hook!(
         "on_master_elected",
-        "hooks.on_master_elected: [\"/usr/local/bin/zazen-vip\", \"10.0.0.100/24\", \"eth0\"]",
+        "hooks.on_master_elected: [\"/usr/local/bin/move-vip\", \"10.0.0.100/24\", \"eth0\"]",
         "What to run when there is a master, or the same one in a higher term: a program with its arguments, without a shell, \
          or the address of a webhook, `http://…`.\nEvery node runs its own; `is_master` tells whether it is the master itself, \
          and `fencing_token` tells this reign from all others."
     ),
     hook!(
         "on_step_down",
-        "hooks.on_step_down: [\"/usr/local/bin/zazen-vip\", \"10.0.0.100/24\", \"eth0\"]",
+        "hooks.on_step_down: [\"/usr/local/bin/move-vip\", \"10.0.0.100/24\", \"eth0\"]",
         "What to run when this node is master no more: it lost its quorum, handed over, or ends.\nA process that is killed \
          runs nothing; the next start begins with `hooks.on_no_master`."
     ),
     hook!(
         "on_no_master",
-        "hooks.on_no_master: [\"/usr/local/bin/zazen-vip\", \"10.0.0.100/24\", \"eth0\"]",
+        "hooks.on_no_master: [\"/usr/local/bin/move-vip\", \"10.0.0.100/24\", \"eth0\"]",
         "What to run when this node has no master any more, and once when it is started, before it has one.\nSo whatever an \
          earlier process left behind can be taken away."
     ),
