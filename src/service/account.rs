@@ -12,11 +12,13 @@ use std::fmt;
 /// What stands around a key: its name's quotes, its revision, the name of its lease.
 pub(super) const KEY_FRAME: u64 = 120;
 /// The same of other things.
-const SETTING_FRAME: u64 = 6;
+const SETTING_FRAME: u64 = 2;
 const LEASE_FRAME: u64 = 120;
 const NODE_FRAME: u64 = 160;
 /// What a request that is remembered takes, of which long names are cut.
 const REQUEST_BYTES: u64 = 2 * Refusal::KEPT_BYTES_MAX as u64 + 260;
+/// How many bytes JSON writes for one at the most.
+const WRITTEN_BYTE_MAX: u64 = 6;
 /// From how many percent of the limit on it is time to do something.
 const WARN_PERCENT: u64 = 90;
 
@@ -41,16 +43,26 @@ impl Account {
     /// What all parts may take together.
     pub const BYTES_MAX: u64 = 128 << 20;
 
-    /// Counts a state.
+    /// Counts a state, which takes longer the more text is in it.
     pub fn of(state: &ClusterState) -> Self {
+        Account::counted(state, text)
+    }
+
+    /// What a state takes at the most, by how long its texts are and not by what is in them: a master counts with every
+    /// state that it makes, and must not be held up.
+    pub(super) fn at_most(state: &ClusterState) -> Self {
+        Account::counted(state, longest)
+    }
+
+    fn counted(state: &ClusterState, text: fn(&str) -> u64) -> Self {
         let metadata = &state.metadata;
         Account {
             keys: keys(metadata),
-            settings: settings(metadata),
-            leases: metadata.leases.iter().map(|(name, held)| lease(name, held)).sum(),
-            nodes: state.nodes.iter().map(|member| node(member)).sum(),
+            settings: settings(metadata, text),
+            leases: metadata.leases.iter().map(|(name, held)| lease(name, held, text)).sum(),
+            nodes: state.nodes.iter().map(|member| node(member, text)).sum(),
             requests: requests(metadata),
-            indices: metadata.indices.iter().map(|(name, value)| text(name) + tree(value)).sum(),
+            indices: metadata.indices.iter().map(|(name, value)| text(name) + tree(value, text)).sum(),
         }
     }
 
@@ -65,16 +77,17 @@ impl Account {
         self.total() * 100 >= Self::BYTES_MAX * WARN_PERCENT
     }
 
-    /// Refuses what makes a state larger that is too large, or would be.
-    pub(super) fn demand_room(&self, grown: u64) -> Result<(), Refusal> {
-        let total = self.total() + grown;
-        if grown == 0 || total <= Self::BYTES_MAX {
-            return Ok(());
-        }
-        let max = Self::BYTES_MAX;
-        Err(Refusal::TooLarge(format!(
+    /// Whether so much more fits.
+    pub(super) fn has_room(&self, grown: u64) -> bool {
+        grown == 0 || self.total() + grown <= Self::BYTES_MAX
+    }
+
+    /// Why so much more does not fit.
+    pub(super) fn refusal(&self, grown: u64) -> Refusal {
+        let (total, max) = (self.total() + grown, Self::BYTES_MAX);
+        Refusal::TooLarge(format!(
             "the state of the cluster would have {total} bytes, allowed are {max}; it has {self}"
-        )))
+        ))
     }
 
     /// Counts anew what changes with every request; the rest stays as it was counted.
@@ -97,6 +110,11 @@ fn text(text: &str) -> u64 {
     written_len(text) as u64 + 2
 }
 
+/// The same if every byte of it took as many as a byte can.
+fn longest(text: &str) -> u64 {
+    text.len() as u64 * WRITTEN_BYTE_MAX + 2
+}
+
 fn keys(metadata: &Metadata) -> u64 {
     metadata.key_bytes + metadata.keys.len() as u64 * KEY_FRAME
 }
@@ -106,29 +124,44 @@ fn requests(metadata: &Metadata) -> u64 {
         * REQUEST_BYTES
 }
 
-/// All settings together, as they are written.
-pub(super) fn settings(metadata: &Metadata) -> u64 {
+fn settings(metadata: &Metadata, text: fn(&str) -> u64) -> u64 {
     let settings = metadata.persistent.iter().chain(metadata.transient.iter());
-    settings.map(|(key, value)| (written_len(key) + written_len(value)) as u64 + SETTING_FRAME).sum()
+    settings.map(|(key, value)| text(key) + text(value) + SETTING_FRAME).sum()
 }
 
-pub(super) fn lease(name: &str, lease: &Lease) -> u64 {
+/// All settings together, as they are written.
+pub(super) fn settings_bytes(metadata: &Metadata) -> u64 {
+    settings(metadata, text)
+}
+
+/// One of them.
+pub(super) fn setting_bytes(key: &str, value: &str) -> u64 {
+    text(key) + text(value) + SETTING_FRAME
+}
+
+/// A lease that is to be granted.
+pub(super) fn lease_bytes(name: &str, held: &Lease) -> u64 {
+    lease(name, held, text)
+}
+
+fn lease(name: &str, lease: &Lease, text: fn(&str) -> u64) -> u64 {
     text(name) + text(&lease.holder) + LEASE_FRAME
 }
 
-fn node(node: &Node) -> u64 {
+fn node(node: &Node, text: fn(&str) -> u64) -> u64 {
     let names = [node.id.as_str(), node.ephemeral_id.as_str(), &node.name, node.address.as_str(), &node.version];
     let attributes = node.attributes.iter().map(|(key, value)| text(key) + text(value) + 2);
     names.into_iter().map(text).chain(attributes).sum::<u64>() + NODE_FRAME
 }
 
-fn tree(value: &Value) -> u64 {
+fn tree(value: &Value, text: fn(&str) -> u64) -> u64 {
+    let inner = |value: &Value| tree(value, text);
     match value {
         Value::Null | Value::Bool(_) => 5,
         Value::Number(_) => 24,
-        Value::String(inner) => text(inner),
-        Value::Array(values) => 2 + values.iter().map(|inner| tree(inner) + 1).sum::<u64>(),
-        Value::Object(fields) => 2 + fields.iter().map(|(name, inner)| text(name) + tree(inner) + 2).sum::<u64>(),
+        Value::String(value) => text(value),
+        Value::Array(values) => 2 + values.iter().map(|value| inner(value) + 1).sum::<u64>(),
+        Value::Object(fields) => 2 + fields.iter().map(|(name, value)| text(name) + inner(value) + 2).sum::<u64>(),
     }
 }
 

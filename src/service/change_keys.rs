@@ -67,7 +67,7 @@ impl Batch {
             return Err(Refusal::TooLarge(format!("there would be {count} keys, allowed are {KEYS_MAX}")));
         }
         let grown = (new + added as u64 * KEY_FRAME).saturating_sub(freed + removed as u64 * KEY_FRAME);
-        self.account().demand_room(grown)
+        self.demand_room(grown)
     }
 
     /// Which change of a key the next one is within this state.

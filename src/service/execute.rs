@@ -30,21 +30,27 @@ pub struct Batch {
     pub(super) rule: SettingRule,
     /// The parts of changes of keys that this batch deleted.
     pub(super) deleted: BTreeMap<Arc<str>, u32>,
-    /// How large the state is, once that was asked for.
+    /// How large the state is at the most, once that was asked for.
     account: Option<Account>,
+    /// How many bytes the settings have, once that was asked for.
+    pub(super) setting_bytes: Option<u64>,
 }
 
 impl Batch {
     /// A batch on this state; settings are judged by the rule.
     pub fn new(state: ClusterState, rule: SettingRule) -> Self {
-        Batch { state, rule, deleted: BTreeMap::new(), account: None }
+        Batch { state, rule, deleted: BTreeMap::new(), account: None, setting_bytes: None }
     }
 
-    /// How large the state is. Whoever makes it larger or smaller in other ways than by keys says so.
-    pub(super) fn account(&mut self) -> &mut Account {
-        let account = self.account.get_or_insert_with(|| Account::of(&self.state));
-        account.recount(&self.state.metadata);
-        account
+    /// Refuses what makes a state larger that is too large, or would be. It is counted exactly only where that may be so.
+    pub(super) fn demand_room(&mut self, grown: u64) -> Result<(), Refusal> {
+        let most = self.account.get_or_insert_with(|| Account::at_most(&self.state));
+        most.recount(&self.state.metadata);
+        if most.has_room(grown) {
+            return Ok(());
+        }
+        let exactly = Account::of(&self.state);
+        if exactly.has_room(grown) { Ok(()) } else { Err(exactly.refusal(grown)) }
     }
 
     /// Has the state counted anew when it is asked for.
@@ -174,7 +180,7 @@ impl Batch {
     }
 
     fn put_index(&mut self, name: &Arc<str>, metadata: Option<&str>) -> Result<Outcome, Refusal> {
-        self.account().demand_room(metadata.map_or(0, |text| text.len() as u64))?;
+        self.demand_room(metadata.map_or(0, |text| text.len() as u64))?;
         self.forget_account();
         put_index(&mut self.state, name, metadata)
     }

@@ -1,7 +1,7 @@
 //! What happens to leases. When one has run out is not known here: the master that leads tells it.
 
 use super::Refusal;
-use super::account::lease as lease_bytes;
+use super::account::lease_bytes;
 use super::execute::{Batch, check_name};
 use super::limits::{LEASES_MAX, TTL_MAX, TTL_MIN};
 use crate::cluster::{Holding, Lease, Outcome, Token};
@@ -31,9 +31,8 @@ impl Batch {
         let granted = self.state.rank().into();
         let lease = Lease { holder: holder.clone(), token, ttl, granted };
         let bytes = lease_bytes(name, &lease);
-        let account = self.account();
-        account.demand_room(bytes)?;
-        account.leases += bytes;
+        self.demand_room(bytes)?;
+        self.forget_account();
         self.state.metadata.last_token = token;
         self.state.metadata.leases.insert(name.clone(), lease);
         Ok(Outcome::Granted { token })

@@ -3,10 +3,10 @@
 //! Which settings there are, and what they may be, is told by a rule that is handed in, so that what takes requests and
 //! the master refuse the same. Mirrors `SettingsUpdater` and `AbstractScopedSettings.updateSettings` (6.8).
 
-use super::account::settings as written_bytes;
+use super::account::{setting_bytes, settings_bytes};
 use super::execute::{Batch, check_name, check_value};
 use super::limits::SETTING_BYTES_MAX;
-use super::{MINIMUM_MASTER_NODES, Refusal, SettingsPatch, matches};
+use super::{Account, MINIMUM_MASTER_NODES, Refusal, SettingsPatch, matches};
 use crate::cluster::{Block, ClusterState, Metadata, Outcome, Settings};
 use std::sync::Arc;
 
@@ -46,28 +46,42 @@ impl Batch {
                 check_minimum(&self.state, value)?;
             }
         }
-        let account = *self.account();
-        let (rule, before) = (self.rule, account.settings);
-        let metadata = &self.state.metadata;
+        let rule = self.rule;
+        let metadata = &mut self.state.metadata;
+        let before = *self.setting_bytes.get_or_insert_with(|| settings_bytes(metadata));
         let (old_persistent, old_transient) = (metadata.persistent.clone(), metadata.transient.clone());
-        patch(&mut self.state.metadata.persistent, persistent, |key| may_remove(rule, key, true));
-        patch(&mut self.state.metadata.transient, transient, |key| may_remove(rule, key, false));
-        let after = written_bytes(&self.state.metadata);
-        let is_too_large = after > before && after > SETTING_BYTES_MAX;
-        let refusal = match is_too_large {
-            true => {
-                let why = format!("the settings would have {after} bytes together, allowed are {SETTING_BYTES_MAX}");
-                Some(Refusal::TooLarge(why))
-            }
-            false => account.demand_room(after.saturating_sub(before)).err(),
-        };
-        if let Some(refusal) = refusal {
+        let changes = [
+            patch(&mut metadata.persistent, persistent, |key| may_remove(rule, key, true)),
+            patch(&mut metadata.transient, transient, |key| may_remove(rule, key, false)),
+        ];
+        let added: u64 = changes.iter().map(|change| change.added).sum();
+        let removed: u64 = changes.iter().map(|change| change.removed).sum();
+        let after = (before + added).saturating_sub(removed);
+        if let Err(refusal) = self.demand_setting_room(before, after) {
             (self.state.metadata.persistent, self.state.metadata.transient) = (old_persistent, old_transient);
+            self.forget_account();
             return Err(refusal);
         }
+        self.setting_bytes = Some(after);
         self.forget_account();
         block_as_set(&mut self.state);
         Ok(Outcome::Applied)
+    }
+
+    /// Refuses settings that would be too large; the state holds them already.
+    fn demand_setting_room(&self, before: u64, after: u64) -> Result<(), Refusal> {
+        if after <= before {
+            return Ok(());
+        }
+        if after > SETTING_BYTES_MAX {
+            let why = format!("the settings would have {after} bytes together, allowed are {SETTING_BYTES_MAX}");
+            return Err(Refusal::TooLarge(why));
+        }
+        let fits = |account: Account| account.total() <= Account::BYTES_MAX;
+        if fits(Account::at_most(&self.state)) || fits(Account::of(&self.state)) {
+            return Ok(());
+        }
+        Err(Account::of(&self.state).refusal(0))
     }
 
     fn judge(&self, changes: &SettingsPatch, persistent: bool) -> Result<(), Refusal> {
@@ -88,20 +102,30 @@ fn may_remove(rule: SettingRule, key: &str, persistent: bool) -> bool {
     key.starts_with(ARCHIVED) || rule(Update { persistent, key, value: None }).is_ok()
 }
 
+/// How many bytes a change of settings added and took away.
+#[derive(Clone, Copy, Debug, Default)]
+struct Change {
+    added: u64,
+    removed: u64,
+}
+
 /// Removes first and sets then, whatever the order.
-fn patch(settings: &mut Settings, changes: &SettingsPatch, may_remove: impl Fn(&str) -> bool) {
+fn patch(settings: &mut Settings, changes: &SettingsPatch, may_remove: impl Fn(&str) -> bool) -> Change {
+    let mut change = Change::default();
     for (pattern, _) in changes.iter().filter(|(_, value)| value.is_none()) {
         let gone = settings.keys().filter(|key| matches(pattern, key) && may_remove(key));
         let gone: Vec<Arc<str>> = gone.cloned().collect();
         for key in gone {
-            settings.remove(&key);
+            change.removed += settings.remove(&key).map_or(0, |old| setting_bytes(&key, &old));
         }
     }
     for (key, value) in changes {
         if let Some(value) = value {
-            settings.insert(key.clone(), value.clone());
+            change.added += setting_bytes(key, value);
+            change.removed += settings.insert(key.clone(), value.clone()).map_or(0, |old| setting_bytes(key, &old));
         }
     }
+    change
 }
 
 /// Too low a number splits nothing here, but one that cannot be met would end the mastership that is asked to set it.
