@@ -56,7 +56,17 @@ pub(super) struct Health {
 impl Health {
     /// The health of the whole cluster in this state.
     pub(super) async fn of(handle: &Handle, state: &ClusterState) -> Health {
-        let tasks = pending(handle).await;
+        Health::with(&pending(handle).await, state)
+    }
+
+    /// The same as this node knows it, without asking another one: only a master has a queue.
+    async fn of_local(handle: &Handle, state: &ClusterState) -> Health {
+        let leads = state.nodes.master.as_ref() == Some(&handle.local().id);
+        let tasks = if leads { pending(handle).await } else { Vec::new() };
+        Health::with(&tasks, state)
+    }
+
+    fn with(tasks: &[PendingTask], state: &ClusterState) -> Health {
         let longest_wait = tasks.iter().map(|task| task.time_in_queue_millis).max().unwrap_or(0);
         let is_unavailable = snapshot::is_unavailable(state);
         Health {
@@ -124,7 +134,10 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
         false => snapshot::confirmed(&call.handle, master_timeout).await?,
     };
     let (state, is_met) = conditions.wait(&call.handle, first, is_local, deadline).await?;
-    let mut health = Health::of(&call.handle, &state).await;
+    let mut health = match is_local {
+        true => Health::of_local(&call.handle, &state).await,
+        false => Health::of(&call.handle, &state).await,
+    };
     let indices = conditions.indices(&state);
     if indices.is_none() {
         health.status = Status::Red;
