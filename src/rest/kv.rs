@@ -10,7 +10,7 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
 use super::submit::{Done, submit};
-use crate::cluster::{Blob, Holding, KeyValue, Outcome, Revision, StateId, Token};
+use crate::cluster::{Blob, ClusterState, Holding, KeyValue, Outcome, Revision, StateId, Token};
 use crate::service::{Answer, Condition, Put, Query, Question, Refusal, Task, Txn, limits};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use bytes::Bytes;
@@ -92,30 +92,21 @@ pub(super) async fn ask(call: &Call, query: Query) -> Result<Answer, RestError> 
 
 /// The keys that begin alike.
 pub(super) async fn list(call: Call) -> Result<Reply, RestError> {
-    let prefix: Arc<str> = call.parameters.text("prefix").unwrap_or_default().into();
-    let after: Option<Arc<str>> = call.parameters.text("after").map(Into::into);
+    let prefix = call.parameters.text("prefix").unwrap_or_default().to_owned();
+    let after = call.parameters.text("after").map(str::to_owned);
     let limit = call.parameters.number("limit")?.map_or(LIMIT, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let limit = limit.clamp(1, limits::RANGE_MAX);
     let has_values = call.parameters.flag("values")?.unwrap_or(false);
-    let (at, keys, more) = if call.parameters.flag("local")?.unwrap_or(false) {
-        local_range(&call, &prefix, after.as_deref(), limit)
-    } else {
-        let answer = ask(&call, Query::Range { prefix, after, limit }).await?;
-        let Answer::Range { at, keys, more } = answer else {
-            return Err(answer.into());
-        };
-        (at, keys, more)
-    };
+    // The master vouches for the newest state and is not asked for what is in it: many keys at once would hold it up.
+    let state = snapshot::wanted(&call, None).await?;
+    let (keys, more) = range(&state, &prefix, after.as_deref(), limit);
     let keys = keys.iter().map(|(key, held)| entry(key, held, has_values)).collect();
-    let json = Json::object([("at", at.to_string().into()), ("keys", keys), ("more", more.into())]);
+    let json = Json::object([("at", state.id().to_string().into()), ("keys", keys), ("more", more.into())]);
     Ok(Reply::tree(json))
 }
 
-type Range = (StateId, Vec<(Arc<str>, KeyValue)>, bool);
-
-/// As the master would answer, from the state that this node has.
-fn local_range(call: &Call, prefix: &str, after: Option<&str>, limit: usize) -> Range {
-    let state = snapshot::local(&call.handle);
+/// The keys of a state that begin so, and whether there are more.
+fn range(state: &ClusterState, prefix: &str, after: Option<&str>, limit: usize) -> (Vec<(Arc<str>, KeyValue)>, bool) {
     let first = after.filter(|after| *after > prefix).unwrap_or(prefix);
     let fits = state.metadata.keys.range_from(first).take_while(|(key, _)| key.starts_with(prefix));
     let mut bytes = 0;
@@ -123,11 +114,11 @@ fn local_range(call: &Call, prefix: &str, after: Option<&str>, limit: usize) -> 
     for (key, held) in fits.filter(|(key, _)| after.is_none_or(|after| &***key > after)) {
         bytes += key.len() + held.value.len();
         if keys.len() >= limit || bytes > limits::RANGE_BYTES_MAX && !keys.is_empty() {
-            return (state.id(), keys, true);
+            return (keys, true);
         }
         keys.push((key.clone(), held.clone()));
     }
-    (state.id(), keys, false)
+    (keys, false)
 }
 
 /// Writes a key.
