@@ -13,7 +13,6 @@ use super::time::{self, since_1970};
 use crate::cluster::{Address, ClusterState, Node, NodeId};
 use crate::runtime::figures::{Asked, Silence, of_all};
 use crate::runtime::sight::{self, Sight};
-use crate::zen::Explanation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +48,8 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let timeout = timeout.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT_MAX));
     let state = snapshot::local(&call.handle);
     let explanation = call.handle.explain().await.ok_or_else(|| RestError::new(Kind::NodeClosed, "node closed"))?;
-    let nodes = members(&state, call.handle.local(), &explanation);
+    let found = explanation.hosts.iter().filter_map(|host| host.node.clone()).take(OTHERS_MAX);
+    let nodes = members(&state, call.handle.local(), found);
     let events = call.parameters.number("events")?.unwrap_or(0);
     let events = usize::try_from(events).unwrap_or(usize::MAX).min(sight::EVENTS_MAX);
     let here = || sight::look(call.handle.clone(), events);
@@ -67,12 +67,11 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 }
 
 /// The members of the state, this node, and whoever its pings found besides, by id.
-fn members(state: &ClusterState, local: &Arc<Node>, explanation: &Explanation) -> Vec<Arc<Node>> {
+fn members(state: &ClusterState, local: &Arc<Node>, found: impl Iterator<Item = Arc<Node>>) -> Vec<Arc<Node>> {
     let mut members: BTreeMap<NodeId, Arc<Node>> = BTreeMap::new();
-    let found = explanation.hosts.iter().filter_map(|host| host.node.as_ref()).take(OTHERS_MAX);
     // The state may know a process that is gone; who answered a ping is the one that runs.
-    for node in state.nodes.iter().chain(found).chain([local]) {
-        members.insert(node.id.clone(), node.clone());
+    for node in state.nodes.iter().cloned().chain(found).chain([local.clone()]) {
+        members.insert(node.id.clone(), node);
     }
     members.into_values().collect()
 }

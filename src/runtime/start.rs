@@ -16,7 +16,7 @@ use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::secure::{self, Guard, Side};
 use super::seeds::{Seeds, bootstrap};
 use super::store::{Store, StoreError};
-use super::transport::{self, Caller, Entrance, Faults, Forms, Links};
+use super::transport::{self, Caller, Entrance, Faults, Forms, Inbound, Links};
 use super::versions;
 use super::wall::Wall;
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
@@ -203,11 +203,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         drain: Arc::default(),
     };
     let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
-    let router = match settings.discovery.kind {
-        DiscoveryKind::Zen => transport::router(from_nodes.clone(), handle.clone(), entrance),
-        // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
-        DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
-    };
+    let router = router(&handle, from_nodes.clone(), entrance);
     let clock = Clock::start();
     let driver = Driver {
         observer: Observer::new(instruments.clone(), clock, zen.shown().clone()),
@@ -235,6 +231,15 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let place = Place { bound, published: address.as_str().to_owned() };
     meter.set_transport(place, Box::new(server.connections()));
     Ok((handle, driver, inboxes, server))
+}
+
+/// What other nodes are answered.
+fn router(handle: &Handle, from_nodes: mpsc::Sender<Inbound>, entrance: Entrance) -> axum::Router {
+    match handle.settings().discovery.kind {
+        DiscoveryKind::Zen => transport::router(from_nodes, handle.clone(), entrance),
+        // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
+        DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
+    }
 }
 
 /// The thread that writes, which tells what became of it.

@@ -102,7 +102,9 @@ async fn no_route_answers_whoever_is_nobody() {
         Some("Negotiate x".to_owned()),
         Some(format!("bearer{}", users.admin)),
     ];
-    for (method, path, _) in routes() {
+    // Whoever watches over processes has no password.
+    let probes = ["/livez", "/readyz", "/startupz"];
+    for (method, path, _) in routes().into_iter().filter(|(_, path, _)| !probes.contains(&path.as_str())) {
         for (at, login) in logins.iter().enumerate() {
             let told = ask(&world, (&method, &path), login.as_deref(), "{}").await;
             // Whoever was wrong too often is told so, which is no answer either.
