@@ -1,10 +1,6 @@
 //! How users are answered: packed or not, to pages of which origin, and in whose name.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
-
-const fn zero_to_nine() -> Kind {
-    Kind::Integer { min: 0, none: None }
-}
+use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
 
 /// Of the users' side, besides where it listens.
 pub(super) const HTTP: [Setting; 10] = [
@@ -29,17 +25,14 @@ pub(super) const HTTP: [Setting; 10] = [
         preset: Preset::Fixed("true"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.rest.compression = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.rest.compression, text)),
         doc: "Whether answers are packed, with gzip or deflate, for users whose `Accept-Encoding` allows it.\n\
               Bodies of requests may be packed in any case.",
     },
     Setting {
         key: "http.compression_level",
         topic: Topic::Http,
-        kind: zero_to_nine(),
+        kind: Kind::Integer { min: 0, none: None },
         preset: Preset::Fixed("3"),
         original: None,
         changes: Changes::Static,
@@ -57,10 +50,7 @@ pub(super) const HTTP: [Setting; 10] = [
         preset: Preset::Fixed("false"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.rest.cors.enabled = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.rest.cors.enabled, text)),
         doc: "Whether pages of other origins may ask this node from a browser.\n\
               With `true` requests of origins that `http.cors.allow-origin` does not name are refused with 403.",
     },
@@ -83,10 +73,7 @@ pub(super) const HTTP: [Setting; 10] = [
         preset: Preset::Fixed("1728000"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.rest.cors.max_age = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.rest.cors.max_age, text)),
         doc: "For how many seconds a browser may remember what it was allowed.\n\
               Until then it does not ask again, whatever is changed here.",
     },
@@ -119,10 +106,7 @@ pub(super) const HTTP: [Setting; 10] = [
         preset: Preset::Fixed("false"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.rest.cors.allow_credentials = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.rest.cors.allow_credentials, text)),
         doc: "Whether a browser may send along who its user is.\n\
               With `true` the origin is named in every answer, even where all may ask.",
     },

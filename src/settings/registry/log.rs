@@ -1,6 +1,6 @@
 //! What a node logs, and what only tests need.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
 use crate::settings::units::parse_bytes;
 use crate::zen::parse_time;
 use std::time::Duration;
@@ -89,10 +89,7 @@ pub(super) const LOG: [Setting; 8] = [
         preset: Preset::Fixed("10"),
         original: Some("as many as have 2 GB, in `log4j2.properties`"),
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.log.max_files = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.log.max_files, text)),
         doc: "How many files of the log in `path.logs` are kept that were put aside; of more the oldest are removed.\n\
               Files of other names in that directory are left alone.",
     },
@@ -103,10 +100,7 @@ pub(super) const LOG: [Setting; 8] = [
         preset: Preset::Fixed("false"),
         original: Some("it has none"),
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.faults = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.faults, text)),
         doc: "Whether the links of the node can be cut by request, so that tests can split a cluster on one machine.\n\
               Leave it off in earnest: with `true` everybody who reaches the node can silence it.",
     },

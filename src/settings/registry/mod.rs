@@ -14,6 +14,13 @@ mod service;
 mod zen;
 
 use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use std::str::FromStr;
+
+/// Puts what a text says into its place; nothing where it does not say such a thing.
+fn put<T: FromStr>(place: &mut T, text: &str) -> Option<()> {
+    *place = text.parse().ok()?;
+    Some(())
+}
 
 /// The parts, in the order of the pages about them.
 const PARTS: [&[Setting]; 10] = [

@@ -1,6 +1,6 @@
 //! Where a node listens, and under which address others are told of it.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
 use crate::settings::RestSettings;
 use crate::settings::units::{parse_bytes, parse_memory, parse_ports};
 use crate::zen::parse_time;
@@ -142,10 +142,7 @@ pub(super) const NETWORK: [Setting; 23] = [
         preset: Preset::Fixed("true"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.rest.enabled = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.rest.enabled, text)),
         doc: "Whether the node listens to users at all.\n\
               With `false` it takes part in the cluster and answers nobody but nodes; ask another one for the state.",
     },
@@ -316,10 +313,7 @@ pub(super) const NETWORK: [Setting; 23] = [
         preset: Preset::Fixed("true"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.rest.detailed_errors = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.rest.detailed_errors, text)),
         doc: "Whether an error tells its type, its reason and its causes.\n\
               With `false` users get one line, and asking for a stack trace by `error_trace` is refused.",
     },

@@ -1,6 +1,6 @@
 //! Who a node is, what it does in its cluster, and where its files lie.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
 
 /// Of the node itself.
 pub(super) const NODE: [Setting; 9] = [
@@ -42,10 +42,7 @@ pub(super) const NODE: [Setting; 9] = [
         preset: Preset::Fixed("true"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.roles.master = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.roles.master, text)),
         doc: "Whether the node may become master, and with that whether it votes and counts in quorums.\n\
               Three such nodes survive the loss of one, five that of two; more make every commit wait for more disks.\n\
               With `false` the node follows whoever is elected, and its failure never costs a majority.",
@@ -57,10 +54,7 @@ pub(super) const NODE: [Setting; 9] = [
         preset: Preset::Fixed("true"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.roles.data = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.roles.data, text)),
         doc: "Whether the node holds data, as the cluster state and `_cat/nodes` tell everybody.\n\
               A node with neither `node.master` nor `node.data` nor `node.ingest` only coordinates: it serves users and \
               follows the cluster state.",
@@ -72,10 +66,7 @@ pub(super) const NODE: [Setting; 9] = [
         preset: Preset::Fixed("true"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.roles.ingest = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.roles.ingest, text)),
         doc: "Whether the node is one that runs ingest pipelines, as the cluster state and `_cat/nodes` tell everybody.\n\
               There are no pipelines here: the role is kept for those who look for it.",
     },

@@ -1,6 +1,6 @@
 //! What tells those who belong from all others: files of secrets, certificates and users.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
 
 /// What Elasticsearch has in their place.
 const NONE: Option<&str> = Some("`xpack.security.*`, which has no meaning here");
@@ -133,10 +133,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         preset: Preset::Fixed("false"),
         original: Some("ports are always open"),
         changes: Changes::Static,
-        effect: Effect::Node(|node, text| {
-            node.security.allow_open = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Node(|node, text| put(&mut node.security.allow_open, text)),
         doc: "Lets the node listen beyond loopback without security.\n\
               A node refuses that otherwise: its transport needs `zazen.security.secret` or `zazen.security.certificate`, and its \
               HTTP port `zazen.security.users` and `zazen.security.http.certificate`.\n\

@@ -1,6 +1,6 @@
 //! The settings that the protocol runs by: how nodes ping, elect, join, watch each other and publish.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
 use crate::zen::{Tuning, parse_count, parse_time};
 
 /// A number of which there must be at least one.
@@ -101,10 +101,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         preset: Preset::Fixed("false"),
         original: None,
         changes: Changes::Static,
-        effect: Effect::Protocol(|tuning, text| {
-            tuning.ignore_non_master_pings = text.parse().ok()?;
-            Some(())
-        }),
+        effect: Effect::Protocol(|tuning, text| put(&mut tuning.ignore_non_master_pings, text)),
         doc: "Whether answers of nodes that cannot be master (`node.master: false`) are left out when a node looks for \
               the master that others follow.\n\
               With `false`, such a node can lead a newcomer to the master; with `true`, only master-eligible nodes \
