@@ -107,6 +107,22 @@ impl<'de> Deserialize<'de> for Roles {
 }
 
 #[cfg(test)]
+impl Node {
+    /// One of this name in its first process, for tests that need any.
+    pub(crate) fn named(name: &str) -> Self {
+        Node {
+            id: name.into(),
+            ephemeral_id: format!("{name}-1").as_str().into(),
+            name: name.into(),
+            address: format!("{name}:9300").as_str().into(),
+            roles: Roles::ALL,
+            attributes: Arc::default(),
+            version: "6.8.23".into(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

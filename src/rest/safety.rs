@@ -132,19 +132,7 @@ fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{ClusterState, Roles, VotingSet};
-
-    fn node(name: &str) -> Node {
-        Node {
-            id: name.into(),
-            ephemeral_id: format!("{name}-1").as_str().into(),
-            name: name.into(),
-            address: format!("{name}:9300").as_str().into(),
-            roles: Roles::ALL,
-            attributes: Arc::default(),
-            version: "6.8.23".into(),
-        }
-    }
+    use crate::cluster::{ClusterState, VotingSet};
 
     /// Whether `a` may be stopped and killed, with this voting set, while these others answer.
     fn judged(voters: &[&str], alive: &[&str], minimum: usize) -> (bool, bool) {
@@ -152,7 +140,7 @@ mod tests {
         let set = VotingSet::new(voters.iter().map(|id| NodeId::from(*id)));
         (state.metadata.voting.own, state.metadata.voting.committed) = (set.clone(), set);
         let alive = alive.iter().map(|id| NodeId::from(*id)).collect();
-        let found = verdict(&state, &node("a"), &alive, minimum);
+        let found = verdict(&state, &Node::named("a"), &alive, minimum);
         (found.stop.is_ok(), found.kill.is_ok())
     }
 

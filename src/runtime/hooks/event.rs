@@ -234,18 +234,10 @@ fn is_reduced(state: &ClusterState) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Roles, VotingSet};
+    use crate::cluster::VotingSet;
 
     fn node(name: &str) -> Arc<Node> {
-        Arc::new(Node {
-            id: name.into(),
-            ephemeral_id: format!("{name}-1").as_str().into(),
-            name: name.into(),
-            address: format!("{name}:9300").as_str().into(),
-            roles: Roles::ALL,
-            attributes: Arc::default(),
-            version: "6.8.23".into(),
-        })
+        Arc::new(Node::named(name))
     }
 
     /// A state of these nodes; all three vote.

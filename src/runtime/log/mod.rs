@@ -199,7 +199,7 @@ fn topic(note: &Note) -> Option<Topic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Metadata, Roles};
+    use crate::cluster::Metadata;
     use crate::settings::LogSettings;
     use parking_lot::Mutex;
     use std::sync::Arc;
@@ -208,15 +208,7 @@ mod tests {
     use tracing_subscriber::registry;
 
     fn node(name: &str) -> Arc<Node> {
-        Arc::new(Node {
-            id: name.into(),
-            ephemeral_id: format!("{name}-1").as_str().into(),
-            name: name.into(),
-            address: format!("{name}:9300").as_str().into(),
-            roles: Roles::ALL,
-            attributes: Arc::default(),
-            version: "6.8.23".into(),
-        })
+        Arc::new(Node::named(name))
     }
 
     fn state(key: &str, word: &str) -> ClusterState {
