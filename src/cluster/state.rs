@@ -38,6 +38,17 @@ pub struct ClusterState {
 }
 
 impl ClusterState {
+    /// How many of those whose votes count are members.
+    pub fn voters_present(&self) -> usize {
+        self.metadata.voting.own.iter().filter(|id| self.nodes.contains(id)).count()
+    }
+
+    /// Whether just a majority of a voting set is there that could do without somebody when it is whole.
+    pub fn is_reduced(&self) -> bool {
+        let voters = self.metadata.voting.own.len();
+        self.nodes.master.is_some() && voters > 2 && self.voters_present() <= voters / 2 + 1
+    }
+
     /// The state before all states: nothing in it but the name.
     pub fn initial(cluster_name: ClusterName) -> Self {
         ClusterState {

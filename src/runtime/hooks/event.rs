@@ -180,7 +180,7 @@ impl Watcher {
                 events.push(self.event(Trigger::NodeJoined, state, Some(&node)));
             }
         }
-        let was_reduced = std::mem::replace(&mut self.is_reduced, is_reduced(state));
+        let was_reduced = std::mem::replace(&mut self.is_reduced, state.is_reduced());
         if self.is_reduced && !was_reduced {
             events.push(self.event(Trigger::Reduced, state, None));
         }
@@ -215,20 +215,10 @@ impl Watcher {
                 cluster_uuid: state.cluster_uuid.map(|uuid| uuid.to_string()),
                 nodes: state.nodes.iter().map(|node| Member::of(node)).collect(),
                 voting: voting.iter().map(|id| id.as_str().to_owned()).collect(),
-                voting_present: present(state),
+                voting_present: state.voters_present(),
             },
         }
     }
-}
-
-fn present(state: &ClusterState) -> usize {
-    state.metadata.voting.own.iter().filter(|id| state.nodes.contains(id)).count()
-}
-
-/// Whether just a majority of a voting set is there that could do without somebody when it is whole.
-fn is_reduced(state: &ClusterState) -> bool {
-    let voters = state.metadata.voting.own.len();
-    state.nodes.master.is_some() && voters > 2 && present(state) <= voters / 2 + 1
 }
 
 #[cfg(test)]

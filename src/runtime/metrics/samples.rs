@@ -84,7 +84,7 @@ impl Scraped<'_> {
     }
 
     pub(super) fn voters_present(&self) -> u64 {
-        self.state.metadata.voting.own.iter().filter(|id| self.state.nodes.contains(id)).count() as u64
+        self.state.voters_present() as u64
     }
 
     pub(super) fn members(&self) -> Vec<Sample> {
