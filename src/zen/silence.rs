@@ -22,6 +22,11 @@ impl Zen {
     /// A ping of the master was not answered, and it is not heard for longer than that: the others who could elect another
     /// one are told since when.
     pub(super) fn compare_silence(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.tell_silence(now, out);
+        self.judge_silence(now, out);
+    }
+
+    fn tell_silence(&self, now: Time, out: &mut Effects<Zen>) {
         let sight = self.sight(now);
         let Some((master, _)) = sight.master.as_ref().filter(|(master, ago)| *ago >= self.silence_of(master)) else {
             return;
@@ -32,7 +37,6 @@ impl Zen {
             let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
             out.push(Effect::Tell { to: node.address.clone(), message });
         }
-        self.judge_silence(now, out);
     }
 
     /// Another follower says when it last heard of the master.
@@ -43,19 +47,34 @@ impl Zen {
         let word = sight.master.as_ref().filter(|(master, _)| master.same_process(&following.master));
         if let Some((_, ago)) = word.filter(|_| self.ledger.accepted.nodes.contains_process(&sight.node)) {
             following.others.insert(sight.node.id.clone(), Heard { at: now - *ago, told: now });
+            if self.hears_too_little(now) {
+                // Whoever told this one may lack just its word, and it has none to give once it follows no more.
+                self.tell_silence(now, out);
+            }
             self.judge_silence(now, out);
         }
     }
 
     /// The master is lost if this node and enough others have not heard of it for longer than an answer may take.
     fn judge_silence(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if self.hears_too_little(now)
+            && let Mode::Following(following) = &self.mode
+        {
+            let (address, ago) = (following.master.address.clone(), now.since(following.heard));
+            self.set_dead(address);
+            self.master_gone(now, &format!("a quorum has not heard of it for [{ago:?}]"), out);
+        }
+    }
+
+    /// Whether this node and a quorum, with what was told of late, do not hear the master.
+    fn hears_too_little(&self, now: Time) -> bool {
         let Mode::Following(following) = &self.mode else {
-            return;
+            return false;
         };
         let (silence, timeout) = (self.silence_of(&following.master), self.fd_timeout(&following.master.address));
         let is_heard = following.failures == 0 || now.since(following.heard) < silence;
         if is_heard || now < self.doubts_until || self.is_old() {
-            return;
+            return false;
         }
         // What others say is as old as its way here; they count from the same beats, and not to the millisecond.
         let is_silence = |heard: &Heard| heard.told.since(heard.at) >= silence - timeout / 4;
@@ -65,10 +84,6 @@ impl Zen {
         };
         let nodes = self.ledger.accepted.nodes.eligible().filter(is_unheard);
         let unheard: BTreeMap<NodeId, Arc<Node>> = nodes.map(|node| (node.id.clone(), node.clone())).collect();
-        if self.requirement(BTreeSet::new()).is_met_by(&unheard) {
-            let (address, ago) = (following.master.address.clone(), now.since(following.heard));
-            self.set_dead(address);
-            self.master_gone(now, &format!("a quorum has not heard of it for [{ago:?}]"), out);
-        }
+        self.requirement(BTreeSet::new()).is_met_by(&unheard)
     }
 }
