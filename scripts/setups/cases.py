@@ -1,0 +1,483 @@
+"""Set-ups and their labels: what is wrong, with whom, and who is asked. The labels were written before the first run."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+from world import free_port, put
+
+CASES = []
+
+
+def case(*causes, about=(), asked=0, count=3, heals=True, cluster="shop", late=0):
+    """`causes`: a set of accepted codes for each cause, none for a healthy cluster; `about`: whom a verdict may be about."""
+
+    def take(build):
+        causes_ = [cause if isinstance(cause, set) else {cause} for cause in causes]
+        name = build.__name__.replace("_", "-")
+        CASES.append(dict(name=name, build=build, causes=causes_, about=set(about), asked=asked, count=count, heals=heals,
+                          cluster=cluster, late=late))
+        return build
+
+    return take
+
+
+DOWN = {"quorum-lost", "voter-down"}
+HOSTS = "discovery.zen.ping.unicast.hosts"
+MINIMUM = "discovery.zen.minimum_master_nodes"
+INITIAL = "cluster.initial_master_nodes"
+
+
+# Nodes that do not run.
+
+@case(DOWN, about=["n1", "n2"])
+def two_of_three_killed(w):
+    w.form(); w[1].kill(); w[2].kill()
+
+@case(DOWN, about=["n0", "n1"], asked=2)
+def two_of_three_terminated(w):
+    w.form(); w[0].kill(signal.SIGTERM); w[1].kill()
+
+@case(DOWN, about=["n1"], count=2)
+def one_of_two_killed(w):
+    w.form(); w[1].kill()
+
+@case(DOWN, about=["n0"], asked=1, count=2)
+def the_other_of_two_killed(w):
+    w.form(); w[0].kill()
+
+@case(DOWN, about=["n1", "n2", "n3"], count=5)
+def three_of_five_killed(w):
+    w.form(); w[1].kill(); w[2].kill(); w[3].kill()
+
+@case("voter-down", about=["n1", "n2"])
+def only_one_of_three_was_ever_started(w):
+    w.start(0)
+
+@case("voter-down", about=["n2", "n3", "n4"], count=5)
+def two_of_five_were_ever_started(w):
+    w.start(0, 1)
+
+@case("voter-down", about=["n1"], count=2)
+def one_of_two_was_never_started(w):
+    w.start(0)
+
+@case(DOWN, about=["n1", "n2"])
+def one_came_back_alone_from_a_full_stop(w):
+    w.form()
+    for node in w.nodes: node.kill()
+    w.start(0)
+
+@case("voter-down", about=["n2"])
+def one_voter_of_three_is_dead(w):
+    w.form(); w[2].kill()
+    w.wait(lambda: "n2" not in w[0].members(), 10)
+
+@case("voter-down", about=["n0"], asked=1)
+def the_master_of_three_is_dead(w):
+    w.form(); w[0].kill()
+    w.formed([w[1], w[2]])
+
+@case("voter-down", about=["n1", "n2"], count=5)
+def two_voters_of_five_are_dead(w):
+    w.form(); w[1].kill(); w[2].kill()
+    w.formed([w[0], w[3], w[4]])
+
+@case("no-eligible-node", about=["n0"], asked=1)
+def the_only_eligible_node_is_dead(w):
+    w[1].settings["node.master"] = w[2].settings["node.master"] = "false"
+    w.form(); w[0].kill()
+
+@case("no-eligible-node", about=["n0", "n1", "n2"])
+def none_was_ever_eligible(w):
+    for node in w.nodes: node.settings["node.master"] = "false"
+    w.start()
+
+@case(DOWN | {"minimum-master-nodes-too-high"}, about=["n2"])
+def the_cluster_asks_for_all_three_and_one_is_dead(w):
+    w.form()
+    put(w[0].http, "/_cluster/settings", {"persistent": {MINIMUM: 3}})
+    w[2].kill()
+
+
+# Numbers.
+
+@case("minimum-master-nodes-too-high", about=["n0", "n1", "n2"])
+def four_are_asked_for_and_there_are_three(w):
+    for node in w.nodes: node.settings[MINIMUM] = 4
+    w.start()
+
+@case("minimum-master-nodes-too-high", about=["n0", "n1"], count=2)
+def three_are_asked_for_and_there_are_two(w):
+    for node in w.nodes: node.settings[MINIMUM] = 3
+    w.start()
+
+@case("minimum-master-nodes-too-high", about=["n0"], count=1)
+def two_are_asked_for_and_there_is_one(w):
+    w[0].settings[MINIMUM] = 2
+    w.start()
+
+@case("gateway-waits", about=["n0", "n1", "n2"])
+def the_gateway_waits_for_five_nodes(w):
+    for node in w.nodes: node.settings["gateway.recover_after_nodes"] = 5
+    w.form()
+
+@case("gateway-waits", about=["n0", "n1"], count=2)
+def the_gateway_waits_for_three_eligible_nodes(w):
+    for node in w.nodes: node.settings["gateway.recover_after_master_nodes"] = 3
+    w.form()
+
+@case("settings-differ", about=["n2"])
+def one_has_another_minimum(w):
+    for node in w.nodes: node.settings[MINIMUM] = 2
+    w[2].settings[MINIMUM] = 1
+    w.form()
+
+@case("wrong-initial-master-nodes", about=["n0", "n1"], count=2)
+def initial_nodes_that_there_are_not(w):
+    for node in w.nodes: node.settings[INITIAL] = '["n0", "master-b", "master-c"]'
+    w.start()
+
+
+# Names and identities.
+
+@case("wrong-cluster-name", about=["n0"])
+def a_newcomer_with_a_mistyped_cluster_name(w):
+    w[0].settings["cluster.name"] = "shpo"
+    w.form(1, 2); w.start(0)
+
+@case("wrong-cluster-name", about=["n2"], asked=2)
+def another_newcomer_with_a_mistyped_cluster_name(w):
+    w[2].settings["cluster.name"] = "Shop"
+    w.form(0, 1); w.start(2)
+
+@case("wrong-cluster-name", about=["n1"], count=2)
+def a_mistyped_name_in_a_cluster_of_two(w):
+    w.nodes[1].settings["cluster.name"] = "shop-"
+    other = w.add("n2"); other.settings["cluster.name"] = "shop"; other.settings["node.master"] = "false"
+    w.start()
+
+@case("duplicate-node-id", about=["n3"], asked=3)
+def a_copied_data_directory(w):
+    w.form()
+    w[1].kill(); node = w.add("n3")
+    shutil.copytree(w[1].settings["path.data"], node.settings["path.data"])
+    w[1].launch(); w.formed(w.nodes[:3]); node.start()
+
+@case("foreign-cluster", about=["n2"], asked=2)
+def the_data_directory_of_another_cluster(w):
+    w[2].settings[HOSTS] = "[]"; w.form(2); w[2].kill()
+    w[2].settings[HOSTS] = w.hosts()
+    w[2].settings["node.name"] = "n2"; w.form(0, 1); w.start(2)
+
+@case("wiped-majority", about=["n0"])
+def two_of_three_were_wiped(w):
+    w.form()
+    for node in w.nodes: node.kill()
+    w[1].wipe(); w[2].wipe(); w.start()
+
+@case("wiped-majority", about=["n0", "n4"], count=5)
+def three_of_five_were_wiped(w):
+    w.form()
+    for node in w.nodes: node.kill()
+    for at in (1, 2, 3): w[at].wipe()
+    w.start()
+
+@case("single-node-discovery", about=["n1"], count=2)
+def one_is_a_cluster_by_itself(w):
+    w[1].settings["discovery.type"] = "single-node"
+    w.start()
+
+@case("single-node-discovery", about=["n0"], count=2)
+def the_asked_one_is_a_cluster_by_itself(w):
+    w[0].settings["discovery.type"] = "single-node"
+    w.start()
+
+@case("protocol-version", about=["n1"], count=2)
+def one_speaks_another_version(w):
+    fake = os.path.join(w.dir, "old-node.py")
+    with open(fake, "w") as file:
+        file.write("import http.server,sys\nclass H(http.server.BaseHTTPRequestHandler):\n"
+                   " def do_GET(s):\n  s.send_response(200);s.end_headers();s.wfile.write(b'{\"wire\":2}')\n"
+                   " def do_POST(s):\n  s.send_response(400);s.end_headers();s.wfile.write(b'wire version `1` is not known, this node speaks 2')\n"
+                   " def log_message(s,*a): pass\n"
+                   "http.server.HTTPServer(('127.0.0.1',int(sys.argv[1])),H).serve_forever()\n")
+    w[1].write()
+    helper = subprocess.Popen([sys.executable, fake, str(w[1].transport)])
+    threading.Thread(target=helper.wait, daemon=True).start()
+    w.helpers.append(helper.kill); w.start(0)
+
+
+# Addresses.
+
+@case("unreachable-publish-address", about=["n1"], count=2)
+def a_publish_port_where_nobody_listens(w):
+    w[1].settings["transport.publish_port"] = free_port()
+    w.start()
+
+@case("unreachable-publish-address", about=["n2"], asked=2)
+def a_newcomer_with_a_wrong_publish_port(w):
+    w[2].settings["transport.publish_port"] = free_port()
+    w.form(0, 1); w.start(2)
+
+@case("unreachable-publish-address", about=["n1"], count=2)
+def a_publish_host_where_nobody_listens(w):
+    w[1].settings["transport.publish_host"] = "127.0.0.77"
+    w.start()
+
+@case("http-port-in-seeds", about=["n0"], count=2)
+def the_http_port_among_the_seed_hosts(w):
+    w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}", f"127.0.0.1:{w[1].http}"])
+    w.start()
+
+@case("http-port-in-seeds", about=["n0"], count=2)
+def something_else_among_the_seed_hosts(w):
+    server = socket.socket(); server.bind(("127.0.0.1", 0)); server.listen(50)
+    def serve():
+        while True:
+            try:
+                peer, _ = server.accept(); peer.recv(100); peer.sendall(b"220 mail ready\r\n"); peer.close()
+            except OSError:
+                return
+    threading.Thread(target=serve, daemon=True).start(); w.helpers.append(server.close)
+    w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}", f"127.0.0.1:{server.getsockname()[1]}"])
+    w.start()
+
+@case("seed-unresolved", about=["n0"], count=2)
+def a_seed_host_without_an_address(w):
+    w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}", f"node-one.invalid:{w[1].transport}"])
+    w.start(0); w[1].settings[HOSTS] = "[\"127.0.0.1:%d\", \"127.0.0.1:%d\"]" % (w[0].transport, w[1].transport)
+    w.start(1)
+
+@case("wrong-seed", about=["n0"], count=2)
+def a_mistyped_port_among_the_seed_hosts(w):
+    w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}", f"127.0.0.1:{free_port()}"])
+    w.start()
+
+@case("no-seeds", about=["n2"], asked=2)
+def a_newcomer_without_seed_hosts(w):
+    w[2].settings[HOSTS] = "[]"
+    w.form(0, 1); w.start(2)
+
+@case("loopback-only", about=["n1"], asked=1, count=2)
+def one_listens_on_loopback_and_the_other_does_not(w):
+    address = subprocess.run("ip -4 -o addr show scope global | awk '{print $4}' | cut -d/ -f1 | head -1", shell=True,
+                             capture_output=True, text=True).stdout.strip()
+    w[0].settings["network.host"] = address
+    w[0].settings["http.host"] = "127.0.0.1"
+    hosts = json.dumps([f"{address}:{w[0].transport}", f"{address}:{w[1].transport}"])
+    for node in w.nodes: node.settings[HOSTS] = hosts
+    w[1].settings["http.host"] = "127.0.0.1"
+    w.start()
+
+
+# Processes, links, disks, clocks.
+
+@case("frozen-node", about=["n1", "n2"])
+def two_of_three_are_stopped(w):
+    w.form(); w[1].kill(signal.SIGSTOP); w[2].kill(signal.SIGSTOP)
+
+@case("frozen-node", about=["n1"], count=2)
+def one_of_two_is_stopped(w):
+    w.form(); w[1].kill(signal.SIGSTOP)
+
+@case("frozen-node", about=["n2"])
+def one_follower_of_three_is_stopped(w):
+    w.form()
+    w[2].kill(signal.SIGSTOP)
+    if w.leader([w[0]]) is w[2]: w.formed(w.nodes[:2])
+
+@case("link-cut", about=["n0", "n1"], count=2)
+def a_link_that_is_cut_by_request(w):
+    for node in w.nodes: node.settings["zazen.faults.enabled"] = "true"
+    w.form()
+    put(w[0].http, "/_zazen/faults", {"peer": f"127.0.0.1:{w[1].transport}"}, "POST")
+
+@case("too-many-files", about=["n0"])
+def one_may_open_few_files(w):
+    w[0].prefix = ["prlimit", "--nofile=200:200"]
+    w.form()
+
+@case("disk-full", about=["n0"])
+def one_disk_is_nearly_full(w):
+    path = w[0].settings["path.data"]
+    os.makedirs(path)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", path], check=True)
+    w.helpers.append(lambda: subprocess.run(["umount", "-l", path]))
+    w.form()
+
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static void slow(void) { char *s = getenv("SLOW_SYNC"); if (s && !access(s, F_OK)) sleep(atoi(getenv("SLOW_FOR"))); }
+int fdatasync(int fd) { static int (*real)(int); if (!real) real = dlsym(RTLD_NEXT, "fdatasync"); slow(); return real(fd); }
+int fsync(int fd) { static int (*real)(int); if (!real) real = dlsym(RTLD_NEXT, "fsync"); slow(); return real(fd); }
+int clock_gettime(clockid_t id, struct timespec *t) {
+  static int (*real)(clockid_t, struct timespec *);
+  if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+  int done = real(id, t);
+  if (id == CLOCK_REALTIME && getenv("SKEW")) t->tv_sec += atoi(getenv("SKEW"));
+  return done;
+}
+"""
+
+def shim(w):
+    source, library = os.path.join(w.dir, "shim.c"), os.path.join(w.dir, "shim.so")
+    with open(source, "w") as file: file.write(SHIM)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+@case("disk-slow", about=["n0"])
+def one_disk_takes_four_seconds_for_a_write(w):
+    flag = os.path.join(w.dir, "slow")
+    w[0].prefix = ["env", f"LD_PRELOAD={shim(w)}", f"SLOW_SYNC={flag}", "SLOW_FOR=4"]
+    w.form(); open(flag, "w").close()
+    put(w[1].http, "/_cluster/settings", {"transient": {"discovery.zen.commit_timeout": "20s"}})
+
+@case("clock-skew", about=["n0"], heals=False)
+def one_clock_is_ten_seconds_ahead(w):
+    w[0].prefix = ["env", f"LD_PRELOAD={shim(w)}", "SKEW=10"]
+    w.form()
+
+
+# Two causes.
+
+@case("frozen-node", DOWN, about=["n1", "n2"])
+def one_stopped_and_one_killed(w):
+    w.form(); w[1].kill(signal.SIGSTOP); w[2].kill()
+
+@case("wrong-cluster-name", DOWN, about=["n1", "n2"])
+def one_mistyped_and_one_never_started(w):
+    w[1].settings["cluster.name"] = "shpo"
+    w.start(0, 1)
+
+@case("http-port-in-seeds", "voter-down", about=["n0", "n2"])
+def the_http_port_and_one_never_started(w):
+    w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{p}" for p in (w[0].transport, w[1].http, w[2].transport)])
+    w.start(0)
+    w[1].settings[HOSTS] = json.dumps([f"127.0.0.1:{p}" for p in (w[0].transport, w[1].transport, w[2].transport)])
+    w[1].settings["node.master"] = "false"
+    w.start(1)
+
+@case("unreachable-publish-address", "voter-down", about=["n1", "n2"])
+def a_wrong_publish_port_and_one_never_started(w):
+    w[1].settings["transport.publish_port"] = free_port()
+    w.start(0, 1)
+
+@case("seed-unresolved", "http-port-in-seeds", about=["n0"])
+def no_address_and_an_http_port(w):
+    w[0].settings[HOSTS] = json.dumps(
+        [f"127.0.0.1:{w[0].transport}", f"node-one.invalid:{w[1].transport}", f"127.0.0.1:{w[2].http}"])
+    w.start(0)
+    w[1].settings[HOSTS] = w[2].settings[HOSTS] = w.hosts()
+    w[1].settings["node.master"] = w[2].settings["node.master"] = "false"
+    w.start(1, 2)
+
+@case("voter-down", "too-many-files", about=["n0", "n2"])
+def one_dead_and_one_with_few_files(w):
+    w[0].prefix = ["prlimit", "--nofile=200:200"]
+    w.form(); w[2].kill()
+    w.formed(w.nodes[:2])
+
+@case("voter-down", "settings-differ", about=["n1", "n2"], count=4)
+def one_dead_and_one_with_another_minimum(w):
+    for node in w.nodes: node.settings[MINIMUM] = 2
+    w[1].settings[MINIMUM] = 1
+    w.form(); w[2].kill()
+    w.formed([w[0], w[1], w[3]])
+
+@case("frozen-node", "voter-down", about=["n1", "n2"], count=5)
+def one_stopped_and_one_dead_of_five(w):
+    w.form(); w[1].kill(signal.SIGSTOP); w[2].kill()
+    w.formed([w[0], w[3], w[4]])
+
+@case("gateway-waits", "too-many-files", about=["n0", "n1"], count=2)
+def the_gateway_waits_and_one_has_few_files(w):
+    for node in w.nodes: node.settings["gateway.recover_after_nodes"] = 3
+    w[0].prefix = ["prlimit", "--nofile=200:200"]
+    w.form()
+
+@case("wiped-majority", "too-many-files", about=["n0"])
+def two_wiped_and_one_with_few_files(w):
+    w[0].prefix = ["prlimit", "--nofile=200:200"]
+    w.form()
+    for node in w.nodes: node.kill()
+    w[1].wipe(); w[2].wipe(); w.start()
+
+@case("frozen-node", "wrong-cluster-name", about=["n0", "n2"])
+def mistyped_and_one_stopped(w):
+    w[0].settings["cluster.name"] = "shpo"
+    w.start(0, 1, 2)
+    w.formed([w[1], w[2]]); w[2].kill(signal.SIGSTOP)
+
+
+# Healthy, and slow or unusual: nothing is to be said of them.
+
+@case()
+def healthy_three(w): w.form()
+
+@case(count=1)
+def healthy_one(w): w.form()
+
+@case(count=1)
+def healthy_one_without_seed_hosts(w):
+    w[0].settings[HOSTS] = "[]"; w.form()
+
+@case(count=2)
+def healthy_two(w): w.form()
+
+@case(count=5)
+def healthy_five_with_two_that_cannot_lead(w):
+    w[3].settings["node.master"] = w[4].settings["node.master"] = "false"
+    w[4].settings["node.data"] = "false"; w.form()
+
+@case()
+def healthy_and_one_was_killed_and_came_back(w):
+    w.form(); w[0].kill(); w.formed(w.nodes[1:]); w[0].launch(); w.formed(w.nodes)
+
+@case()
+def healthy_with_slow_timings(w):
+    for node in w.nodes:
+        node.settings["discovery.zen.fd.ping_interval"] = "5s"
+        node.settings["discovery.zen.fd.ping_timeout"] = "30s"
+    w.form()
+
+@case()
+def healthy_with_a_seed_host_more_that_nobody_is_at(w):
+    extra = free_port()
+    for node in w.nodes:
+        node.settings[INITIAL] = '["n0", "n1", "n2"]'
+        node.settings[HOSTS] = json.dumps([f"127.0.0.1:{one.transport}" for one in w.nodes] + [f"127.0.0.1:{extra}"])
+    w.form()
+
+@case()
+def healthy_on_a_slow_disk(w):
+    flag = os.path.join(w.dir, "slow"); open(flag, "w").close()
+    w[1].prefix = ["nice", "-n", "19"]
+    w.form()
+
+@case()
+def healthy_and_stopped_for_a_moment(w):
+    w.form(); w[2].kill(signal.SIGSTOP)
+    import time; time.sleep(0.3)
+    w[2].kill(signal.SIGCONT); w.formed(w.nodes)
+
+@case(count=2)
+def healthy_beside_another_cluster_in_the_same_directory(w):
+    w.form()
+    other = w.add("x0"); other.settings["cluster.name"] = "another"
+    other.settings[HOSTS] = json.dumps([f"127.0.0.1:{other.transport}"])
+    other.start(); w.wait(lambda: other.master(), 15); w.nodes.remove(other)
+    w.helpers.append(lambda: other.kill())
+
+@case(count=1)
+def healthy_single_node_discovery(w):
+    w[0].settings["discovery.type"] = "single-node"; del w[0].settings[HOSTS]; w.form()
