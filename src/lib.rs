@@ -8,12 +8,13 @@
 //! | `protocol` | – |
 //! | `service` | `cluster` |
 //! | `zen` | `cluster`, `protocol`, `service` |
+//! | `diagnose` | `cluster`, `protocol`, `zen` |
 //! | `settings` | `cluster`, `service`, `zen` |
 //! | `wire` | `cluster`, `service`, `zen` |
 //! | `lab` | `protocol` |
 //! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
 //! | `runtime` | all but `sim`, `lab` |
-//! | `rest` | `cluster`, `protocol`, `service`, `settings`, `wire`, `runtime` |
+//! | `rest` | `cluster`, `diagnose`, `protocol`, `service`, `settings`, `wire`, `runtime` |
 //! | `live` | `cluster`, `protocol`, `service`, `settings`, `lab`, `runtime` |
 //! | `client` | `cluster`, `protocol`, `service`, `runtime` |
 //! | `embed` | all but `sim`, `lab`, `live` |
@@ -23,6 +24,7 @@
 //! file.
 
 pub mod cluster;
+pub mod diagnose;
 pub mod lab;
 pub mod protocol;
 pub mod service;

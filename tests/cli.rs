@@ -16,14 +16,17 @@ use std::process::{Command, Output};
 const WIDTH: usize = 79;
 
 /// All that the command can do.
-const SUBCOMMANDS: [&str; 14] = [
+const SUBCOMMANDS: [&str; 17] = [
     "start",
     "dev",
     "status",
     "explain",
+    "events",
     "check-config",
+    "doctor",
     "kv",
     "member",
+    "settings",
     "run",
     "state",
     "recover",
@@ -390,8 +393,8 @@ fn the_manual_has_a_page_for_every_subcommand() {
 #[test]
 fn where_no_node_answers_it_is_told_who_was_asked() {
     let port = ports::free_port();
-    for command in ["status", "explain"] {
-        let (out, err) = ends_with(1, &format!("{command} --url 127.0.0.1:{port}"));
+    for (command, code) in [("status", 1), ("explain", 2)] {
+        let (out, err) = ends_with(code, &format!("{command} --url 127.0.0.1:{port}"));
         let told = format!("error: no node answers, tried 127.0.0.1:{port} (refused); name the HTTP address");
         assert!(err.starts_with(&told), "{err}");
         assert_eq!(out, "");

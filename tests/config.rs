@@ -157,7 +157,7 @@ fn the_file_of_all_settings_is_in_step_with_the_registry() {
 fn the_file_of_all_settings_says_what_holds_anyway() {
     let sample = sample();
     let as_it_is = load_text("zazen.yml", &sample).expect("a file of comments is accepted");
-    assert_eq!(as_it_is.settings, NodeSettings::default());
+    assert_eq!(as_it_is.settings, NodeSettings { file: Some("zazen.yml".into()), ..NodeSettings::default() });
 
     let uncommented: Vec<&str> =
         sample.lines().filter_map(|line| line.strip_prefix('#').filter(|line| !line.starts_with(' '))).collect();
@@ -198,6 +198,7 @@ fn the_file_of_all_settings_says_what_holds_anyway() {
     });
     expected.hooks.on = on.collect();
     assert!(matches!(&expected.hooks.on["on_reduced"], Hook::Exec { arguments, .. } if arguments.len() == 1));
+    expected.file = Some("zazen.yml".into());
     expected.given = all.settings.given.clone();
     expected.origins = all.settings.origins.clone();
     assert!(expected.origins.keys().eq(expected.given.keys()), "each is known by its place");

@@ -317,9 +317,6 @@ SHIM = r"""
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-static void slow(void) { char *s = getenv("SLOW_SYNC"); if (s && !access(s, F_OK)) sleep(atoi(getenv("SLOW_FOR"))); }
-int fdatasync(int fd) { static int (*real)(int); if (!real) real = dlsym(RTLD_NEXT, "fdatasync"); slow(); return real(fd); }
-int fsync(int fd) { static int (*real)(int); if (!real) real = dlsym(RTLD_NEXT, "fsync"); slow(); return real(fd); }
 int clock_gettime(clockid_t id, struct timespec *t) {
   static int (*real)(clockid_t, struct timespec *);
   if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
@@ -337,9 +334,11 @@ def shim(w):
 
 @case("disk-slow", about=["n0"])
 def one_disk_takes_four_seconds_for_a_write(w):
-    flag = os.path.join(w.dir, "slow")
-    w[0].prefix = ["env", f"LD_PRELOAD={shim(w)}", f"SLOW_SYNC={flag}", "SLOW_FOR=4"]
-    w.form(); open(flag, "w").close()
+    w.form()
+    slow = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e",
+                             "inject=fsync,fdatasync:delay_enter=4000000", "-p", str(w[0].pid())])
+    w.helpers.append(slow.kill)
+    w.wait(lambda: "TracerPid:\t0" not in open(f"/proc/{w[0].pid()}/status").read(), 10)
     put(w[1].http, "/_cluster/settings", {"transient": {"discovery.zen.commit_timeout": "20s"}})
 
 @case("clock-skew", about=["n0"], heals=False)
@@ -460,7 +459,6 @@ def healthy_with_a_seed_host_more_that_nobody_is_at(w):
 
 @case()
 def healthy_on_a_slow_disk(w):
-    flag = os.path.join(w.dir, "slow"); open(flag, "w").close()
     w[1].prefix = ["nice", "-n", "19"]
     w.form()
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -62,6 +63,8 @@ class Node:
         log = open(os.path.join(self.world.dir, f"{self.name}.log"), "a")
         command = self.prefix + [self.world.binary, "start", "-c", self.file] + self.arguments
         self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        # A process that ended and is not waited for looks as if it ran.
+        threading.Thread(target=self.process.wait, daemon=True).start()
 
     def pid(self):
         """The process that has this node's file open as its configuration, whoever started it."""
@@ -100,9 +103,9 @@ class World:
     """Some nodes; n0, n1 and so on, that name each other as seed hosts."""
 
     def __init__(self, binary, directory, count=3, cluster="shop"):
-        self.binary, self.dir, self.cluster = binary, directory, cluster
+        self.binary, self.dir, self.cluster = binary, os.path.join(directory, "conf"), cluster
         shutil.rmtree(directory, ignore_errors=True)
-        os.makedirs(directory)
+        os.makedirs(self.dir)
         self.nodes = [Node(self, f"n{number}") for number in range(count)]
         self.helpers = []
         for node in self.nodes:
@@ -121,6 +124,9 @@ class World:
         return node
 
     def start(self, *which):
+        for node in self.nodes:
+            if not os.path.exists(node.file):
+                node.write()
         for at in which or range(len(self.nodes)):
             self.nodes[at].start()
 

@@ -155,6 +155,25 @@ impl Asker {
     }
 }
 
+impl Asker {
+    /// Sends a change, and tells the status and the answer, whatever they are.
+    pub(super) async fn put(
+        &self,
+        place: &Place,
+        path: &str,
+        body: String,
+        timeout: Duration,
+    ) -> Result<(u16, serde_json::Value), Silence> {
+        let fails = |error: reqwest::Error| Silence::Failed(runtime::failure(&error));
+        let request = self.0.request(reqwest::Method::PUT, &place.0, path).timeout(timeout);
+        let request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);
+        let response = request.send().await.map_err(fails)?;
+        let status = response.status().as_u16();
+        let answer = response.bytes().await.map_err(fails)?;
+        Ok((status, serde_json::from_slice(&answer).unwrap_or_default()))
+    }
+}
+
 /// What is said when nobody answers.
 pub(super) fn nobody(tried: &[(Place, Silence)]) -> String {
     let tried: Vec<String> = tried.iter().map(|(place, why)| format!("{place} ({why})")).collect();

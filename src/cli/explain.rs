@@ -1,21 +1,26 @@
-//! `zazen explain`: why there is a master or none, in the words of one node.
+//! `zazen explain`: what is wrong with a cluster, how that is known, and what to type.
 
 use super::ask::{Asker, UrlArgs, nobody};
 use super::status::{View, called};
 use super::{Outcome, Trouble, failed};
+use crate::diagnose::{Standing, Verdict};
 use clap::Args;
 use std::io::{self, Write};
 
-/// Tell why there is a master or none, and what to do.
+/// Tell what is wrong with a cluster, how that is known, and what to type.
 ///
-/// The first node that answers tells what it knows; nodes may know different things, and `zazen status` asks all of them.
-/// What the words mean stands in docs/explain.md.
+/// The first node that answers asks all others that answer, with a master and without. What the codes mean stands in
+/// docs/troubleshooting.md.
 ///
-/// Exit codes: 0 the node sees a master, 1 it sees none, or no node answers, 2 the arguments make no sense.
+/// Exit codes: 0 there is a master and nothing is wrong, 1 there is a master and something is wrong, 2 the node has no
+/// master, or no node answers, or the arguments make no sense.
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
     #[command(flatten)]
     urls: UrlArgs,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 impl ExplainArgs {
@@ -23,8 +28,15 @@ impl ExplainArgs {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
         let view = runtime.block_on(self.first_view())?;
-        print(&view, out)?;
-        Ok(if view.master_node.is_some() { Outcome::Fine } else { Outcome::Broken })
+        match self.json {
+            true => writeln!(out, "{:#}", view.data())?,
+            false => print(&view, out)?,
+        }
+        Ok(match view.standing() {
+            Standing::Sound => Outcome::Fine,
+            Standing::Reduced => Outcome::Broken,
+            Standing::NoMaster => Outcome::Ended(2),
+        })
     }
 
     async fn first_view(&self) -> Result<View, Trouble> {
@@ -36,14 +48,47 @@ impl ExplainArgs {
                 Err(why) => tried.push((place, why)),
             }
         }
-        Err(Trouble::Failed(nobody(&tried)))
+        Err(Trouble::Usage(nobody(&tried)))
     }
 }
 
 fn print(view: &View, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} ({}), {}: {}", called(&view.node), view.node.address, view.mode, view.summary)?;
-    for advice in &view.advice {
-        writeln!(out, "  - {advice}")?;
+    if let Some(losses) = view.losses_survived {
+        writeln!(out, "it survives the loss of {losses} more of the nodes whose votes count")?;
+    }
+    for verdict in &view.verdicts {
+        tell(verdict, out)?;
+    }
+    if view.verdicts.is_empty() || view.master_node.is_some() {
+        for advice in &view.advice {
+            writeln!(out, "  - {advice}")?;
+        }
     }
     Ok(())
+}
+
+/// A verdict, with what to type on a line of its own.
+pub(super) fn tell(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
+    let certainty = match verdict.certainty {
+        crate::diagnose::Certainty::Certain => "",
+        crate::diagnose::Certainty::Likely => " (likely)",
+        crate::diagnose::Certainty::Possible => " (possible)",
+    };
+    writeln!(out, "\n{}{certainty}: {}", verdict.code.name(), verdict.summary)?;
+    for evidence in &verdict.evidence {
+        writeln!(out, "  {} says: {}", evidence.by, evidence.what)?;
+    }
+    let Some(mend) = &verdict.mend else { return Ok(()) };
+    match (&mend.file, mend.is_setting) {
+        (Some(file), true) => {
+            let node = mend.node.as_deref().unwrap_or("the node");
+            writeln!(out, "  in {file}, then restart {node}:")?;
+        }
+        (None, true) => {
+            writeln!(out, "  in the configuration of {}, then restart it:", mend.node.as_deref().unwrap_or("the node"))?
+        }
+        (Some(_) | None, false) => writeln!(out, "  type:")?,
+    }
+    writeln!(out, "    {}", mend.line)
 }

@@ -1,7 +1,7 @@
 //! `zazen kv`: the users' keys from the command line.
 
 use super::ask::UrlArgs;
-use super::{Outcome, Trouble, failed};
+use super::{Outcome, Trouble, failed, master};
 use crate::client::{Change, Client, ClientError, Entry, News, Only, Watch};
 use crate::cluster::Revision;
 use clap::{Args, Subcommand};
@@ -95,6 +95,7 @@ impl KvArgs {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
         runtime.block_on(async {
+            master::wait(&self.urls).await?;
             let client = self.urls.client()?;
             match &self.command {
                 KvCommand::Get { key, revision } => get(&client, key, *revision, out).await,

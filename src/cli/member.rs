@@ -2,7 +2,7 @@
 
 use super::ask::UrlArgs;
 use super::kv::refused;
-use super::{Outcome, Trouble, failed};
+use super::{Outcome, Trouble, failed, master};
 use crate::client::Client;
 use clap::{Args, Subcommand};
 use std::io::Write;
@@ -39,6 +39,7 @@ impl MemberArgs {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
         runtime.block_on(async {
+            master::wait(&self.urls).await?;
             let client = self.urls.client()?;
             match &self.command {
                 MemberCommand::List => list(&client, out).await?,

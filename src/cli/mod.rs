@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod crew;
 mod dev;
+mod doctor;
 mod events;
 mod explain;
 mod figures;
@@ -19,15 +20,18 @@ mod kv;
 mod lab;
 mod logging;
 mod man;
+mod master;
 mod member;
 mod paint;
 mod progress;
 mod quiet;
 mod recover;
 mod run;
+mod settings;
 mod setup;
 mod sim;
 mod start;
+mod start_failure;
 mod state;
 mod status;
 mod stopwatch;
@@ -66,10 +70,12 @@ enum Command {
     Explain(explain::ExplainArgs),
     Events(events::EventsArgs),
     CheckConfig(check_config::CheckConfigArgs),
+    Doctor(doctor::DoctorArgs),
     Setup(setup::SetupArgs),
     User(user::UserArgs),
     Kv(kv::KvArgs),
     Member(member::MemberArgs),
+    Settings(settings::SettingsArgs),
     Run(run::RunArgs),
     #[command(hide = true)]
     RunGuard(guard::GuardArgs),
@@ -137,10 +143,12 @@ fn run(command: Command, out: &mut impl Write) -> Result<Outcome, Trouble> {
         Command::Explain(explain) => explain.run(out),
         Command::Events(events) => events.run(out),
         Command::CheckConfig(check_config) => check_config.run(out),
+        Command::Doctor(doctor) => doctor.run(out),
         Command::Setup(setup) => setup.run(out),
         Command::User(user) => user.run(out),
         Command::Kv(kv) => kv.run(out),
         Command::Member(member) => member.run(out),
+        Command::Settings(settings) => settings.run(out),
         Command::Run(run) => run.run(),
         Command::RunGuard(guard) => guard.run(),
         Command::RunBound(bound) => bound.run(),

@@ -4,16 +4,18 @@
 
 use super::config::{self, ConfigArgs};
 use super::supervisor::Supervisor;
-use super::{Outcome, Trouble, failed, logging};
+use super::{Outcome, Trouble, failed, logging, start_failure};
 use crate::embed::{Users, leave};
 use crate::live;
 use crate::runtime::hooks::Hooks;
+use crate::runtime::inquiry;
 use crate::runtime::log::NODE;
 use crate::runtime::{self, Ended, Handle, descriptors};
 use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -63,6 +65,8 @@ impl StartArgs {
 
     async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<Outcome, Trouble> {
         // The users' port is had before the node makes itself known to others.
+        let told = settings.clone();
+        let refused = |error| Trouble::Failed(start_failure::words(&error, &told));
         let users = Users::listen(&settings).await.map_err(refused)?;
         let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
         let node = runtime::start(settings, users.place().cloned(), log).map_err(refused)?;
@@ -73,6 +77,8 @@ impl StartArgs {
         let patience = tokio::spawn(wait_for_a_master(handle.clone()));
         let supervisor = Supervisor::find();
         supervisor.iter().for_each(Supervisor::ready);
+        let diagnoses = tokio::spawn(inquiry::tell_while_masterless(handle.clone()));
+        let hangups = tokio::spawn(heed_hangups(self.config.clone(), told.clone()));
         let is_asked = tokio::select! {
             () = ends.next() => true,
             () = handle.ended() => false,
@@ -80,6 +86,8 @@ impl StartArgs {
         };
         patience.abort();
         supervisor.iter().for_each(Supervisor::stopping);
+        diagnoses.abort();
+        hangups.abort();
         if is_asked {
             tracing::info!(target: NODE, "stopping ...");
             tokio::select! {
@@ -185,8 +193,39 @@ async fn attend(supervisor: Option<&Supervisor>, handle: &Handle) {
     handle.ended().await;
 }
 
+/// On SIGHUP reads the configuration anew, and tells what of it differs from what the node runs by. At a terminal that
+/// signal ends the node.
+async fn heed_hangups(config: ConfigArgs, running: NodeSettings) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    if std::io::stdin().is_terminal() {
+        return;
+    }
+    while hangup.recv().await.is_some() {
+        match config::load(&config) {
+            Ok(loaded) => {
+                let (before, after) = (&running.given, &loaded.settings.given);
+                let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+                let changed: Vec<&str> =
+                    keys.into_iter().filter(|key| before.get(*key) != after.get(*key)).map(String::as_str).collect();
+                let changed = changed.join(", ");
+                tracing::info!(
+                    target: NODE,
+                    "SIGHUP: read the configuration anew; what differs takes effect with the next start, what is dynamic \
+                     at once with `zazen settings set`: [{changed}]"
+                );
+            }
+            Err(Trouble::Usage(what) | Trouble::Failed(what)) => {
+                tracing::warn!(target: NODE, "SIGHUP: the configuration makes no sense, and is not used: {what}");
+            }
+            Err(Trouble::Output(_)) => {}
+        }
+    }
+}
+
 /// What ends a node.
 struct Ends {
+    /// The terminal was closed, where there is one.
+    hangup: Option<Signal>,
     interrupt: Signal,
     terminate: Signal,
     stdin: Option<oneshot::Receiver<()>>,
@@ -194,10 +233,12 @@ struct Ends {
 
 impl Ends {
     fn listen(heeds_stdin: bool) -> std::io::Result<Self> {
+        let is_terminal = std::io::stdin().is_terminal();
+        let hangup = if is_terminal { Some(signal(SignalKind::hangup())?) } else { None };
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
         let stdin = if heeds_stdin { Some(end_of_stdin()?) } else { None };
-        Ok(Ends { interrupt, terminate, stdin })
+        Ok(Ends { hangup, interrupt, terminate, stdin })
     }
 
     async fn next(&mut self) {
@@ -208,7 +249,14 @@ impl Ends {
                 None => std::future::pending().await,
             }
         };
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => drop(hangup.recv().await),
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            () = hangup => {}
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
             () = stdin => self.stdin = None,

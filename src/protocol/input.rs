@@ -73,7 +73,7 @@ pub struct Initial<Peer> {
 }
 
 /// A seed host that has no address.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Unresolved {
     /// The host, as it is configured.
     pub host: Arc<str>,

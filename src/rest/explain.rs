@@ -1,29 +1,47 @@
-//! `/_zazen/explain`: why there is a master or none, in the words of the node that is asked.
+//! `/_zazen/explain`: why there is a master or none, what is wrong, and what to type.
 //!
-//! How large the state is, and that little room is left, is added here, as counting takes longer than the core may be kept
-//! busy. Elasticsearch 6.8 has nothing like it.
+//! The node that is asked asks all others that answer; what comes of it is decided in `diagnose`. How large the state is,
+//! and that little room is left, is added here, as counting takes longer than the core may be kept busy. Elasticsearch 6.8
+//! has nothing like it.
 
 use super::body::Json;
 use super::error::{Kind, RestError};
 use super::nodes::account;
+use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
+use crate::runtime::inquiry;
 use crate::service::Account;
+use serde::Serialize;
 use serde_json::Value;
 
 /// What a reader looks for first; all else follows by name.
-const FIRST: [&str; 2] = ["summary", "advice"];
+const FIRST: [&str; 4] = ["summary", "standing", "verdicts", "advice"];
+
+/// What can be said.
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "local",
+    values: Values::Flag,
+    default: "false",
+    doc: "Tells only what this node knows by itself, at once, and judges nothing.",
+}];
 
 /// The whole explanation.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let ended = || RestError::new(Kind::NodeClosed, "node closed");
-    let explanation = call.handle.explain().await.ok_or_else(ended)?;
-    let value = serde_json::to_value(&explanation);
-    let value = value.map_err(|error| RestError::new(Kind::IllegalState, error.to_string()))?;
-    let Value::Object(mut fields) = value else {
-        return Err(RestError::new(Kind::IllegalState, "the explanation has no fields"));
-    };
+    let mut fields = serde_json::Map::new();
+    if call.parameters.flag("local")?.unwrap_or(false) {
+        put(&mut fields, &call.handle.explain().await.ok_or_else(ended)?)?;
+    } else {
+        match inquiry::diagnosis(&call.handle).await {
+            Some((explanation, diagnosis)) => {
+                put(&mut fields, &explanation)?;
+                put(&mut fields, &diagnosis)?;
+            }
+            None => put(&mut fields, &call.handle.explain().await.ok_or_else(ended)?)?,
+        }
+    }
     let size = Account::of(&snapshot::local(&call.handle));
     if let Some(Value::Array(advice)) = fields.get_mut("advice") {
         advice.extend(make_room(&size).map(Value::from));
@@ -32,6 +50,15 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let rest = fields.iter().map(|(name, value)| (name.as_str(), value));
     let all = first.iter().map(|(name, value)| (*name, value)).chain(rest);
     Ok(Reply::tree(Json::map(all.map(|(name, value)| (name, value.into()))).with("size", account(&size))))
+}
+
+fn put(fields: &mut serde_json::Map<String, Value>, part: &impl Serialize) -> Result<(), RestError> {
+    match serde_json::to_value(part) {
+        Ok(Value::Object(part)) => fields.extend(part),
+        Ok(_) => return Err(RestError::new(Kind::IllegalState, "the explanation has no fields")),
+        Err(error) => return Err(RestError::new(Kind::IllegalState, error.to_string())),
+    }
+    Ok(())
 }
 
 /// What to do while something can still be done.

@@ -26,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) enum Status {
     /// All is well.
     Green,
-    /// Copies are missing; never so without shards.
+    /// A node whose vote counts is gone; of copies none are missing without shards.
     Yellow,
     /// The cluster, or an index that is asked for, is not there.
     Red,
@@ -56,21 +56,21 @@ pub(super) struct Health {
 impl Health {
     /// The health of the whole cluster in this state.
     pub(super) async fn of(handle: &Handle, state: &ClusterState) -> Health {
-        Health::with(&pending(handle).await, state)
+        Health::with(handle, &pending(handle).await, state)
     }
 
     /// The same as this node knows it, without asking another one: only a master has a queue.
     async fn of_local(handle: &Handle, state: &ClusterState) -> Health {
         let leads = state.nodes.master.as_ref() == Some(&handle.local().id);
         let tasks = if leads { pending(handle).await } else { Vec::new() };
-        Health::with(&tasks, state)
+        Health::with(handle, &tasks, state)
     }
 
-    fn with(tasks: &[PendingTask], state: &ClusterState) -> Health {
+    fn with(handle: &Handle, tasks: &[PendingTask], state: &ClusterState) -> Health {
         let longest_wait = tasks.iter().map(|task| task.time_in_queue_millis).max().unwrap_or(0);
         let is_unavailable = snapshot::is_unavailable(state);
         Health {
-            status: if is_unavailable { Status::Red } else { Status::Green },
+            status: status(handle, state),
             nodes: state.nodes.len(),
             data_nodes: state.nodes.data().count(),
             pending_tasks: tasks.len(),
@@ -108,6 +108,18 @@ impl Health {
         .with("task_max_waiting_in_queue_millis", wait)
         .with_some("active_shards_percent", is_human.then(|| format!("{percent:.1}%")))
         .with("active_shards_percent_as_number", percent)
+    }
+}
+
+/// The colour of a cluster in this state.
+pub(super) fn status(handle: &Handle, state: &ClusterState) -> Status {
+    let lacks_voter = state.voters_present() < state.metadata.voting.own.len();
+    if snapshot::is_unavailable(state) {
+        Status::Red
+    } else if lacks_voter && !handle.settings().rest.green_without_redundancy {
+        Status::Yellow
+    } else {
+        Status::Green
     }
 }
 

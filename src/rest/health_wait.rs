@@ -4,7 +4,7 @@
 //! `RestClusterHealthAction` (6.8).
 
 use super::error::RestError;
-use super::health::{Status, pending};
+use super::health::{self, Status, pending};
 use super::indices::{Options, resolve};
 use super::parameters::{Parameter, Parameters, Values};
 use super::snapshot;
@@ -105,10 +105,9 @@ impl Conditions {
         resolve(state, &names, strict).ok()
     }
 
-    fn hold(&self, state: &ClusterState) -> bool {
+    fn hold(&self, handle: &Handle, state: &ClusterState) -> bool {
         let indices = self.indices(state);
-        let is_red = indices.is_none() || snapshot::is_unavailable(state);
-        let current = if is_red { Status::Red } else { Status::Green };
+        let current = if indices.is_none() { Status::Red } else { health::status(handle, state) };
         indices.is_some()
             && self.active_shards == 0
             && self.status.is_none_or(|wanted| current <= wanted)
@@ -127,7 +126,7 @@ impl Conditions {
         loop {
             // What only the master knows is not known while there is none.
             let is_known = is_local || state.nodes.master.is_some();
-            if is_known && self.hold(&state) && self.events_are_over(handle).await {
+            if is_known && self.hold(handle, &state) && self.events_are_over(handle).await {
                 return Ok((state, true));
             }
             if Instant::now() >= deadline {

@@ -18,6 +18,7 @@ pub mod events;
 pub mod figures;
 mod handle;
 pub mod hooks;
+pub mod inquiry;
 mod journal;
 pub mod listen;
 pub mod log;

@@ -79,6 +79,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     }
     let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
+    settings.file = sources.file.map(|file| file.name.into());
     settings.given = loader.spoken();
     settings.origins = loader.origins();
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;

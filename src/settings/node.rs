@@ -27,6 +27,8 @@ pub struct NodeSettings {
     pub path_data: PathBuf,
     /// Where the configuration lies, and `unicast_hosts.txt` in it.
     pub path_conf: PathBuf,
+    /// The file that it was configured by, as it was named.
+    pub file: Option<PathBuf>,
     /// What the protocol runs by.
     pub tuning: Tuning,
     /// How other nodes are found.
@@ -207,6 +209,8 @@ pub struct RestSettings {
     pub allowed_hosts: Vec<String>,
     /// `compatibility.version`.
     pub compatibility: Arc<str>,
+    /// `zazen.health.green_without_redundancy`: whether health stays green when a voter is gone.
+    pub green_without_redundancy: bool,
 }
 
 /// Which pages of other origins may ask, from a browser.
@@ -341,6 +345,7 @@ impl Default for NodeSettings {
             attributes: BTreeMap::new(),
             path_data: "data".into(),
             path_conf: "config".into(),
+            file: None,
             tuning: Tuning::default(),
             discovery: DiscoverySettings::default(),
             transport: listen(9300, 9400),
@@ -377,6 +382,7 @@ impl Default for RestSettings {
             cors: CorsSettings::default(),
             allowed_hosts: Vec::new(),
             compatibility: "6.8.23".into(),
+            green_without_redundancy: false,
         }
     }
 }

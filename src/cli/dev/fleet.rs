@@ -108,7 +108,7 @@ impl<'a> Fleet<'a> {
         };
         let view = |(place, child): (&Place, &Option<Node>)| {
             let (asker, place, is_running) = (asker.clone(), at(place), child.is_some());
-            async move { if is_running { View::of(&asker, &place).await.ok() } else { None } }
+            async move { if is_running { View::local(&asker, &place).await.ok() } else { None } }
         };
         futures_util::future::join_all(self.plan.places.iter().zip(&self.children).map(view)).await
     }
@@ -128,11 +128,22 @@ impl<'a> Fleet<'a> {
         format!("{name} {how}; bring it back with `start {name}`, or elsewhere with: zazen start -c {}", file.display())
     }
 
+    /// Which node is master, as far as the nodes tell.
+    async fn master(&self) -> Option<usize> {
+        let views = self.views().await;
+        let id = views.iter().flatten().find_map(|view| view.master_node.as_ref()).map(|master| master.id.clone())?;
+        views.iter().position(|view| view.as_ref().is_some_and(|view| view.node.id == id))
+    }
+
     /// Does what was typed, and says what was done.
     pub(super) async fn obey(&mut self, order: Order) -> Result<String, Trouble> {
         let (deed, at) = match order {
             Order::Show | Order::Quit => return Ok(self.picture().await),
             Order::Node(deed, at) => (deed, at),
+            Order::Master(deed) => match self.master().await {
+                Some(at) => (deed, at),
+                None => return Ok("no node is master at present".into()),
+            },
         };
         let Some(place) = self.plan.places.get(at) else {
             return Ok(format!("there is no node-{at}, only node-0 to node-{}", self.plan.places.len() - 1));

@@ -9,6 +9,8 @@ pub(super) enum Order {
     Quit,
     /// Do something to a node.
     Node(Deed, usize),
+    /// Do something to whichever node is master.
+    Master(Deed),
 }
 
 /// What can be done to a node.
@@ -44,6 +46,9 @@ impl Order {
             ["quit" | "exit"] => Ok(Order::Quit),
             [deed, node] => {
                 let found = DEEDS.iter().find(|(word, _)| *word == deed).ok_or_else(|| not_understood(line))?;
+                if node == "master" {
+                    return Ok(Order::Master(found.1));
+                }
                 let number = node.strip_prefix("node-").unwrap_or(node).parse();
                 let number = number.map_err(|_| format!("there is no node [{node}], write node-0 or 0"))?;
                 Ok(Order::Node(found.1, number))
@@ -55,7 +60,9 @@ impl Order {
 
 fn not_understood(line: &str) -> String {
     let line = line.trim();
-    format!("[{line}] is not understood: kill, stop, pause, resume or start a node, as in `kill node-0`; show; quit")
+    format!(
+        "[{line}] is not understood: kill, stop, pause, resume or start a node, as in `kill node-0` or `kill master`; show; quit"
+    )
 }
 
 #[cfg(test)]
@@ -65,6 +72,7 @@ mod tests {
     #[test]
     fn orders_are_short_and_others_are_told_what_is_allowed() {
         assert_eq!(Order::read(" kill node-2 "), Ok(Order::Node(Deed::Kill, 2)));
+        assert_eq!(Order::read("kill master"), Ok(Order::Master(Deed::Kill)));
         assert_eq!(Order::read("start 0"), Ok(Order::Node(Deed::Start, 0)));
         assert_eq!(Order::read("quit"), Ok(Order::Quit));
         assert_eq!(Order::read("kill node-x"), Err("there is no node [node-x], write node-0 or 0".into()));

@@ -1,6 +1,7 @@
 //! A survey for people, and for programs.
 
 use super::super::ask::nobody;
+use super::super::explain::tell;
 use super::super::paint::{Paint, Tone};
 use super::survey::{Seat, Survey, Verdict, called};
 use serde_json::{Value, json};
@@ -50,7 +51,13 @@ pub(super) fn picture(survey: &Survey, paint: Paint) -> String {
         let rows: Vec<[Cell; 8]> = std::iter::once(heads).chain(survey.seats.iter().map(row)).collect();
         let _ = write!(text, "\n{}", table(&rows, paint));
     }
-    if let Some(view) = survey.views().find(|view| view.master_node.is_none()) {
+    for finding in &survey.findings {
+        let mut told = Vec::new();
+        let _ = tell(finding, &mut told);
+        text.push_str(&String::from_utf8_lossy(&told));
+    }
+    let blind = survey.views().find(|view| view.master_node.is_none());
+    if let Some(view) = blind.filter(|_| survey.findings.is_empty()) {
         let _ = writeln!(text, "\n{}: {}", called(&view.node), view.summary);
         for advice in &view.advice {
             let _ = writeln!(text, "  - {advice}");
@@ -105,7 +112,7 @@ pub(super) fn data(survey: &Survey) -> Value {
         Verdict::Agreed(master) => Some(master),
         Verdict::Nobody | Verdict::Partly { .. } | Verdict::Several(_) | Verdict::NoMaster => None,
     };
-    json!({ "agreed": master.is_some(), "master": master, "summary": headline(survey), "nodes": seats })
+    json!({ "agreed": master.is_some(), "master": master, "summary": headline(survey), "verdicts": survey.findings, "nodes": seats })
 }
 
 fn seat(seat: &Seat) -> Value {

@@ -6,9 +6,11 @@
 use super::super::ask::{Asker, Place, Silence};
 use super::super::stopwatch::Stopwatch;
 use crate::cluster::{Address, ClusterName, Node, StateId, Term};
+use crate::diagnose::{Standing, Verdict as Finding};
 use crate::protocol::Failure;
 use futures_util::{StreamExt, stream};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -17,6 +19,9 @@ const MEMBERS_MAX: Duration = Duration::from_secs(2);
 
 /// How long a node may take to tell what it sees.
 const VIEW_MAX: Duration = Duration::from_secs(1);
+
+/// How long a node may take that asks all others.
+const DIAGNOSIS_MAX: Duration = Duration::from_secs(6);
 
 /// How many nodes are asked at a time.
 const ASKED_AT_A_TIME: usize = 64;
@@ -27,7 +32,7 @@ const KNOWN_MAX: usize = 10_000;
 const MEMBERS: &str = "/_cat/nodes?local=true&full_id=true&format=json&h=id,name,http,ip,port";
 
 /// What one node says of its cluster.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(in crate::cli) struct View {
     /// Why there is a master or none, in a sentence.
     pub(in crate::cli) summary: String,
@@ -46,13 +51,22 @@ pub(in crate::cli) struct View {
     /// The master that its readers see.
     #[serde(default)]
     pub(in crate::cli) master_node: Option<Node>,
+    /// How the cluster is, if the node asked around.
+    #[serde(default)]
+    standing: Option<Standing>,
+    /// How many voters may be lost.
+    #[serde(default)]
+    pub(in crate::cli) losses_survived: Option<usize>,
+    /// What is wrong.
+    #[serde(default)]
+    pub(in crate::cli) verdicts: Vec<Finding>,
     /// What became of the hosts that it pinged.
     #[serde(default)]
     hosts: Vec<Pinged>,
 }
 
 /// What became of a host that was pinged.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 struct Pinged {
     address: Address,
     outcome: String,
@@ -61,7 +75,23 @@ struct Pinged {
 impl View {
     /// Asks a node what it sees.
     pub(in crate::cli) async fn of(asker: &Asker, place: &Place) -> Result<View, Silence> {
-        asker.ask(place, "/_zazen/explain", VIEW_MAX).await
+        asker.ask(place, "/_zazen/explain", DIAGNOSIS_MAX).await
+    }
+
+    /// Asks a node what it sees by itself.
+    pub(in crate::cli) async fn local(asker: &Asker, place: &Place) -> Result<View, Silence> {
+        asker.ask(place, "/_zazen/explain?local=true", VIEW_MAX).await
+    }
+
+    /// How the cluster is, in the eyes of the node.
+    pub(in crate::cli) fn standing(&self) -> Standing {
+        let found = if self.master_node.is_none() { Standing::NoMaster } else { Standing::Sound };
+        self.standing.unwrap_or(found)
+    }
+
+    /// All of it, for programs.
+    pub(in crate::cli) fn data(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
@@ -109,6 +139,8 @@ pub(super) struct Survey {
     pub(super) seats: Vec<Seat>,
     /// Who was asked for the members in vain.
     pub(super) silent: Vec<(Place, Silence)>,
+    /// What is wrong, as a node tells that asked around: one without a master if there is one.
+    pub(super) findings: Vec<Finding>,
 }
 
 /// What comes of it all.
@@ -151,7 +183,15 @@ impl Survey {
                 seat.told = Err(Silence::Failed(Failure::Refused));
             }
         }
-        Survey { seats: apart(seats), silent }
+        let seats = apart(seats);
+        let told = |seat: &&Seat| seat.told.is_ok();
+        let blind = |seat: &&Seat| seat.told.as_ref().is_ok_and(|(view, _)| view.master_node.is_none());
+        let whom = seats.iter().find(blind).or_else(|| seats.iter().find(told));
+        let findings = match whom {
+            Some(seat) => View::of(asker, &Place(seat.place.clone())).await.map(|view| view.verdicts),
+            None => Ok(Vec::new()),
+        };
+        Survey { seats, silent, findings: findings.unwrap_or_default() }
     }
 
     /// The nodes that say something, with what they say.
@@ -233,7 +273,7 @@ async fn seat(asker: &Asker, known: Known, is_member: bool) -> Seat {
         return Seat { name: known.name, place, transport: Some(known.transport), is_member, told };
     };
     let stopwatch = Stopwatch::start();
-    let told = View::of(asker, &place).await.map(|view| (view, stopwatch.elapsed()));
+    let told = View::local(asker, &place).await.map(|view| (view, stopwatch.elapsed()));
     let name = told.as_ref().map_or(known.name, |(view, _)| called(&view.node));
     Seat { name, place: place.to_string(), transport: None, is_member, told }
 }

@@ -187,13 +187,15 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET"],
         paths: &["/_zazen/explain"],
-        parameters: &[],
+        parameters: &[explain::PARAMETERS],
         needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(explain::show(call)), "@Explanation"),
         name: "zazen_explain_get_action",
-        doc: "Tells why there is a master or none, as far as this node knows.\n[Why is there no master?](explain.md) tells \
-              what the fields mean.\nIt is answered at once, with a master and without.",
+        doc: "Tells why there is a master or none, what is wrong, and what to type: `verdicts`, each with a `code` \
+              ([troubleshooting](troubleshooting.md)), who said what, and a `mend` of one line.\nThe node asks all others that \
+              answer, for two seconds at most; [Why is there no master?](explain.md) tells what the fields mean.\nIt is \
+              answered with a master and without.",
     },
     Route {
         methods: &["GET"],

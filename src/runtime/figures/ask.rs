@@ -62,7 +62,8 @@ where
     stream::iter(nodes).map(ask).buffered(ASKED_AT_A_TIME).collect().await
 }
 
-async fn of_one<T: DeserializeOwned>(
+/// Asks one node, and waits so long for the beginning of its answer.
+pub(in crate::runtime) async fn of_one<T: DeserializeOwned>(
     peers: Option<&Peers>,
     at: &Address,
     (target, patience): (&str, Duration),

@@ -147,6 +147,12 @@ impl Meter {
         let _ = self.http.set(place);
     }
 
+    /// Where other nodes are listened to, and what users are told.
+    pub(in crate::runtime) fn places(&self) -> (Vec<String>, Option<String>) {
+        let bound = self.transport.get().map(|place| place.bound.clone()).unwrap_or_default();
+        (bound, self.http.get().map(|place| place.published.clone()))
+    }
+
     /// Says how many users are connected; once.
     pub fn count_users(&self, count: CountConnections) {
         let _ = self.users.set(count);
@@ -242,7 +248,7 @@ impl Meter {
     }
 
     /// The way to other nodes, if there is one.
-    pub(super) fn access(&self) -> Option<&Peers> {
+    pub(in crate::runtime) fn access(&self) -> Option<&Peers> {
         self.access.get_or_init(|| Peers::plain().ok()).as_ref()
     }
 

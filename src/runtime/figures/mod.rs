@@ -10,6 +10,7 @@ mod meter;
 mod tally;
 mod threads;
 
+pub(in crate::runtime) use ask::of_one;
 pub use ask::{Asked, Silence, of_all};
 pub use info::{NodeInfo, OsInfo, Place};
 pub use meter::{CountConnections, Meter};

@@ -43,6 +43,18 @@ pub struct BindError {
     source: io::Error,
 }
 
+impl BindError {
+    /// Whether all ports were taken.
+    pub fn is_taken(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AddrInUse
+    }
+
+    /// The first port that was tried.
+    pub fn first_port(&self) -> u16 {
+        self.ports.first.first
+    }
+}
+
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BindError { host, ports, source } = self;

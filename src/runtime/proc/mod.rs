@@ -5,10 +5,12 @@
 
 mod disks;
 mod groups;
+mod listeners;
 mod process;
 
 pub(super) use disks::{data_place, device_use};
 pub(super) use groups::control_groups;
+pub(super) use listeners::listeners;
 pub(super) use process::{ThreadTime, process, process_ticks, threads, ticks_per_second};
 
 use super::figures::Share;

@@ -10,6 +10,7 @@ use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::runtime::Handle;
 use crate::runtime::figures::{self, Meter};
+use crate::runtime::inquiry;
 use crate::runtime::sight::{self, Here};
 use crate::runtime::tasks::Begun;
 use crate::runtime::versions;
@@ -78,6 +79,7 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, e
         .route(sight::PATH, get(see))
         .route(sight::HERE_PATH, get(here))
         .route("/_zen/{*path}", post(take))
+        .merge(inquiry::router(handle.clone()))
         .fallback(nothing_here)
         .layer(axum::middleware::from_fn_with_state(entrance, entrance::pass))
         .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers, handle })

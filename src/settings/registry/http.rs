@@ -3,7 +3,7 @@
 use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
 
 /// Of the users' side, besides where it listens.
-pub(super) const HTTP: [Setting; 10] = [
+pub(super) const HTTP: [Setting; 11] = [
     Setting {
         key: "zazen.http.allowed_hosts",
         topic: Topic::Http,
@@ -123,5 +123,20 @@ pub(super) const HTTP: [Setting; 10] = [
         }),
         doc: "The release of Elasticsearch that the node says to be, for clients that ask `GET /` whether they know it.\n\
               What it answers to other requests is that of 6.8 in any case.",
+    },
+    Setting {
+        key: "zazen.health.green_without_redundancy",
+        topic: Topic::Http,
+        kind: Kind::Boolean,
+        preset: Preset::Fixed("false"),
+        original: None,
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.rest.green_without_redundancy = text.parse().ok()?;
+            Some(())
+        }),
+        doc: "Whether `/_cluster/health` stays green, as Elasticsearch's does, when a node whose vote counts is gone.\n\
+              By default it is yellow then: the cluster works, and survives fewer losses than it was built for. Clients that \
+              wait for green and do not care want `true`.",
     },
 ];

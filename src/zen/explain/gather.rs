@@ -28,7 +28,7 @@ impl Zen {
             cluster_name: self.config.cluster_name.clone(),
             cluster_uuid: self.ledger.cluster_uuid,
             node: self.local.clone(),
-            mode: self.mode.name(),
+            mode: self.mode.name().into(),
             term: self.ledger.promise.term,
             accepted: self.ledger.accepted.id(),
             committed: self.ledger.committed,

@@ -12,11 +12,11 @@ pub(super) use words::reason;
 
 use crate::cluster::{Address, ClusterName, Node, NodeId, StateId, Term, Uuid};
 use crate::protocol::Unresolved;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Why there is a master, or none, as far as one node knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// All of it in one sentence.
     pub summary: String,
@@ -25,12 +25,12 @@ pub struct Explanation {
     /// The name of the node's cluster.
     pub cluster_name: ClusterName,
     /// The cluster that the node belongs to for good, once it knows of a committed state.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_uuid: Option<Uuid>,
     /// The node that explains.
     pub node: Arc<Node>,
     /// What it is doing: `finding`, `electing`, `joining`, `leading` or `following`.
-    pub mode: &'static str,
+    pub mode: Arc<str>,
     /// Its term.
     pub term: Term,
     /// Its accepted state.
@@ -38,18 +38,18 @@ pub struct Explanation {
     /// The newest state that it knows to be committed.
     pub committed: StateId,
     /// The master that its readers see.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub master_node: Option<Arc<Node>>,
     /// For how long they have seen this one, or none.
     pub since_millis: u64,
     /// How long ago a follower last heard of its master.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub master_heard_millis: Option<u64>,
     /// What it is about to bring to an end.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<Attempt>,
     /// For how long its disk has not finished a write, if it hangs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_hangs_millis: Option<u64>,
     /// What an election, or a commit of the master, must be backed by.
     pub needed: Vec<Quota>,
@@ -62,7 +62,7 @@ pub struct Explanation {
 }
 
 /// What a node without a visible master is about to bring to an end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attempt {
     /// It stands as a candidate.
@@ -101,7 +101,7 @@ pub enum Attempt {
 }
 
 /// Of some nodes, how many are needed and how many are there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Which nodes.
     pub of: Group,
@@ -121,7 +121,7 @@ impl Quota {
 }
 
 /// The nodes that a quota is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
     /// The voting set of the accepted state.
@@ -137,30 +137,30 @@ pub enum Group {
 }
 
 /// One of the nodes that a quota names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Its id, or what the configuration calls it.
     pub id: Arc<str>,
     /// Its name, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Arc<str>>,
     /// Where it listens or last listened, if that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
     /// Whether it is there.
     pub found: bool,
 }
 
 /// A host that was pinged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Where it was pinged.
     pub address: Address,
     /// Who answered there, or else whom the last state has there.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Arc<Node>>,
     /// The node that the last state has there, if another one answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<NodeId>,
     /// What became of the ping.
     #[serde(flatten)]
@@ -168,7 +168,7 @@ pub struct Host {
 }
 
 /// What became of the last ping of a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum Outcome {
     /// It answered.
@@ -184,10 +184,10 @@ pub enum Outcome {
         /// Its accepted state.
         accepted: StateId,
         /// The master that it follows.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         master: Option<Arc<Node>>,
         /// Why this node does not join that master.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         not_joined: Option<Arc<str>>,
     },
     /// It has yet to answer.
@@ -212,10 +212,10 @@ pub enum Outcome {
     /// It is of another cluster of the same name.
     OtherClusterUuid {
         /// The UUID of its cluster.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         theirs: Option<Uuid>,
         /// The UUID of this node's.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         ours: Option<Uuid>,
     },
     /// Another process goes by this node's id.
@@ -230,7 +230,7 @@ pub enum Outcome {
 }
 
 /// A node that does not keep up with its master.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Straggler {
     /// The node.
     pub node: Arc<Node>,
@@ -241,7 +241,7 @@ pub struct Straggler {
     /// Pings in a row that it left unanswered.
     pub missed_pings: u32,
     /// Why it is taken for dead, until it is removed; or why it is not taken in.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Arc<str>>,
     /// Whether it said good-bye.
     pub leaves: bool,

@@ -1,0 +1,255 @@
+//! `zazen doctor`: what would keep a node from working, before it runs.
+//!
+//! Looks at what the configuration names: ports, addresses, the data directory, limits, seed hosts, the clock. The verdicts
+//! are those of `diagnose`.
+
+use super::ask::{Asker, Place};
+use super::config::{self, ConfigArgs};
+use super::explain::tell;
+use super::stopwatch::Stopwatch;
+use super::{Outcome, Trouble, failed, start_failure};
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict};
+use crate::runtime::Access;
+use crate::runtime::addresses;
+use crate::runtime::listen::bind;
+use crate::runtime::{StartError, published};
+use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings};
+use clap::Args;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// How long a seed host may take to take a connection, and to tell of itself.
+const SEED_MAX: Duration = Duration::from_millis(800);
+
+/// A sync that takes longer is told of.
+const SYNC_MAX: Duration = Duration::from_millis(500);
+
+/// Clocks that differ by less are well.
+const SKEW_MAX_MILLIS: u64 = 2_000;
+
+/// Look for what would keep a node from working, before it runs.
+///
+/// Tries the ports and addresses that the configuration names, writes to the data directory and measures how long a sync
+/// takes, looks at limits, asks the seed hosts who they are and what their clocks say. Nothing is changed.
+///
+/// Exit codes: 0 nothing is wrong, 1 something is, 2 the node would not start.
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// What was looked at, and what is wrong.
+#[derive(Default)]
+struct Findings {
+    well: Vec<String>,
+    odd: Vec<Verdict>,
+    /// Whether the node would not start.
+    is_fatal: bool,
+}
+
+impl DoctorArgs {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let settings = config::load(&self.config)?.settings;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let mut findings = Findings::default();
+        runtime.block_on(listen(&settings, &mut findings));
+        data(&settings, &mut findings);
+        limits(&mut findings);
+        let asker = Asker::new(&Access::default())?;
+        runtime.block_on(seeds(&settings, &asker, &mut findings));
+        print(&findings, out)?;
+        Ok(match (findings.is_fatal, findings.odd.is_empty()) {
+            (true, _) => Outcome::Ended(2),
+            (false, false) => Outcome::Broken,
+            (false, true) => Outcome::Fine,
+        })
+    }
+}
+
+fn print(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+    for well in &findings.well {
+        writeln!(out, "ok  {well}")?;
+    }
+    findings.odd.iter().try_for_each(|verdict| tell(verdict, out))
+}
+
+impl Findings {
+    fn well(&mut self, what: impl Into<String>) {
+        self.well.push(what.into());
+    }
+
+    fn odd(&mut self, code: Code, summary: impl Into<String>, mend: Option<Mend>) {
+        let certainty = Certainty::Certain;
+        self.odd.push(Verdict { code, summary: summary.into(), certainty, node: None, evidence: Vec::new(), mend });
+    }
+
+    fn fatal(&mut self, error: &StartError, settings: &NodeSettings) {
+        self.is_fatal = true;
+        self.odd.push(start_failure::verdict(error, settings));
+    }
+}
+
+/// Ports and addresses: both are bound for a moment, and the published one is called.
+async fn listen(settings: &NodeSettings, findings: &mut Findings) {
+    let sides: [(&str, &ListenSettings); 2] = [("transport", &settings.transport), ("http", &settings.http)];
+    for (side, listen) in sides.into_iter().filter(|(side, _)| *side == "transport" || settings.rest.enabled) {
+        let hosts = match addresses::bind_addresses(listen) {
+            Ok(hosts) => hosts,
+            Err(error) => {
+                findings.fatal(&StartError::Address(error), settings);
+                continue;
+            }
+        };
+        let listeners = match bind(&hosts, &listen.ports).await {
+            Ok(listeners) => listeners,
+            Err(error) => {
+                findings.fatal(&StartError::Bind(error), settings);
+                continue;
+            }
+        };
+        match published(listen, &listeners) {
+            Ok(address) if TcpStream::connect_timeout(&address, SEED_MAX).is_ok() => {
+                findings.well(format!("{side} can listen, and is reached at [{address}] from this host"));
+            }
+            Ok(address) => {
+                let bound = listeners.first().and_then(|listener| listener.local_addr().ok());
+                let mend = bound.map(|bound| publish_mend(settings, side, address, bound));
+                let summary = format!("{side} would be published as [{address}], where this host does not reach it");
+                findings.odd(Code::UnreachablePublishAddress, summary, mend);
+            }
+            Err(error) => findings.fatal(&error, settings),
+        }
+    }
+}
+
+fn publish_mend(settings: &NodeSettings, side: &str, address: SocketAddr, bound: SocketAddr) -> Mend {
+    let line = if address.port() == bound.port() {
+        format!("{side}.publish_host: {}", bound.ip())
+    } else {
+        format!("{side}.publish_port: {}", bound.port())
+    };
+    start_failure::line(settings, line)
+}
+
+/// The data directory: whether it is free, can be written to, how long a sync takes, and how much room there is.
+fn data(settings: &NodeSettings, findings: &mut Findings) {
+    let path = &settings.path_data;
+    let lock = path.join("nodes").join("0").join("node.lock");
+    if let Ok(file) = File::open(&lock)
+        && let Err(TryLockError::WouldBlock) = file.try_lock()
+    {
+        let holder = fs::read_to_string(&lock).ok().and_then(|text| text.trim().parse().ok());
+        let dir = path.join("nodes").join("0");
+        let error = crate::runtime::store::StoreError::Locked { dir, holder };
+        return findings.fatal(&StartError::Store(error), settings);
+    }
+    match try_write(path) {
+        Ok(took) if took > SYNC_MAX => {
+            let summary = format!("a sync of the disk under [{}] takes {took:?}", path.display());
+            let mend = start_failure::line(settings, format!("path.data: {}-on-another-disk", path.display()));
+            findings.odd(Code::DiskSlow, summary, Some(mend));
+        }
+        Ok(took) => findings.well(format!("[{}] can be written, a sync takes {took:?}", path.display())),
+        Err(source) => {
+            let error = crate::runtime::store::StoreError::Io { tried: "write to", path: path.clone(), source };
+            findings.fatal(&StartError::Store(error), settings);
+        }
+    }
+}
+
+/// Writes a file, syncs it and removes it; a directory that was not there is removed again.
+fn try_write(path: &Path) -> io::Result<Duration> {
+    let is_new = !path.exists();
+    fs::create_dir_all(path)?;
+    let file = path.join("zazen-doctor.tmp");
+    let stopwatch = Stopwatch::start();
+    let written = File::create(&file).and_then(|mut new| {
+        new.write_all(&[b'x'; 4096])?;
+        new.sync_all()
+    });
+    let took = stopwatch.elapsed();
+    let _ = fs::remove_file(&file);
+    if is_new {
+        let _ = fs::remove_dir(path);
+    }
+    written.map(|()| took)
+}
+
+fn limits(findings: &mut Findings) {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    if limit < 256 {
+        let line = "ulimit -n 65536".to_owned();
+        let mend = Mend { line, is_setting: false, file: None, node: None };
+        findings.odd(Code::TooManyFiles, format!("a node may have [{limit}] files and sockets open"), Some(mend));
+    } else {
+        findings.well(format!("it may have [{limit}] files and sockets open"));
+    }
+}
+
+/// The seed hosts: whether they have an address, who answers there, and what the clock there says.
+async fn seeds(settings: &NodeSettings, asker: &Asker, findings: &mut Findings) {
+    if settings.discovery.kind != DiscoveryKind::Zen {
+        return findings.well("it is a cluster by itself and asks nobody");
+    }
+    for seed in settings.discovery.hosts.iter().flatten() {
+        let named = if seed.rsplit_once(':').is_some() { seed.clone() } else { format!("{seed}:9300") };
+        let resolved: io::Result<Vec<SocketAddr>> = named.to_socket_addrs().map(Iterator::collect);
+        let address = match resolved.map(|all| all.first().copied()) {
+            Ok(Some(address)) => address,
+            Ok(None) | Err(_) => {
+                let summary = format!("[{seed}] among the seed hosts has no address");
+                let seeds = settings.discovery.hosts.clone().unwrap_or_default();
+                let line = crate::diagnose::hosts_line(&seeds, |one| (one != seed).then(|| one.to_owned()));
+                let line = format!("discovery.zen.ping.unicast.hosts: {line}");
+                findings.odd(Code::SeedUnresolved, summary, Some(start_failure::line(settings, line)));
+                continue;
+            }
+        };
+        if TcpStream::connect_timeout(&address, SEED_MAX).is_err() {
+            findings.well(format!("nobody listens at seed host [{seed}] yet"));
+            continue;
+        }
+        let report: Result<Report, _> = asker.ask(&Place(address.to_string()), "/_zen/report", SEED_MAX).await;
+        match report {
+            Ok(report) => judge(settings, seed, &report, findings),
+            Err(_) => {
+                let summary = format!("[{seed}] among the seed hosts is no transport port of a Zazen node");
+                findings.odd(Code::HttpPortInSeeds, summary, None);
+            }
+        }
+    }
+}
+
+fn judge(settings: &NodeSettings, seed: &str, report: &Report, findings: &mut Findings) {
+    let theirs = &report.explanation.cluster_name;
+    if *theirs != settings.cluster_name {
+        let summary = format!("[{seed}] is of cluster [{theirs}], and this node of [{}]", settings.cluster_name);
+        let mend = start_failure::line(settings, format!("cluster.name: {theirs}"));
+        findings.odd(Code::WrongClusterName, summary, Some(mend));
+        return;
+    }
+    let ahead = report.facts.wall_millis.abs_diff(wall_millis());
+    if ahead > SKEW_MAX_MILLIS {
+        let what = format!("my clock says [{}]", report.facts.wall_millis);
+        let by = report.explanation.node.name.to_string();
+        let summary = format!("the clock of [{seed}] is {ahead}ms off the one of this host");
+        let line = "timedatectl set-ntp true".to_owned();
+        findings.odd(Code::ClockSkew, summary, Some(Mend { line, is_setting: false, file: None, node: None }));
+        if let Some(last) = findings.odd.last_mut() {
+            last.evidence.push(Evidence { by, at_millis: report.facts.wall_millis, what });
+        }
+        return;
+    }
+    findings.well(format!("[{seed}] answers: {}", report.explanation.node.name));
+}
+
+#[expect(clippy::disallowed_methods, reason = "clocks that run apart are a cause")]
+fn wall_millis() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

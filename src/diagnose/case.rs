@@ -1,0 +1,257 @@
+//! What all reports say together, by address and by name, and the mends that are made of it.
+
+use super::{Certainty, Code, Evidence, Facts, Mend, Report, Sibling, Standing, Verdict};
+use crate::cluster::{Address, Node, NodeId};
+use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
+
+/// The setting of the seed hosts.
+pub(super) const HOSTS: &str = "discovery.zen.ping.unicast.hosts";
+
+/// The reports, with ways to find one's way in them.
+pub(super) struct Case<'a> {
+    pub(super) reports: &'a [Report],
+    pub(super) me: &'a Report,
+}
+
+impl<'a> Case<'a> {
+    /// Of no reports nothing comes.
+    pub(super) fn new(reports: &'a [Report]) -> Option<Self> {
+        reports.first().map(|me| Case { reports, me })
+    }
+
+    /// Whether the node that was asked sees no master.
+    pub(super) fn is_masterless(&self) -> bool {
+        self.me.explanation.master_node.is_none()
+    }
+
+    /// Whether any node sees one.
+    pub(super) fn has_master(&self) -> bool {
+        self.reports.iter().any(|report| report.explanation.master_node.is_some())
+    }
+
+    pub(super) fn standing(&self, verdicts: &[Verdict]) -> Standing {
+        match (self.is_masterless(), verdicts.is_empty()) {
+            (true, _) => Standing::NoMaster,
+            (false, true) => Standing::Sound,
+            (false, false) => Standing::Reduced,
+        }
+    }
+
+    /// As the master counts; a follower does not know who lives.
+    pub(super) fn losses_survived(&self) -> Option<usize> {
+        let master = self.master().or(Some(self.me).filter(|_| !self.is_masterless()))?;
+        let spare = |quota: &Quota| quota.found.saturating_sub(quota.needed);
+        master.explanation.needed.iter().filter(|quota| quota.needed > 0).map(spare).min()
+    }
+
+    /// The report of the master that the asked node sees.
+    pub(super) fn master(&self) -> Option<&'a Report> {
+        let id = &self.me.explanation.master_node.as_ref()?.id;
+        self.reports.iter().find(|report| report.explanation.node.id == *id)
+    }
+
+    pub(super) fn name(&self, report: &Report) -> String {
+        called(&report.explanation.node)
+    }
+
+    /// Who answered at this address, or has it.
+    pub(super) fn at(&self, address: &Address) -> Option<&'a Report> {
+        let has = |report: &&Report| {
+            report.explanation.node.address == *address
+                || report.facts.bound.iter().any(|bound| bound == address.as_str())
+        };
+        self.reports.iter().find(has)
+    }
+
+    /// Whether a node that goes by this id said something.
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        self.reports.iter().any(|report| report.explanation.node.id.as_str() == id)
+    }
+
+    pub(super) fn by_id(&self, id: &NodeId) -> Option<&'a Report> {
+        self.reports.iter().find(|report| report.explanation.node.id == *id)
+    }
+
+    /// What the node that was asked calls whoever should be at an address.
+    pub(super) fn name_at(&self, address: &Address) -> String {
+        let answered = self.at(address).map(|report| self.name(report));
+        let member = || {
+            let all = self.reports.iter().flat_map(|report| &report.facts.members);
+            all.clone().find(|(_, at, _)| at == address).map(|(name, _, _)| name.clone())
+        };
+        let sibling = || self.sibling_at(address).and_then(|sibling| sibling.name.clone());
+        answered.or_else(member).or_else(sibling).unwrap_or_else(|| address.to_string())
+    }
+
+    /// The configuration file of the node that should listen at an address.
+    pub(super) fn sibling_at(&self, address: &Address) -> Option<&'a Sibling> {
+        let (host, port) = address.as_str().rsplit_once(':')?;
+        let port: u16 = port.parse().ok()?;
+        let fits = |sibling: &&Sibling| {
+            let is_there = sibling.host.as_deref().is_none_or(|listens| listens == host);
+            sibling.port == Some(port) && is_there
+        };
+        self.siblings().find(fits)
+    }
+
+    pub(super) fn siblings(&self) -> impl Iterator<Item = &'a Sibling> + use<'a> {
+        self.reports.iter().flat_map(|report| &report.facts.siblings)
+    }
+
+    /// What is remembered of a node by those who saw it.
+    pub(super) fn remembered(&self, id: &str) -> Option<(&'a str, &'a Address)> {
+        let all = self.reports.iter().flat_map(|report| &report.facts.remembered);
+        all.clone().find(|known| known.id.as_str() == id).map(|known| (known.name.as_str(), &known.address))
+    }
+
+    /// The name of a member of a group, and where it was last.
+    pub(super) fn place(&self, member: &Member) -> (String, Option<Address>) {
+        let by_id = member.id.contains(':').then(|| Address::from(&*member.id));
+        let remembered = self.remembered(&member.id);
+        let address = member.address.clone().or(by_id).or_else(|| remembered.map(|(_, address)| address.clone()));
+        let given = member.name.as_ref().filter(|name| !name.is_empty()).map(|name| name.to_string());
+        let name = given.or_else(|| remembered.map(|(name, _)| name.to_owned()));
+        let name = name.or_else(|| address.as_ref().map(|address| self.name_at(address)));
+        (name.unwrap_or_else(|| member.id.to_string()), address)
+    }
+
+    /// How a node is started for the first time whose configuration file nobody knows.
+    pub(super) fn start_new(&self, address: &Address, name: &str) -> Mend {
+        let (facts, cluster) = (&self.me.facts, self.me.explanation.cluster_name.as_str());
+        let (host, port) = address.as_str().rsplit_once(':').unwrap_or((address.as_str(), "9300"));
+        let seeds = facts.seeds.clone().unwrap_or_default().join(",");
+        let data = format!("{}-{port}", facts.data);
+        let line = format!(
+            "{} start -E cluster.name={} -E network.host={host} -E transport.tcp.port={port} -E {HOSTS}={} -E path.data={}",
+            quoted(&facts.binary),
+            quoted(cluster),
+            quoted(&seeds),
+            quoted(&data)
+        );
+        Mend { line, is_setting: false, file: None, node: Some(name.to_owned()) }
+    }
+
+    /// The configuration file that gives a node this name.
+    pub(super) fn sibling_named(&self, name: &str) -> Option<&'a Sibling> {
+        self.siblings().find(|sibling| sibling.name.as_deref() == Some(name))
+    }
+
+    /// How a node is started that should be at an address, or goes by a name. Never one that answered.
+    pub(super) fn start(&self, address: Option<&Address>, name: &str) -> Option<Mend> {
+        let sibling = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name));
+        let binary = quoted(&self.me.facts.binary);
+        let line = match sibling {
+            Some(sibling) => format!("{binary} start -c {}", quoted(&sibling.file)),
+            None => return None,
+        };
+        let file = sibling.map(|sibling| sibling.file.clone());
+        Some(Mend { line, is_setting: false, file, node: Some(name.to_owned()) })
+    }
+
+    /// What became of the pings of an address, as all tell it.
+    pub(super) fn pings_of(&self, address: &Address) -> Vec<(&'a Report, &'a Host)> {
+        let of = |report: &'a Report| {
+            report.explanation.hosts.iter().filter(|host| host.address == *address).map(move |host| (report, host))
+        };
+        self.reports.iter().flat_map(of).collect()
+    }
+
+    /// Evidence that this report says something.
+    pub(super) fn says(&self, report: &Report, what: impl Into<String>) -> Evidence {
+        Evidence { by: self.name(report), at_millis: report.facts.wall_millis, what: what.into() }
+    }
+
+    /// The quotas of the asked node that are not met.
+    pub(super) fn unmet(&self, of: Group) -> Option<&'a Quota> {
+        self.me.explanation.needed.iter().find(|quota| quota.of == of && !quota.is_met())
+    }
+
+    /// Pings of the asked node, of those that did not answer as nodes of this cluster.
+    pub(super) fn silent_hosts(&self) -> impl Iterator<Item = &'a Host> + use<'a> {
+        let is_silent = |host: &&Host| match host.outcome {
+            Outcome::Refused | Outcome::Reset | Outcome::TimedOut | Outcome::NotUnderstood => true,
+            Outcome::Answered { .. }
+            | Outcome::Waiting
+            | Outcome::NotAsked
+            | Outcome::OtherClusterName { .. }
+            | Outcome::OtherClusterUuid { .. }
+            | Outcome::DuplicateId
+            | Outcome::Itself
+            | Outcome::Rejected { .. } => false,
+        };
+        self.me.explanation.hosts.iter().filter(is_silent)
+    }
+}
+
+/// What people call a node.
+pub(super) fn called(node: &Node) -> String {
+    if node.name.is_empty() { node.address.to_string() } else { node.name.to_string() }
+}
+
+/// A verdict about a node.
+pub(super) fn verdict(code: Code, node: impl Into<String>, summary: impl Into<String>) -> Verdict {
+    Verdict {
+        code,
+        summary: summary.into(),
+        certainty: Certainty::Certain,
+        node: Some(node.into()),
+        evidence: Vec::new(),
+        mend: None,
+    }
+}
+
+impl Verdict {
+    pub(super) fn because(mut self, evidence: Evidence) -> Self {
+        self.evidence.push(evidence);
+        self
+    }
+
+    pub(super) fn mended(mut self, mend: impl Into<Option<Mend>>) -> Self {
+        self.mend = mend.into();
+        self
+    }
+
+    pub(super) fn only(mut self, certainty: Certainty) -> Self {
+        self.certainty = certainty;
+        self
+    }
+}
+
+/// A line of a node's configuration file.
+pub(super) fn setting(report: &Report, key: &str, value: &str) -> Mend {
+    Mend {
+        line: format!("{key}: {value}"),
+        is_setting: true,
+        file: report.facts.file.clone(),
+        node: Some(called(&report.explanation.node)),
+    }
+}
+
+/// A command about a node.
+pub(super) fn command(report: &Report, line: String) -> Mend {
+    Mend { line, is_setting: false, file: None, node: Some(called(&report.explanation.node)) }
+}
+
+/// Ends a node and starts it with these words between.
+pub(super) fn restart(facts: &Facts, between: &str, arguments: &str) -> Option<String> {
+    let (pid, binary, file) = (facts.pid, quoted(&facts.binary), quoted(facts.file.as_ref()?));
+    Some(format!(
+        "kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {between}{binary} start -c {file}{arguments}"
+    ))
+}
+
+/// The line of the seed hosts, with some changed or left out.
+pub fn hosts_line(seeds: &[String], change: impl Fn(&str) -> Option<String>) -> String {
+    let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).map(|seed| format!("\"{seed}\"")).collect();
+    format!("[{}]", seeds.join(", "))
+}
+
+/// A word as a shell reads it.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+=:@,".contains(char);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

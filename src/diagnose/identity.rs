@@ -1,0 +1,264 @@
+//! Who is of another cluster, or goes by another's id, or speaks another way.
+
+use super::case::{Case, HOSTS, called, hosts_line, quoted, setting, verdict};
+use super::{Certainty, Code, Found, Mend, Report, Verdict};
+use crate::cluster::{Address, Node};
+use crate::zen::explain::Outcome;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// All of it.
+pub(super) fn of_identity(case: &Case<'_>) -> Vec<Verdict> {
+    let mut verdicts = names(case);
+    verdicts.extend(uuids(case));
+    verdicts.extend(twins(case));
+    verdicts.extend(versions(case));
+    verdicts.extend(alone(case));
+    verdicts
+}
+
+/// Nodes that go by one cluster name.
+#[derive(Default)]
+struct Party {
+    nodes: BTreeMap<Address, String>,
+    is_formed: bool,
+}
+
+fn parties(case: &Case<'_>) -> BTreeMap<String, Party> {
+    let mut parties: BTreeMap<String, Party> = BTreeMap::new();
+    for report in case.reports {
+        let party = parties.entry(report.explanation.cluster_name.as_str().to_owned()).or_default();
+        party.nodes.insert(report.explanation.node.address.clone(), case.name(report));
+        party.is_formed |= report.explanation.cluster_uuid.is_some();
+        for host in &report.explanation.hosts {
+            if let Outcome::OtherClusterName { theirs, .. } = &host.outcome {
+                let name = host.node.as_ref().map_or_else(|| host.address.to_string(), |node| called(node));
+                let address = host.node.as_ref().map_or(&host.address, |node| &node.address);
+                parties.entry(theirs.as_str().to_owned()).or_default().nodes.insert(address.clone(), name);
+            }
+        }
+    }
+    parties
+}
+
+fn names(case: &Case<'_>) -> Vec<Verdict> {
+    let parties = parties(case);
+    let own = case.me.explanation.cluster_name.as_str();
+    let Some(ours) = parties.get(own) else { return Vec::new() };
+    let others = parties.iter().filter(|(name, _)| *name != own);
+    others.flat_map(|(name, theirs)| between(case, (own, ours), (name, theirs))).collect()
+}
+
+/// Which of two parties is wrong.
+fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec<Verdict> {
+    if ours.1.is_formed && theirs.1.is_formed {
+        return theirs
+            .1
+            .nodes
+            .keys()
+            .filter_map(|address| foreign(case, address, &format!("cluster [{}]", theirs.0)))
+            .collect();
+    }
+    let files = |name: &str| {
+        case.siblings().filter(|sibling| sibling.cluster == name).map(|one| &one.file).collect::<BTreeSet<_>>().len()
+    };
+    let rank = |party: (&str, &Party)| (party.1.is_formed, party.1.nodes.len(), files(party.0));
+    let (right, wrong) = if rank(theirs) > rank(ours) { (theirs, ours) } else { (ours, theirs) };
+    let is_sure = rank(right) > rank(wrong);
+    let of = |(address, name): (&Address, &String)| {
+        let report = case.at(address).filter(|report| report.explanation.cluster_name.as_str() == wrong.0);
+        let mend = match report {
+            Some(report) => Some(setting(report, "cluster.name", right.0)),
+            None => Some(Mend {
+                line: format!("cluster.name: {}", right.0),
+                is_setting: true,
+                file: case.sibling_at(address).map(|sibling| sibling.file.clone()),
+                node: Some(name.clone()),
+            }),
+        };
+        let summary = format!("{name} is of cluster [{}], and those it should be with are of [{}]", wrong.0, right.0);
+        let what =
+            format!("{name} ({address}) is of [{}], this node of [{}]", wrong.0, case.me.explanation.cluster_name);
+        let found = verdict(Code::WrongClusterName, name, summary).because(case.says(case.me, what)).mended(mend);
+        if is_sure { found } else { found.only(Certainty::Possible) }
+    };
+    wrong.1.nodes.iter().map(of).collect()
+}
+
+/// A node of ours has an address among its seed hosts that is of another cluster.
+fn foreign(case: &Case<'_>, address: &Address, what: &str) -> Option<Verdict> {
+    let own = &case.me.explanation.cluster_name;
+    let names_it = |report: &&Report| {
+        let seeds = report.facts.seeds.as_ref();
+        report.explanation.cluster_name == *own
+            && seeds.is_some_and(|seeds| seeds.iter().any(|seed| is_seed_of(seed, address)))
+    };
+    let report = case.reports.iter().find(names_it)?;
+    let seeds = report.facts.seeds.as_deref().unwrap_or_default();
+    let line = hosts_line(seeds, |seed| (!is_seed_of(seed, address)).then(|| seed.to_owned()));
+    let name = case.name(report);
+    let summary = format!("{name} has [{address}] among its seed hosts, which is of {what}");
+    let evidence = case.says(report, format!("[{address}] answered that it is of {what}"));
+    Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(setting(report, HOSTS, &line)))
+}
+
+/// Whether a configured host stands for an address. The first port is meant where none is written.
+pub(super) fn is_seed_of(seed: &str, address: &Address) -> bool {
+    seed == address.as_str()
+        || address.as_str().rsplit_once(':').is_some_and(|(host, port)| match seed.rsplit_once(':') {
+            Some((named, at)) => at == port && (named == host || named == "localhost" && host == "127.0.0.1"),
+            None => seed == host && port == "9300",
+        })
+}
+
+fn uuids(case: &Case<'_>) -> Vec<Verdict> {
+    let of = |host: &crate::zen::explain::Host| {
+        let Outcome::OtherClusterUuid { theirs, .. } = &host.outcome else { return None };
+        let address = host.node.as_ref().map_or(&host.address, |node| &node.address);
+        let other = case.at(address);
+        let weight = |report: &Report| (report.explanation.master_node.is_some(), report.facts.members.len());
+        let odd = match other {
+            Some(other) if weight(other) < weight(case.me) => Some((other, case.me)),
+            Some(other) if weight(case.me) < weight(other) => Some((case.me, other)),
+            Some(_) | None => None,
+        };
+        let small = odd.filter(|(odd, _)| odd.facts.members.len() <= 1 || odd.explanation.master_node.is_none());
+        let Some((odd, home)) = small else {
+            let uuid = theirs.map_or_else(String::new, |uuid| uuid.to_string());
+            return foreign(case, address, &format!("another cluster of this name, [{uuid}]"));
+        };
+        let (name, data) = (case.name(odd), &odd.facts.data);
+        let summary = format!(
+            "{name} has the data directory of another cluster than {}: with a new one it can join",
+            case.name(home)
+        );
+        let evidence = case.says(case.me, format!("[{address}] is of another cluster of the same name"));
+        let mend = setting(odd, "path.data", &format!("{data}-new"));
+        Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend))
+    };
+    let mut verdicts: Vec<Verdict> = case.me.explanation.hosts.iter().filter_map(of).collect();
+    if !case.is_masterless() {
+        verdicts.extend(case.reports.iter().filter_map(|other| apart(case, other)));
+    }
+    verdicts
+}
+
+/// With a master: a seed host of this node, or a node beside it, is of another cluster of the same name.
+fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
+    let (own, its) = (&case.me.explanation, &other.explanation);
+    let is_foreign = its.cluster_uuid.is_some() && its.cluster_uuid != own.cluster_uuid;
+    if !is_foreign || its.cluster_name != own.cluster_name {
+        return None;
+    }
+    let (name, address) = (case.name(case.me), &its.node.address);
+    let seeds = case.me.facts.seeds.as_deref().unwrap_or_default();
+    let is_alone = case.me.facts.members.len() == 1 && other.facts.members.len() > 1;
+    let evidence = case.says(
+        other,
+        format!("I am of cluster [{}] of this name, with {} nodes", its.cluster_uuid?, other.facts.members.len()),
+    );
+    if seeds.is_empty() && is_alone {
+        let hosts: Vec<String> = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
+        let summary = format!("{name} has no seed hosts and is a cluster by itself, beside one of the same name");
+        let mend = setting(case.me, HOSTS, &hosts_line(&hosts, |host| Some(host.to_owned())));
+        return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
+    }
+    if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
+        return None;
+    }
+    if !is_alone {
+        return foreign(case, address, "another cluster of this name");
+    }
+    let summary =
+        format!("{name} has the data directory of another cluster than its seed hosts: with a new one it can join");
+    let mend = setting(case.me, "path.data", &format!("{}-new", case.me.facts.data));
+    Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend))
+}
+
+fn twins(case: &Case<'_>) -> Vec<Verdict> {
+    let told = case.reports.iter().flat_map(|report| report.explanation.hosts.iter().map(move |host| (report, host)));
+    let told = told.filter(|(_, host)| host.outcome == Outcome::DuplicateId);
+    let pairs = told.filter_map(|(report, host)| Some((report, host.node.as_ref()?)));
+    let both = |one: &Report, other: &Arc<Node>| -> Option<Verdict> {
+        let twin = case.at(&other.address);
+        let is_member = |address: &Address| {
+            case.reports.iter().flat_map(|report| &report.facts.members).any(|(_, at, _)| at == address)
+        };
+        let leads = |report: &Report| report.explanation.master_node.is_some();
+        let copy = match twin {
+            Some(twin) if leads(one) && !leads(twin) => twin,
+            Some(twin) if is_member(&one.explanation.node.address) && !is_member(&other.address) => twin,
+            Some(_) | None => one,
+        };
+        let original = if std::ptr::eq(copy, one) { called(other) } else { case.name(one) };
+        let (name, data) = (case.name(copy), &copy.facts.data);
+        let summary = format!("{name} goes by the id of {original}: its data directory is a copy of the other's");
+        let evidence = case.says(one, format!("[{}] answered with this node's id [{}]", other.address, other.id));
+        let mend = setting(copy, "path.data", &format!("{data}-new"));
+        Some(verdict(Code::DuplicateNodeId, &name, summary).because(evidence).mended(mend))
+    };
+    let mut verdicts: Vec<Verdict> = pairs.filter_map(|(report, node)| both(report, node)).collect();
+    verdicts.truncate(1);
+    verdicts
+}
+
+fn versions(case: &Case<'_>) -> Vec<Verdict> {
+    let probes = case.me.facts.probes.iter();
+    let of = |probe: &super::Probe| {
+        let Found::Version(version) = probe.found else { return None };
+        let name = case.name_at(&probe.address);
+        let summary =
+            format!("{name} speaks version [{version}] of the protocol, and this node version [{}]", case.me.wire);
+        let evidence = case.says(case.me, format!("[{}] answered in version [{version}]", probe.address));
+        let pid = case.me.facts.processes.iter().find(|process| process.address == probe.address).map(|one| one.pid);
+        let file = case.sibling_at(&probe.address).map(|sibling| sibling.file.clone());
+        let mend = pid.zip(file).map(|(pid, file)| Mend {
+            line: format!(
+                "kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {} start -c {}",
+                quoted(&case.me.facts.binary),
+                quoted(&file)
+            ),
+            is_setting: false,
+            file: Some(file),
+            node: Some(name.clone()),
+        });
+        Some(verdict(Code::ProtocolVersion, &name, summary).because(evidence).mended(mend))
+    };
+    probes.filter_map(of).collect()
+}
+
+/// Who is a cluster by itself though others look for it, or though it names others.
+fn alone(case: &Case<'_>) -> Vec<Verdict> {
+    let is_wanted = |report: &&Report| {
+        let address = &report.explanation.node.address;
+        let is_pinged = case.pings_of(address).iter().any(|(by, _)| !std::ptr::eq(*by, *report));
+        let names_others = report.facts.seeds.iter().flatten().any(|seed| !is_seed_of(seed, address));
+        report.facts.discovery == "single-node" && (is_pinged || names_others)
+    };
+    let of = |report: &Report| {
+        let name = case.name(report);
+        let summary = format!("{name} has discovery.type: single-node: it is a cluster by itself and lets nobody in");
+        let evidence = case.says(report, "my discovery.type is [single-node]");
+        // What it formed alone is another cluster's: it joins with a data directory of its own.
+        let mend = setting(report, "discovery.type", "zen");
+        verdict(Code::SingleNodeDiscovery, &name, summary).because(evidence).mended(mend)
+    };
+    case.reports.iter().filter(is_wanted).map(of).collect()
+}
+
+/// Ends the nodes that are left, makes a new incarnation of what they hold, and starts them, as a line.
+pub(super) fn recover(left: &[&Report]) -> Option<String> {
+    let binary = quoted(&left.first()?.facts.binary);
+    let pids: Vec<String> = left.iter().map(|report| report.facts.pid.to_string()).collect();
+    let alive: Vec<String> = pids.iter().map(|pid| format!("kill -0 {pid} 2>/dev/null")).collect();
+    let data: Vec<String> = left.iter().map(|report| quoted(&report.facts.data)).collect();
+    let files: Option<Vec<&String>> = left.iter().map(|report| report.facts.file.as_ref()).collect();
+    let starts: Vec<String> = files?.iter().map(|file| format!("{binary} start -c {}", quoted(file))).collect();
+    Some(format!(
+        "kill -9 {}; while {}; do sleep 0.1; done; {binary} recover --yes {} && {{ {}; }}",
+        pids.join(" "),
+        alive.join(" || "),
+        data.join(" "),
+        starts.join(" & ")
+    ))
+}

@@ -1,0 +1,64 @@
+//! What is wrong with one node by itself: its disk, its descriptors.
+
+use super::case::{Case, command, quoted, restart, setting, verdict};
+use super::{Certainty, Code, Facts, Report, Verdict};
+
+/// With less room than this on its disk a node may not make the next generation of its file.
+const ROOM_MIN: u64 = 16 << 20;
+
+/// A write that took so long is one of a disk that should be looked at.
+const SYNC_MAX_MILLIS: u64 = 2_000;
+
+/// How many files and sockets a process should be able to open.
+const FILES_MIN: u64 = 256;
+
+/// All of it, of all nodes.
+pub(super) fn of_nodes(case: &Case<'_>) -> Vec<Verdict> {
+    let of = |report| [disk_slow(case, report), disk_full(case, report), too_many_files(case, report)];
+    case.reports.iter().flat_map(of).flatten().collect()
+}
+
+fn disk_slow(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let slow = report.facts.sync_millis.filter(|millis| *millis >= SYNC_MAX_MILLIS);
+    let (millis, certainty) = match (report.explanation.disk_hangs_millis, slow) {
+        (Some(millis), _) => (millis, Certainty::Certain),
+        (None, Some(millis)) => (millis, Certainty::Likely),
+        (None, None) => return None,
+    };
+    let (name, data) = (case.name(report), &report.facts.data);
+    let what = match report.explanation.disk_hangs_millis {
+        Some(_) => format!("a write to [{data}] has not been finished for {millis}ms"),
+        None => format!("a write to [{data}] took {millis}ms"),
+    };
+    let summary = format!("the disk of {name} under [{data}] does not finish writes in time");
+    let mend = setting(report, "path.data", &format!("{data}-on-another-disk"));
+    Some(verdict(Code::DiskSlow, &name, summary).only(certainty).because(case.says(report, what)).mended(mend))
+}
+
+fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let Facts { free_bytes, data, .. } = &report.facts;
+    let free = free_bytes.filter(|free| *free < ROOM_MIN)?;
+    let name = case.name(report);
+    let summary = format!("the disk of {name} under [{data}] has no room: {free} bytes");
+    let evidence = case.says(report, format!("[{free}] bytes are free, [{ROOM_MIN}] are needed"));
+    let mend = report.facts.roomy.as_ref().and_then(|roomy| {
+        let new = quoted(&format!("{roomy}/zazen-{name}"));
+        let copy = format!("cp -a {} {new} && ", quoted(data));
+        restart(&report.facts, &copy, &format!(" -E path.data={new}")).map(|line| command(report, line))
+    });
+    Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))
+}
+
+fn too_many_files(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let (open, limit) = (report.facts.open_files?, report.facts.file_limit?);
+    if limit >= FILES_MIN && open * 10 < limit * 9 {
+        return None;
+    }
+    let name = case.name(report);
+    let summary = format!("{name} has [{open}] files and sockets open, and may have [{limit}]");
+    let evidence = case.says(report, format!("[{open}] of [{limit}] descriptors are taken"));
+    // A running process may not raise its own hard limit, nor may its user: a start from another shell may have more.
+    let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
+    let mend = restart(&report.facts, more, "").map(|line| command(report, line));
+    Some(verdict(Code::TooManyFiles, &name, summary).because(evidence).mended(mend))
+}

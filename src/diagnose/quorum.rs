@@ -1,0 +1,292 @@
+//! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
+
+use super::case::{Case, called, command, restart, setting, verdict};
+use super::identity::recover;
+use super::reach::outcome;
+use super::standing::{frozen, listens, stopped};
+use super::{Certainty, Code, Mend, Report, Verdict};
+use crate::cluster::Address;
+use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
+
+const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
+const INITIAL: &str = "cluster.initial_master_nodes";
+
+/// All of it; who is blamed already is not missing for another reason.
+pub(super) fn of_quorum(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    if !case.is_masterless() || case.has_master() {
+        return Vec::new();
+    }
+    if let Some(found) = eligible(case, before) {
+        return vec![found];
+    }
+    let mut verdicts = voters(case, before);
+    if verdicts.is_empty() {
+        verdicts.extend(case.reports.iter().filter_map(|report| minimum(case, report, before)));
+    }
+    verdicts.extend(initial(case, before));
+    verdicts
+}
+
+fn is_blamed(before: &[Verdict], name: &str) -> bool {
+    before.iter().any(|verdict| verdict.node.as_deref() == Some(name))
+}
+
+/// The host of the asked node at which a member should be.
+fn host_of<'a>(case: &Case<'a>, member: &Member) -> Option<&'a Host> {
+    let place = case.place(member).1;
+    let is_it = |host: &&Host| place.as_ref() == Some(&host.address);
+    case.me.explanation.hosts.iter().find(is_it)
+}
+
+/// Whether somebody answers where this member was, under another id, who knows of no cluster.
+fn is_wiped(case: &Case<'_>, member: &Member) -> bool {
+    let told = case.reports.iter().flat_map(|report| &report.explanation.hosts);
+    let is_replaced = |host: &Host| {
+        let before = host.instead_of.as_ref().is_some_and(|before| before.as_str() == &*member.id);
+        before && matches!(host.outcome, Outcome::Answered { master: None, .. })
+    };
+    let is_new = |report: &Report| {
+        let node = &report.explanation.node;
+        let is_there = member.address.as_ref() == Some(&node.address);
+        is_there && node.id.as_str() != &*member.id && report.explanation.cluster_uuid.is_none()
+    };
+    told.clone().any(is_replaced) || case.reports.iter().any(is_new)
+}
+
+/// Whether something at this member's place answers or may yet: then it is not to be started.
+fn may_run(case: &Case<'_>, member: &Member) -> bool {
+    host_of(case, member).is_some_and(|host| match host.outcome {
+        Outcome::Refused | Outcome::Reset | Outcome::NotAsked | Outcome::NotUnderstood => false,
+        Outcome::TimedOut
+        | Outcome::Waiting
+        | Outcome::Answered { .. }
+        | Outcome::OtherClusterName { .. }
+        | Outcome::OtherClusterUuid { .. }
+        | Outcome::DuplicateId
+        | Outcome::Itself
+        | Outcome::Rejected { .. } => true,
+    })
+}
+
+/// The voting set lacks a majority.
+fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    let formed = case.reports.iter().find(|report| {
+        let sets = report.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet && quota.needed > 0);
+        sets.is_some_and(|quota| !quota.is_met())
+    });
+    let quotas = [Group::VotingSet, Group::LastCommittedVotingSet];
+    let of = |report: &Report| -> Option<Quota> {
+        let unmet =
+            |group: &Group| report.explanation.needed.iter().find(|quota| quota.of == *group && !quota.is_met());
+        quotas.iter().find_map(unmet).cloned()
+    };
+    let Some((teller, quota)) = formed.and_then(|report| Some((report, of(report)?))) else {
+        return Vec::new();
+    };
+    let missing: Vec<&Member> =
+        quota.members.iter().filter(|member| !member.found && !case.has_id(&member.id)).collect();
+    let lost: Vec<&Member> = missing.iter().filter(|member| is_wiped(case, member)).copied().collect();
+    if quota.members.len() - lost.len() < quota.needed {
+        return vec![wiped_majority(case, teller, &quota, &lost)];
+    }
+    let gone = missing.iter().filter(|member| !is_wiped(case, member));
+    let gone: Vec<(String, &Member)> = gone.map(|member| (case.place(member).0, *member)).collect();
+    let stopped: Vec<Verdict> = gone.iter().filter_map(|(name, member)| stopped_member(case, name, member)).collect();
+    if !stopped.is_empty() {
+        return stopped;
+    }
+    let runs = |member: &Member| case.place(member).1.is_some_and(|address| listens(case, &address).is_some());
+    let is_down = |(_, member): &(String, &Member)| !may_run(case, member) && !runs(member);
+    let gone: Vec<(String, &Member)> = gone.into_iter().filter(is_down).collect();
+    let gone: Vec<&(String, &Member)> = gone.iter().filter(|(name, _)| !is_blamed(before, name)).collect();
+    let Some((first, member)) = gone.first().map(|gone| (&gone.0, gone.1)) else {
+        return Vec::new();
+    };
+    let names: Vec<&str> = gone.iter().map(|(name, _)| name.as_str()).collect();
+    let summary = format!(
+        "{} of {} voters are needed for a master, and {} do not run",
+        quota.needed,
+        quota.members.len(),
+        names.join(", ")
+    );
+    let what = format!("my voting set needs {} of {}, {} are there", quota.needed, quota.members.len(), quota.found);
+    let mend = start(case, first, member);
+    let lost = verdict(Code::QuorumLost, first, summary).because(case.says(teller, what)).mended(mend);
+    std::iter::once(lost).chain(gone.iter().map(|(name, member)| down(case, name, member))).collect()
+}
+
+fn stopped_member(case: &Case<'_>, name: &str, member: &Member) -> Option<Verdict> {
+    let address = case.place(member).1?;
+    Some(frozen(case, case.me, name, stopped(case, &address)?))
+}
+
+fn start(case: &Case<'_>, name: &str, member: &Member) -> Option<Mend> {
+    case.start(case.place(member).1.as_ref(), name)
+}
+
+/// A member that nobody hears of.
+fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
+    let host = host_of(case, member);
+    let place = case.place(member).1;
+    let where_ = place.as_ref().map_or_else(|| member.id.to_string(), ToString::to_string);
+    let is_refused = host.is_some_and(|host| matches!(host.outcome, Outcome::Refused | Outcome::Reset));
+    let summary = if is_refused {
+        format!("{name} does not run: nobody listens at [{where_}], where it is needed")
+    } else {
+        format!("{name} is needed, and nobody hears of it at [{where_}]")
+    };
+    let mut found = verdict(Code::VoterDown, name, summary).mended(start(case, name, member));
+    let pings = host.map(|host| case.pings_of(&host.address)).unwrap_or_default();
+    for (by, host) in pings {
+        found = found.because(case.says(by, format!("[{}] {}", host.address, outcome(&host.outcome))));
+    }
+    if is_refused { found } else { found.only(Certainty::Likely) }
+}
+
+fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {
+    let names: Vec<String> = lost.iter().map(|member| case.place(member).0).collect();
+    let summary = format!(
+        "{} came back without what they had on disk, and a majority of the {} voters is gone for good: start a new \
+         incarnation from what {} holds (what it never got may be lost)",
+        names.join(", "),
+        quota.members.len(),
+        case.name(teller)
+    );
+    let uuid = teller.explanation.cluster_uuid;
+    let survivors = case.reports.iter().filter(|report| uuid.is_some() && report.explanation.cluster_uuid == uuid);
+    let survivors: Vec<&Report> = survivors.collect();
+    let mend = recover(&survivors).map(|line| command(teller, line));
+    let mut found = verdict(Code::WipedMajority, case.name(teller), summary).mended(mend);
+    for member in lost {
+        let what = format!("another id than [{}] answers in the place of {}", member.id, case.place(member).0);
+        found = found.because(case.says(teller, what));
+    }
+    found
+}
+
+/// Nobody may become master.
+fn eligible(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
+    let is_there = |report: &Report| report.explanation.node.is_master_eligible();
+    let answered = case
+        .me
+        .explanation
+        .hosts
+        .iter()
+        .any(|host| matches!(host.outcome, Outcome::Answered { master_eligible: true, .. }));
+    if case.reports.iter().any(is_there) || answered || case.me.facts.discovery == "single-node" {
+        return None;
+    }
+    let own = case.name(case.me);
+    if !before.is_empty() {
+        return None;
+    }
+    let cluster = case.me.explanation.cluster_name.as_str();
+    let is_absent = |one: &&super::Sibling| {
+        let place =
+            one.port.map(|port| Address::from(format!("{}:{port}", one.host.as_deref().unwrap_or("127.0.0.1"))));
+        one.cluster == cluster && one.is_eligible && place.is_none_or(|place| case.at(&place).is_none())
+    };
+    let absent = case.siblings().find(is_absent);
+    let mend = match absent {
+        Some(sibling) => case.start(None, sibling.name.as_deref().unwrap_or_default()),
+        None => Some(setting(case.me, "node.master", "true")),
+    };
+    let node = absent.and_then(|sibling| sibling.name.clone()).unwrap_or(own);
+    let summary = "none of the nodes that answer may become master: node.master is false on all of them";
+    let mut found = verdict(Code::NoEligibleNode, node, summary).mended(mend);
+    for report in case.reports {
+        found = found.because(case.says(report, "I am not master-eligible"));
+    }
+    Some(found)
+}
+
+/// The operator's number.
+fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdict> {
+    let is_unmet = |quota: &&Quota| quota.of == Group::MasterEligibleNodes && !quota.is_met();
+    let quota = report.explanation.needed.iter().find(is_unmet)?;
+    let here = case.reports.iter().filter(|report| report.explanation.node.is_master_eligible()).count();
+    let members = report.facts.members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
+    let initial = report.explanation.needed.iter().find(|quota| quota.of == Group::InitialHosts);
+    let known = here.max(members).max(initial.map_or(0, |quota| quota.members.len()));
+    let name = case.name(report);
+    let what = format!("{MINIMUM} asks for [{}] master-eligible nodes, [{}] are there", quota.needed, quota.found);
+    if known >= quota.needed {
+        // Enough are known: those that are gone are to come back.
+        let absent = |(name, address, is_eligible): &&(String, Address, bool)| {
+            *is_eligible && case.at(address).is_none() && !is_blamed(before, name)
+        };
+        let (gone, address, _) = report.facts.members.iter().find(absent)?;
+        let summary = format!("{MINIMUM} asks for {} master-eligible nodes, and {gone} does not run", quota.needed);
+        let found = verdict(Code::VoterDown, gone, summary).because(case.says(report, what));
+        return Some(found.mended(case.start(Some(address), gone)));
+    }
+    let right = known / 2 + 1;
+    let mend = match (&report.facts.minimum_of_state, report.facts.given.get(MINIMUM)) {
+        (None, Some(_)) => Some(setting(report, MINIMUM, &right.to_string())),
+        (Some(_), _) | (None, None) => {
+            restart(&report.facts, "", &format!(" -E {MINIMUM}={right}")).map(|line| command(report, line))
+        }
+    };
+    let summary = format!(
+        "{name} waits for [{}] master-eligible nodes by its {MINIMUM}, and there are [{known}]: [{right}] is a majority",
+        quota.needed
+    );
+    Some(verdict(Code::MinimumMasterNodesTooHigh, &name, summary).because(case.says(report, what)).mended(mend))
+}
+
+/// Before the first forming.
+fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    let Some(quota) = case.unmet(Group::InitialHosts) else { return Vec::new() };
+    let by_name = case.me.facts.given.contains_key(INITIAL);
+    let is_there = |member: &&Member| {
+        let host = host_of(case, member);
+        let is_name = |report: &Report| {
+            let node = &report.explanation.node;
+            *node.name == *member.id || called(node) == *member.id || node.address.as_str() == &*member.id
+        };
+        let may_vote = |report: &Report| report.explanation.node.is_master_eligible();
+        let answers = host.is_some_and(|host| matches!(host.outcome, Outcome::Answered { master_eligible: true, .. }));
+        !member.found && !answers && !case.reports.iter().any(|report| is_name(report) && may_vote(report))
+    };
+    let missing: Vec<(String, &Member)> =
+        quota.members.iter().filter(is_there).map(|member| (case.place(member).0, member)).collect();
+    let addressless = |member: &Member| member.address.is_none() && !member.id.contains(':');
+    let strange: Vec<&(String, &Member)> = missing
+        .iter()
+        .filter(|(name, member)| by_name && addressless(member) && case.sibling_named(name).is_none())
+        .collect();
+    let runs: Vec<String> = case
+        .reports
+        .iter()
+        .filter(|report| report.explanation.node.is_master_eligible())
+        .map(|report| format!("\"{}\"", case.name(report)))
+        .collect();
+    if let Some((name, _)) = strange.first() {
+        return case.reports.iter().filter_map(|report| misnamed(case, report, name, &runs)).collect();
+    }
+    let is_open = |(name, member): &&(String, &Member)| {
+        let is_mine = |verdict: &Verdict| verdict.code == Code::WrongSeed && verdict.summary.contains(&*member.id);
+        let is_misplaced = |verdict: &Verdict| {
+            let codes = [Code::HttpPortInSeeds, Code::ForeignCluster, Code::SeedUnresolved];
+            codes.contains(&verdict.code) && verdict.summary.contains(&*member.id)
+        };
+        !is_blamed(before, name) && !before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict))
+    };
+    let of = |(name, member): &(String, &Member)| {
+        let found = down(case, name, member);
+        let new = || case.place(member).1.map(|address| case.start_new(&address, name));
+        let mend = found.mend.clone().or_else(new);
+        found.mended(mend)
+    };
+    missing.iter().filter(is_open).map(of).collect()
+}
+
+/// A node that waits for one of this name, which nobody has.
+fn misnamed(case: &Case<'_>, report: &Report, name: &str, runs: &[String]) -> Option<Verdict> {
+    let own = case.name(report);
+    let given = report.facts.given.get(INITIAL).filter(|given| given.contains(name))?;
+    let summary = format!("{own} waits for [{name}], which its {INITIAL} names and no node is called");
+    let evidence = case.says(report, format!("I was given {INITIAL}: [{given}]"));
+    let mend = setting(report, INITIAL, &format!("[{}]", runs.join(", ")));
+    Some(verdict(Code::WrongInitialMasterNodes, &own, summary).because(evidence).mended(mend))
+}

@@ -1,0 +1,246 @@
+//! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
+
+use super::case::{Case, HOSTS, command, hosts_line, setting, verdict};
+use super::identity::is_seed_of;
+use super::{Certainty, Code, Found, Mend, Report, Verdict};
+use crate::cluster::Address;
+use crate::zen::explain::{Host, Outcome};
+
+/// All of it; who is blamed already is not blamed again.
+pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    let is_blamed = |name: &str| before.iter().any(|verdict| verdict.node.as_deref() == Some(name));
+    let mut verdicts = Vec::new();
+    for report in case.reports {
+        verdicts.extend(published(case, report));
+        verdicts.extend(loopback(case, report));
+        verdicts.extend(cut(case, report));
+    }
+    let is_masterless = case.is_masterless();
+    for host in case.silent_hosts().filter(|_| is_masterless) {
+        let name = case.name_at(&host.address);
+        if !is_blamed(&name) && !verdicts.iter().any(|verdict: &Verdict| verdict.node.as_deref() == Some(&*name)) {
+            verdicts.extend(silent(case, host, &name));
+        }
+    }
+    if is_masterless {
+        verdicts.extend(unresolved(case));
+        verdicts.extend(nowhere(case));
+    }
+    verdicts
+}
+
+/// The address that a node publishes, where it does not listen and nobody reached it.
+fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let address = &report.explanation.node.address;
+    let is_bound = |bound: &String| match (bound.rsplit_once(':'), address.as_str().rsplit_once(':')) {
+        (Some((bound, on)), Some((host, port))) => on == port && (bound == host || matches!(bound, "0.0.0.0" | "[::]")),
+        (Some(_) | None, _) => false,
+    };
+    let facts = &report.facts;
+    if facts.bound.is_empty() || facts.bound.iter().any(is_bound) || facts.discovery == "single-node" {
+        return None;
+    }
+    let reached = |(_, host): &(&Report, &Host)| matches!(host.outcome, Outcome::Answered { .. } | Outcome::Itself);
+    let pings = case.pings_of(address);
+    if pings.iter().any(reached) {
+        return None;
+    }
+    let (bound_host, bound_port) = facts.bound.first()?.rsplit_once(':')?;
+    let (host, port) = address.as_str().rsplit_once(':')?;
+    let given = |keys: &[&str]| keys.iter().find(|key| facts.given.contains_key(**key)).map(|key| (*key).to_owned());
+    let (key, value) = if port == bound_port {
+        let key = given(&["transport.publish_host", "network.publish_host", "network.host", "transport.host"]);
+        (key.unwrap_or_else(|| "transport.publish_host".into()), bound_host)
+    } else {
+        let key = given(&["transport.publish_port", "transport.tcp.publish_port"]);
+        (key.unwrap_or_else(|| "transport.publish_port".into()), bound_port)
+    };
+    if port == bound_port && host == bound_host {
+        return None;
+    }
+    let name = case.name(report);
+    let listens = facts.bound.join(", ");
+    let summary = format!("{name} publishes [{address}], where nobody reaches it; it listens at [{listens}]");
+    let mut found = verdict(Code::UnreachablePublishAddress, &name, summary)
+        .because(case.says(report, format!("I publish [{address}] and listen at [{listens}]")))
+        .mended(setting(report, &key, value));
+    for (by, host) in pings {
+        found = found.because(case.says(by, format!("[{address}] {}", outcome(&host.outcome))));
+    }
+    Some(found)
+}
+
+/// A node that listens on loopback only, and names others that are elsewhere.
+fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let is_loopback = |host: &str| host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+    let host = report.explanation.node.host();
+    let seeds = report.facts.seeds.as_ref().filter(|seeds| !seeds.is_empty())?;
+    let named = |seed: &String| seed.rsplit_once(':').map_or(seed.clone(), |(host, _)| host.to_owned());
+    let is_apart = report.explanation.master_node.is_none() || report.facts.members.len() == 1;
+    if !is_loopback(host) || seeds.iter().any(|seed| is_loopback(&named(seed))) || !is_apart {
+        return None;
+    }
+    let outward = report.facts.outward.as_deref()?;
+    let name = case.name(report);
+    let summary = format!("{name} listens on loopback only, and its seed hosts are elsewhere: they cannot answer it");
+    let key = ["network.host", "transport.host"].into_iter().find(|key| report.facts.given.contains_key(*key));
+    let evidence = case.says(report, format!("I listen at [{host}], and my seed hosts are {seeds:?}"));
+    let mend = setting(report, key.unwrap_or("network.host"), outward);
+    Some(verdict(Code::LoopbackOnly, &name, summary).because(evidence).mended(mend))
+}
+
+/// Links that were cut by request.
+fn cut(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let peers = &report.facts.cuts;
+    let http = report.facts.http.as_ref().filter(|_| !peers.is_empty())?;
+    let name = case.name(report);
+    let summary = format!("the links of {name} to [{}] are cut by request", peers.join(", "));
+    let evidence = case.says(report, format!("I was asked to cut my links to [{}]", peers.join(", ")));
+    let mend = command(report, format!("curl -s -XDELETE http://{http}/_zazen/faults"));
+    Some(verdict(Code::LinkCut, &name, summary).because(evidence).mended(mend))
+}
+
+/// A host that does not answer as a node of this cluster does, and is not just gone.
+fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
+    let address = &host.address;
+    let seeds = case.me.facts.seeds.clone().unwrap_or_default();
+    let probe = case.me.facts.probes.iter().find(|probe| probe.address == *address);
+    let process = case.reports.iter().flat_map(|report| &report.facts.processes).find(|one| one.address == *address);
+    let evidence = case.says(case.me, format!("[{address}] {}", outcome(&host.outcome)));
+    let own = case.name(case.me);
+    match (&host.outcome, probe.map(|probe| &probe.found), process) {
+        (Outcome::NotUnderstood, Some(Found::HttpOf(transport)), _) => {
+            let put =
+                |seed: &str| Some(if is_seed_of(seed, address) { transport.to_string() } else { seed.to_owned() });
+            let summary =
+                format!("{own} has [{address}] among its seed hosts, the http port of the node at [{transport}]");
+            let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+            Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
+        }
+        (Outcome::NotUnderstood, Some(Found::Stranger), _) => {
+            let right = other_seed(case, address);
+            let put = |seed: &str| if is_seed_of(seed, address) { right.clone() } else { Some(seed.to_owned()) };
+            let summary = format!("{own} has [{address}] among its seed hosts, where something else listens");
+            let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+            Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
+        }
+        (Outcome::TimedOut | Outcome::Reset, _, Some(process)) if process.is_stopped => {
+            let pid = process.pid;
+            let summary =
+                format!("the process [{pid}] of {name} was stopped: it listens at [{address}] and answers nobody");
+            let mend =
+                Mend { line: format!("kill -CONT {pid}"), is_setting: false, file: None, node: Some(name.into()) };
+            Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend))
+        }
+        (Outcome::TimedOut, _, _) if case.at(address).is_none() => {
+            let summary = format!(
+                "{name} ({address}) does not answer: its host or process stands still, or the way to it is cut"
+            );
+            Some(verdict(Code::LinkCut, name, summary).because(evidence).only(Certainty::Possible))
+        }
+        (Outcome::Refused, _, _) => {
+            let right = other_seed(case, address)?;
+            let put = |seed: &str| Some(if is_seed_of(seed, address) { right.clone() } else { seed.to_owned() });
+            let summary = format!(
+                "{own} has [{address}] among its seed hosts, where no node is to listen: [{right}] is not named"
+            );
+            let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+            Some(verdict(Code::WrongSeed, own, summary).because(evidence).mended(mend).only(Certainty::Likely))
+        }
+        (
+            Outcome::TimedOut
+            | Outcome::Reset
+            | Outcome::NotUnderstood
+            | Outcome::Answered { .. }
+            | Outcome::Waiting
+            | Outcome::NotAsked
+            | Outcome::OtherClusterName { .. }
+            | Outcome::OtherClusterUuid { .. }
+            | Outcome::DuplicateId
+            | Outcome::Itself
+            | Outcome::Rejected { .. },
+            _,
+            _,
+        ) => None,
+    }
+}
+
+/// Where a node of this cluster should listen by its configuration that is not among the seed hosts, if none should at
+/// this address.
+fn other_seed(case: &Case<'_>, address: &Address) -> Option<String> {
+    let seeds = case.me.facts.seeds.as_ref()?;
+    let is_member = case.reports.iter().flat_map(|report| &report.facts.members).any(|(_, at, _)| at == address);
+    if case.sibling_at(address).is_some() || is_member || !seeds.iter().any(|seed| is_seed_of(seed, address)) {
+        return None;
+    }
+    let (own, cluster) = (&case.me.explanation.node.address, case.me.explanation.cluster_name.as_str());
+    let mut missing = case.siblings().filter(|sibling| sibling.cluster == cluster).filter_map(|sibling| {
+        let host = sibling.host.clone().unwrap_or_else(|| "127.0.0.1".into());
+        let place = format!("{host}:{}", sibling.port?);
+        let is_named = seeds.iter().any(|seed| is_seed_of(seed, &place.as_str().into()));
+        (place != own.as_str() && !is_named).then_some(place)
+    });
+    missing.next()
+}
+
+fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
+    let of = |host: &crate::protocol::Unresolved| {
+        let seeds = case.me.facts.seeds.clone().unwrap_or_default();
+        let is_it =
+            |seed: &str| seed == &*host.host || seed.rsplit_once(':').is_some_and(|(name, _)| name == &*host.host);
+        let bad: Vec<&String> = seeds.iter().filter(|seed| is_it(seed)).collect();
+        let port = bad.first().and_then(|seed| seed.rsplit_once(':')).map(|(_, port)| port.to_owned());
+        let right =
+            port.and_then(|port| case.siblings().find(|one| one.port.is_some_and(|own| own.to_string() == port)));
+        let right =
+            right.map(|one| format!("{}:{}", one.host.as_deref().unwrap_or("127.0.0.1"), one.port.unwrap_or(9300)));
+        let put = |seed: &str| if is_it(seed) { right.clone() } else { Some(seed.to_owned()) };
+        let own = case.name(case.me);
+        let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
+        let evidence = case.says(case.me, format!("[{}]: {}", host.host, host.why));
+        let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+        verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
+    };
+    case.me.explanation.unresolved.iter().map(of).collect()
+}
+
+/// No seed hosts at all, nobody found, and no master.
+fn nowhere(case: &Case<'_>) -> Option<Verdict> {
+    let facts = &case.me.facts;
+    let has_none = facts.seeds.as_ref().is_none_or(Vec::is_empty);
+    let finds_nobody = !case.me.explanation.hosts.iter().any(|host| matches!(host.outcome, Outcome::Answered { .. }));
+    if !has_none || !finds_nobody || facts.discovery == "single-node" {
+        return None;
+    }
+    let (own, cluster) = (case.name(case.me), case.me.explanation.cluster_name.as_str());
+    let at = |one: &super::Sibling| Some(format!("{}:{}", one.host.as_deref().unwrap_or("127.0.0.1"), one.port?));
+    let own_address = case.me.explanation.node.address.as_str();
+    let others = case.siblings().filter(|one| one.cluster == cluster).filter_map(at);
+    let members = facts.members.iter().map(|(_, address, _)| address.to_string());
+    let mut hosts: Vec<String> = others.chain(members).filter(|place| place != own_address).collect();
+    hosts.sort();
+    hosts.dedup();
+    let summary = format!("{own} has no seed hosts, and finds nobody");
+    let evidence = case.says(case.me, "no seed hosts are configured, and nobody answered");
+    let line = hosts_line(&hosts, |host| Some(host.to_owned()));
+    let mend = (!hosts.is_empty()).then(|| setting(case.me, HOSTS, &line));
+    Some(verdict(Code::NoSeeds, own, summary).because(evidence).mended(mend))
+}
+
+/// What became of a ping, behind its address.
+pub(super) fn outcome(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered { .. } => "answered",
+        Outcome::Waiting => "has yet to answer",
+        Outcome::NotAsked => "was not asked",
+        Outcome::Refused => "refused the connection",
+        Outcome::Reset => "broke the connection",
+        Outcome::TimedOut => "did not answer in time",
+        Outcome::NotUnderstood => "gave an answer that could not be understood",
+        Outcome::OtherClusterName { .. } => "is of a cluster of another name",
+        Outcome::OtherClusterUuid { .. } => "is of another cluster of this name",
+        Outcome::DuplicateId => "goes by this node's id",
+        Outcome::Itself => "is this node itself",
+        Outcome::Rejected { .. } => "refused the ping",
+    }
+}

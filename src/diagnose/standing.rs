@@ -1,0 +1,207 @@
+//! What is wrong though there is a master: who is missing, what is held back, what contradicts.
+
+use super::case::{Case, called, command, setting, verdict};
+use super::{Certainty, Code, Mend, Report, Verdict};
+use crate::cluster::Address;
+use crate::zen::explain::Group;
+use std::collections::BTreeMap;
+
+/// Clocks that differ by less are well.
+const SKEW_MAX_MILLIS: i64 = 2_000;
+
+/// Settings that mean something else if they differ.
+const SHARED: [&str; 3] =
+    ["discovery.zen.minimum_master_nodes", "gateway.recover_after_nodes", "gateway.recover_after_master_nodes"];
+
+/// All of it.
+pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    let mut verdicts: Vec<Verdict> = clocks(case);
+    if case.is_masterless() {
+        verdicts.extend(apart(case, before));
+        return verdicts;
+    }
+    verdicts.extend(voters(case));
+    verdicts.extend(gone(case));
+    verdicts.extend(stragglers(case));
+    verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report)));
+    if !verdicts.iter().any(|verdict| verdict.code == Code::GatewayWaits) {
+        verdicts.extend(settings(case));
+    }
+    verdicts
+}
+
+/// A node whose vote counts and that is not a member, or that its master does not hear.
+fn voters(case: &Case<'_>) -> Vec<Verdict> {
+    let teller = case.master().unwrap_or(case.me);
+    let sets = teller.explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet);
+    let is_member = |address: &Address| teller.facts.members.iter().any(|(_, at, _)| at == address);
+    let missing = sets.flat_map(|quota| &quota.members).filter(|member| !member.found && !case.has_id(&member.id));
+    let of = |member: &crate::zen::explain::Member| {
+        let (name, place) = case.place(member);
+        let address = place.as_ref();
+        if let Some(process) = address.and_then(|address| stopped(case, address)) {
+            return frozen(case, teller, &name, process);
+        }
+        let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
+        let summary = format!("{name}, whose vote counts, is not there{where_}");
+        let found = verdict(Code::VoterDown, &name, summary);
+        let remove = || {
+            command(
+                teller,
+                format!(
+                    "{} member remove {} --url {}",
+                    super::case::quoted(&teller.facts.binary),
+                    super::case::quoted(&member.id),
+                    teller.facts.http.clone().unwrap_or_default()
+                ),
+            )
+        };
+        let mend =
+            case.start(address, &name).or_else(|| address.filter(|address| is_member(address)).is_none().then(remove));
+        found.because(case.says(teller, format!("[{}] is in the voting set and not there", member.id))).mended(mend)
+    };
+    missing.map(of).collect()
+}
+
+/// A node that went without a good-bye, whose vote counts no more since. Its place may have been taken by another one.
+fn gone(case: &Case<'_>) -> Vec<Verdict> {
+    let Some(teller) = case.master() else { return Vec::new() };
+    let sibling = |address: &Address| case.sibling_at(address).is_none_or(|sibling| sibling.is_eligible);
+    let is_gone = |node: &&super::Remembered| {
+        let is_taken = teller.facts.members.iter().any(|(name, at, _)| *at == node.address || *name == node.name);
+        let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == node.address.as_str()));
+        let runs = listens(case, &node.address).is_some_and(|process| !process.is_stopped);
+        node.failed && !is_taken && !is_cut && !runs && case.at(&node.address).is_none() && sibling(&node.address)
+    };
+    let of = |node: &super::Remembered| {
+        if let Some(process) = stopped(case, &node.address) {
+            return frozen(case, teller, &node.name, process);
+        }
+        let summary = format!("{} left without a good-bye, and has not come back to [{}]", node.name, node.address);
+        let found = verdict(Code::VoterDown, &node.name, summary).only(Certainty::Likely);
+        let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
+        found.because(evidence).mended(case.start(Some(&node.address), &node.name))
+    };
+    teller.facts.remembered.iter().filter(is_gone).map(of).collect()
+}
+
+/// The process that listens at an address, as far as the nodes see it.
+pub(super) fn listens<'a>(case: &Case<'a>, address: &Address) -> Option<&'a super::Process> {
+    case.reports.iter().flat_map(|report| &report.facts.processes).find(|process| process.address == *address)
+}
+
+pub(super) fn stopped<'a>(case: &Case<'a>, address: &Address) -> Option<&'a super::Process> {
+    listens(case, address).filter(|process| process.is_stopped)
+}
+
+pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &super::Process) -> Verdict {
+    let summary = format!(
+        "the process [{}] of {name} was stopped: it listens at [{}] and answers nobody",
+        process.pid, process.address
+    );
+    let line = format!("kill -CONT {}", process.pid);
+    let mend = Mend { line, is_setting: false, file: None, node: Some(name.to_owned()) };
+    let evidence = case.says(by, format!("[{}] does not answer, and its process is stopped", process.address));
+    verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend)
+}
+
+/// Members that do not answer their master, and whose process is stopped.
+fn stragglers(case: &Case<'_>) -> Vec<Verdict> {
+    let teller = case.master().unwrap_or(case.me);
+    let by_master = teller.explanation.nodes.iter().map(|straggler| &*straggler.node);
+    let of = |node: &crate::cluster::Node| Some(frozen(case, teller, &called(node), stopped(case, &node.address)?));
+    by_master.filter_map(of).collect()
+}
+
+/// Requests are held back until more nodes are there.
+fn gateway(case: &Case<'_>, teller: &Report) -> Option<Verdict> {
+    let is_eligible = teller.explanation.node.is_master_eligible();
+    if !teller.facts.waits_for_gateway
+        || !is_eligible
+        || teller.explanation.cluster_uuid != case.me.explanation.cluster_uuid
+    {
+        return None;
+    }
+    let members = &teller.facts.members;
+    let eligible = members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
+    let counts = [
+        ("gateway.recover_after_nodes", members.len()),
+        ("gateway.recover_after_master_nodes", eligible),
+        ("gateway.recover_after_data_nodes", members.len()),
+        ("gateway.expected_nodes", members.len()),
+        ("gateway.expected_master_nodes", eligible),
+        ("gateway.expected_data_nodes", members.len()),
+    ];
+    let asks = |key: &str| teller.facts.given.get(key).and_then(|value| value.parse::<usize>().ok());
+    let (key, wanted, there) = counts
+        .iter()
+        .find_map(|(key, there)| asks(key).filter(|wanted| wanted > there).map(|wanted| (key, wanted, there)))?;
+    let name = case.name(teller);
+    let summary = format!("the state is held back until [{key}: {wanted}] is met, and [{there}] nodes are there");
+    let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
+    Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(setting(teller, key, &there.to_string())))
+}
+
+fn clocks(case: &Case<'_>) -> Vec<Verdict> {
+    let ahead: Vec<(&Report, i64)> =
+        case.reports.iter().filter_map(|report| Some((report, report.facts.ahead_millis?))).collect();
+    let mut all: Vec<i64> = ahead.iter().map(|(_, millis)| *millis).chain([0]).collect();
+    all.sort_unstable();
+    // Of those that agree there are more: the odd one is told.
+    let middle = all[all.len() / 2];
+    let odd = case.reports.iter().map(|report| (report, report.facts.ahead_millis.unwrap_or(0) - middle));
+    let odd = odd.filter(|(_, millis)| millis.abs() > SKEW_MAX_MILLIS);
+    let of = |(report, millis): (&Report, i64)| {
+        let name = case.name(report);
+        let (by, way) = (millis.abs(), if millis > 0 { "ahead of" } else { "behind" });
+        let summary = format!("the clock of {name} is {by}ms {way} those of the others");
+        let evidence = case.says(report, format!("my clock says [{}]", report.facts.wall_millis));
+        let mend = command(report, "timedatectl set-ntp true".to_owned());
+        verdict(Code::ClockSkew, &name, summary).because(evidence).mended(mend)
+    };
+    odd.map(of).collect()
+}
+
+/// Settings that most nodes have otherwise than one.
+fn settings(case: &Case<'_>) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for key in SHARED {
+        let mut nodes: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
+        for report in case.reports {
+            if let Some(value) = report.facts.given.get(key) {
+                nodes.entry(value).or_default().push(report);
+            }
+        }
+        let most =
+            nodes.iter().max_by_key(|(_, reports)| reports.len()).map(|(value, reports)| (*value, reports.len()));
+        let Some((right, count)) = most.filter(|_| nodes.len() > 1) else { continue };
+        for (value, reports) in nodes.iter().filter(|(value, _)| **value != right) {
+            for report in reports {
+                let name = case.name(report);
+                let summary = format!("{name} has [{key}: {value}], and [{count}] others have [{right}]");
+                let evidence = case.says(report, format!("I was given [{key}: {value}]"));
+                let found = verdict(Code::SettingsDiffer, &name, summary).because(evidence);
+                verdicts.push(found.mended(setting(report, key, right)));
+            }
+        }
+    }
+    verdicts
+}
+
+/// Others have a master, this node is not with them, and nothing else tells why.
+fn apart(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
+    let master = case.reports.iter().find_map(|report| report.explanation.master_node.as_ref())?;
+    if !before.is_empty() || case.me.facts.discovery == "single-node" {
+        return None;
+    }
+    let (own, leader) = (case.name(case.me), called(master));
+    let report = case.by_id(&master.id);
+    let refusal = report.and_then(|report| {
+        let own = &case.me.explanation.node.id;
+        report.explanation.nodes.iter().find(|one| one.node.id == *own)?.failed.clone()
+    });
+    let why = refusal.map_or_else(String::new, |why| format!(": {why}"));
+    let summary = format!("{leader} is master, and {own} is not with it{why}");
+    let evidence = case.says(case.me, case.me.explanation.summary.clone());
+    Some(verdict(Code::LinkCut, own, summary).because(evidence).only(Certainty::Possible))
+}

@@ -1,0 +1,212 @@
+//! What a node knows of itself and its host without its core: files, processes, room, settings.
+//!
+//! It reads files, so it runs where it may wait.
+
+use super::wall;
+use crate::cluster::{Address, Block, NodeId, Nodes};
+use crate::diagnose::{Facts, Process, Remembered, Sibling};
+use crate::runtime::Handle;
+use crate::runtime::events::{ENTRIES_MAX, Kind};
+use crate::runtime::proc;
+use crate::settings::{self, DiscoveryKind, FileText, NodeSettings, Sources};
+use crate::zen::Explanation;
+use crate::zen::explain::Outcome;
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How many files beside a node's own are looked at.
+const FILES_MAX: usize = 64;
+
+/// With less room than this another place is looked for.
+const LITTLE_ROOM: u64 = 16 << 20;
+
+/// How many nodes that are gone are told of.
+const REMEMBERED_MAX: usize = 64;
+
+/// Who went longer ago is not missed.
+const RECENT_MILLIS: u64 = 24 * 60 * 60 * 1_000;
+
+/// Longer ones are not read.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// A slow write is told of for so long.
+const SLOW_FOR: Duration = Duration::from_secs(60);
+
+/// What matters of what a node was given.
+const TOLD: [&str; 7] = ["discovery.", "cluster.", "node.", "network.", "transport.", "gateway.", "path."];
+
+const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
+
+/// All of it. The explanation tells whose ports are worth a look.
+pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
+    let (settings, state) = (handle.settings(), handle.state());
+    let file = settings.file.as_deref().map(absolute);
+    let metadata = &state.metadata;
+    let minimum = metadata.transient.get(MINIMUM).or_else(|| metadata.persistent.get(MINIMUM));
+    let files = proc::files();
+    let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
+    Facts {
+        pid: std::process::id(),
+        binary: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_else(|_| "zazen".into()),
+        data: absolute(&settings.path_data),
+        http: places.1,
+        bound: places.0,
+        discovery: kind(settings).into(),
+        seeds: settings.discovery.hosts.clone(),
+        given: given(settings),
+        minimum_of_state: minimum.map(|value| value.to_string()),
+        free_bytes: room(&settings.path_data),
+        roomy: roomy(&settings.path_data),
+        open_files: files.map(|files| files.used),
+        file_limit: files.map(|files| files.max),
+        sync_millis: slowest_write(handle),
+        wall_millis: wall(),
+        ahead_millis: None,
+        members: state
+            .nodes
+            .iter()
+            .map(|node| (node.name.to_string(), node.address.clone(), node.is_master_eligible()))
+            .collect(),
+        remembered: remembered.clone(),
+        waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
+        cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
+        outward: outward(settings.discovery.hosts.as_deref().unwrap_or_default()),
+        siblings: file.as_deref().map(|file| siblings(Path::new(file))).unwrap_or_default(),
+        processes: processes(explanation, &remembered),
+        probes: Vec::new(),
+        file,
+    }
+}
+
+/// Who was here once, as the history has it.
+fn remembered(handle: &Handle, nodes: &Nodes) -> Vec<Remembered> {
+    let recent = wall().saturating_sub(RECENT_MILLIS);
+    let mut last: BTreeMap<NodeId, Remembered> = BTreeMap::new();
+    for entry in handle.events().since(None, ENTRIES_MAX) {
+        let Some(node) = entry.node else { continue };
+        let said_so = entry.reason.starts_with("zen-disco-node-left") || entry.reason.starts_with("told by");
+        let is_gone = nodes.get(&node.id).is_none();
+        let failed = is_gone && entry.kind == Kind::NodeLeft && !said_so && entry.timestamp_millis > recent;
+        let name = node.name.to_string();
+        last.insert(node.id.clone(), Remembered { id: node.id, name, address: node.address, failed });
+    }
+    last.into_values().take(REMEMBERED_MAX).collect()
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
+}
+
+fn kind(settings: &NodeSettings) -> &'static str {
+    match settings.discovery.kind {
+        DiscoveryKind::Zen => "zen",
+        DiscoveryKind::SingleNode => "single-node",
+        DiscoveryKind::Lab(name) => name,
+    }
+}
+
+fn given(settings: &NodeSettings) -> BTreeMap<String, String> {
+    let told = settings.given.iter().filter(|(key, _)| TOLD.iter().any(|prefix| key.starts_with(prefix)));
+    told.map(|(key, value)| (key.clone(), value.joined())).collect()
+}
+
+fn room(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    stat.f_bavail.checked_mul(stat.f_frsize)
+}
+
+/// Where there would be room, if there is little.
+fn roomy(path: &Path) -> Option<String> {
+    room(path).filter(|free| *free < LITTLE_ROOM)?;
+    let has_room = |place: &&str| room(Path::new(place)).is_some_and(|free| free > 64 * LITTLE_ROOM);
+    ["/var/lib", "/var/tmp", "/home", "/tmp"].into_iter().find(has_room).map(ToOwned::to_owned)
+}
+
+/// The slowest of the writes that its history tells of.
+fn slowest_write(handle: &Handle) -> Option<u64> {
+    let since = wall().saturating_sub(u64::try_from(SLOW_FOR.as_millis()).unwrap_or(u64::MAX));
+    let entries = handle.events().since(None, 50);
+    let slow = entries.iter().filter(|entry| entry.kind == Kind::DiskSlow && entry.timestamp_millis >= since);
+    slow.filter_map(|entry| entry.details.get("took_millis")?.as_u64()).max()
+}
+
+/// The address by which this host would reach the first seed that is one. Nothing is sent.
+fn outward(seeds: &[String]) -> Option<String> {
+    let seed: SocketAddr =
+        seeds.iter().find_map(|seed| seed.parse().ok().or_else(|| format!("{seed}:9300").parse().ok()))?;
+    let any = if seed.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any).ok()?;
+    socket.connect(seed).ok()?;
+    Some(socket.local_addr().ok()?.ip().to_string())
+}
+
+/// Configuration files beside a node's own, and in the directories beside its directory.
+fn siblings(file: &Path) -> Vec<Sibling> {
+    let Some(dir) = file.parent() else { return Vec::new() };
+    let mut files = configurations(dir);
+    for beside in listed(dir.parent().unwrap_or(dir)).into_iter().filter(|beside| beside.is_dir() && beside != dir) {
+        files.extend(configurations(&beside));
+    }
+    files.truncate(FILES_MAX);
+    files.iter().filter(|path| path.as_path() != file).filter_map(|path| sibling(path)).collect()
+}
+
+fn listed(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.take(FILES_MAX * 4).collect();
+    paths.sort();
+    paths
+}
+
+fn configurations(dir: &Path) -> Vec<PathBuf> {
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml");
+    listed(dir).into_iter().filter(is_yaml).collect()
+}
+
+fn sibling(path: &Path) -> Option<Sibling> {
+    let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= FILE_BYTES_MAX);
+    let text = fs::read_to_string(path).ok().filter(|_| is_small)?;
+    let name = path.display().to_string();
+    let environment = BTreeMap::new();
+    let file = Some(FileText { name: &name, text: &text });
+    let sources = Sources { file, environment: &environment, arguments: &[], path_conf: path.parent()?.into() };
+    let settings = settings::load(&sources).ok()?.settings;
+    settings.given.contains_key("cluster.name").then_some(())?;
+    let host = settings.transport.bind_hosts.first().filter(|host| host.parse::<std::net::IpAddr>().is_ok());
+    Some(Sibling {
+        file: name,
+        name: settings.node_name.as_deref().map(ToOwned::to_owned),
+        cluster: settings.cluster_name.as_str().to_owned(),
+        port: settings.transport.ports.only(),
+        host: host.cloned(),
+        data: absolute(&settings.path_data),
+        is_eligible: settings.roles.master,
+    })
+}
+
+/// Who listens on this host where somebody is looked for in vain.
+fn processes(explanation: &Explanation, remembered: &[Remembered]) -> Vec<Process> {
+    let silent = explanation.hosts.iter().filter(|host| match host.outcome {
+        Outcome::Reset | Outcome::TimedOut | Outcome::NotUnderstood => true,
+        Outcome::Answered { .. }
+        | Outcome::Waiting
+        | Outcome::NotAsked
+        | Outcome::Refused
+        | Outcome::OtherClusterName { .. }
+        | Outcome::OtherClusterUuid { .. }
+        | Outcome::DuplicateId
+        | Outcome::Itself
+        | Outcome::Rejected { .. } => false,
+    });
+    let members = explanation.needed.iter().flat_map(|quota| &quota.members).filter(|member| !member.found);
+    let stragglers = explanation.nodes.iter().map(|straggler| straggler.node.address.clone());
+    let all = silent.map(|host| host.address.clone()).chain(members.filter_map(|member| member.address.clone()));
+    let gone = remembered.iter().filter(|node| node.failed).map(|node| node.address.clone());
+    let mut addresses: Vec<Address> = all.chain(stragglers).chain(gone).collect();
+    addresses.sort();
+    addresses.dedup();
+    proc::listeners(&addresses)
+}

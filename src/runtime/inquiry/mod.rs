@@ -1,0 +1,185 @@
+//! Asks around: what this node knows, what all others that answer know, and what `diagnose` makes of it.
+//!
+//! A node tells its report on its transport port to whoever asks, of whatever cluster he is: how else should a mistyped
+//! `cluster.name` be found? Who is asked: the hosts that were pinged, the members, and the nodes that configuration files
+//! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
+
+mod facts;
+
+use super::Handle;
+use super::figures::Silence;
+use super::figures::of_one;
+use crate::cluster::{Address, ClusterState};
+use crate::diagnose::{Diagnosis, Found, Probe, Report, judge};
+use crate::wire;
+use crate::zen::Explanation;
+use crate::zen::explain::Outcome;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::watch;
+
+/// Where a node tells its report.
+const PATH: &str = "/_zen/report";
+
+/// The logger that tells why there is no master.
+const DISCOVERY: &str = "org.elasticsearch.discovery.zen.ZenDiscovery";
+
+/// How many nodes are asked in all.
+const ASKED_MAX: usize = 64;
+
+/// How many of them at a time.
+const ASKED_AT_A_TIME: usize = 16;
+
+/// How long each may take.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// How many hosts are looked at that do not answer as nodes do.
+const PROBED_MAX: usize = 8;
+
+/// What others find of it at the transport.
+pub(super) fn router<S: Clone + Send + Sync + 'static>(handle: Handle) -> Router<S> {
+    Router::new().route(PATH, get(tell)).with_state(handle)
+}
+
+async fn tell(State(handle): State<Handle>) -> Response {
+    match report(&handle).await {
+        Some(report) => {
+            let body = serde_json::to_vec(&report).unwrap_or_default();
+            ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+        }
+        None => (StatusCode::SERVICE_UNAVAILABLE, "the node is shutting down\n").into_response(),
+    }
+}
+
+/// What a node says for itself.
+async fn report(handle: &Handle) -> Option<Report> {
+    let explanation = handle.explain().await?;
+    let (facts, asked) = (handle.clone(), explanation.clone());
+    let facts = tokio::task::spawn_blocking(move || facts::facts(&facts, &asked)).await.ok()?;
+    Some(Report { wire: u64::from(wire::VERSION), explanation, facts })
+}
+
+/// Asks all that can be asked, and judges what they say; nothing once the node has ended.
+pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
+    let mut own = report(handle).await?;
+    own.facts.probes = probes(handle, &own.explanation).await;
+    let explanation = own.explanation.clone();
+    let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
+    let mut reports = vec![own];
+    for _ in 0..2 {
+        let named: BTreeSet<Address> = reports.iter().flat_map(|one| named(one, reports.len() == 1)).collect();
+        let room = ASKED_MAX.saturating_sub(asked.len());
+        let next: Vec<Address> = named.difference(&asked).take(room).cloned().collect();
+        asked.extend(next.iter().cloned());
+        let answers = stream::iter(next).map(|address| ask(handle, address)).buffered(ASKED_AT_A_TIME);
+        let answers: Vec<Option<Report>> = answers.collect().await;
+        for report in answers.into_iter().flatten() {
+            let is_new = |one: &Report| one.explanation.node.ephemeral_id != report.explanation.node.ephemeral_id;
+            if reports.iter().all(is_new) {
+                reports.push(report);
+            }
+        }
+    }
+    Some((explanation, judge(&reports)?))
+}
+
+/// Who is worth asking, by what one says. Those who refuse are not, and of a first report the configured ones are.
+fn named(report: &Report, is_own: bool) -> Vec<Address> {
+    let explanation = &report.explanation;
+    let hosts = explanation.hosts.iter().filter(|host| host.outcome != Outcome::Refused);
+    let at = hosts.clone().map(|host| host.address.clone());
+    let known = hosts.filter_map(|host| host.node.as_ref().map(|node| node.address.clone()));
+    let members = report.facts.members.iter().map(|(_, address, _)| address.clone());
+    let cluster = explanation.cluster_name.as_str();
+    let siblings =
+        report.facts.siblings.iter().filter(|one| is_own && one.cluster == cluster).filter_map(|one| {
+            Some(Address::from(format!("{}:{}", one.host.as_deref().unwrap_or("127.0.0.1"), one.port?)))
+        });
+    let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
+    let seeds = seeds.filter_map(|seed| seed.parse::<SocketAddr>().ok()).map(|seed| Address::from(seed.to_string()));
+    at.chain(known).chain(members).chain(siblings).chain(seeds).collect()
+}
+
+async fn ask(handle: &Handle, address: Address) -> Option<Report> {
+    if handle.faults().swallows_to(&address) || handle.faults().swallows_from(&address) {
+        return None;
+    }
+    let before = wall();
+    let asked = of_one(handle.meter().access(), &address, (PATH, PATIENCE));
+    let mut report: Report = tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?;
+    let middle = before + wall().saturating_sub(before) / 2;
+    let ahead = i128::from(report.facts.wall_millis) - i128::from(middle);
+    report.facts.ahead_millis = i64::try_from(ahead).ok();
+    Some(report)
+}
+
+/// What listens where the answer to a ping could not be understood.
+async fn probes(handle: &Handle, explanation: &Explanation) -> Vec<Probe> {
+    let strange = explanation.hosts.iter().filter(|host| host.outcome == Outcome::NotUnderstood).take(PROBED_MAX);
+    let addresses: Vec<Address> = strange.map(|host| host.address.clone()).collect();
+    let probe = |address: Address| async move {
+        let found = tokio::time::timeout(PATIENCE, probe(handle, &address)).await.ok()??;
+        Some(Probe { address, found })
+    };
+    let found: Vec<Option<Probe>> = stream::iter(addresses).map(probe).buffered(PROBED_MAX).collect().await;
+    found.into_iter().flatten().collect()
+}
+
+async fn probe(handle: &Handle, address: &Address) -> Option<Found> {
+    let peers = handle.meter().access();
+    let report: Result<Value, Silence> = of_one(peers, address, (PATH, PATIENCE)).await;
+    if let Ok(version) = report.as_ref().map(|report| report["wire"].as_u64()) {
+        return version.filter(|version| *version != u64::from(wire::VERSION)).map(Found::Version);
+    }
+    let users: Result<Value, Silence> = of_one(peers, address, ("/_zazen/explain?local=true", PATIENCE)).await;
+    match users.ok().and_then(|users| users["node"]["address"].as_str().map(Address::from)) {
+        Some(transport) => Some(Found::HttpOf(transport)),
+        None => Some(Found::Stranger),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "clocks that run apart are a cause")]
+fn wall() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How often it is told what is wrong while there is no master.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
+
+/// Waits until there is a master, or none; false once the node has ended.
+async fn comes_to_be(states: &mut watch::Receiver<Arc<ClusterState>>, a_master: bool) -> bool {
+    states.wait_for(|state| state.nodes.master.is_some() == a_master).await.is_ok()
+}
+
+/// Logs what is wrong, again and again, while there is no master.
+pub async fn tell_while_masterless(handle: Handle) {
+    let mut states = handle.states();
+    loop {
+        if !comes_to_be(&mut states, false).await {
+            return;
+        }
+        match tokio::time::timeout(TOLD_EVERY, comes_to_be(&mut states, true)).await {
+            Ok(true) => continue,
+            Ok(false) => return,
+            Err(_) => {}
+        }
+        let Some((_, diagnosis)) = diagnosis(&handle).await else { return };
+        for verdict in &diagnosis.verdicts {
+            let mend = verdict.mend.as_ref().map_or_else(String::new, |mend| {
+                let file = mend.file.as_ref().filter(|_| mend.is_setting).map(|file| format!(" in {file}"));
+                format!("; to mend it{}: {}", file.unwrap_or_default(), mend.line)
+            });
+            tracing::warn!(target: DISCOVERY, "no master: [{}] {}{mend}", verdict.code.name(), verdict.summary);
+        }
+    }
+}
