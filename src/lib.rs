@@ -20,33 +20,21 @@
 //! | `embed` | all but `sim`, `lab`, `live` |
 //! | `cli` | all |
 //!
-//! The last six are built with the `server` feature only. All others are pure: they read no clock, no entropy and no
-//! file.
+//! They are parts of four packages, so that nobody builds what they do not use:
+//!
+//! - `zazen-core`: all up to `wire`. It is pure: it reads no clock, no entropy and no file.
+//! - `zazen-simulator`, with the feature `simulator`: `lab` and `sim`, which are pure as well.
+//! - `zazen-node`, with the feature `node`: `runtime`, `rest`, `client` and `embed`.
+//! - `zazen`, with the feature `cli`: `live` and `cli`.
 
-pub mod cluster;
-pub mod diagnose;
-pub mod lab;
-pub mod protocol;
-pub mod service;
-pub mod settings;
-pub mod sim;
-pub mod wire;
-pub mod zen;
+pub use zazen_core::{cluster, diagnose, protocol, service, settings, wire, zen};
 
-#[cfg(feature = "server")]
+#[cfg(feature = "node")]
+pub use zazen_node::{Client, Node, client, embed, rest, runtime};
+#[cfg(feature = "simulator")]
+pub use zazen_simulator::{lab, sim};
+
+#[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(feature = "server")]
-pub mod client;
-#[cfg(feature = "server")]
-pub mod embed;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 pub mod live;
-#[cfg(feature = "server")]
-pub mod rest;
-#[cfg(feature = "server")]
-pub mod runtime;
-
-#[cfg(feature = "server")]
-pub use client::Client;
-#[cfg(feature = "server")]
-pub use embed::Node;

@@ -158,7 +158,7 @@ fn a_batch_of_runs_recovers_at_the_pace() {
     let mut recoveries = Recoveries::default();
     batch().iter().for_each(|report| recoveries.add(&report.recoveries));
     let verdict = recoveries.judge(PACE).map_err(|violation| violation.to_string());
-    assert_eq!(verdict, Ok(()), "elections became slower, or PACE in src/sim/recoveries.rs is too tight");
+    assert_eq!(verdict, Ok(()), "elections became slower, or PACE in src/simulator/sim/recoveries.rs is too tight");
     assert!(recoveries.len() >= 200, "only {} recoveries, fewer are not judged: play more runs", recoveries.len());
 }
 

@@ -176,7 +176,7 @@ async fn keys_leases_watches_and_members_answer_as_described() {
         statuses.insert(told.status.as_u16());
         faults.extend(api.faults(method, target, &told));
     }
-    assert!(faults.is_empty(), "see src/rest/openapi/shapes.txt and the routes:\n{}", faults.join("\n"));
+    assert!(faults.is_empty(), "see src/node/rest/openapi/shapes.txt and the routes:\n{}", faults.join("\n"));
     assert!([200, 400, 404, 408, 409].iter().all(|status| statuses.contains(status)), "{statuses:?}");
 }
 

@@ -1,7 +1,7 @@
-//! The module table of `src/lib.rs`, who may use whom by it, and what pure modules must not name.
+//! The module table of `src/lib.rs`, the packages that its modules are in, who may use whom by it, and what pure modules must not name.
 
 use crate::lexer::{Token, tokens};
-use crate::{Finding, Source};
+use crate::{Finding, PURE_PACKAGES, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
@@ -38,8 +38,9 @@ fn backticked(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split('`').skip(1).step_by(2).map(String::from)
 }
 
-/// Reads the table in the header of `lib.rs`, and the modules that it declares.
-pub(crate) fn table(lib: &Source) -> (Table, Vec<Finding>) {
+/// Reads the table in the header of `src/lib.rs`, and the modules that it and the other packages' roots declare.
+pub(crate) fn table(roots: &[&Source]) -> (Table, Vec<Finding>) {
+    let lib = roots.iter().find(|root| root.path == "src/lib.rs").expect("the library has a root");
     let remedy = "write rows as in //! | `zen` | `cluster`, `protocol` |, lowest module first";
     let cells = lib.text.lines().enumerate().filter_map(|(at, line)| {
         let (module, used) = line.strip_prefix("//! | `")?.strip_suffix('|')?.split_once("` |")?;
@@ -63,30 +64,26 @@ pub(crate) fn table(lib: &Source) -> (Table, Vec<Finding>) {
         }
         may_use.insert(module.clone(), uses);
     }
-    let declared = declared_modules(lib);
-    for (module, (line, _)) in declared.iter().filter(|(module, _)| !rows.contains(module)) {
-        findings.push(lib.finding(*line, format!("`mod {module}` without a row"), "modules of the table", remedy));
+    let declared: BTreeMap<String, bool> =
+        roots.iter().flat_map(|root| declared_modules(root)).map(|(module, _, is_pure)| (module, is_pure)).collect();
+    for root in roots {
+        for (module, line, _) in declared_modules(root).into_iter().filter(|(module, ..)| !rows.contains(module)) {
+            findings.push(root.finding(line, format!("`mod {module}` without a row"), "modules of the table", remedy));
+        }
     }
     for (line, module, _) in cells.iter().filter(|(_, module, _)| !declared.contains_key(module)) {
         findings.push(lib.finding(*line, format!("a row for `{module}`, no such module"), "declared modules", remedy));
     }
-    let pure = declared.into_iter().filter(|(_, (_, is_pure))| *is_pure).map(|(module, _)| module).collect();
+    let pure = declared.into_iter().filter(|(_, is_pure)| *is_pure).map(|(module, _)| module).collect();
     (Table { rows, may_use, pure }, findings)
 }
 
-/// The line of each module of `lib.rs`, and whether it is built without the `server` feature.
-fn declared_modules(lib: &Source) -> BTreeMap<String, (usize, bool)> {
-    let tokens = tokens(&lib.text);
-    let mut found = BTreeMap::new();
-    for at in 0..tokens.len().saturating_sub(2) {
-        if tokens[at].text == "mod" && tokens[at + 2].text == ";" {
-            let before: Vec<&str> = tokens[..at].iter().rev().map(|token| token.text).take(4).collect();
-            let before = before.strip_prefix(&["pub"]).unwrap_or(&before);
-            let is_pure = !before.starts_with(&["]", ")", "\"server\""]);
-            found.insert(tokens[at + 1].text.to_string(), (tokens[at].line, is_pure));
-        }
-    }
-    found
+/// The modules that the root of a package declares, with their lines, and whether the package is pure.
+fn declared_modules(root: &Source) -> Vec<(String, usize, bool)> {
+    let is_pure = root.path.split('/').nth(1).is_some_and(|package| PURE_PACKAGES.contains(&package));
+    let tokens = tokens(&root.text);
+    let modules = tokens.windows(3).filter(|window| window[0].text == "mod" && window[2].text == ";");
+    modules.map(|window| (window[1].text.to_string(), window[0].line, is_pure)).collect()
 }
 
 /// Whether no path leads to the name at `at`; a `::` in front of all, as in `::std::fs`, is no path.
@@ -133,7 +130,11 @@ fn names_from_the_root<'a>(source: &Source, tokens: &'a [Token<'a>]) -> Vec<&'a 
         match text(at) {
             "{" => open.push(at > 1 && text(at - 2) == "mod"),
             "}" => drop(open.pop()),
-            "crate" | "zazen" if starts_a_path && text(at + 1) == "::" => found.extend(heads(tokens, at + 2)),
+            "crate" | "zazen" | "zazen_core" | "zazen_node" | "zazen_simulator"
+                if starts_a_path && text(at + 1) == "::" =>
+            {
+                found.extend(heads(tokens, at + 2))
+            }
             "use" if text(at + 1) == "crate" && text(at + 2) == "as" => found.push(&tokens[at + 1]),
             "super" if starts_a_path => {
                 let climbs =
@@ -211,9 +212,9 @@ mod tests {
     use crate::{demand_none, places, sample};
 
     fn sample_table() -> Table {
-        let lib = "//! | `a` | – |\n//! | `b` | `a` |\n//! | `c` | all but `b` |\npub mod a;\nmod b;\n\
-               #[cfg(feature = \"server\")]\npub mod c;\n";
-        let (table, findings) = table(&sample("src/lib.rs", lib));
+        let lib = sample("src/lib.rs", "//! | `a` | – |\n//! | `b` | `a` |\n//! | `c` | all but `b` |\npub mod c;\n");
+        let core = sample("src/core/lib.rs", "pub mod a;\nmod b;\n");
+        let (table, findings) = table(&[&lib, &core]);
         demand_none(&findings);
         table
     }
@@ -225,7 +226,7 @@ mod tests {
         assert!(good.may_use["b"].contains("a") && !good.may_use["c"].contains("b"));
         assert_eq!(good.pure.iter().collect::<Vec<_>>(), ["a", "b"]);
         let bad = "//! | `a` | `b` |\n//! | `b` | what it likes |\n//! | `gone` | – |\nmod a;\nmod b;\nmod extra;\n";
-        let (_, findings) = table(&sample("src/lib.rs", bad));
+        let (_, findings) = table(&[&sample("src/lib.rs", bad)]);
         assert_eq!(places(&findings), ["src/lib.rs:1", "src/lib.rs:2", "src/lib.rs:6", "src/lib.rs:3"]);
     }
 
@@ -243,6 +244,7 @@ mod tests {
             ("src/b/x.rs", "const WHERE: &str = \"crate::c\"; pub(in crate::b) struct X<'c>(&'c str);", 0),
             ("src/a/x.rs", "use crate::*; use crate as all;", 2),
             ("src/d.rs", "", 1),
+            ("src/core/a/mod.rs", "use super::b; use zazen_core::c;", 2),
             ("tests/d.rs", "use zazen::c;", 0),
         ];
         for (path, text, expected) in cases {

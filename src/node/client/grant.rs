@@ -1,0 +1,167 @@
+//! A lease from the side of its holder, who must know by its own clock until when it may count on it.
+
+use super::{Ask, Client, ClientError, Fate};
+use crate::cluster::{Holding, Token};
+use reqwest::Method;
+use rustix::time::{ClockId, clock_gettime};
+use serde::Deserialize;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How often a holder looks at its clock.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// How long a cluster may take to say that a grant has ended.
+const ANSWER_MIN: Duration = Duration::from_secs(1);
+
+/// A lease that was granted. It ends by itself unless it is kept alive.
+#[derive(Clone)]
+pub struct Grant {
+    client: Client,
+    holding: Holding,
+    holder_ttl: Duration,
+    /// On the clock that goes on while the machine sleeps.
+    valid_until: Duration,
+}
+
+/// The time of a clock that goes on while the machine sleeps.
+fn now() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// Which lease is wanted, by whom, for how long, and how long to wait for it.
+pub(super) struct Wanted<'a> {
+    pub(super) name: &'a str,
+    pub(super) holder: &'a str,
+    pub(super) ttl: Duration,
+    pub(super) wait: Duration,
+}
+
+#[derive(Deserialize)]
+struct Terms {
+    token: Token,
+    holder_ttl_millis: u64,
+}
+
+impl Terms {
+    fn ttl(&self) -> Duration {
+        Duration::from_millis(self.holder_ttl_millis)
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("/_zazen/lease/{}", super::escaped(name))
+}
+
+fn millis(span: Duration) -> String {
+    format!("{}ms", span.as_millis())
+}
+
+impl Grant {
+    pub(super) async fn acquire(client: &Client, wanted: Wanted<'_>) -> Result<Option<Grant>, ClientError> {
+        let Wanted { name, holder, ttl, wait } = wanted;
+        let deadline = Instant::now() + wait;
+        let (sent, terms) = loop {
+            let wait = deadline.saturating_duration_since(Instant::now());
+            let ask = Ask { method: Method::POST, wait, ..Ask::read(path(name)) };
+            let ask = ask.with("ttl", millis(ttl)).with("holder", holder).with("wait", millis(wait));
+            let sent = now();
+            match client.json::<Terms>(client.named(ask)).await {
+                Ok(terms) => break (sent, terms),
+                // Another was faster, and that was the answer to this very request.
+                Err(error) if error.is_held() && Instant::now() < deadline => {}
+                Err(error) if error.is_held() => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        };
+        let holding = Holding { name: name.into(), token: terms.token };
+        let holder_ttl = terms.ttl();
+        let mut grant = Grant { client: client.clone(), holding, holder_ttl, valid_until: sent + holder_ttl };
+        // What was waited for counts against the holder, for it cannot know when the lease was granted.
+        if grant.left() < holder_ttl / 2 {
+            grant.keep_alive().await?;
+        }
+        Ok(Some(grant))
+    }
+
+    /// The fencing token: greater than that of every grant before.
+    pub fn token(&self) -> Token {
+        self.holding.token
+    }
+
+    /// The grant, as conditions and keys name it.
+    pub fn holding(&self) -> &Holding {
+        &self.holding
+    }
+
+    /// For how long the holder may still count on it, if nothing else is heard.
+    pub fn left(&self) -> Duration {
+        self.valid_until.saturating_sub(now())
+    }
+
+    /// How long the holder may count on it from each sign of life on.
+    pub fn ttl(&self) -> Duration {
+        self.holder_ttl
+    }
+
+    /// Keeps it alive once.
+    pub async fn keep_alive(&mut self) -> Result<(), ClientError> {
+        // Nobody waits long for an answer that comes too late to help.
+        let patience = self.left().max(ANSWER_MIN).min(self.client.patience);
+        let client = self.client.clone().with_patience(patience);
+        let ask = Ask { method: Method::PUT, ..Ask::read(path(&self.holding.name)) };
+        let ask = ask.with("token", self.holding.token).with("master_timeout", millis(patience));
+        // Earlier than any attempt that is answered: a second one would be too generous.
+        let sent = now();
+        let terms: Terms = client.json(ask).await?;
+        self.holder_ttl = terms.ttl();
+        self.valid_until = self.valid_until.max(sent + self.holder_ttl);
+        Ok(())
+    }
+
+    /// Keeps it alive until that fails for good or only this much time is left, and tells why.
+    pub async fn keep(&mut self, reserve: Duration) -> ClientError {
+        self.keep_and(reserve, |_| ()).await
+    }
+
+    /// The same, and tells after each sign of life how much time is left.
+    pub async fn keep_and(&mut self, reserve: Duration, mut tell: impl FnMut(Duration)) -> ClientError {
+        let late = || ClientError::Strange("no node confirmed the lease in time".into());
+        let mut due = now() + self.holder_ttl / 3;
+        loop {
+            // A timer stands still while the machine sleeps, so it is looked at the clock again and again.
+            let pause = due.saturating_sub(now()).min(self.left().saturating_sub(reserve)).min(LOOK_AGAIN);
+            tokio::time::sleep(pause).await;
+            let left = self.left().saturating_sub(reserve);
+            if left.is_zero() {
+                return late();
+            }
+            if now() < due {
+                continue;
+            }
+            match tokio::time::timeout(left, self.keep_alive()).await {
+                Ok(Ok(())) => {
+                    due = now() + self.holder_ttl / 3;
+                    tell(self.left());
+                }
+                Ok(Err(error)) if error.fate() == Fate::Final && !matches!(error, ClientError::NotDone(_)) => {
+                    return error;
+                }
+                Ok(Err(_)) => {}
+                Err(_) => return late(),
+            }
+        }
+    }
+
+    /// Ends it, so that others need not wait until it ends by itself.
+    pub async fn release(self) -> Result<(), ClientError> {
+        let ask = Ask { method: Method::DELETE, ..Ask::read(path(&self.holding.name)) };
+        let ask = ask.with("token", self.holding.token);
+        match self.client.ask(self.client.named(ask)).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_held() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The node of Zazen: what drives the core, with clocks, disks and sockets, and what is asked of it over HTTP.
+//!
+//! Whoever wants a client or a node inside of a program of their own needs this and nothing else of Zazen.
+
+use zazen_core::{cluster, diagnose, protocol, service, settings, wire, zen};
+
+pub mod client;
+pub mod embed;
+pub mod rest;
+pub mod runtime;
+
+pub use client::Client;
+pub use embed::Node;

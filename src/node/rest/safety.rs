@@ -1,0 +1,156 @@
+//! `/_zazen/safe_to_stop` and `/_zazen/drain`: may this node be stopped, and getting it ready for that.
+//!
+//! Judged by the newest committed state, which the master vouches for, and by who answers now: every other voting node is
+//! asked itself. Elasticsearch 6.8 has nothing like it.
+
+use super::body::Json;
+use super::error::RestError;
+use super::nodes::{TIMEOUT, figures};
+use super::reply::Reply;
+use super::route::Call;
+use super::snapshot::{self, MASTER_TIMEOUT};
+use crate::cluster::{ClusterState, Node, NodeId};
+use crate::runtime::drain;
+use crate::service::{Answer, Question};
+use axum::http::{Method, StatusCode};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A voting set that is smaller can be handed to other nodes as a whole when its node says good-bye.
+const KEPT_FROM: usize = 3;
+
+/// How long a drained master waits until another one leads.
+const HAND_OVER: Duration = Duration::from_secs(5);
+
+/// Whether the cluster goes on without this node.
+pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
+    let verdict = judge(&call).await;
+    let status = if verdict.stop.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    Ok(Reply::tree(verdict.into()).with_status(status))
+}
+
+/// Tells users to go elsewhere and hands the mastership over; or takes that back.
+pub(super) async fn drain(call: Call) -> Result<Reply, RestError> {
+    if call.method == Method::DELETE {
+        call.handle.drain().end();
+        return Ok(Reply::tree(Json::object([("drained", false.into())])));
+    }
+    let leads = |state: &ClusterState| state.nodes.master.as_ref() == Some(&call.handle.local().id);
+    let was_master = leads(&call.handle.state());
+    if was_master {
+        // Whoever cannot hand over stays master; the verdict tells.
+        let answer = call.handle.ask(Question::HandOver { to: None, master_timeout: HAND_OVER }).await;
+        if matches!(answer, Answer::HandedOver { .. }) {
+            let has_another = |state: &ClusterState| state.nodes.master.is_some() && !leads(state);
+            snapshot::wait(&call.handle, Instant::now() + HAND_OVER, has_another).await?;
+        }
+    }
+    drain::begin(&call.handle);
+    let verdict = judge(&call).await;
+    let now_master = leads(&call.handle.state());
+    let json = Json::object([
+        ("drained", true.into()),
+        ("was_master", was_master.into()),
+        ("is_master", now_master.into()),
+        ("safe_to_stop", verdict.into()),
+    ]);
+    Ok(Reply::tree(json))
+}
+
+/// What was found.
+struct Verdict {
+    /// Whether SIGTERM does no harm, or why it does.
+    stop: Result<(), String>,
+    /// The same of SIGKILL, or of pulling the plug.
+    kill: Result<(), String>,
+}
+
+impl From<Verdict> for Json {
+    fn from(verdict: Verdict) -> Json {
+        let why = verdict.stop.as_ref().err().or(verdict.kill.as_ref().err()).cloned();
+        Json::object([
+            ("safe", verdict.stop.is_ok().into()),
+            ("safe_to_kill", verdict.kill.is_ok().into()),
+            ("reason", why.into()),
+        ])
+    }
+}
+
+async fn judge(call: &Call) -> Verdict {
+    let timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT).unwrap_or(MASTER_TIMEOUT);
+    let state = match snapshot::confirmed(&call.handle, timeout).await {
+        Ok(state) => state,
+        Err(_) => {
+            let why = || Err("no master vouches for the state: without one nobody can tell what is safe".to_owned());
+            return Verdict { stop: why(), kill: why() };
+        }
+    };
+    let local = call.handle.local();
+    let others: Vec<Arc<Node>> =
+        state.nodes.iter().filter(|node| node.is_master_eligible() && node.id != local.id).cloned().collect();
+    let told = figures(&call.handle, others, TIMEOUT).await;
+    let alive: BTreeSet<NodeId> =
+        told.into_iter().filter(|(_, told)| told.is_ok()).map(|(node, _)| node.id.clone()).collect();
+    let minimum = call.handle.settings().tuning.with_dynamic(&state.metadata).0.minimum();
+    verdict(&state, local, &alive, minimum)
+}
+
+/// Judges by who of the other master-eligible members answers.
+fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum: usize) -> Verdict {
+    if !local.is_master_eligible() {
+        return Verdict { stop: Ok(()), kill: Ok(()) };
+    }
+    // The state is committed, so its own set is the one that counts.
+    let voting = &state.metadata.voting;
+    let too_few = (minimum > alive.len()).then(|| {
+        format!(
+            "[discovery.zen.minimum_master_nodes] is [{minimum}], and without this node [{}] master-eligible nodes answer",
+            alive.len()
+        )
+    });
+    if let Some(why) = too_few {
+        return Verdict { stop: Err(why.clone()), kill: Err(why) };
+    }
+    if voting.own.has_majority(|id| alive.contains(id)) {
+        return Verdict { stop: Ok(()), kill: Ok(()) };
+    }
+    let silent: Vec<&str> =
+        voting.own.iter().filter(|id| **id != local.id && !alive.contains(*id)).map(NodeId::as_str).collect();
+    let why = format!(
+        "of the voting set {} no majority is left without this node; of the others these do not answer: [{}]",
+        voting.own,
+        silent.join(", ")
+    );
+    // As long as a majority is there with this node, its good-bye gives the vote to others.
+    let counts = |id: &NodeId| *id == local.id || alive.contains(id);
+    let can_shrink = voting.own.len() < KEPT_FROM && !alive.is_empty() && voting.own.has_majority(counts);
+    Verdict { stop: if can_shrink { Ok(()) } else { Err(why.clone()) }, kill: Err(why) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{ClusterState, VotingSet};
+
+    /// Whether `a` may be stopped and killed, with this voting set, while these others answer.
+    fn judged(voters: &[&str], alive: &[&str], minimum: usize) -> (bool, bool) {
+        let mut state = ClusterState::initial("prod".into());
+        let set = VotingSet::new(voters.iter().map(|id| NodeId::from(*id)));
+        (state.metadata.voting.own, state.metadata.voting.committed) = (set.clone(), set);
+        let alive = alive.iter().map(|id| NodeId::from(*id)).collect();
+        let found = verdict(&state, &crate::runtime::sample::node("a"), &alive, minimum);
+        (found.stop.is_ok(), found.kill.is_ok())
+    }
+
+    #[test]
+    fn a_node_may_go_while_a_majority_answers_without_it() {
+        assert_eq!(judged(&["a", "b", "c"], &["b", "c"], 0), (true, true));
+        assert_eq!(judged(&["a", "b", "c"], &["b"], 0), (false, false));
+        assert_eq!(judged(&["b", "c", "d"], &["b", "c", "d"], 0), (true, true));
+        assert_eq!(judged(&["a", "b", "c"], &["b", "c"], 3), (false, false), "the operator asks for more");
+        assert_eq!(judged(&["a"], &["b"], 0), (true, false), "its good-bye gives the vote away");
+        assert_eq!(judged(&["a"], &[], 0), (false, false), "there is nobody else");
+    }
+}

@@ -1,0 +1,49 @@
+//! One node on real sockets, a real disk and a real clock.
+//!
+//! One task owns the node and carries out what its core wants; nothing here decides anything.
+//!
+//! ```text
+//!   other nodes ──► transport ──┐                    ┌──► transport ──► other nodes
+//!   users ─────────► handle ────┤      ┌──────┐      ├──► journal ────► store
+//!   seeds, journal, the clock ──┴────► │ node │ ─────┴──► log, handle
+//!                                      └──────┘
+//! ```
+
+pub mod addresses;
+pub mod budget;
+mod clock;
+pub mod descriptors;
+pub mod drain;
+pub mod events;
+pub mod figures;
+mod handle;
+pub mod hooks;
+pub mod inquiry;
+mod journal;
+pub mod listen;
+pub mod log;
+pub mod metrics;
+mod node;
+mod proc;
+mod reach;
+#[cfg(test)]
+pub(crate) mod sample;
+pub mod secure;
+pub mod seeds;
+pub mod sight;
+pub mod srv;
+mod start;
+pub mod store;
+mod target;
+pub mod tasks;
+mod transport;
+mod versions;
+pub mod wall;
+
+pub use handle::{Desk, Handle};
+pub use node::Ended;
+pub use proc::resident;
+pub use reach::{Access, Reach, ReachError};
+pub use start::{Running, StartError, VERSION, published, start};
+pub use target::Lenient;
+pub use transport::{Cut, Faults, client, failure};

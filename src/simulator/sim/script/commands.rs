@@ -1,0 +1,129 @@
+//! The commands of the script language: what each is called, how it is written and who carries it out.
+
+use super::mistake::{Mistake, Trouble};
+use super::stage::Stage;
+use super::words::Words;
+use super::{answers, breakage, messages, settle, setup, show, tables, updates};
+
+type Run = fn(&mut Stage, &mut Words<'_>) -> Result<(), Trouble>;
+
+/// A command: how it is written, and who carries it out.
+struct Command {
+    usage: &'static str,
+    run: Run,
+}
+
+impl Command {
+    fn verb(&self) -> &'static str {
+        self.usage.split_whitespace().next().unwrap_or_default()
+    }
+}
+
+const fn command(usage: &'static str, run: Run) -> Command {
+    Command { usage, run }
+}
+
+/// Every command but the faults, which are read as the world reads them.
+const COMMANDS: &[Command] = &[
+    command(
+        "nodes a b… [apart] [hosts=a,b|none] [unresolved=x] [named=x:a] [initial=a,b] [min=2] [master=false] [data=false] [<setting>=…]",
+        setup::nodes,
+    ),
+    command("node d [the options of `nodes`]", setup::nodes),
+    command("configure a… [address=10.0.9.9:9300] [the options of `nodes`]", setup::configure),
+    command("rules zazen|zen68|fd56|zen13", setup::speak),
+    command("notes debug|info|warn|off", setup::notes),
+    command("messages on|off [<kind>,…]", setup::messages),
+    command("advance 3s", settle::advance),
+    command("stabilise [a b…] [within 60s]", settle::stabilise),
+    command("until <condition> [within 60s]", settle::until),
+    command("start [a b…]", breakage::start),
+    command("restart a…", breakage::restart),
+    command("disk a [slow|fast|20ms|hangs]", show::disk),
+    command("copy-disk a to b", show::copy_disk),
+    command("drop <kind>,…|all [from a] [to b] [times=1]", messages::drop_them),
+    command("hold <kind>,…|all [from a] [to b] [times=1]", messages::hold),
+    command("deliver <kind>,…|all [from a] [to b]", messages::deliver),
+    command("release", messages::release),
+    command("pass", messages::pass),
+    command(
+        "put k v [via a] [timeout=30s] [master_timeout=30s] [if=1/3|none] [held=l:7] [lease=l:7] [size=100000] [once=1 [retry]]",
+        answers::put,
+    ),
+    command("updates 30 [via a] [the options of `put`]", updates::updates),
+    command("delete k [via a] [the options of `put`]", answers::delete),
+    command("read k [via a] [master_timeout=30s]", answers::read),
+    command("list <prefix> [after=k] [limit=100] [via a] [master_timeout=30s]", answers::list),
+    command("acquire <lease> [for <holder>] [ttl=10s] [via a] [the options of `put`]", answers::acquire),
+    command("keep-alive <lease>:<token> [via a] [master_timeout=30s]", answers::keep_alive),
+    command("free <lease>:<token> [via a] [the options of `put`]", answers::free),
+    command("lease <lease> [via a] [master_timeout=30s]", answers::lease),
+    command("set transient|persistent <key>=<value> [via a] [timeout=30s] [master_timeout=30s]", answers::set),
+    command("handover a [to b]", answers::hand_over),
+    command("leave a", answers::leave),
+    command("pending a", answers::pending),
+    command("state [a b…]", show::state),
+    command("timers a", show::timers),
+    command("explain a", show::explain),
+    command("masters", show::masters),
+    command("oracle <name> [a b…] [for 60s]", updates::oracle),
+    command("candidates [min=2] a=1/3[,blind][,data][,follows]…", tables::candidates),
+    command("active-masters me=a [lost=m,100ms] [ignore] b=m[,50ms][,data][,higher]|- …", tables::active_masters),
+    command("enough {a,b} [committed={…}] [own={…}] [min=2] [bootstrap={…}[,all]]", tables::enough),
+    command("majority {a,b,c} {a,b}", tables::majority),
+    command("next-voting-set current={a,b} live={a,b,c} master=a", tables::next_set),
+];
+
+/// Carries out one command.
+pub(super) fn carry_out(stage: &mut Stage, text: &str) -> Result<(), Trouble> {
+    let mut words = Words::of(text);
+    let verb = words.need("a command")?;
+    if let Some(command) = COMMANDS.iter().find(|command| command.verb() == verb) {
+        return (command.run)(stage, &mut words).map_err(|trouble| with_usage(trouble, command.usage));
+    }
+    if breakage::FAULTS.iter().any(|usage| usage.split(' ').next() == Some(verb)) {
+        return breakage::fault(stage, text);
+    }
+    let verbs: Vec<&str> = COMMANDS.iter().map(Command::verb).chain(breakage::verbs()).collect();
+    Err(Mistake::new(format!("`{verb}` as a command"), verbs.join(", ")).into())
+}
+
+fn with_usage(trouble: Trouble, usage: &str) -> Trouble {
+    match trouble {
+        Trouble::Mistake(mistake) => {
+            let allowed = format!("{} (as in: {usage})", mistake.allowed);
+            Trouble::Mistake(Mistake { allowed, ..mistake })
+        }
+        Trouble::Violation { .. } => trouble,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_about_scripts_names_every_command() {
+        let page = include_str!("../../../../docs/golden.md");
+        for verb in COMMANDS.iter().map(Command::verb).chain(breakage::verbs()) {
+            assert!(page.contains(&format!("`{verb}")), "docs/golden.md does not say what `{verb}` does");
+        }
+    }
+
+    #[test]
+    fn mistakes_say_what_was_read_and_what_is_allowed() {
+        let mut stage = Stage::new();
+        let cases = [
+            ("strat", "`strat` as a command; allowed: nodes, node"),
+            ("advance 3", "`3` as a time; allowed: a number and `micros`"),
+            ("advance 3s more", "`more`, which means nothing here; allowed: the end of the line (as in: advance 3s)"),
+            ("kill a", "`kill a`; allowed: kill a…"),
+            ("drop gossip", "`gossip` as a kind of message; allowed: all, ping"),
+            ("state x", "`x` as a node; allowed: "),
+        ];
+        for (text, expected) in cases {
+            let said = carry_out(&mut stage, text).expect_err(text).to_string();
+            assert!(said.starts_with(expected), "{text}: {said}");
+        }
+    }
+}
