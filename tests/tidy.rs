@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{fmt, fs};
 
-/// What the library may not depend on when it is built without its default features.
+/// What no pure package may depend on.
 const SERVER_CRATES: [&str; 6] = ["tokio", "axum", "reqwest", "hyper", "tracing", "clap"];
 
 /// The folders below `src` that are packages of their own.

@@ -1,4 +1,4 @@
-//! The module table of `src/lib.rs`, the packages that its modules are in, who may use whom by it, and what pure modules must not name.
+//! The module table of `src/lib.rs`, who may use whom by it, and what modules of pure packages must not name.
 
 use crate::lexer::{Token, tokens};
 use crate::{Finding, PURE_PACKAGES, Source};
