@@ -16,7 +16,7 @@ use std::process::{Command, Output};
 const WIDTH: usize = 79;
 
 /// All that the command can do.
-const SUBCOMMANDS: [&str; 17] = [
+const SUBCOMMANDS: [&str; 18] = [
     "start",
     "dev",
     "status",
@@ -25,6 +25,7 @@ const SUBCOMMANDS: [&str; 17] = [
     "check-config",
     "doctor",
     "kv",
+    "lease",
     "member",
     "settings",
     "run",

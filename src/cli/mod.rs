@@ -18,6 +18,7 @@ mod figures;
 mod guard;
 mod kv;
 mod lab;
+mod lease;
 mod logging;
 mod man;
 mod master;
@@ -74,6 +75,7 @@ enum Command {
     Setup(setup::SetupArgs),
     User(user::UserArgs),
     Kv(kv::KvArgs),
+    Lease(lease::LeaseArgs),
     Member(member::MemberArgs),
     Settings(settings::SettingsArgs),
     Run(run::RunArgs),
@@ -147,6 +149,7 @@ fn run(command: Command, out: &mut impl Write) -> Result<Outcome, Trouble> {
         Command::Setup(setup) => setup.run(out),
         Command::User(user) => user.run(out),
         Command::Kv(kv) => kv.run(out),
+        Command::Lease(lease) => lease.run(out),
         Command::Member(member) => member.run(out),
         Command::Settings(settings) => settings.run(out),
         Command::Run(run) => run.run(),

@@ -56,13 +56,20 @@ pub(super) struct RunArgs {
     command: Vec<OsString>,
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+/// A time as it is written.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     parse_time(text).ok_or_else(|| "allowed: a whole number and one of ms, s, m, h".into())
 }
 
 fn ttl(text: &str) -> Result<Duration, String> {
     let allowed = Duration::from_secs(1)..=Duration::from_secs(86_400);
     Some(time(text)?).filter(|ttl| allowed.contains(ttl)).ok_or_else(|| "allowed: 1s to 1d".into())
+}
+
+/// What this process calls itself unless it is told.
+pub(super) fn holder() -> String {
+    let host = rustix::system::uname();
+    format!("{}:{}", host.nodename().to_string_lossy(), std::process::id())
 }
 
 /// What happens first while the command runs.
@@ -109,10 +116,7 @@ impl RunArgs {
     }
 
     async fn acquire(&self, client: &Client) -> Result<Grant, Trouble> {
-        let holder = self.holder.clone().unwrap_or_else(|| {
-            let host = rustix::system::uname();
-            format!("{}:{}", host.nodename().to_string_lossy(), std::process::id())
-        });
+        let holder = self.holder.clone().unwrap_or_else(holder);
         let mut is_told = false;
         loop {
             match client.acquire(&self.lease, &holder, self.ttl, WAIT).await {

@@ -133,3 +133,24 @@ fn a_command_has_the_standard_input_of_its_runner() {
     child.0.stdout.take().expect("it is piped").read_to_string(&mut told).expect("it is text");
     assert_eq!((told.as_str(), child.0.wait().expect("it ends").code()), ("fed", Some(0)));
 }
+
+#[test]
+fn a_lease_is_taken_kept_and_given_up_from_a_shell() {
+    let cluster = Cluster::start(1);
+    let at = url(&cluster.nodes[0]);
+    let lease = |code, words: &[&str]| output(code, &[&["lease", &at], words].concat());
+    assert_eq!(lease(0, &["list"]), "");
+    assert_eq!(lease(0, &["acquire", "job", "--ttl=1h", "--holder=me"]), "1\n");
+    let taken = lease(1, &["acquire", "job"]);
+    assert_eq!(taken, "error: lease [job] is held by another [me] under token 1\n");
+    assert_eq!(lease(0, &["list"]), "job       1  3600000ms  me\n");
+    assert_eq!(lease(0, &["get", "job"]), lease(0, &["list"]));
+    assert_eq!(lease(0, &["keep-alive", "job", "1"]), "3240000ms\n");
+    let stranger = lease(1, &["keep-alive", "job", "2"]);
+    assert!(stranger.contains("lease_not_held_exception"), "{stranger}");
+    assert_eq!(lease(0, &["release", "job", "1"]), "");
+    assert!(lease(1, &["release", "job", "1"]).contains("lease_not_held_exception"));
+    assert_eq!(lease(1, &["get", "job"]), "error: nobody holds lease [job]\n");
+    assert_eq!(lease(0, &["acquire", "job"]), "2\n");
+    assert!(lease(2, &["release", "job", "none"]).contains("allowed: a whole number"));
+}

@@ -50,7 +50,8 @@ impl Terms {
     }
 }
 
-fn path(name: &str) -> String {
+/// Where a lease is found.
+pub(super) fn path(name: &str) -> String {
     format!("/_zazen/lease/{}", super::escaped(name))
 }
 

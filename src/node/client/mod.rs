@@ -6,11 +6,13 @@
 
 mod error;
 mod grant;
+mod lease;
 mod places;
 mod watch;
 
 pub use error::ClientError;
 pub use grant::Grant;
+pub use lease::Held;
 pub use watch::{Change, Entry, LeaseView, News, NodeView, Watch};
 
 use crate::cluster::{Blob, RequestId, Revision, Uuid};

@@ -1,0 +1,133 @@
+//! `zazen lease`: what one holder at a time has, from the command line.
+//!
+//! For scripts that keep a lease alive themselves; `zazen run` does that for a command. What a holder may rely on is told in
+//! `docs/leases.md`.
+
+use super::ask::UrlArgs;
+use super::kv::refused;
+use super::run::{holder, time};
+use super::{Outcome, Trouble, failed, master};
+use crate::client::{Client, Held};
+use crate::cluster::{Holding, Token};
+use clap::{Args, Subcommand};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Show the leases of a cluster, take one, keep it alive, give it up.
+///
+/// A lease has one holder at a time, and ends by itself unless it is kept alive. To run a command under one, use zazen run.
+#[derive(Debug, Args)]
+pub(super) struct LeaseArgs {
+    #[command(flatten)]
+    urls: UrlArgs,
+    #[command(subcommand)]
+    command: LeaseCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum LeaseCommand {
+    /// List the leases that are held: name, token, time to live and holder.
+    List,
+    /// Print who holds a lease, in the columns of list.
+    ///
+    /// Exit codes: 0 somebody does, 1 nobody does, or it could not be asked.
+    Get {
+        /// The lease.
+        name: String,
+    },
+    /// Take a lease, and print the token of the grant.
+    ///
+    /// Exit codes: 0 it is granted, 1 another holds it, or it could not be granted.
+    #[command(visible_alias = "grant")]
+    Acquire {
+        /// The lease.
+        name: String,
+        /// How long it is held from each sign of life on, from 100ms to 1d.
+        #[arg(long, default_value = "10s", value_name = "TIME", value_parser = time)]
+        ttl: Duration,
+        /// How long to wait for a holder before to let go of it.
+        #[arg(long, default_value = "0s", value_name = "TIME", value_parser = time)]
+        wait: Duration,
+        /// What the holder calls himself.
+        #[arg(long, value_name = "NAME")]
+        holder: Option<String>,
+    },
+    /// Keep a grant alive once, and print for how long the holder may count on it from when this began.
+    ///
+    /// Exit codes: 0 it is held, 1 it has ended, or nobody could tell.
+    KeepAlive(HoldingArgs),
+    /// Give up a grant, so that others need not wait for its end.
+    ///
+    /// Exit codes: 0 it is given up, 1 it had ended before, or nobody could tell.
+    Release(HoldingArgs),
+}
+
+/// A grant.
+#[derive(Debug, Args)]
+struct HoldingArgs {
+    /// The lease.
+    name: String,
+    /// The token of the grant, as acquire printed it.
+    #[arg(value_parser = token)]
+    token: Token,
+}
+
+impl HoldingArgs {
+    fn holding(&self) -> Holding {
+        Holding { name: self.name.as_str().into(), token: self.token }
+    }
+}
+
+fn token(text: &str) -> Result<Token, String> {
+    let allowed = || format!("allowed: a whole number up to {}", Token::MAX);
+    text.parse().ok().and_then(Token::new).ok_or_else(allowed)
+}
+
+impl LeaseArgs {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        runtime.block_on(async {
+            master::wait(&self.urls).await?;
+            let client = self.urls.client()?;
+            match &self.command {
+                LeaseCommand::List => show(&client.leases().await.map_err(refused)?, out)?,
+                LeaseCommand::Get { name } => {
+                    let held = client.lease(name).await.map_err(refused)?;
+                    let held = held.ok_or_else(|| Trouble::Failed(format!("nobody holds lease [{name}]")))?;
+                    show(&[held], out)?;
+                }
+                LeaseCommand::Acquire { name, ttl, wait, holder: given } => {
+                    let holder = given.clone().unwrap_or_else(holder);
+                    let grant = client.acquire(name, &holder, *ttl, *wait).await.map_err(refused)?;
+                    match grant {
+                        Some(grant) => writeln!(out, "{}", grant.token())?,
+                        None => return Err(taken(&client, name).await),
+                    }
+                }
+                LeaseCommand::KeepAlive(grant) => {
+                    let held = client.keep_lease(&grant.holding()).await.map_err(refused)?;
+                    writeln!(out, "{}ms", held.holder_ttl().as_millis())?;
+                }
+                LeaseCommand::Release(grant) => client.release_lease(&grant.holding()).await.map_err(refused)?,
+            }
+            Ok(Outcome::Fine)
+        })
+    }
+}
+
+/// Why a lease was not granted. Its holder may have let go of it since.
+async fn taken(client: &Client, name: &str) -> Trouble {
+    let held = client.lease(name).await.ok().flatten();
+    let by = held.map_or_else(String::new, |held| format!(" [{}] under token {}", held.holder, held.token));
+    Trouble::Failed(format!("lease [{name}] is held by another{by}"))
+}
+
+fn show(leases: &[Held], out: &mut impl Write) -> io::Result<()> {
+    let width = leases.iter().map(|held| held.name.chars().count()).max().unwrap_or(0);
+    for held in leases {
+        let ttl = format!("{}ms", held.ttl().as_millis());
+        writeln!(out, "{:<width$}  {:>6}  {ttl:>9}  {}", held.name, held.token.get(), held.holder)?;
+    }
+    Ok(())
+}
