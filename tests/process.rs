@@ -19,6 +19,8 @@ mod garbage;
 mod goodbye;
 #[path = "process/half_well.rs"]
 mod half_well;
+#[path = "process/hang_up.rs"]
+mod hang_up;
 #[path = "process/history.rs"]
 mod history;
 #[path = "process/hooks.rs"]

@@ -496,7 +496,7 @@ async fn teller(text: Option<String>) -> String {
 async fn nodes_tell_their_own_figures_and_nobody_elses() {
     let told = |letter: char| {
         let settings = NodeSettings { path_data: env::temp_dir(), ..NodeSettings::default() };
-        let meter = Meter::new(node(letter, "").id.clone(), Arc::new(settings));
+        let meter = Meter::new(node(letter, "").id.clone(), zazen::runtime::Current::new(settings));
         let address = format!("127.0.0.{}:9200", letter as u32);
         meter.set_http(Place { bound: vec![address.clone()], published: address });
         serde_json::to_string(&meter.measure()).expect("figures are JSON")

@@ -16,6 +16,7 @@ mod events;
 mod explain;
 mod figures;
 mod guard;
+mod hang_up;
 mod kv;
 mod lab;
 mod lease;

@@ -3,6 +3,7 @@
 //! The first signal lets the node leave in good order, the second ends it at once.
 
 use super::config::{self, ConfigArgs};
+use super::hang_up::{self, HangUp, HangUps};
 use super::supervisor::Supervisor;
 use super::{Outcome, Trouble, failed, logging, start_failure};
 use crate::embed::{Users, leave};
@@ -13,9 +14,8 @@ use crate::runtime::log::NODE;
 use crate::runtime::{self, Ended, Handle, descriptors};
 use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
 use clap::Args;
-use std::collections::BTreeSet;
 use std::fs;
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -29,7 +29,8 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// Start a node.
 ///
-/// SIGTERM or Ctrl-C lets it leave the cluster in good order; a second one ends it at once.
+/// SIGTERM or Ctrl-C lets it leave the cluster in good order; a second one ends it at once. On SIGHUP it reads its
+/// configuration again: what is dynamic takes effect at once.
 #[derive(Debug, Args)]
 pub(super) struct StartArgs {
     #[command(flatten)]
@@ -64,11 +65,11 @@ impl StartArgs {
     }
 
     async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<Outcome, Trouble> {
-        // The users' port is had before the node makes itself known to others.
+        let (mut ends, hang_ups) = self.signals()?;
         let told = settings.clone();
         let refused = |error| Trouble::Failed(start_failure::words(&error, &told));
+        // The users' port is had before the node makes itself known to others.
         let users = Users::listen(&settings).await.map_err(refused)?;
-        let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
         let node = runtime::start(settings, users.place().cloned(), log).map_err(refused)?;
         let handle = node.handle().clone();
         let hooks = Hooks::start(&handle);
@@ -78,7 +79,7 @@ impl StartArgs {
         let supervisor = Supervisor::find();
         supervisor.iter().for_each(Supervisor::ready);
         let diagnoses = tokio::spawn(inquiry::tell_while_masterless(handle.clone()));
-        let hangups = tokio::spawn(heed_hangups(self.config.clone(), told.clone()));
+        let hang_ups = tokio::spawn(hang_up::heed(hang_ups, self.config.clone(), handle.clone()));
         let is_asked = tokio::select! {
             () = ends.next() => true,
             () = handle.ended() => false,
@@ -87,7 +88,7 @@ impl StartArgs {
         patience.abort();
         supervisor.iter().for_each(Supervisor::stopping);
         diagnoses.abort();
-        hangups.abort();
+        hang_ups.abort();
         if is_asked {
             tracing::info!(target: NODE, "stopping ...");
             tokio::select! {
@@ -108,10 +109,16 @@ impl StartArgs {
 }
 
 impl StartArgs {
+    /// From here on no signal ends the process by itself.
+    fn signals(&self) -> Result<(Ends, HangUps), Trouble> {
+        let ends = Ends::listen(self.until_stdin_ends).and_then(|ends| Ok((ends, HangUps::listen()?)));
+        ends.map_err(|error| failed("listen to signals", error))
+    }
+
     /// Elects by an algorithm of the lab, and does nothing else.
     async fn elect(&self, name: &'static str, settings: NodeSettings) -> Result<Outcome, Trouble> {
+        let (mut ends, _hang_ups) = self.signals()?;
         let users = Users::listen(&settings).await.map_err(refused)?;
-        let mut ends = Ends::listen(self.until_stdin_ends).map_err(|error| failed("listen to signals", error))?;
         tracing::warn!(target: NODE, "[discovery.type: {name}] is experimental: it elects, keeps nothing and promises no safety");
         let process = live::start(name, settings).map_err(Trouble::Failed)?;
         let handle = process.handle().clone();
@@ -164,7 +171,7 @@ fn raise_descriptors() {
 }
 
 /// What a user should know of the configuration.
-fn warn(loaded: &Loaded) {
+pub(super) fn warn(loaded: &Loaded) {
     if !loaded.without_meaning.is_empty() {
         let keys: Vec<&str> = loaded.without_meaning.iter().map(|unheeded| unheeded.key.as_str()).collect();
         let keys = keys.join(", ");
@@ -193,39 +200,9 @@ async fn attend(supervisor: Option<&Supervisor>, handle: &Handle) {
     handle.ended().await;
 }
 
-/// On SIGHUP reads the configuration anew, and tells what of it differs from what the node runs by. At a terminal that
-/// signal ends the node.
-async fn heed_hangups(config: ConfigArgs, running: NodeSettings) {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
-    if std::io::stdin().is_terminal() {
-        return;
-    }
-    while hangup.recv().await.is_some() {
-        match config::load(&config) {
-            Ok(loaded) => {
-                let (before, after) = (&running.given, &loaded.settings.given);
-                let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-                let changed: Vec<&str> =
-                    keys.into_iter().filter(|key| before.get(*key) != after.get(*key)).map(String::as_str).collect();
-                let changed = changed.join(", ");
-                tracing::info!(
-                    target: NODE,
-                    "SIGHUP: read the configuration anew; what differs takes effect with the next start, what is dynamic \
-                     at once with `zazen settings set`: [{changed}]"
-                );
-            }
-            Err(Trouble::Usage(what) | Trouble::Failed(what)) => {
-                tracing::warn!(target: NODE, "SIGHUP: the configuration makes no sense, and is not used: {what}");
-            }
-            Err(Trouble::Output(_)) => {}
-        }
-    }
-}
-
 /// What ends a node.
 struct Ends {
-    /// The terminal was closed, where there is one.
-    hangup: Option<Signal>,
+    hang_up: HangUps,
     interrupt: Signal,
     terminate: Signal,
     stdin: Option<oneshot::Receiver<()>>,
@@ -233,12 +210,11 @@ struct Ends {
 
 impl Ends {
     fn listen(heeds_stdin: bool) -> std::io::Result<Self> {
-        let is_terminal = std::io::stdin().is_terminal();
-        let hangup = if is_terminal { Some(signal(SignalKind::hangup())?) } else { None };
+        let hang_up = HangUps::listen()?;
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
         let stdin = if heeds_stdin { Some(end_of_stdin()?) } else { None };
-        Ok(Ends { hangup, interrupt, terminate, stdin })
+        Ok(Ends { hang_up, interrupt, terminate, stdin })
     }
 
     async fn next(&mut self) {
@@ -249,14 +225,8 @@ impl Ends {
                 None => std::future::pending().await,
             }
         };
-        let hangup = async {
-            match &mut self.hangup {
-                Some(hangup) => drop(hangup.recv().await),
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
-            () = hangup => {}
+            () = self.hang_up.wait_for(HangUp::Closed) => {}
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
             () = stdin => self.stdin = None,

@@ -38,7 +38,7 @@ pub(super) async fn play(set: Set) {
     let (me, rank) = (set.places.me, Rank(set.places.len() as u32 + 1));
     let (jobs, waiting) = mpsc::channel(JOBS);
     let Set { places, listeners, client, disk, face, desk, handle } = set;
-    let door = (listeners, Terms::of_nodes(handle.settings()));
+    let door = (listeners, Terms::of_nodes(&handle.settings()));
     let make = move |me, epoch| Kafka::new(me, rank, epoch);
     let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, Some(Aside { rank, jobs }), make);
     let service = Service {

@@ -173,7 +173,7 @@ impl roster::Stage for Set {
 
     fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Self::Run {
         let Set { places, listeners, client, disk, face, desk, handle } = self;
-        let door = (listeners, Terms::of_nodes(handle.settings()));
+        let door = (listeners, Terms::of_nodes(&handle.settings()));
         Box::pin(async move {
             let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, None, make);
             perform(driver, inbox, router, door, desk).await;

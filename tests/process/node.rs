@@ -86,9 +86,8 @@ impl Node {
         &self.home
     }
 
-    /// Writes its file and runs it.
-    pub(crate) fn start(&mut self) {
-        assert!(self.child.is_none(), "{} runs already", self.name);
+    /// Writes its file, and tells where.
+    fn write(&self) -> PathBuf {
         let mut file = format!(
             "cluster.name: {}\nnode.name: {}\npath.data: {}\nhttp.port: {}\ntransport.tcp.port: {}\n",
             self.cluster,
@@ -103,6 +102,13 @@ impl Node {
         }
         let path = self.home.join("zazen.yml");
         fs::write(&path, file).expect("the folder of a node can be written to");
+        path
+    }
+
+    /// Writes its file and runs it.
+    pub(crate) fn start(&mut self) {
+        assert!(self.child.is_none(), "{} runs already", self.name);
+        let path = self.write();
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a log can be written to");
         let err = log.try_clone().expect("a file can be opened twice");
         let mut command = self.command();
@@ -143,6 +149,12 @@ impl Node {
 
     pub(crate) fn resume(&self) {
         self.signal(Signal::CONT);
+    }
+
+    /// Writes its file, and has it read again.
+    pub(crate) fn read_again(&self) {
+        self.write();
+        self.signal(Signal::HUP);
     }
 
     /// Asks it to leave, and tells how it ended.

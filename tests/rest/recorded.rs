@@ -99,7 +99,7 @@ fn meter(node: &Node) -> Meter {
     let given = [("cluster.name", "original"), ("http.port", "9200")];
     let given = given.map(|(key, value)| (key.to_owned(), value.into())).into();
     let settings = NodeSettings { path_data: env::temp_dir(), given, ..NodeSettings::default() };
-    let meter = Meter::new(node.id.clone(), Arc::new(settings));
+    let meter = Meter::new(node.id.clone(), zazen::runtime::Current::new(settings));
     let place = |address: &str| Place { bound: vec![address.into()], published: address.into() };
     meter.set_http(place("127.0.0.1:9200"));
     meter.set_transport(place("127.0.0.1:9300"), Box::new(Connections::default));

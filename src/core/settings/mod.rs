@@ -7,6 +7,7 @@
 //! text, environment and arguments that it is handed; finding them is not its business.
 //! Mirrors `Setting`, `ClusterSettings` and `AbstractScopedSettings` (6.8), their messages included.
 
+mod again;
 mod combine;
 mod environment;
 mod error;
@@ -32,6 +33,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub use again::Again;
 pub use error::{SettingsError, Why};
 pub use fault::{Fault, Faults};
 pub use full::in_full;

@@ -55,6 +55,7 @@ mod read;
 pub mod recovery;
 mod reject;
 mod relay;
+mod retune;
 mod round_trip;
 pub mod rules;
 mod search;
@@ -387,11 +388,7 @@ impl Zen {
 
     /// Shows readers a committed state: without its master, while this node has none.
     fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
-        let (tuning, faults) = self.config.tuning.with_dynamic(&state.metadata);
-        self.tuning = self.without_refused_minimum(tuning, &state);
-        for what in faults {
-            out.note(Note::BadSetting { what });
-        }
+        self.tune(&state, out);
         self.applied = state.clone();
         if !matches!(self.mode, Mode::Leading(_) | Mode::Following(_)) {
             return self.show_masterless(out);

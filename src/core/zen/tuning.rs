@@ -220,6 +220,17 @@ impl Tuning {
         place.set(self, text)
     }
 
+    /// Takes over what may change while the node runs.
+    pub fn take_dynamic(&mut self, other: &Tuning) {
+        self.minimum_master_nodes = other.minimum_master_nodes;
+        self.commit_timeout = other.commit_timeout;
+        self.publish_diff = other.publish_diff;
+        self.no_master_block = other.no_master_block;
+        self.fd_ping_interval = other.fd_ping_interval;
+        self.fd_ping_timeout = other.fd_ping_timeout;
+        self.fd_ping_retries = other.fd_ping_retries;
+    }
+
     /// The keys of the settings that a committed state may change while the node runs.
     pub fn dynamic_keys() -> impl Iterator<Item = &'static str> {
         DYNAMIC.iter().map(|(key, _)| *key)
@@ -381,7 +392,11 @@ mod tests {
                 Tuning::default().set_dynamic(key, text).is_some() && with(&Tuning::default(), key, text).1.is_empty()
             });
             let value = value.expect("one of them is a value of it");
-            assert_ne!(with(&Tuning::default(), key, value).0, Tuning::default(), "{key} changes");
+            let changed = with(&Tuning::default(), key, value).0;
+            assert_ne!(changed, Tuning::default(), "{key} changes");
+            let mut taken = Tuning::default();
+            taken.take_dynamic(&changed);
+            assert_eq!(taken, changed, "{key} is taken over");
             let own = Tuning { overrides: [key].into(), ..Tuning::default() };
             let told =
                 format!("setting [{key}] is [{value}] in the cluster: what this node was started with goes over that");

@@ -57,7 +57,7 @@ impl Users {
     pub fn serve(self, handle: &Handle) -> Option<Server> {
         let address = self.place?.published;
         tracing::info!(target: HTTP, "publish_address {{{address}}}");
-        let terms = Terms { tls: self.tls, ..Terms::of_users(handle.settings()) };
+        let terms = Terms { tls: self.tls, ..Terms::of_users(&handle.settings()) };
         let server = Server::start(self.listeners, rest::router(handle.clone()), terms);
         handle.meter().count_users(Box::new(server.connections()));
         Some(server)

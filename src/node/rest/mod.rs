@@ -73,7 +73,7 @@ use std::sync::Arc;
 
 /// The whole API of one node.
 pub fn router(handle: Handle) -> Router {
-    let door = Arc::new(Door::of(handle.settings()));
+    let door = Arc::new(Door::of(&handle.settings()));
     // The paths are matched here and not by axum, whose rules are others than Elasticsearch's.
     Router::new().fallback(move |request: Request<Body>| serve::serve(handle.clone(), door.clone(), request))
 }

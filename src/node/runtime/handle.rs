@@ -3,6 +3,7 @@
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
 use super::budget::Budget;
+use super::current::Current;
 use super::drain::Drain;
 use super::events::Events;
 use super::figures::Meter;
@@ -23,6 +24,8 @@ pub(super) enum Request {
     Ask(Question, oneshot::Sender<Answer>),
     /// A user wants to know why there is a master or none.
     Explain(oneshot::Sender<Explanation>),
+    /// Dynamic settings were read again.
+    Retune(Box<NodeSettings>),
     /// The node is to end.
     Stop(oneshot::Sender<()>),
 }
@@ -30,7 +33,7 @@ pub(super) enum Request {
 /// A running node. Clones are handles of the same node.
 #[derive(Clone)]
 pub struct Handle {
-    pub(super) settings: Arc<NodeSettings>,
+    pub(super) settings: Current,
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
@@ -60,7 +63,7 @@ impl Desk {
             match self.requests.recv().await? {
                 Request::Ask(question, answer) => return Some((question, answer)),
                 // Nobody waits in vain: what is dropped is answered with nothing.
-                Request::Explain(_) | Request::Stop(_) => {}
+                Request::Explain(_) | Request::Retune(_) | Request::Stop(_) => {}
             }
         }
     }
@@ -82,7 +85,7 @@ impl Handle {
         history.lock().advance(&newest.borrow());
         let desk = Desk { requests, states, history: history.clone() };
         let budget = Budget::new(settings.rest.memory);
-        let settings = Arc::new(settings);
+        let settings = Current::new(settings);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
         let (events, drain, reaches) = (Events::default(), Arc::default(), Arc::default());
         let requests = asked;
@@ -127,9 +130,16 @@ impl Handle {
         self.requests.is_closed()
     }
 
-    /// What the node was told at its start.
-    pub fn settings(&self) -> &Arc<NodeSettings> {
-        &self.settings
+    /// What the node runs by.
+    pub fn settings(&self) -> Arc<NodeSettings> {
+        self.settings.get()
+    }
+
+    /// Lets the node run by these from now on. What is not dynamic must be as it was.
+    pub async fn retune(&self, settings: NodeSettings) {
+        self.settings.set(settings.clone());
+        // A node that has ended needs none.
+        let _ = self.requests.send(Request::Retune(Box::new(settings))).await;
     }
 
     /// The node itself.

@@ -12,6 +12,7 @@
 pub mod addresses;
 pub mod budget;
 mod clock;
+mod current;
 pub mod descriptors;
 pub mod drain;
 pub mod events;
@@ -40,6 +41,7 @@ mod transport;
 mod versions;
 pub mod wall;
 
+pub use current::Current;
 pub use handle::{Desk, Handle};
 pub use node::Ended;
 pub use proc::resident;

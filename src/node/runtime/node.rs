@@ -21,6 +21,7 @@ use crate::protocol::{
 };
 use crate::service::watch::Log as History;
 use crate::service::{Answer, Question};
+use crate::settings::NodeSettings;
 use crate::zen::message::Body;
 use crate::zen::{Memory, Message, Note, Zen};
 use parking_lot::Mutex;
@@ -245,8 +246,18 @@ impl Driver {
                 // Whoever asked may have gone away.
                 let _ = explained.send(self.zen.explain(self.clock.now()));
             }
+            Request::Retune(settings) => self.retune(*settings),
             Request::Stop(stopped) => self.waiting.stop = Some(stopped),
         }
+    }
+
+    /// Runs by other numbers and logs on other levels from now on.
+    fn retune(&mut self, settings: NodeSettings) {
+        self.log.retune(&settings.log);
+        let now = self.clock.now();
+        let mut effects = Effects::default();
+        self.zen.retune(now, settings.tuning, &mut effects);
+        self.carry_out_all(now, effects);
     }
 
     fn ask(&mut self, question: Question, answer: Option<oneshot::Sender<Answer>>) {
@@ -290,12 +301,17 @@ impl Driver {
         self.handle(Input::Received { exchange, message });
     }
 
-    /// Lets the core handle an input and carries out what it wants. Nothing waits for a lazy write.
+    /// Lets the core handle an input and carries out what it wants.
     fn handle(&mut self, input: Input<Zen>) {
         let mut effects = Effects::default();
         let now = self.clock.now();
         self.observe(now, &input);
         self.zen.handle(now, input, &mut effects);
+        self.carry_out_all(now, effects);
+    }
+
+    /// Carries out what the core wants. Nothing waits for a lazy write.
+    fn carry_out_all(&mut self, now: Time, mut effects: Effects<Zen>) {
         let mut after = None;
         for effect in effects.drain() {
             match (effect, after) {

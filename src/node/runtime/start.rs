@@ -5,6 +5,7 @@
 use super::addresses::{self, AddressError};
 use super::budget::Budget;
 use super::clock::Clock;
+use super::current::Current;
 use super::events::{Events, Recorder};
 use super::figures::{Meter, Place};
 use super::handle::Handle;
@@ -166,13 +167,14 @@ fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Opti
 
 async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
     let Told { settings, users, log } = told;
-    let settings = Arc::new(settings);
+    let current = Current::new(settings);
+    let settings = current.get();
     let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
     secure::gate(&settings, Side::Nodes, &hosts).map_err(StartError::Insecure)?;
     let listeners = bind(&hosts, &settings.transport.ports).await.map_err(StartError::Bind)?;
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;
-    let meter = Arc::new(Meter::new(zen.local().id.clone(), settings.clone()));
+    let meter = Arc::new(Meter::new(zen.local().id.clone(), current.clone()));
     if let Some(users) = users {
         meter.set_http(users);
     }
@@ -190,7 +192,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let keeper = Events::start(&settings.path_data);
     let (events, way) = keeper.map_err(|error| StartError::System("start the keeper of the history", error))?;
     let handle = Handle {
-        settings: settings.clone(),
+        settings: current,
         local: zen.local().clone(),
         requests: from_users,
         states: newest,

@@ -4,12 +4,12 @@ use super::info::{NodeInfo, OsInfo, Place, told};
 use super::threads::HotThreads;
 use super::{Connections, DeviceUse, Disk, NodeFigures, NodeUsage, Process, Share, Tally, Traffic};
 use crate::cluster::NodeId;
+use crate::runtime::Current;
 use crate::runtime::hooks;
 use crate::runtime::metrics::Instruments;
 use crate::runtime::proc::{self, Ticks};
 use crate::runtime::tasks::{Begun, NodeTasks, Tasks};
 use crate::runtime::transport::Peers;
-use crate::settings::NodeSettings;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub type CountConnections = Box<dyn Fn() -> Connections + Send + Sync>;
 /// Takes the figures of one node, and has a client to ask other nodes for theirs.
 pub struct Meter {
     node: NodeId,
-    settings: Arc<NodeSettings>,
+    settings: Current,
     began: Instant,
     began_millis: u64,
     io_before: Option<DeviceUse>,
@@ -56,14 +56,14 @@ struct Readings {
 
 impl Meter {
     /// The meter of a node that begins.
-    pub fn new(node: NodeId, settings: Arc<NodeSettings>) -> Self {
+    pub fn new(node: NodeId, settings: Current) -> Self {
         // The first figure is about all the time since the machine was started.
         let machine = proc::ticks().unwrap_or_default();
         let machine_percent = machine.busy_percent_since(Ticks::default());
         let process = proc::process_ticks().unwrap_or(0);
         Meter {
             node,
-            io_before: proc::device_use(&settings.path_data),
+            io_before: proc::device_use(&settings.get().path_data),
             settings,
             began: Instant::now(),
             began_millis: millis_since_1970(),
@@ -177,7 +177,7 @@ impl Meter {
         let ram = proc::ram();
         let Readings { machine_percent, process_percent, .. } = self.read_clocks();
         let peers = self.peers();
-        let path = &self.settings.path_data;
+        let path = &self.settings.get().path_data;
         NodeFigures {
             node: self.node.clone(),
             pid: std::process::id(),
@@ -205,14 +205,14 @@ impl Meter {
 
     /// What the device with the data was used since this node began.
     fn device_use(&self) -> Option<DeviceUse> {
-        let now = proc::device_use(&self.settings.path_data)?;
+        let now = proc::device_use(&self.settings.get().path_data)?;
         let before = self.io_before.as_ref().filter(|before| before.device == now.device);
         Some(before.map_or(now.clone(), |before| now.since(before)))
     }
 
     /// What this node is.
     pub fn describe(&self) -> NodeInfo {
-        let (settings, lists) = told(&self.settings);
+        let (settings, lists) = told(&self.settings.get());
         NodeInfo {
             node: self.node.clone(),
             release: env!("CARGO_PKG_VERSION").into(),
@@ -224,7 +224,7 @@ impl Meter {
             memory_max: memory_max(proc::ram()),
             transport: self.transport.get().cloned().unwrap_or_default(),
             http: self.http.get().cloned(),
-            max_content_length: self.settings.rest.max_content_length,
+            max_content_length: self.settings.get().rest.max_content_length,
         }
     }
 
@@ -281,10 +281,11 @@ fn millis_since_1970() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::NodeSettings;
 
     fn meter() -> Meter {
         let settings = NodeSettings { path_data: std::env::temp_dir(), ..NodeSettings::default() };
-        let meter = Meter::new("me".into(), Arc::new(settings));
+        let meter = Meter::new("me".into(), Current::new(settings));
         let place = |address: &str| Place { bound: vec![address.into()], published: address.into() };
         meter.set_http(place("127.0.0.1:9200"));
         meter.set_http(place("127.0.0.1:9201"));

@@ -48,10 +48,15 @@ impl fmt::Display for LevelError {
 pub struct Levels(Arc<Shared>);
 
 struct Shared {
-    configured: BTreeMap<String, LevelFilter>,
     filter: reload::Handle<Targets, Registry>,
-    /// The settings that were last heeded.
-    heeded: Mutex<(Settings, Settings)>,
+    heeded: Mutex<Heeded>,
+}
+
+/// What was last heeded.
+struct Heeded {
+    configured: BTreeMap<String, LevelFilter>,
+    persistent: Settings,
+    transient: Settings,
 }
 
 /// What decides whether a line is printed.
@@ -60,30 +65,43 @@ pub type Filter = reload::Layer<Targets, Registry>;
 impl Levels {
     /// The configured levels, and the filter that keeps to them.
     pub fn new(settings: &LogSettings) -> Result<(Self, Filter), LevelError> {
-        let levels = settings.levels.iter().map(|(name, word)| Ok((short(name), level(name, word)?)));
-        let configured: BTreeMap<String, LevelFilter> = levels.collect::<Result<_, LevelError>>()?;
+        let configured = configured(settings)?;
         let (filter, handle) = reload::Layer::new(targets(&configured));
-        let shared = Shared { configured, filter: handle, heeded: Mutex::default() };
-        Ok((Levels(Arc::new(shared)), filter))
+        let heeded = Heeded { configured, persistent: Settings::default(), transient: Settings::default() };
+        Ok((Levels(Arc::new(Shared { filter: handle, heeded: heeded.into() })), filter))
+    }
+
+    /// Takes other levels as the configured ones. Returns the words that are no levels; then nothing is changed.
+    pub fn configure(&self, settings: &LogSettings) -> Vec<LevelError> {
+        match configured(settings) {
+            Ok(configured) => {
+                let mut heeded = self.0.heeded.lock();
+                heeded.configured = configured;
+                self.keep_to(&heeded)
+            }
+            Err(fault) => vec![fault],
+        }
     }
 
     /// Heeds the `logger.*` settings of a cluster state: transient over persistent over configured ones. What is
     /// removed from them is as it was configured again. Returns the words that are no levels and were passed over.
     pub fn apply(&self, metadata: &Metadata) -> Vec<LevelError> {
         let mut heeded = self.0.heeded.lock();
-        let (persistent, transient) = &*heeded;
+        let Heeded { persistent, transient, .. } = &*heeded;
         if persistent.ptr_eq(&metadata.persistent) && transient.ptr_eq(&metadata.transient) {
             return Vec::new();
         }
         let is_news = loggers(persistent).ne(loggers(&metadata.persistent))
             || loggers(transient).ne(loggers(&metadata.transient));
-        *heeded = (metadata.persistent.clone(), metadata.transient.clone());
-        if !is_news {
-            return Vec::new();
-        }
-        let mut levels = self.0.configured.clone();
+        heeded.persistent = metadata.persistent.clone();
+        heeded.transient = metadata.transient.clone();
+        if is_news { self.keep_to(&heeded) } else { Vec::new() }
+    }
+
+    fn keep_to(&self, heeded: &Heeded) -> Vec<LevelError> {
+        let mut levels = heeded.configured.clone();
         let mut faults = Vec::new();
-        for (name, word) in loggers(&metadata.persistent).chain(loggers(&metadata.transient)) {
+        for (name, word) in loggers(&heeded.persistent).chain(loggers(&heeded.transient)) {
             match level(name, word) {
                 Ok(level) => drop(levels.insert(short(name), level)),
                 Err(fault) => faults.push(fault),
@@ -93,6 +111,10 @@ impl Levels {
         let _ = self.0.filter.reload(targets(&levels));
         faults
     }
+}
+
+fn configured(settings: &LogSettings) -> Result<BTreeMap<String, LevelFilter>, LevelError> {
+    settings.levels.iter().map(|(name, word)| Ok((short(name), level(name, word)?))).collect()
 }
 
 /// The levels among the settings, by the names of their loggers; `logger.level` is a weaker `logger._root`.

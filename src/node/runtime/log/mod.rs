@@ -22,6 +22,7 @@ pub use writer::{Flusher, Writer};
 
 use crate::cluster::{ClusterName, ClusterState, Node};
 use crate::protocol::{Level, Remark};
+use crate::settings::LogSettings;
 use crate::zen::Note;
 pub(super) use repeats::{Repeats, Topic};
 use std::fmt;
@@ -101,7 +102,16 @@ impl Log {
 
     /// Heeds the `logger.*` settings of a new state.
     pub fn heed(&self, state: &ClusterState) {
-        for fault in self.levels.apply(&state.metadata) {
+        self.warn_of(self.levels.apply(&state.metadata));
+    }
+
+    /// Logs on these levels from now on, below what the cluster says.
+    pub fn retune(&self, settings: &LogSettings) {
+        self.warn_of(self.levels.configure(settings));
+    }
+
+    fn warn_of(&self, faults: Vec<LevelError>) {
+        for fault in faults {
             Logger::ClusterSettings.say(Level::Warn, format_args!("{fault}; left as it was"));
         }
     }

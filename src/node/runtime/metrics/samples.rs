@@ -141,7 +141,8 @@ impl Scraped<'_> {
     }
 
     pub(super) fn hooks(&self) -> Vec<Sample> {
-        let configured = &self.handle.settings().hooks.on;
+        let settings = self.handle.settings();
+        let configured = &settings.hooks.on;
         let triggers = Trigger::ALL.into_iter().filter(|trigger| configured.contains_key(trigger.name()));
         let outcomes = [Outcome::Done, Outcome::GivenUp, Outcome::Dropped];
         let counts = self.handle.meter().hooks().counts();
@@ -158,7 +159,8 @@ impl Scraped<'_> {
     }
 
     pub(super) fn node(&self) -> Vec<Sample> {
-        let (cluster, node) = (&self.handle.settings().cluster_name, self.handle.local());
+        let (settings, node) = (self.handle.settings(), self.handle.local());
+        let cluster = &settings.cluster_name;
         vec![labelled(&[cluster.as_str(), node.id.as_str(), &node.name, node.address.as_str()], 1.0)]
     }
 }
