@@ -59,6 +59,8 @@ mod security;
 mod seeds;
 #[path = "process/sizes.rs"]
 mod sizes;
+#[path = "process/status.rs"]
+mod status;
 #[path = "process/supervisor.rs"]
 mod supervisor;
 #[path = "process/tool.rs"]

@@ -1,6 +1,7 @@
 //! `zazen status`: the nodes of a cluster, and what each of them sees.
 //!
-//! Asking is done in `survey`, and `picture` shows it; here it is decided how often, where, and how it ends.
+//! Asking is done in `survey`, and `picture` shows it; here it is decided how often, where, and how it ends. What is watched
+//! is shown with its age, also while nodes are slow to answer.
 
 mod picture;
 mod survey;
@@ -8,7 +9,8 @@ mod survey;
 pub(super) use survey::{View, called, nodes_of};
 
 use super::ask::{Asker, UrlArgs};
-use super::paint::{ColorWhen, Paint};
+use super::paint::{ColorWhen, Paint, Tone};
+use super::stopwatch::Stopwatch;
 use super::{Outcome, Trouble, failed};
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
@@ -17,6 +19,9 @@ use survey::{Book, Survey, Verdict};
 
 /// Clears a terminal and goes to its first line.
 const CLEAR: &str = "\x1b[2J\x1b[H";
+
+/// How often the age of a picture is told while the next one is waited for.
+const TELL_AGE: Duration = Duration::from_secs(1);
 
 /// Show the nodes of a cluster, who is master, and what each node sees.
 ///
@@ -29,6 +34,8 @@ pub(super) struct StatusArgs {
     #[command(flatten)]
     urls: UrlArgs,
     /// Ask again every second, or as often as is said, until Ctrl-C.
+    ///
+    /// Below stands how old the picture is, counted from when the nodes were asked.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = pause)]
     watch: Option<Duration>,
@@ -66,19 +73,25 @@ impl StatusArgs {
 
     async fn again(&self, pause: Duration, out: &mut impl Write) -> Result<Outcome, Trouble> {
         let (asker, mut book) = (Asker::new(&self.urls.access()?)?, Book::default());
-        let mut last = Outcome::Broken;
+        let mut last: Option<(Survey, Stopwatch)> = None;
         let interrupted = tokio::signal::ctrl_c();
         tokio::pin!(interrupted);
         loop {
-            let survey = tokio::select! {
-                survey = self.survey(&asker, &mut book) => survey,
-                _ = &mut interrupted => return Ok(last),
+            let asked = Stopwatch::start();
+            let survey = self.survey(&asker, &mut book);
+            tokio::pin!(survey);
+            let survey = loop {
+                tokio::select! {
+                    survey = &mut survey => break survey,
+                    () = tokio::time::sleep(TELL_AGE) => self.redraw(last.as_ref(), true, out)?,
+                    _ = &mut interrupted => return Ok(last.map_or(Outcome::Broken, |(survey, _)| outcome(&survey))),
+                }
             };
-            last = outcome(&survey);
-            self.redraw(&survey, out)?;
+            let known = last.insert((survey, asked));
+            self.redraw(Some(known), false, out)?;
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                _ = &mut interrupted => return Ok(last),
+                _ = &mut interrupted => return Ok(outcome(&known.0)),
             }
         }
     }
@@ -87,13 +100,21 @@ impl StatusArgs {
         Survey::take(asker, &self.urls.places(), self.urls.given(), book).await
     }
 
-    fn redraw(&self, survey: &Survey, out: &mut impl Write) -> io::Result<()> {
-        if !self.json {
-            // Where nothing can be cleared, an empty line stands between two pictures.
-            let is_terminal = io::stdout().is_terminal();
-            write!(out, "{}", if is_terminal { CLEAR } else { "\n" })?;
+    /// Shows a picture with its age, if there is one. Programs are told each once.
+    fn redraw(&self, known: Option<&(Survey, Stopwatch)>, is_waiting: bool, out: &mut impl Write) -> io::Result<()> {
+        match known {
+            Some((survey, _)) if self.json && !is_waiting => self.show(survey, out)?,
+            None | Some(_) if self.json => {}
+            None => writeln!(out, "asking ...")?,
+            Some((survey, asked)) => {
+                // Where nothing can be cleared, an empty line stands between two pictures.
+                write!(out, "{}", if io::stdout().is_terminal() { CLEAR } else { "\n" })?;
+                self.show(survey, out)?;
+                let waits = if is_waiting { ", asking again" } else { "" };
+                let age = format!("{:.1} s old{waits}", asked.elapsed().as_secs_f64());
+                writeln!(out, "\n{}", Paint::new(self.color).paint(Tone::Faint, &age))?;
+            }
         }
-        self.show(survey, out)?;
         out.flush()
     }
 
