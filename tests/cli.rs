@@ -2,6 +2,8 @@
 
 #[path = "cli/alone.rs"]
 mod alone;
+#[path = "cli/interrupt.rs"]
+mod interrupt;
 #[path = "cli/lab.rs"]
 mod lab;
 #[path = "process/ports.rs"]

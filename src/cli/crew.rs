@@ -1,11 +1,12 @@
 //! Several threads that share the same work.
 
+use super::interrupt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 /// Does each task once, on so many threads; `listen` hears what came of them, in the order in which they end. What is not
-/// begun when it stops listening is not done.
+/// begun when it stops listening, or when Ctrl-C is pressed, is not done.
 pub(super) fn share<T: Sync, D: Send, R>(
     tasks: &[T],
     threads: usize,
@@ -19,7 +20,7 @@ pub(super) fn share<T: Sync, D: Send, R>(
             let (tell, next) = (tell.clone(), &next);
             scope.spawn(move || {
                 while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if tell.send(work(task)).is_err() {
+                    if interrupt::came() || tell.send(work(task)).is_err() {
                         return;
                     }
                 }

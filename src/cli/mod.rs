@@ -17,6 +17,7 @@ mod explain;
 mod figures;
 mod guard;
 mod hang_up;
+mod interrupt;
 mod kv;
 mod lab;
 mod lease;
@@ -92,7 +93,7 @@ enum Command {
     Man(man::ManArgs),
 }
 
-/// How a command ended that was carried out.
+/// How a command ended that was carried out, as far as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// Nothing was wrong.

@@ -4,7 +4,7 @@ use super::page::{self, Film};
 use super::tables::{self, Row, Sheet};
 use super::{Format, algorithm, markdown, scenario};
 use crate::cli::progress::Progress;
-use crate::cli::{Outcome, Trouble, crew, failed};
+use crate::cli::{Outcome, Trouble, crew, failed, interrupt};
 use crate::sim::Detail;
 use crate::sim::arena::{self, Entry, FIELD, Figures, SCENARIOS, Scenario};
 use clap::Args;
@@ -17,6 +17,8 @@ use std::thread;
 const FILM_NODES_MAX: usize = 12;
 
 /// Measure algorithms in scenarios: medians over seeds, a table for each scenario.
+///
+/// Ctrl-C ends the runs, and the tables of those that were made are printed.
 #[derive(Debug, Args)]
 pub(super) struct CompareArgs {
     /// The scenarios, with commas between them, or `all`.
@@ -96,6 +98,9 @@ impl CompareArgs {
             Format::Html => page::write(&sheets, &self.films(), out)?,
             Format::Markdown => markdown::write(&sheets, &self.films(), out)?,
         }
+        if interrupt::came() {
+            eprintln!("after {} of {} runs; medians are over those", done.len(), jobs.len());
+        }
         let broken: Vec<&Done> = done.iter().filter(|done| done.violation.is_some()).collect();
         for Done { job, violation, .. } in &broken {
             let what = violation.as_deref().unwrap_or_default();
@@ -137,7 +142,9 @@ impl CompareArgs {
     fn films(&self) -> Vec<Film> {
         let small = self.scenario.0.iter().filter(|scenario| scenario.nodes <= FILM_NODES_MAX);
         let pairs = small.flat_map(|scenario| self.algorithm.0.iter().map(move |entry| (*scenario, *entry)));
+        // Whoever waits no longer does not wait for these either.
         pairs
+            .filter(|_| !interrupt::came())
             .map(|(scenario, entry)| {
                 let outcome = arena::run(entry, scenario, scenario.nodes, 1, Some(Detail::Off));
                 Film::of(entry, scenario, &outcome)

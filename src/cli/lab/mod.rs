@@ -9,7 +9,7 @@ mod page;
 mod run;
 mod tables;
 
-use super::{Outcome, Trouble};
+use super::{Outcome, Trouble, interrupt};
 use crate::sim::arena::{self, Entry, FIELD, SCENARIOS, Scenario};
 use clap::{Args, Subcommand, ValueEnum};
 use std::io::Write;
@@ -53,7 +53,7 @@ impl LabArgs {
         match self.command {
             LabCommand::List => list(out),
             LabCommand::Run(run) => run.run(out),
-            LabCommand::Compare(compare) => compare.run(out),
+            LabCommand::Compare(compare) => interrupt::heed(|| compare.run(out)),
         }
     }
 }

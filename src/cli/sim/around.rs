@@ -8,7 +8,7 @@ use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::quiet::{Quiet, quietly};
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble};
+use crate::cli::{Outcome, Trouble, interrupt};
 use crate::sim::around::{Played, Stories};
 use crate::zen::rules::Protection;
 use parking_lot::Mutex;
@@ -52,27 +52,28 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
 pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Result<Outcome, Trouble> {
     let stories = stories(folder)?;
     let stopwatch = Stopwatch::start();
-    let shown = play(request, &stories);
+    let (made, shown) = play(request, &stories);
     for (seed, story) in &shown {
         tell(request, folder, *seed, story, out)?;
     }
     let broken = shown.values().filter(|story| story.played.broken.is_some()).count();
     let (all, judged) = stories.count();
-    let (runs, took) = (count(request.runs), span(stopwatch.elapsed()));
+    let (runs, took) = (count(made), span(stopwatch.elapsed()));
     let sum = format!("{runs} runs around {all} stories, {judged} of them judged, {broken} failed, in {took}");
     writeln!(out, "{sum}")?;
     quote(request.page.as_deref(), "zazen sim --around", &sum)?;
     Ok(outcome(broken))
 }
 
-/// Plays the stories of all seeds, and keeps those to be shown: what breaks a rule, or the only one.
-fn play(request: &Request, stories: &Stories) -> BTreeMap<u64, Told> {
-    let (next, shown) = (AtomicU64::new(0), Mutex::new(BTreeMap::new()));
+/// Plays the stories of all seeds, counts them, and keeps those to be shown: what breaks a rule, or the only one.
+fn play(request: &Request, stories: &Stories) -> (u64, BTreeMap<u64, Told>) {
+    let (next, made, shown) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::new(BTreeMap::new()));
     let progress = Mutex::new(Progress::of(request.runs, "stories"));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= request.runs || shown.lock().len() as u64 >= FAILURES_MAX {
+            let is_enough = shown.lock().len() as u64 >= FAILURES_MAX || interrupt::came();
+            if number >= request.runs || is_enough {
                 return;
             }
             let seed = request.seed + number;
@@ -80,7 +81,8 @@ fn play(request: &Request, stories: &Stories) -> BTreeMap<u64, Told> {
             if told.played.broken.is_some() || request.runs == 1 {
                 shown.lock().insert(seed, told);
             }
-            progress.lock().advance(number + 1, shown.lock().len() as u64);
+            let made = made.fetch_add(1, Ordering::Relaxed) + 1;
+            progress.lock().advance(made, shown.lock().len() as u64);
         }
     };
     thread::scope(|scope| {
@@ -89,7 +91,7 @@ fn play(request: &Request, stories: &Stories) -> BTreeMap<u64, Told> {
         }
     });
     progress.into_inner().finish();
-    shown.into_inner()
+    (made.into_inner(), shown.into_inner())
 }
 
 /// Plays the story of a seed; a node's panic is a finding, and not printed.

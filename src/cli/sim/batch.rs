@@ -2,10 +2,10 @@
 
 use super::summary::Summary;
 use super::{FAILURES_MAX, Request, failure};
-use crate::cli::Trouble;
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
+use crate::cli::{Trouble, interrupt};
 use crate::sim::{Draw, Failure, Report, RunOptions, run};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,7 +42,7 @@ pub(super) fn make(request: &Request, out: &mut impl Write) -> Result<Summary, T
 
 /// Makes one run after the other until there are none left.
 fn work(request: &Request, next: &AtomicU64, is_over: &AtomicBool, tell: Sender<Verdict>) {
-    while !is_over.load(Ordering::Relaxed) {
+    while !is_over.load(Ordering::Relaxed) && !interrupt::came() {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= request.runs {
             return;

@@ -5,7 +5,7 @@ use super::page::{Page, outcome};
 use crate::cli::figures::{count, rate, span};
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble};
+use crate::cli::{Outcome, Trouble, interrupt};
 use crate::sim::explore::{Bounds, Broken, Walk, explore};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -74,7 +74,12 @@ impl ExploreArgs {
         let bounds = self.bounds(request);
         let stopwatch = Stopwatch::start();
         let progress = Progress::new(bounds.states);
-        let walked = quietly(|| explore(bounds, |walk| progress.advance(walk, stopwatch)));
+        let walked = quietly(|| {
+            explore(bounds, |walk| {
+                progress.advance(walk, stopwatch);
+                !interrupt::came()
+            })
+        });
         progress.finish();
         let place = walked.place.map(|place| format!(", {place}")).unwrap_or_default();
         match walked.result.map_err(Trouble::Failed)? {

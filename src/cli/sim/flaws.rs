@@ -13,8 +13,14 @@ use std::io::Write;
 /// How many random runs of each kind are made unless it is said.
 pub(super) const RUNS: u64 = 100;
 
-/// In how many random runs each flaw showed, by the kind of the runs.
-type Found = BTreeMap<(Kind, Oracle), u64>;
+/// What the random runs showed.
+#[derive(Default)]
+struct Found {
+    /// How many were made of each kind.
+    made: BTreeMap<Kind, u64>,
+    /// In how many of them each flaw showed.
+    shown: BTreeMap<(Kind, Oracle), u64>,
+}
 
 /// Prints the table.
 pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Result<Outcome, Trouble> {
@@ -30,7 +36,7 @@ pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Re
         "", "flaw", "rules", "random runs", "zazen"
     )?;
     for (flaw, old, new) in &played {
-        let (seen, share) = (tell(old), share(flaw, &found, runs));
+        let (seen, share) = (tell(old), share(flaw, &found));
         let Flaw { id, title, dialect, .. } = flaw;
         let new = if *new == flaws::Outcome::Clean { "no flaw".into() } else { tell(new) };
         writeln!(out, "{id:<4} {title:<27} {:<6} {share:<11} {new:<10} {seen}", dialect.name())?;
@@ -56,9 +62,10 @@ fn tell(outcome: &flaws::Outcome) -> String {
     }
 }
 
-fn share(flaw: &Flaw, found: &Found, runs: u64) -> String {
+fn share(flaw: &Flaw, found: &Found) -> String {
+    let count = |count: Option<&u64>| count.copied().unwrap_or(0);
     match flaw.runs() {
-        Some(kind) => format!("{} of {runs}", found.get(&(kind, flaw.oracle)).copied().unwrap_or(0)),
+        Some(kind) => format!("{} of {}", count(found.shown.get(&(kind, flaw.oracle))), count(found.made.get(&kind))),
         None => "–".into(),
     }
 }
@@ -68,11 +75,12 @@ fn search(seed: u64, runs: u64, jobs: usize) -> Found {
     let kinds: BTreeSet<Kind> = FLAWS.iter().filter_map(Flaw::runs).collect();
     let wanted: Vec<(Kind, u64)> =
         kinds.into_iter().flat_map(|kind| (seed..seed + runs).map(move |seed| (kind, seed))).collect();
-    let mut found = Found::new();
+    let mut found = Found::default();
     let mut progress = Progress::of(wanted.len() as u64, "runs");
     crew::share(&wanted, jobs, witnessed, |hear| {
         for (made, (kind, seen)) in hear.iter().enumerate() {
-            seen.into_iter().for_each(|oracle| *found.entry((kind, oracle)).or_default() += 1);
+            *found.made.entry(kind).or_default() += 1;
+            seen.into_iter().for_each(|oracle| *found.shown.entry((kind, oracle)).or_default() += 1);
             progress.advance(made as u64 + 1, 0);
         }
     });

@@ -6,7 +6,7 @@ use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble, crew};
+use crate::cli::{Outcome, Trouble, crew, interrupt};
 use crate::sim::Violation;
 use crate::sim::graphs::{Case, Ending, NODES_MAX, cases};
 use std::io::Write;
@@ -20,30 +20,35 @@ pub(super) fn run(request: &Request, sizes: &[usize], out: &mut impl Write) -> R
     for nodes in sizes {
         let stopwatch = Stopwatch::start();
         let cases = cases(*nodes, 1);
-        let (masters, failures) = play(request, &cases, out)?;
+        let (played, masters, failures) = play(request, &cases, out)?;
         failed += failures;
-        let (all, masters, failures) = (cases.len() as u64, masters as u64, failures as u64);
+        let (all, masters, failures) = (played as u64, masters as u64, failures as u64);
         page.row(
             [*nodes as u64, all / 2, all, masters + failures, masters, failures]
                 .map(count)
                 .into_iter()
                 .chain([span(stopwatch.elapsed())]),
         );
+        if interrupt::came() {
+            page.remark(format!("Interrupted after {played} of {} cases of {nodes} nodes.", cases.len()));
+            break;
+        }
     }
     page.publish(request.page.as_deref(), out)?;
     Ok(outcome(failed))
 }
 
-/// Plays all cases on several threads; tells how many ended with one master, and how many failed.
-fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usize, usize), Trouble> {
+/// Plays all cases on several threads; tells how many, how many ended with one master, and how many failed.
+fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usize, usize, usize), Trouble> {
     let mut progress = Progress::of(cases.len() as u64, "cases");
-    let (mut masters, mut failed) = (0, 0);
+    let (mut played, mut masters, mut failed) = (0, 0, 0);
     let play = |case: &Case| {
-        let played = quietly(|| case.play(request.options.rules)).result;
-        (*case, played.unwrap_or_else(|what| Err(Violation { checker: "simulator", what })))
+        let ended = quietly(|| case.play(request.options.rules)).result;
+        (*case, ended.unwrap_or_else(|what| Err(Violation { checker: "simulator", what })))
     };
     crew::share(cases, request.jobs, play, |hear| {
-        for (played, (case, ending)) in hear.iter().enumerate() {
+        for (case, ending) in hear {
+            played += 1;
             match ending {
                 Ok(ending) => masters += usize::from(ending == Ending::OneMaster),
                 Err(violation) => {
@@ -53,12 +58,12 @@ fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usiz
                     }
                 }
             }
-            progress.advance(played as u64 + 1, failed as u64);
+            progress.advance(played as u64, failed as u64);
         }
         Ok::<(), Trouble>(())
     })?;
     progress.finish();
-    Ok((masters, failed))
+    Ok((played, masters, failed))
 }
 
 /// A number of nodes whose graphs can be counted.

@@ -18,7 +18,7 @@ mod scenario;
 mod summary;
 
 use super::config::key_and_value;
-use super::{Outcome, Trouble};
+use super::{Outcome, Trouble, interrupt};
 use crate::settings;
 use crate::sim::scale::Size;
 use crate::sim::script::Stage;
@@ -46,7 +46,10 @@ const NODES_MAX: i64 = 1_000;
 /// seed gives the same run. A run that breaks a rule is told with the last lines of its trace and with the one line that
 /// replays it.
 ///
-/// Exit codes: 0 no rule was broken, 1 one was, 2 the arguments make no sense.
+/// Ctrl-C ends the search, and what was found so far is printed; a second one ends it at once.
+///
+/// Exit codes: 0 no rule was broken, 1 one was, 2 the arguments make no sense, 130 it was interrupted and none was broken
+/// so far.
 #[derive(Debug, Args)]
 pub(super) struct SimArgs {
     /// The seed of the first run; each further run has the next one.
@@ -202,6 +205,10 @@ struct Request {
 
 impl SimArgs {
     pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+        interrupt::heed(|| self.search(out))
+    }
+
+    fn search(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         if let Some(file) = &self.scenario {
             let stage = self.rules.map_or_else(|| Stage::keeping(self.rules()), Stage::under);
             return scenario::play(file, stage, self.rules.is_none(), out);

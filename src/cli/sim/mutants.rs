@@ -9,7 +9,7 @@ use super::{Request, batch};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble};
+use crate::cli::{Outcome, Trouble, interrupt};
 use crate::sim::RunOptions;
 use crate::sim::around::Stories;
 use crate::zen::rules::{Protection, Rules};
@@ -41,11 +41,15 @@ pub(super) fn run(request: &Request, golden: &Path, out: &mut impl Write) -> Res
     };
     let stories = around::stories(golden)?;
     let mut progress = Progress::of(wanted.len() as u64, "mutants");
-    let (mut caught, mut at_random) = (0, 0);
+    let (mut hunted, mut caught, mut at_random) = (0, 0, 0);
     let stopwatch = Stopwatch::start();
     for (number, protection) in wanted.iter().enumerate() {
         let watch = Stopwatch::start();
         let catch = hunt(request, &stories, golden, *protection);
+        if catch.is_none() && interrupt::came() {
+            break;
+        }
+        hunted += 1;
         caught += usize::from(catch.is_some());
         at_random += usize::from(catch.as_ref().is_some_and(|(_, catch)| catch.story.is_none()));
         let row = row(request, *protection, catch, watch.elapsed());
@@ -54,7 +58,7 @@ pub(super) fn run(request: &Request, golden: &Path, out: &mut impl Write) -> Res
         progress.advance(number as u64 + 1, (number + 1 - caught) as u64);
     }
     progress.finish();
-    let (all, stories, took) = (wanted.len(), caught - at_random, span(stopwatch.elapsed()));
+    let (all, stories, took) = (hunted, caught - at_random, span(stopwatch.elapsed()));
     page.remark(format!(
         "{caught} of {all} caught, {at_random} by random runs and {stories} around stories, in {took}."
     ));
@@ -81,7 +85,7 @@ fn hunt(request: &Request, stories: &Stories, golden: &Path, protection: Protect
     let search = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= first.load(Ordering::Relaxed) {
+            if number >= first.load(Ordering::Relaxed) || interrupt::came() {
                 return;
             }
             let seed = request.seed + number;

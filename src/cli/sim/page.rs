@@ -1,6 +1,6 @@
 //! What a command measured, on the terminal and between its marks in a page; tables as Markdown.
 
-use crate::cli::{Outcome, Trouble};
+use crate::cli::{Outcome, Trouble, interrupt};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -59,7 +59,8 @@ pub(super) fn quote(file: Option<&Path>, command: &str, text: &str) -> Result<()
 }
 
 fn write(file: Option<&Path>, command: &str, text: &str) -> Result<(), Trouble> {
-    let Some(file) = file else {
+    // Half a measurement is none.
+    let Some(file) = file.filter(|_| !interrupt::came()) else {
         return Ok(());
     };
     let name = file.display();

@@ -7,7 +7,7 @@ use super::page::{Page, outcome};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble};
+use crate::cli::{Outcome, Trouble, interrupt};
 use crate::runtime;
 use crate::sim::Violation;
 use crate::sim::scale::{Kind, Phase, Size, measure};
@@ -50,6 +50,9 @@ pub(super) fn run(sizes: &[Size], file: Option<&Path>, out: &mut impl Write) -> 
     ];
     let mut page = Page::new("zazen sim --scale", &head);
     for size in sizes {
+        if interrupt::came() {
+            break;
+        }
         match figures(*size) {
             Ok(figures) => rows(size, &figures, &mut page),
             Err(violation) => {

@@ -57,7 +57,7 @@ pub struct Walk {
     pub ends: u64,
     /// In how many states some master had committed something.
     pub committed: u64,
-    /// Whether the walk ended because it had visited enough states.
+    /// Whether the walk ended before all was visited.
     pub is_cut: bool,
 }
 
@@ -77,14 +77,14 @@ struct Tree<'a> {
     known: BTreeMap<u64, usize>,
     walk: Walk,
     path: Vec<Step>,
-    heard: &'a mut dyn FnMut(&Walk),
+    heard: &'a mut dyn FnMut(&Walk) -> bool,
 }
 
 /// So many states are visited between two reports.
 const REPORT_EACH: usize = 10_000;
 
-/// Walks every order within the bounds; tells now and then how far it is.
-pub fn explore(bounds: Bounds, mut heard: impl FnMut(&Walk)) -> Result<Walk, Box<Broken>> {
+/// Walks every order within the bounds; tells now and then how far it is, and is cut if that is answered with false.
+pub fn explore(bounds: Bounds, mut heard: impl FnMut(&Walk) -> bool) -> Result<Walk, Box<Broken>> {
     let mut tree = Tree { bounds, known: BTreeMap::new(), walk: Walk::default(), path: Vec::new(), heard: &mut heard };
     let begun = catch_unwind(AssertUnwindSafe(|| State::begin(bounds)));
     let begun = begun.unwrap_or_else(|panic| Err(Violation::assertion(panic.as_ref())));
@@ -136,7 +136,7 @@ impl Tree<'_> {
         self.walk.committed += u64::from(!state.checkers().descent.is_empty());
         self.walk.is_cut |= self.walk.states >= self.bounds.states;
         if self.walk.states.is_multiple_of(REPORT_EACH) {
-            (self.heard)(&self.walk);
+            self.walk.is_cut |= !(self.heard)(&self.walk);
         }
         true
     }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_small_walk_breaks_no_rule_and_is_the_same_each_time() {
-        let walks = [(); 2].map(|()| explore(bounds(Rules::default()), |_| {}).expect("no rule is broken"));
+        let walks = [(); 2].map(|()| explore(bounds(Rules::default()), |_| true).expect("no rule is broken"));
         assert!(walks[0].states > 1_000 && walks[0].folded > 0, "{:?}", walks[0]);
         assert_eq!((walks[0].states, walks[0].steps), (walks[1].states, walks[1].steps));
     }
@@ -172,14 +172,14 @@ mod tests {
     #[test]
     fn a_walk_from_a_formed_cluster_begins_with_a_committed_state() {
         let bounds = Bounds { is_formed: true, depth: 3, ..bounds(Rules::default()) };
-        let walk = explore(bounds, |_| {}).expect("no rule is broken");
+        let walk = explore(bounds, |_| true).expect("no rule is broken");
         assert_eq!(walk.committed, walk.states as u64);
     }
 
     #[test]
     fn a_walk_finds_what_is_broken_and_tells_the_way() {
         let rules = Rules::default().without(Protection::DurableVote);
-        let broken = explore(bounds(rules), |_| {}).expect_err("a vote is forgotten");
+        let broken = explore(bounds(rules), |_| true).expect_err("a vote is forgotten");
         assert_eq!(broken.violation.checker, "S6 a restart forgets no promise");
         assert!(broken.path.iter().any(|step| step.contains("ends")), "{:?}", broken.path);
     }
