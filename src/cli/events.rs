@@ -147,7 +147,7 @@ impl EventsArgs {
 }
 
 /// What happened, in a line.
-fn words(entry: &Entry) -> String {
+pub(super) fn words(entry: &Entry) -> String {
     let subject = entry.node.as_ref().map(|node| node.name.to_string()).unwrap_or_default();
     let mut line = format!("{:<18} {subject:<8} term {} version {}", entry.kind.name(), entry.term, entry.version);
     if !entry.reason.is_empty() {
@@ -177,7 +177,7 @@ fn detail(kind: Kind, name: &str, value: &Value) -> String {
 }
 
 /// A time of day and date that sorts, in UTC.
-fn stamp(millis: u64) -> String {
+pub(super) fn stamp(millis: u64) -> String {
     timestamp(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
 }
 

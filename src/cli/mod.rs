@@ -40,6 +40,7 @@ mod status;
 mod stopwatch;
 mod supervisor;
 mod table;
+mod top;
 mod user;
 mod version;
 
@@ -70,6 +71,7 @@ enum Command {
     Start(start::StartArgs),
     Dev(dev::DevArgs),
     Status(status::StatusArgs),
+    Top(top::TopArgs),
     Explain(explain::ExplainArgs),
     Events(events::EventsArgs),
     CheckConfig(check_config::CheckConfigArgs),
@@ -144,6 +146,7 @@ fn run(command: Command, out: &mut impl Write) -> Result<Outcome, Trouble> {
         Command::Start(start) => start.run(),
         Command::Dev(dev) => dev.run(out),
         Command::Status(status) => status.run(out),
+        Command::Top(top) => top.run(),
         Command::Explain(explain) => explain.run(out),
         Command::Events(events) => events.run(out),
         Command::CheckConfig(check_config) => check_config.run(out),

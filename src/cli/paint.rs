@@ -36,14 +36,21 @@ pub(super) enum Tone {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paint(bool);
 
-impl Paint {
-    pub(super) fn new(when: ColorWhen) -> Self {
+impl ColorWhen {
+    /// Whether that is so here.
+    pub(super) fn is_wanted(self) -> bool {
         let is_refused = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Paint(match when {
+        match self {
             ColorWhen::Auto => std::io::stdout().is_terminal() && !is_refused(),
             ColorWhen::Always => true,
             ColorWhen::Never => false,
-        })
+        }
+    }
+}
+
+impl Paint {
+    pub(super) fn new(when: ColorWhen) -> Self {
+        Paint(when.is_wanted())
     }
 
     pub(super) fn paint(self, tone: Tone, text: &str) -> String {

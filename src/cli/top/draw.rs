@@ -1,0 +1,299 @@
+//! Puts the screen on the terminal.
+
+use super::super::paint::Tone;
+use super::super::status::called;
+use super::cells::{Cell, Sheet, span};
+use super::page::Page;
+use super::screen::{Over, Screen};
+use crate::diagnose::{Standing, Verdict};
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Row, Table, TableState, Wrap};
+
+/// How many verdicts are shown; the others are counted.
+const VERDICTS_MAX: usize = 3;
+
+/// Columns between two columns.
+const GAP: u16 = 2;
+
+const HELP: &[&str] = &[
+    "1 to 7, Tab     go to a page",
+    "up, down, j, k  choose a row; PgUp, PgDn, Home, End leap",
+    "Enter           look into what is chosen; Esc or q goes back",
+    "left, right     sort by another column",
+    "r               reverse the order",
+    "space           hold the picture, and let it go on",
+    "q, Ctrl-C       stop",
+];
+
+/// Draws all of it.
+pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
+    let verdicts = verdicts(screen);
+    let wanted = height(&verdicts, frame.area().width);
+    let heights = [
+        Constraint::Length(1),
+        Constraint::Max(wanted),
+        Constraint::Length(1),
+        Constraint::Min(3),
+        Constraint::Length(1),
+    ];
+    let [head, amiss, tabs, body, foot] = Layout::vertical(heights).areas(frame.area());
+    frame.render_widget(Paragraph::new(headline(screen)), head);
+    frame.render_widget(Paragraph::new(verdicts).wrap(Wrap { trim: false }), amiss);
+    frame.render_widget(Paragraph::new(pages(screen)), tabs);
+    match &screen.over {
+        Over::Rows => rows(frame, body, screen),
+        Over::Detail { id, from } => {
+            let lines = screen.page().detail(&screen.seen, id);
+            let from = u16::try_from(*from).unwrap_or(u16::MAX).min(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+            let lines: Vec<Line<'_>> = lines.into_iter().map(Line::from).collect();
+            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((from, 0)), body);
+        }
+        Over::Help => {
+            frame.render_widget(Paragraph::new(HELP.iter().map(|line| Line::from(*line)).collect::<Vec<_>>()), body)
+        }
+    }
+    let keys = match screen.over {
+        Over::Rows => "Enter look into  <- -> sort  r reverse  space hold  ? keys  q quit",
+        Over::Detail { .. } | Over::Help => "Esc back  up, down scroll",
+    };
+    frame.render_widget(Paragraph::new(Line::styled(keys, style(screen, Tone::Faint))), foot);
+}
+
+/// How many rows these take where lines are broken; a line that is pasted must be there as a whole.
+fn height(lines: &[Line<'_>], width: u16) -> u16 {
+    // Words that go to the next row as a whole leave room behind: one row more makes up for that.
+    let rows = |line: &Line<'_>| {
+        let rows = line.width().div_ceil(usize::from(width.max(1)));
+        if rows > 1 { rows + 1 } else { rows }
+    };
+    u16::try_from(lines.iter().map(rows).sum::<usize>()).unwrap_or(u16::MAX)
+}
+
+/// Who is master, and how old that is.
+fn headline(screen: &Screen) -> Line<'static> {
+    let tell = |tone, text: String| Span::styled(text, style(screen, tone));
+    let asked = |tried: &[_]| tell(Tone::Bad, super::super::ask::nobody(tried));
+    let Some((overview, place, told)) = &screen.seen.overview else {
+        return Line::from(if screen.seen.silent.is_empty() {
+            tell(Tone::Faint, "asking …".into())
+        } else {
+            asked(&screen.seen.silent)
+        });
+    };
+    let members = overview.members.iter().filter(|member| member.in_state).count();
+    let answering = overview.members.iter().filter(|member| member.in_state && member.sight.is_some()).count();
+    let master = overview.members.iter().find(|member| Some(&member.id) == overview.state.master_node.as_ref());
+    let (tone, master) = match master {
+        Some(master) => (Tone::Good, format!("{} is master of term {}", master.name, overview.state.id.term)),
+        None => (Tone::Bad, "no master".into()),
+    };
+    let age = screen.held.unwrap_or_else(|| told.elapsed());
+    let millis = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+    let (age_tone, hold) =
+        (if millis > 3_000 { Tone::Bad } else { Tone::Faint }, if screen.held.is_some() { ", held" } else { "" });
+    Line::from(vec![
+        tell(Tone::Strong, format!("{}  ", overview.cluster_name)),
+        tell(tone, master),
+        tell(if answering < members { Tone::Odd } else { Tone::Plain }, format!("  {answering} of {members} answer")),
+        tell(age_tone, format!("  {place}, {} ago{hold}", span(millis).text)),
+    ])
+}
+
+/// What is wrong and what to type.
+fn verdicts(screen: &Screen) -> Vec<Line<'static>> {
+    if !screen.seen.silent.is_empty() && screen.seen.overview.is_some() {
+        let silent = super::super::ask::nobody(&screen.seen.silent);
+        return vec![Line::styled(format!("what is shown is old: {silent}"), style(screen, Tone::Bad))];
+    }
+    let Some(view) = &screen.seen.findings else { return Vec::new() };
+    let tone = match view.standing() {
+        Standing::Sound => return survives(screen),
+        Standing::Reduced => Tone::Odd,
+        Standing::NoMaster => Tone::Bad,
+    };
+    let mut lines: Vec<Line<'static>> =
+        view.verdicts.iter().take(VERDICTS_MAX).flat_map(|verdict| verdict_lines(screen, tone, verdict)).collect();
+    if view.verdicts.is_empty() {
+        lines.push(Line::styled(format!("{}: {}", called(&view.node), view.summary), style(screen, tone)));
+    }
+    if view.verdicts.len() > VERDICTS_MAX {
+        lines.push(Line::from(format!("and {} more: zazen explain", view.verdicts.len() - VERDICTS_MAX)));
+    }
+    lines
+}
+
+fn survives(screen: &Screen) -> Vec<Line<'static>> {
+    let losses = screen.seen.findings.as_ref().and_then(|view| view.losses_survived);
+    let line = |losses| Line::styled(format!("nothing is wrong; {losses} more may be lost"), style(screen, Tone::Good));
+    losses.map(line).into_iter().collect()
+}
+
+fn verdict_lines(screen: &Screen, tone: Tone, verdict: &Verdict) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(format!("{}: {}", verdict.code.name(), verdict.summary), style(screen, tone))];
+    if let Some(mend) = &verdict.mend {
+        let file = mend.file.as_deref().unwrap_or("its file");
+        let place = if mend.is_setting { format!("in {file}: ") } else { "type: ".into() };
+        lines.push(Line::from(format!("  {place}{}", mend.line)));
+    }
+    lines
+}
+
+fn pages(screen: &Screen) -> Line<'static> {
+    let tab = |(number, page): (usize, &Page)| {
+        let text = format!("{} {}", number + 1, page.name());
+        let style = style(screen, Tone::Faint);
+        let here = Style::new().add_modifier(Modifier::REVERSED);
+        [Span::styled(text, if *page == screen.page() { here } else { style }), Span::raw("  ")]
+    };
+    Line::from(Page::ALL.iter().enumerate().flat_map(tab).collect::<Vec<_>>())
+}
+
+fn rows(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
+    let sheet = screen.sheet();
+    if sheet.rows.is_empty() {
+        frame.render_widget(Paragraph::new(screen.page().nothing()), area);
+        return;
+    }
+    let heads = Row::new(heads(screen, &sheet)).style(style(screen, Tone::Faint));
+    let body = sheet.rows.iter().map(|row| Row::new(row.cells.iter().map(|cell| shown(screen, cell))));
+    let table = Table::new(body, widths(&sheet))
+        .header(heads)
+        .column_spacing(GAP)
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut state = TableState::new().with_selected(screen.chosen(&sheet));
+    frame.render_stateful_widget(table, area, &mut state);
+}
+
+/// The names of the columns, with a mark at the one that is sorted by.
+fn heads(screen: &Screen, sheet: &Sheet) -> Vec<Line<'static>> {
+    let (sorted, is_reversed) = screen.order();
+    let head = |(column, name): (usize, &&str)| {
+        let mark = if is_reversed { "▼" } else { "▲" };
+        let text = if column == sorted { format!("{name}{mark}") } else { (*name).to_owned() };
+        let is_right = sheet.rows.iter().any(|row| row.cells.get(column).is_some_and(Cell::is_number));
+        Line::from(text).alignment(if is_right { Alignment::Right } else { Alignment::Left })
+    };
+    sheet.heads.iter().enumerate().map(head).collect()
+}
+
+/// All columns are as wide as they need; the last one gets the rest if it is text.
+fn widths(sheet: &Sheet) -> Vec<Constraint> {
+    let widths = sheet.widths();
+    let last = widths.len().saturating_sub(1);
+    let width = |(column, width): (usize, usize)| {
+        let is_text = sheet.rows.iter().all(|row| row.cells.get(column).is_some_and(|cell| !cell.is_number()));
+        if column == last && is_text {
+            Constraint::Fill(1)
+        } else {
+            Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX))
+        }
+    };
+    widths.into_iter().enumerate().map(width).collect()
+}
+
+fn shown(screen: &Screen, cell: &Cell) -> Line<'static> {
+    let alignment = if cell.is_number() { Alignment::Right } else { Alignment::Left };
+    Line::styled(cell.text.clone(), style(screen, cell.tone)).alignment(alignment)
+}
+
+fn style(screen: &Screen, tone: Tone) -> Style {
+    let colour = |colour| if screen.is_coloured { Style::new().fg(colour) } else { Style::new() };
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Strong => Style::new().add_modifier(Modifier::BOLD),
+        Tone::Faint => Style::new().add_modifier(Modifier::DIM),
+        Tone::Good => colour(Color::Green),
+        Tone::Odd => colour(Color::Yellow),
+        Tone::Bad => colour(Color::Red),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::feed::{Overview, Told};
+    use super::*;
+    use crate::cli::ask::{Place, Silence};
+    use crate::cli::stopwatch::Stopwatch;
+    use crate::protocol::Failure;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::crossterm::event::{KeyCode, KeyEvent};
+    use serde_json::json;
+
+    fn place() -> Place {
+        Place("127.0.0.1:9200".into())
+    }
+
+    fn overview() -> Overview {
+        let gone = |id: &str, name: &str| json!({"id": id, "name": name, "address": "127.0.0.1:9301", "in_state": true, "silence": "timed_out"});
+        let sets = json!(["ia", "ib", "ic"]);
+        serde_json::from_value(json!({
+            "cluster_name": "dev",
+            "state": {
+                "id": {"term": 2, "version": 7, "uuid": "D5-HVVk2xJExOtCZ8OLMgA"},
+                "master_node": "ia",
+                "voting": {"committed": sets, "own": sets},
+            },
+            "members": [gone("ia", "a"), gone("ib", "b")],
+        }))
+        .expect("it is an overview")
+    }
+
+    fn drawn(screen: &Screen) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(90, 14)).expect("nothing can fail here");
+        terminal.draw(|frame| draw(frame, screen)).expect("nothing can fail here");
+        terminal.backend().to_string()
+    }
+
+    fn press(screen: &mut Screen, code: KeyCode) {
+        screen.press(KeyEvent::from(code));
+    }
+
+    #[test]
+    fn members_that_are_silent_and_voters_that_are_gone_are_shown() {
+        let mut screen = Screen::new(false);
+        assert!(drawn(&screen).contains("asking"), "{}", drawn(&screen));
+        screen.take(Told::Overview(Box::new(overview()), place(), Stopwatch::start()));
+        let shown = drawn(&screen);
+        for part in ["dev", "a is master of term 2", "0 of 2 answer", "silent", "ic", "gone", "1 members", "q quit"] {
+            assert!(shown.contains(part), "{part}\n{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_old_is_said_to_be_old_and_what_is_held_stays() {
+        let mut screen = Screen::new(false);
+        let silent = || Told::Silent(vec![(place(), Silence::Failed(Failure::Refused))]);
+        screen.take(silent());
+        assert!(drawn(&screen).contains("no node answers, tried 127.0.0.1:9200 (refused)"), "{}", drawn(&screen));
+        screen.take(Told::Overview(Box::new(overview()), place(), Stopwatch::start()));
+        press(&mut screen, KeyCode::Char(' '));
+        screen.take(silent());
+        assert!(drawn(&screen).contains("held") && !drawn(&screen).contains("refused"), "{}", drawn(&screen));
+        press(&mut screen, KeyCode::Char(' '));
+        screen.take(silent());
+        assert!(drawn(&screen).contains("what is shown is old"), "{}", drawn(&screen));
+    }
+
+    #[test]
+    fn every_page_help_and_what_is_chosen_can_be_drawn() {
+        let mut screen = Screen::new(true);
+        screen.take(Told::Overview(Box::new(overview()), place(), Stopwatch::start()));
+        for page in Page::ALL {
+            assert_eq!(screen.page(), page);
+            press(&mut screen, KeyCode::Enter);
+            drawn(&screen);
+            press(&mut screen, KeyCode::Esc);
+            press(&mut screen, KeyCode::Tab);
+        }
+        press(&mut screen, KeyCode::Down);
+        press(&mut screen, KeyCode::Enter);
+        assert!(drawn(&screen).contains("It does not answer the node that was asked"), "{}", drawn(&screen));
+        press(&mut screen, KeyCode::Char('q'));
+        press(&mut screen, KeyCode::Char('?'));
+        assert!(drawn(&screen).contains("reverse the order"), "{}", drawn(&screen));
+    }
+}
