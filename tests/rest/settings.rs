@@ -72,7 +72,7 @@ async fn a_change_is_refused_as_a_whole_in_elasticsearchs_words() {
         (r#"{"transient":{"qqqqqqqqqqqqqqqqqqqq":1}}"#, "transient setting [qqqqqqqqqqqqqqqqqqqq], not recognized"),
         (
             r#"{"transient":{"discovery.zen.minimum_master_nodes":"abc"}}"#,
-            "Failed to parse value [abc] for setting [discovery.zen.minimum_master_nodes] must be >= 1, or -1 for none",
+            "Failed to parse value [abc] for setting [discovery.zen.minimum_master_nodes]",
         ),
         (
             r#"{"transient":{"discovery.zen.minimum_master_nodes":-1}}"#,
@@ -83,6 +83,10 @@ async fn a_change_is_refused_as_a_whole_in_elasticsearchs_words() {
             "illegal value can't update [discovery.zen.minimum_master_nodes] from [-1] to [3]",
         ),
     ];
+    let slipped = put(&world, r#"{"transient":{"discovery.zen.minimum_master_node":2}}"#).await;
+    assert_eq!(slipped.header("x-zazen-hint"), Some("did you mean [discovery.zen.minimum_master_nodes]?"));
+    let twice = put(&world, r#"{"transient":{},"transient":{}}"#).await;
+    assert_eq!(reason(&twice).0, 400, "{}", twice.body);
     for (body, expected) in cases {
         let with_a_good_one = body.replacen(r#""transient":{"#, r#""transient":{"cluster.metadata.a":"1","#, 1);
         for body in [body, &with_a_good_one] {

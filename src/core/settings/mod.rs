@@ -9,9 +9,12 @@
 
 mod again;
 mod combine;
+mod dynamic;
 mod environment;
 mod error;
 mod fault;
+mod figure;
+mod form;
 mod full;
 mod kind;
 mod known;
@@ -19,6 +22,7 @@ mod layer;
 mod load;
 mod nearest;
 mod node;
+mod objection;
 mod page;
 mod placeholder;
 mod registry;
@@ -26,6 +30,7 @@ mod rule;
 mod sample;
 mod setting;
 mod spell;
+mod together;
 mod units;
 mod value;
 mod yaml;
@@ -45,11 +50,13 @@ pub use node::{
     CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, ListenSettings,
     LogSettings, MemoryLimit, NodeSettings, PortRange, Ports, RestSettings, SecuritySettings,
 };
+pub use objection::{Exception, Objection};
 pub use page::page;
 pub use registry::REGISTRY;
-pub use rule::rule;
+pub use rule::{hint, is_shown_as_list, objection, rule, warning};
 pub use sample::sample;
 pub use setting::{Changes, Effect, Preset, Setting, Topic};
+pub use together::together;
 pub use value::{Origin, Place, Value};
 
 use crate::zen::Tuning;

@@ -1,72 +1,83 @@
 //! Which changes of the cluster's settings are understood: the one rule of all that take such changes, and of the master.
 //!
-//! Mirrors `AbstractScopedSettings.updateSettings` (6.8), its messages included.
+//! What two settings may not be together is told by `together`. Mirrors `AbstractScopedSettings.updateSettings` (6.8), its
+//! messages included.
 
+use super::dynamic::form;
+use super::figure::size_warning;
+use super::form::Form;
 use super::known::is_of_family;
 use super::nearest::nearest;
-use super::{REGISTRY, Setting, known};
+use super::objection::Objection;
+use super::{REGISTRY, Setting, Value, known};
 use crate::service::{ARCHIVED, Update};
 
-/// The settings of Elasticsearch 6.8 that change at run time and have no meaning here: tools set them before and after a
-/// restart.
-const DYNAMIC: &[&str] = &[
-    "action.auto_create_index",
-    "action.destructive_requires_name",
-    "action.search.shard_count.limit",
-    "cluster.indices.close.enable",
-    "cluster.info.update.*",
-    "cluster.max_shards_per_node",
-    "cluster.metadata.*",
-    "cluster.persistent_tasks.allocation.*",
-    "cluster.remote.*",
-    "cluster.routing.*",
-    "indices.breaker.*",
-    "indices.lifecycle.*",
-    "indices.mapping.dynamic_timeout",
-    "indices.recovery.*",
-    "network.breaker.inflight_requests.*",
-    "script.max_compilations_rate",
-    "search.default_allow_partial_results",
-    "search.default_keep_alive",
-    "search.default_search_timeout",
-    "search.low_level_cancellation",
-    "search.max_buckets",
-    "search.max_keep_alive",
-    "search.max_open_scroll_context",
-    "search.remote.*",
-    "transport.tracer.*",
-    "xpack.*",
+/// How the settings begin that Elasticsearch has only with plugins, or had before: files may give them, a cluster has none.
+const OF_PLUGINS: &[&str] = &[
+    "azure.",
+    "ccr.",
+    "cloud.",
+    "discovery.azure.",
+    "discovery.ec2.",
+    "discovery.gce.",
+    "gcs.",
+    "indices.lifecycle.",
+    "ingest.",
+    "node.ml",
+    "reindex.",
+    "repositories.url.",
+    "s3.",
+    "script.painless.",
+    "tribe.",
+    "xpack.",
 ];
 
 /// Says why a setting of the cluster cannot be changed so, if it cannot.
 pub fn rule(update: Update<'_>) -> Result<(), String> {
     let Update { persistent, key, value } = update;
+    objection(persistent, key, value.map(Value::from).as_ref()).map_err(|objection| objection.reason)
+}
+
+/// The same with all that Elasticsearch tells of it; a list may be given where one is wanted.
+pub fn objection(persistent: bool, key: &str, value: Option<&Value>) -> Result<(), Objection> {
     let scope = if persistent { "persistent" } else { "transient" };
-    let is_removed = value.is_none();
-    if is_removed && (key.ends_with('*') || key.starts_with(ARCHIVED)) {
+    if value.is_none() && (key.ends_with('*') || key.starts_with(ARCHIVED)) {
         return Ok(());
     }
     let own = own(key);
-    let is_known = own.is_some() || known(key).is_some();
+    let is_of_plugin = OF_PLUGINS.iter().any(|stem| key.starts_with(stem));
+    let is_known = own.is_some() || known(key).is_some() && !is_of_plugin;
     if !is_known || key.contains('*') {
-        let meant = nearest(key).map(|nearest| format!(", did you mean [{nearest}]?")).unwrap_or_default();
-        return Err(format!("{scope} setting [{key}], not recognized{meant}"));
+        return Err(Objection::illegal(format!("{scope} setting [{key}], not recognized")));
     }
-    let is_dynamic = match own {
-        Some(setting) => setting.is_dynamic(),
-        None => DYNAMIC.iter().any(|pattern| *pattern == key || is_of_family(pattern, key)),
-    };
-    if !is_dynamic {
-        return Err(format!("{scope} setting [{key}], not dynamically updateable"));
+    let form = form(key);
+    if !own.map_or(form.is_some(), Setting::is_dynamic) {
+        return Err(Objection::illegal(format!("{scope} setting [{key}], not dynamically updateable")));
     }
     let Some(value) = value else {
         return Ok(());
     };
-    let checked = match own {
-        Some(setting) => setting.kind.check(key, &value.into()),
-        None => known(key).map_or(Ok(()), |known| known.check(key, &value.into())),
-    };
-    checked.map_err(|error| error.to_string())
+    form.map_or(Ok(()), |form| form.check(key, value))?;
+    // What Elasticsearch takes must still be within the bounds that hold here.
+    let checked = own.map_or(Ok(()), |setting| setting.kind.check(key, value));
+    checked.map_err(|error| Objection::illegal(error.to_string()))
+}
+
+/// What Elasticsearch warns of when a setting gets this value, which it takes.
+pub fn warning(key: &str, value: &Value) -> Option<String> {
+    let is_size = matches!(form(key)?, Form::Bytes | Form::Memory | Form::Watermark);
+    size_warning(key, value.text()?).filter(|_| is_size)
+}
+
+/// Whether the value of a setting is shown as a list however it was given.
+pub fn is_shown_as_list(key: &str) -> bool {
+    form(key) == Some(Form::Addresses)
+}
+
+/// The setting that may have been meant, where one is not recognized.
+pub fn hint(key: &str) -> Option<&'static str> {
+    let is_known = own(key).is_some() || known(key).is_some();
+    nearest(key).filter(|_| !is_known)
 }
 
 fn own(key: &str) -> Option<&'static Setting> {
@@ -107,14 +118,19 @@ mod tests {
             (
                 "discovery.zen.minimum_master_node",
                 Some("2"),
-                "transient setting [discovery.zen.minimum_master_node], not recognized, did you mean \
-                 [discovery.zen.minimum_master_nodes]?",
+                "transient setting [discovery.zen.minimum_master_node], not recognized",
             ),
+            ("xpack.security.enabled", Some("true"), "transient setting [xpack.security.enabled], not recognized"),
             ("archived.some.thing", Some("1"), "transient setting [archived.some.thing], not recognized"),
             (
                 "discovery.zen.minimum_master_nodes",
                 Some("abc"),
-                "Failed to parse value [abc] for setting [discovery.zen.minimum_master_nodes] must be >= 1, or -1 for none",
+                "Failed to parse value [abc] for setting [discovery.zen.minimum_master_nodes]",
+            ),
+            (
+                "discovery.zen.minimum_master_nodes",
+                Some("0"),
+                "Failed to parse value [0] for setting [discovery.zen.minimum_master_nodes] must be >= 1, or -1 for none",
             ),
         ];
         for (key, value, why) in refused {
@@ -124,12 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn every_dynamic_setting_without_a_meaning_is_known() {
-        for pattern in DYNAMIC {
-            let stem = pattern.trim_end_matches('*');
-            let is_known =
-                known(pattern).is_some() || super::super::known::known_keys().any(|key| key.starts_with(stem));
-            assert!(is_known, "{pattern}");
-        }
+    fn what_may_have_been_meant_is_told_apart_from_the_refusal() {
+        assert_eq!(hint("discovery.zen.minimum_master_node"), Some("discovery.zen.minimum_master_nodes"));
+        assert_eq!(hint("cluster.name"), None);
+        assert_eq!(hint("qqqqqqqqqqqqqqqqqqqq"), None);
     }
 }

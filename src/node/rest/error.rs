@@ -5,6 +5,7 @@
 use super::body::Json;
 use crate::cluster::Blocks;
 use crate::service::{Answer, Refusal};
+use crate::settings::{Exception, Objection};
 use axum::http::StatusCode;
 use std::fmt;
 
@@ -204,13 +205,18 @@ pub(super) struct RestError {
     caused_by: Option<Box<RestError>>,
     /// What it began with, where that is another one.
     root: Option<Box<RestError>>,
+    /// What else went wrong on the way.
+    suppressed: Option<Box<RestError>>,
+    /// What may help, in a header, as the body is Elasticsearch's.
+    hint: Option<String>,
 }
 
 impl RestError {
     /// An error with a reason.
     pub(super) fn new(kind: Kind, reason: impl Into<String>) -> Self {
         let reason = Some(reason.into());
-        RestError { kind, status: kind.status(), reason, about: Vec::new(), caused_by: None, root: None }
+        let (caused_by, root, suppressed, hint) = (None, None, None, None);
+        RestError { kind, status: kind.status(), reason, about: Vec::new(), caused_by, root, suppressed, hint }
     }
 
     /// An argument that makes no sense.
@@ -270,6 +276,16 @@ impl RestError {
         RestError { root: Some(Box::new(root)), ..self }
     }
 
+    /// Adds what may help.
+    pub(super) fn with_hint(self, hint: String) -> Self {
+        RestError { hint: Some(hint), ..self }
+    }
+
+    /// What may help, if anything.
+    pub(super) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Elasticsearch looks for results of tasks in an index, which there is not.
     pub(super) fn no_task_index() -> Self {
         RestError::new(Kind::IndexNotFound, "no such index")
@@ -313,7 +329,7 @@ impl RestError {
     /// The body of the answer.
     pub(super) fn body(&self, has_trace: bool) -> Json {
         let roots: Json = [self.root.as_deref().unwrap_or(self).fields(has_trace)].into_iter().collect();
-        let Json::Object(fields) = self.fields(has_trace).with_some("caused_by", self.cause(has_trace)) else {
+        let Json::Object(fields) = self.whole(has_trace) else {
             return Json::Null;
         };
         let mut error = vec![("root_cause".into(), roots)];
@@ -336,9 +352,12 @@ impl RestError {
         fields.with_some("stack_trace", has_trace.then(|| self.to_string()))
     }
 
-    fn cause(&self, has_trace: bool) -> Option<Json> {
-        let cause = self.caused_by.as_deref()?;
-        Some(cause.fields(has_trace).with_some("caused_by", cause.cause(has_trace)))
+    /// With what led to it and what else went wrong.
+    fn whole(&self, has_trace: bool) -> Json {
+        let cause = self.caused_by.as_deref().map(|cause| cause.whole(has_trace));
+        let suppressed: Option<Json> =
+            self.suppressed.as_deref().map(|other| [other.whole(has_trace)].into_iter().collect());
+        self.fields(has_trace).with_some("caused_by", cause).with_some("suppressed", suppressed)
     }
 }
 
@@ -369,6 +388,21 @@ impl From<Answer> for RestError {
             | Answer::Pending(_)
             | Answer::HandedOver { .. } => RestError::new(Kind::IllegalState, "the node answered another question"),
         }
+    }
+}
+
+/// What Elasticsearch says of a setting that it refuses.
+impl From<Objection> for RestError {
+    fn from(objection: Objection) -> Self {
+        let kind = match objection.exception {
+            Exception::IllegalArgument => Kind::IllegalArgument,
+            Exception::NumberFormat => Kind::NumberFormat,
+            Exception::Parse => Kind::ElasticsearchParse,
+        };
+        let inner =
+            |objection: Option<Box<Objection>>| objection.map(|objection| Box::new(RestError::from(*objection)));
+        let (caused_by, suppressed) = (inner(objection.cause), inner(objection.suppressed));
+        RestError { caused_by, suppressed, ..RestError::new(kind, objection.reason) }
     }
 }
 

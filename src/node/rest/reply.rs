@@ -17,6 +17,9 @@ const TEXT: &str = "text/plain; charset=UTF-8";
 const HTML: &str = "text/html; charset=UTF-8";
 const BYTES: &str = "application/octet-stream";
 
+/// Tells what may help where the body is word for word Elasticsearch's.
+const HINT: HeaderName = HeaderName::from_static("x-zazen-hint");
+
 /// What an answer says.
 #[derive(Debug)]
 enum Content {
@@ -146,7 +149,11 @@ impl Reply {
     /// An error; the node may keep its details to itself.
     pub(super) fn error(error: &RestError, has_trace: bool, is_detailed: bool) -> Self {
         let body = if is_detailed { error.body(has_trace) } else { error.brief_body() };
-        Reply::tree(body).with_status(error.status()).whole()
+        let reply = Reply::tree(body).with_status(error.status()).whole();
+        match error.hint().filter(|_| is_detailed) {
+            Some(hint) => reply.with_header(HINT, hint),
+            None => reply,
+        }
     }
 
     /// Writes it as the user wants it.

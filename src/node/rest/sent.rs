@@ -2,7 +2,7 @@
 //!
 //! Mirrors `XContentParser` and its kin (6.8).
 
-use super::body::{from_cbor, from_smile, from_yaml};
+use super::body::{from_cbor, from_json, from_smile, from_yaml};
 use super::error::{Kind, RestError};
 use super::route::Call;
 use super::wish::{Format, content_type};
@@ -19,9 +19,7 @@ pub(super) fn read(body: &[u8], notation: Format) -> Result<Value, RestError> {
     let refuse =
         |name: &str, why: String| RestError::new(Kind::ElasticsearchParse, format!("the body is no {name}: {why}"));
     match notation {
-        Format::Json => {
-            serde_json::from_slice(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string()))
-        }
+        Format::Json => from_json(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string())),
         Format::Yaml => {
             let text = str::from_utf8(body).map_err(|error| refuse("YAML", error.to_string()))?;
             from_yaml(text).map_err(|why| refuse("YAML", why))

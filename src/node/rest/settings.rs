@@ -15,10 +15,10 @@ use super::state::is_flat;
 use super::submit::submit;
 use super::wish::{Format, content_type};
 use crate::cluster::{Metadata, Settings};
-use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, Update};
-use crate::settings::{Value, in_full, rule};
+use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, matches};
+use crate::settings::{Value, hint, in_full, is_shown_as_list, objection, together, warning};
 use serde_json::Value as Tree;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longer bodies are no settings.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -82,27 +82,49 @@ pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
     let is_flat = is_flat(&call.parameters);
     let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
     let [transient, persistent] = read(&call.body, notation)?;
-    let patches = [patch(&transient), patch(&persistent)];
-    for (patch, persistent) in patches.iter().zip([false, true]) {
-        for (key, value) in patch {
-            rule(Update { persistent, key, value: value.as_deref() }).map_err(RestError::illegal)?;
-        }
+    for (changes, persistent) in [(&transient, false), (&persistent, true)] {
+        changes.iter().try_for_each(|(key, value)| judge(persistent, key, value.as_ref()))?;
     }
+    let wanted = |key: &str| held_then(&call.handle.state().metadata, [&transient, &persistent], key);
+    together(transient.keys().chain(persistent.keys()).map(String::as_str), &wanted)?;
+    let warnings = [&transient, &persistent].into_iter().flatten();
+    let warnings: BTreeSet<String> = warnings.filter_map(|(key, value)| warning(key, value.as_ref()?)).collect();
     let keys = transient.keys().chain(persistent.keys()).cloned();
     call.handle.events().expect_change(keys, asker(&call));
-    let [transient_patch, persistent_patch] = patches;
-    let task = Task::PutSettings { persistent: persistent_patch, transient: transient_patch };
+    let task = Task::PutSettings { persistent: patch(&persistent), transient: patch(&transient) };
     let before = in_force(&call.handle.state().metadata, &call.handle.settings().given, MINIMUM_MASTER_NODES);
     let done = submit(&call, task).await.map_err(|error| explained(error, &before, &transient, &persistent))?;
     let set = |changes: Changes| {
         let set = changes.into_iter().filter_map(|(key, value)| Some((key, leaf(&value?))));
         written(set, is_flat)
     };
-    Ok(Reply::tree(Json::object([
+    let reply = Reply::tree(Json::object([
         ("acknowledged", done.acknowledged.into()),
         ("persistent", set(persistent)),
         ("transient", set(transient)),
-    ])))
+    ]));
+    Ok(warnings.iter().fold(reply, |reply, text| reply.with_warning(text)))
+}
+
+/// Says why a setting cannot be changed so; who slipped is told what may have been meant.
+fn judge(persistent: bool, key: &str, value: Option<&Value>) -> Result<(), RestError> {
+    objection(persistent, key, value).map_err(|objection| {
+        let error = RestError::from(objection);
+        match hint(key) {
+            Some(meant) => error.with_hint(format!("did you mean [{meant}]?")),
+            None => error,
+        }
+    })
+}
+
+/// What holds once a change is made; the transient ones go over the persistent ones.
+fn held_then(metadata: &Metadata, changes: [&Changes; 2], key: &str) -> Option<String> {
+    let stored = [&metadata.transient, &metadata.persistent];
+    changes.into_iter().zip(stored).find_map(|(changes, stored)| match changes.get(key) {
+        Some(value) => value.as_ref().map(Value::joined),
+        None if changes.iter().any(|(pattern, value)| value.is_none() && matches(pattern, key)) => None,
+        None => stored.get(key).map(|value| value.to_string()),
+    })
 }
 
 /// Who asks for a change, as far as the request tells.
@@ -158,11 +180,11 @@ fn read(body: &[u8], notation: Format) -> Result<[Changes; 2], RestError> {
     if all.iter().any(|changes| !changes.is_empty()) {
         return Ok(all);
     }
-    let strange = fields.keys().find(|name| !SETS.contains(&name.as_str()));
-    Err(RestError::asks_for_nothing(&match strange {
-        Some(name) => format!("no settings to update, [{name}] is none of [transient, persistent]"),
-        None => "no settings to update".into(),
-    }))
+    let error = RestError::asks_for_nothing("no settings to update");
+    Err(match fields.keys().find(|name| !SETS.contains(&name.as_str())) {
+        Some(name) => error.with_hint(format!("[{name}] is none of [transient, persistent]")),
+        None => error,
+    })
 }
 
 /// Takes in what is nested, dotted or both. No deeper than JSON is read.
@@ -173,7 +195,7 @@ fn collect(prefix: &str, settings: &serde_json::Map<String, Tree>, changes: &mut
             collect(&key, inner, changes)?;
             continue;
         }
-        let value = value(&key, tree)?;
+        let (key, value) = upgraded(key.clone(), value(&key, tree)?);
         let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "null".to_owned(), Value::joined);
         let (key_shown, new) = (key.clone(), shown(&value));
         if let Some(previous) = changes.insert(key, value) {
@@ -185,6 +207,23 @@ fn collect(prefix: &str, settings: &serde_json::Map<String, Tree>, changes: &mut
         }
     }
     Ok(())
+}
+
+/// What other clusters are was said under another name before; where they are is a list even if it is let go of.
+fn upgraded(key: String, value: Option<Value>) -> (String, Option<Value>) {
+    let renamed = key.strip_prefix("search.remote.").filter(|rest| !key.ends_with('*') && rest.contains('.'));
+    let known = renamed.filter(|rest| [".seeds", ".proxy", ".skip_unavailable"].iter().any(|end| rest.ends_with(end)));
+    let Some(rest) = known else {
+        return (key, value);
+    };
+    let is_list = rest.ends_with(".seeds");
+    let value = match value {
+        Some(Value::Text(_)) | None if is_list => {
+            Some(Value::List(value.map_or_else(Vec::new, |value| value.elements())))
+        }
+        value => value,
+    };
+    (format!("cluster.remote.{rest}"), value)
 }
 
 fn value(key: &str, tree: &Tree) -> Result<Option<Value>, RestError> {
@@ -215,7 +254,11 @@ fn patch(changes: &Changes) -> SettingsPatch {
 }
 
 fn stored(settings: &Settings, is_flat: bool) -> Json {
-    written(settings.iter().map(|(key, value)| (key.to_string(), Json::from(&**value))), is_flat)
+    let shown = |key: &str, value: &str| match is_shown_as_list(key) {
+        true => Value::from(value).elements().iter().map(String::as_str).collect(),
+        false => Json::from(value),
+    };
+    written(settings.iter().map(|(key, value)| (key.to_string(), shown(key, value))), is_flat)
 }
 
 fn leaf(value: &Value) -> Json {
@@ -294,10 +337,7 @@ mod tests {
             ("{}", Err("ActionRequestValidationException[Validation Failed: 1: no settings to update;]")),
             (
                 r#"{"nonsense":{}}"#,
-                Err(
-                    "ActionRequestValidationException[Validation Failed: 1: no settings to update, [nonsense] is none of \
-                     [transient, persistent];]",
-                ),
+                Err("ActionRequestValidationException[Validation Failed: 1: no settings to update;]"),
             ),
             ("[1]", Err("ActionRequestValidationException[Validation Failed: 1: no settings to update;]")),
             (

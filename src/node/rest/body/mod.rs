@@ -6,6 +6,7 @@
 mod cbor;
 mod filter;
 mod from_cbor;
+mod from_json;
 mod from_smile;
 mod from_yaml;
 mod json;
@@ -16,6 +17,7 @@ mod yaml;
 pub(super) use cbor::cbor;
 pub(super) use filter::Filter;
 pub(super) use from_cbor::from_cbor;
+pub(super) use from_json::from_json;
 pub(super) use from_smile::from_smile;
 pub(super) use from_yaml::from_yaml;
 pub(super) use json::Json;

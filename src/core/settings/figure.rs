@@ -1,0 +1,215 @@
+//! Numbers, times and sizes as Elasticsearch reads them in settings, and its words for those that it cannot read.
+//!
+//! What is read here is only looked at; what a node runs by is read by `kind`, within bounds of its own. Mirrors `Setting`,
+//! `Booleans`, `TimeValue`, `ByteSizeValue`, `MemorySizeValue` and `RatioValue` (6.8).
+
+use super::objection::Objection;
+use std::ops::RangeInclusive;
+
+/// The units of times, with their lengths in nanoseconds, the endings that must be tried first in front.
+const TIMES: [(&str, i128); 7] = [
+    ("nanos", 1),
+    ("micros", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+];
+
+/// The units of sizes but for the byte itself.
+const SIZES: [(&str, i128); 10] = [
+    ("k", 1 << 10),
+    ("kb", 1 << 10),
+    ("m", 1 << 20),
+    ("mb", 1 << 20),
+    ("g", 1 << 30),
+    ("gb", 1 << 30),
+    ("t", 1 << 40),
+    ("tb", 1 << 40),
+    ("p", 1 << 50),
+    ("pb", 1 << 50),
+];
+
+pub(super) fn boolean(text: &str) -> Result<(), Objection> {
+    if matches!(text, "true" | "false") {
+        return Ok(());
+    }
+    Err(Objection::illegal(format!("Failed to parse value [{text}] as only [true] or [false] are allowed.")))
+}
+
+/// A whole number within bounds, if it is a number of its type at all.
+pub(super) fn whole(key: &str, text: &str, (min, max): (i64, i64), all: RangeInclusive<i64>) -> Result<(), Objection> {
+    let failed = || format!("Failed to parse value [{text}] for setting [{key}]");
+    match text.parse::<i64>() {
+        Ok(number) if !all.contains(&number) => Err(Objection::illegal(failed()).caused_by(Objection::number(text))),
+        Ok(number) if number < min => Err(Objection::illegal(format!("{} must be >= {min}", failed()))),
+        Ok(number) if number > max => Err(Objection::illegal(format!("{} must be <= {max}", failed()))),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Objection::illegal(failed()).caused_by(Objection::number(text))),
+    }
+}
+
+/// A number that is not below 0.
+pub(super) fn decimal(key: &str, text: &str) -> Result<(), Objection> {
+    let failed = || format!("Failed to parse value [{text}] for setting [{key}]");
+    match double(text) {
+        Ok(number) if number < 0.0 => Err(Objection::illegal(format!("{} must be >= 0.0", failed()))),
+        Ok(_) => Ok(()),
+        Err(objection) => Err(Objection::illegal(failed()).caused_by(objection)),
+    }
+}
+
+/// A number with a fraction, as Java reads it.
+fn double(text: &str) -> Result<f64, Objection> {
+    let trimmed = text.trim();
+    let digits = trimmed.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(trimmed);
+    let is_figure = digits.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    let named = matches!(trimmed.trim_start_matches(['+', '-']), "NaN" | "Infinity");
+    if trimmed.is_empty() {
+        return Err(Objection::number_because("empty String"));
+    }
+    let number = if named { trimmed.parse() } else { digits.parse() };
+    match number {
+        Ok(number) if is_figure || named => Ok(number),
+        _ if has_two_points(trimmed) => Err(Objection::number_because("multiple points")),
+        _ => Err(Objection::number(trimmed)),
+    }
+}
+
+/// Whether a second point comes before anything that is neither a digit nor a point.
+fn has_two_points(text: &str) -> bool {
+    let figures = text.trim_start_matches(['+', '-']);
+    figures
+        .chars()
+        .take_while(|letter| letter.is_ascii_digit() || *letter == '.')
+        .filter(|letter| *letter == '.')
+        .count()
+        > 1
+}
+
+/// A time that is not below one that is written so.
+pub(super) fn time(key: &str, text: &str, min: Option<&str>) -> Result<(), Objection> {
+    let length = nanos(key, text)?;
+    match min {
+        Some(min) if length < nanos(key, min)? => {
+            Err(Objection::illegal(format!("failed to parse value [{text}] for setting [{key}], must be >= [{min}]")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// How long a time is.
+pub(super) fn nanos(key: &str, text: &str) -> Result<i128, Objection> {
+    let value = text.trim();
+    let bare = value.trim_start_matches('-').trim_start_matches('0');
+    if !value.is_empty() && (value.trim_start_matches('0').is_empty() || value.starts_with('-') && bare == "1") {
+        return Ok(if bare == "1" { -1_000_000 } else { 0 });
+    }
+    let Some((number, unit)) = TIMES.iter().find_map(|(unit, size)| Some((without_unit(value, unit)?, *size))) else {
+        let reason = format!("failed to parse setting [{key}] with value [{text}] as a time value");
+        return Err(Objection::illegal(format!("{reason}: unit is missing or unrecognized")));
+    };
+    match number.parse::<i64>() {
+        Ok(number) => Ok(i128::from(number) * unit),
+        Err(_) if double(&number).is_ok() => {
+            let reason = format!("failed to parse [{text}], fractional time values are not supported");
+            Err(Objection::illegal(reason).caused_by(Objection::number(&number)))
+        }
+        Err(_) => Err(Objection::illegal(format!("failed to parse [{text}]")).caused_by(Objection::number(&number))),
+    }
+}
+
+/// The number in front of a unit of time, in small letters. Only the `m` of minutes must not be a capital.
+fn without_unit(value: &str, unit: &str) -> Option<String> {
+    let lower = value.to_lowercase();
+    let number = lower.strip_suffix(unit)?;
+    (unit != "m" || value.ends_with('m')).then(|| number.trim().to_owned())
+}
+
+/// How many bytes a size has.
+pub(super) fn size(key: &str, text: &str) -> Result<i64, Objection> {
+    let lower = text.to_lowercase();
+    let lower = lower.trim();
+    if let Some((number, unit)) = SIZES.iter().find_map(|(unit, size)| Some((lower.strip_suffix(unit)?.trim(), *size)))
+    {
+        return bytes_of(key, text, number, unit);
+    }
+    match (lower, lower.strip_suffix('b').map(str::trim)) {
+        (_, Some(number)) => number.parse().map_err(|_| Objection::number(number)),
+        ("-1", None) => Ok(-1),
+        ("0", None) => Ok(0),
+        _ => {
+            let reason = format!("failed to parse setting [{key}] with value [{text}] as a size in bytes");
+            Err(Objection::parse(format!("{reason}: unit is missing or unrecognized")))
+        }
+    }
+}
+
+fn bytes_of(key: &str, text: &str, number: &str, unit: i128) -> Result<i64, Objection> {
+    match (number.parse::<i64>(), double(number)) {
+        (Ok(whole), _) => i64::try_from(i128::from(whole) * unit).map_err(|_| {
+            let max = i64::MAX;
+            let why = Objection::illegal(format!(
+                "Values greater than {max} bytes are not supported: {number}{}",
+                name(unit)
+            ));
+            Objection::parse(format!("failed to parse setting [{key}] with value [{text}] as a size in bytes"))
+                .caused_by(why)
+        }),
+        (Err(_), Ok(part)) => Ok((part * unit as f64) as i64),
+        (Err(_), Err(_)) => {
+            Err(Objection::parse(format!("failed to parse [{text}]")).caused_by(Objection::number(number)))
+        }
+    }
+}
+
+/// What Elasticsearch warns of in a size that it takes.
+pub(super) fn size_warning(key: &str, text: &str) -> Option<String> {
+    let lower = text.trim().to_lowercase();
+    let number =
+        SIZES.iter().find_map(|(unit, _)| lower.strip_suffix(unit)).or_else(|| lower.strip_suffix('b'))?.trim();
+    match number.parse::<i64>() {
+        Ok(..=-2) => Some(format!(
+            "Values less than -1 bytes are deprecated and will not be supported in the next major version: [{lower}]"
+        )),
+        Ok(_) => None,
+        Err(_) => double(number).is_ok().then(|| {
+            format!(
+                "Fractional bytes values are deprecated. Use non-fractional bytes values instead: [{text}] found for setting [{key}]"
+            )
+        }),
+    }
+}
+
+fn name(unit: i128) -> &'static str {
+    SIZES.iter().rev().find(|(_, size)| *size == unit).map_or("b", |(name, _)| name)
+}
+
+/// A size, or a part of the memory.
+pub(super) fn memory(key: &str, text: &str) -> Result<(), Objection> {
+    let Some(percent) = text.strip_suffix('%') else {
+        return size(key, text).map(drop);
+    };
+    match double(percent) {
+        Ok(number) if (0.0..=100.0).contains(&number) || number.is_nan() => Ok(()),
+        Ok(_) => Err(Objection::parse(format!("percentage should be in [0-100], got [{percent}]"))),
+        Err(cause) => Err(Objection::parse(format!("failed to parse [{percent}] as a double")).caused_by(cause)),
+    }
+}
+
+/// A part of something, in percent.
+pub(super) fn ratio(text: &str) -> Result<f64, Objection> {
+    if let Some(percent) = text.strip_suffix('%') {
+        return match double(percent) {
+            Ok(number) if (0.0..=100.0).contains(&number) || number.is_nan() => Ok(number),
+            Ok(_) => Err(Objection::parse(format!("Percentage should be in [0-100], got [{percent}]"))),
+            Err(cause) => Err(Objection::parse(format!("Failed to parse [{percent}] as a double")).caused_by(cause)),
+        };
+    }
+    match double(text) {
+        Ok(number) if (0.0..=1.0).contains(&number) || number.is_nan() => Ok(100.0 * number),
+        Ok(number) => Err(Objection::parse(format!("Ratio should be in [0-1.0], got [{number:?}]"))),
+        Err(_) => Err(Objection::parse(format!("Invalid ratio or percentage [{text}]"))),
+    }
+}
