@@ -1,4 +1,7 @@
-"""Set-ups and their labels: what is wrong, with whom, and who is asked. The labels were written before the first run."""
+"""Set-ups and their labels: what is wrong, with whom, and who is asked. The labels were written before the first run.
+
+`asked` is the number of a node, or `start`: then what nodes print that do not start is read, and node 0 asked besides.
+"""
 
 import json
 import os
@@ -271,7 +274,10 @@ def one_listens_on_loopback_and_the_other_does_not(w):
     w[0].settings["network.host"] = address
     w[0].settings["http.host"] = "127.0.0.1"
     hosts = json.dumps([f"{address}:{w[0].transport}", f"{address}:{w[1].transport}"])
-    for node in w.nodes: node.settings[HOSTS] = hosts
+    for node in w.nodes:
+        node.settings[HOSTS] = hosts
+        # Without it a node that others reach does not start.
+        node.settings["zazen.security.allow_open"] = "true"
     w[1].settings["http.host"] = "127.0.0.1"
     w.start()
 
@@ -479,3 +485,127 @@ def healthy_beside_another_cluster_in_the_same_directory(w):
 @case(count=1)
 def healthy_single_node_discovery(w):
     w[0].settings["discovery.type"] = "single-node"; del w[0].settings[HOSTS]; w.form()
+
+
+# Nodes that do not start: what `zazen start` prints is asked, and does what is printed.
+
+@case("port-in-use", about=["n1"], asked="start", count=2)
+def another_program_has_the_http_port(w):
+    w.form(0); w.listen(w[1].http); w.start(1)
+
+@case("port-in-use", about=["n2"], asked="start")
+def another_program_has_the_transport_port(w):
+    w.form(0, 1); w.listen(w[2].transport); w.start(2)
+
+@case("port-in-use", about=["n1"], count=2)
+def another_program_has_the_port_of_one_of_two(w):
+    w[1].write(); w.listen(w[1].transport); w.start(0, 1)
+
+@case("port-in-use", about=["n1"], asked="start", count=2)
+def two_nodes_were_given_one_http_port(w):
+    w[1].settings["http.port"] = w[0].http
+    w.form(0); w.start(1)
+
+@case("port-in-use", about=["n1"], asked="start", count=2)
+def a_node_that_runs_is_started_again(w):
+    w.form(); w[1].launch()
+
+@case("bad-address", about=["n1"], asked="start", count=2)
+def an_address_that_this_host_does_not_have(w):
+    w[1].settings["network.host"] = "198.51.100.7"
+    w.start()
+
+@case("bad-address", about=["n1"], asked="start", count=2)
+def an_interface_that_there_is_not(w):
+    w[1].settings["transport.host"] = "_eth7_"
+    w.start()
+
+@case("bad-address", about=["n1"], asked="start", count=2)
+def a_name_without_an_address_to_listen_at(w):
+    w[1].settings["http.host"] = "node-one.invalid"
+    w.start()
+
+@case("bad-address", about=["n2"], asked="start")
+def a_publish_host_without_an_address(w):
+    w[2].settings["transport.publish_host"] = "node-two.invalid"
+    w.start()
+
+@case("data-in-use", about=["n1"], asked="start", count=2)
+def two_nodes_were_given_one_data_directory(w):
+    w[1].settings["path.data"] = w[0].settings["path.data"]
+    w.form(0); w.start(1)
+
+@case("data-in-use", about=["n1"], asked="start", count=2)
+def another_program_holds_the_lock_of_the_data_directory(w):
+    w.form(); w[1].kill()
+    w.hold(os.path.join(w[1].settings["path.data"], "nodes/0/node.lock")); w[1].launch()
+
+@case("data-not-writable", about=["n1"], asked="start", count=2)
+def the_data_directory_belongs_to_somebody_else(w):
+    w[1].prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    path = w[1].settings["path.data"]
+    w.let_everybody_in(); os.makedirs(path); os.chmod(path, 0o700)
+    w.start()
+
+@case("data-not-writable", about=["n1"], asked="start", count=2)
+def a_file_is_where_the_data_directory_should_be(w):
+    open(w[1].settings["path.data"], "w").close()
+    w.start()
+
+@case("data-not-writable", about=["n1"], asked="start", count=2)
+def the_data_directory_is_on_a_disk_that_is_read_only(w):
+    path = w[1].settings["path.data"]
+    w.mount(path, "size=64m"); w.form(); w[1].kill()
+    subprocess.run(["mount", "-o", "remount,ro", path], check=True); w[1].launch()
+
+@case("disk-full", about=["n1"], asked="start", count=2)
+def the_disk_is_full_at_the_start(w):
+    path = w[1].settings["path.data"]
+    w.mount(path, "size=1m")
+    with open(os.path.join(path, "full"), "wb") as file:
+        try:
+            file.write(bytes(2 << 20))
+        except OSError:
+            pass
+    w.start()
+
+@case("data-damaged", about=["n2"], asked="start")
+def a_byte_in_the_middle_of_a_file_is_another_one(w):
+    w.form(); w[2].kill(); w.damage(w[2]); w[2].launch()
+
+@case("data-damaged", about=["n1"], asked="start", count=2)
+def the_file_is_of_a_version_to_come(w):
+    w[1].settings["node.master"] = "false"
+    w.form(); w[1].kill(); w.damage(w[1], is_newer=True); w[1].launch()
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_mistyped_key(w):
+    w[1].settings["discovery.zen.ping_timout"] = "2s"
+    w.start()
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_time_without_a_unit(w):
+    w[1].settings["discovery.zen.fd.ping_interval"] = "500"
+    w.start()
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_word_where_yes_or_no_is_meant(w):
+    w[1].settings["node.master"] = "perhaps"
+    w.start()
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def two_slips_in_one_file(w):
+    w[1].settings["node.nmae"] = w[1].settings.pop("node.name")
+    w[1].settings["discovery.zen.commit_timeout"] = "fast"
+    w.start()
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_key_that_is_there_twice(w):
+    w[1].write()
+    with open(w[1].file, "a") as file: file.write("node.name: n1\n")
+    w.start(0); w[1].launch()
+
+@case("wrong-cluster-name", about=["n1"], asked="start", count=2)
+def the_cluster_name_is_not_that_of_the_data(w):
+    w.form(); w[1].kill()
+    w[1].settings["cluster.name"] = "shpo"; w[1].start()

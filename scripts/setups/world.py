@@ -10,12 +10,46 @@ import subprocess
 import threading
 import time
 import urllib.request
+import zlib
 
 
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def is_free(port):
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+            return True
+        except OSError:
+            return False
+
+
+# What is said of a failure, with what to type, at the end of what a node prints.
+FAILURE = re.compile(r"\[(?P<code>[a-z-]+)\](?:; to mend it(?: in (?P<file>\S+))?: (?P<line>.*))?$")
+
+# Listens like a program that is no node.
+LISTENER = """
+import socket, sys
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+server.bind(("127.0.0.1", int(sys.argv[1]))); server.listen(50); print(flush=True)
+while True:
+    peer, _ = server.accept()
+    try:
+        peer.recv(100); peer.sendall(b"220 mail ready\\r\\n"); peer.close()
+    except OSError: pass
+"""
+
+# Holds the lock of a file.
+HOLDER = """
+import fcntl, sys, time
+file = open(sys.argv[1], "a"); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True)
+time.sleep(600)
+"""
 
 
 def get(port, path, timeout=8):
@@ -49,6 +83,9 @@ class Node:
         self.arguments = []
         self.prefix = []
         self.process = None
+        self.log = os.path.join(world.dir, f"{name}.log")
+        # Where what the last launch prints begins, and whether something was done about it since.
+        self.began, self.is_mended = 0, False
 
     def write(self):
         with open(self.file, "w") as file:
@@ -60,7 +97,8 @@ class Node:
         self.launch()
 
     def launch(self):
-        log = open(os.path.join(self.world.dir, f"{self.name}.log"), "a")
+        log = open(self.log, "a")
+        self.began, self.is_mended = log.tell(), False
         command = self.prefix + [self.world.binary, "start", "-c", self.file] + self.arguments
         self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
         # A process that ended and is not waited for looks as if it ran.
@@ -78,12 +116,35 @@ class Node:
                     return int(name)
         return None
 
+    def failure(self):
+        """The verdict that the last launch printed, if it failed."""
+        if self.is_mended or not self.process or self.process.poll() in (None, 0, -signal.SIGKILL, -signal.SIGTERM):
+            return None
+        with open(self.log) as log:
+            log.seek(self.began)
+            text = log.read().strip()
+        told = FAILURE.search(text)
+        summary = text.rsplit("error: ", 1)[-1]
+        if not told:
+            return dict(code="", node=self.name, summary=summary)
+        file, line = told["file"], told["line"]
+        mend = line and dict(line=line, file=file, is_setting=bool(file), node=self.name)
+        return dict(code=told["code"], node=self.name, summary=summary, mend=mend)
+
+    def read_again(self):
+        """Where it listens may be said otherwise in its file."""
+        for line in open(self.file):
+            key, _, value = line.partition(":")
+            if key in ("http.port", "transport.tcp.port") and value.strip().isdigit():
+                setattr(self, key.split(".")[0], int(value))
+
     def kill(self, how=signal.SIGKILL):
         pid = self.pid()
         if pid:
             os.kill(pid, how)
             if how in (signal.SIGKILL, signal.SIGTERM):
-                self.world.wait(lambda: self.pid() is None, 15)
+                # One that is traced gives its ports back a little later.
+                self.world.wait(lambda: self.pid() is None and is_free(self.http) and is_free(self.transport), 15)
         if self.process:
             self.process.poll()
 
@@ -161,6 +222,52 @@ class World:
                 return next(one for one in self.nodes if one.name == told[0]["node"])
         return None
 
+    def helper(self, program, argument):
+        """Another program, once it does what it does."""
+        process = subprocess.Popen(["python3", "-c", program, str(argument)], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        threading.Thread(target=process.wait, daemon=True).start()
+        self.helpers.append(process.kill)
+
+    def listen(self, port):
+        self.helper(LISTENER, port)
+
+    def hold(self, file):
+        self.helper(HOLDER, file)
+
+    def mount(self, path, options):
+        os.makedirs(path)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", path], check=True)
+        self.helpers.append(lambda: subprocess.run(["umount", "-l", path]))
+
+    def let_everybody_in(self):
+        for path in (self.dir, os.path.dirname(self.dir), os.path.dirname(os.path.dirname(self.dir))):
+            os.chmod(path, 0o755)
+
+    def damage(self, node, is_newer=False):
+        """Another byte in what was synced, or another version of the format."""
+        state = os.path.join(node.settings["path.data"], "nodes/0/_state")
+        newest = max((name for name in os.listdir(state) if name.endswith(".st")), key=lambda name: (len(name), name))
+        with open(os.path.join(state, newest), "r+b") as file:
+            data = file.read()
+            if is_newer:
+                fields = data[:12] + b"00000009" + data[20 : data.index(b"\n") - 8]
+                file.seek(0)
+                file.write(fields + b"%08x" % zlib.crc32(fields))
+            else:
+                at = data.index(b"{", 1536) + 2
+                file.seek(at)
+                file.write(bytes([data[at] ^ 0x16]))
+
+    def told(self, asked):
+        """What is said by those that do not start, if they are asked, and else by `zazen explain`."""
+        for node in self.nodes:
+            node.read_again()
+        if asked != "start":
+            return self.explain(asked)
+        failures = [failure for failure in (node.failure() for node in self.nodes) if failure]
+        return (2, {"verdicts": failures}) if failures else self.explain(0)
+
     def explain(self, at):
         done = subprocess.run(
             [self.binary, "explain", "--json", "--url", str(self.nodes[at].http)],
@@ -174,6 +281,8 @@ class World:
     def carry_out(self, mend):
         """Does what is printed, and nothing else: a command goes to a shell, a line goes into its file and the node is
         restarted."""
+        for node in self.nodes:
+            node.is_mended |= node.name == mend.get("node")
         if not mend["is_setting"]:
             log = open(os.path.join(self.dir, "mend.log"), "a")
             subprocess.Popen(["bash", "-c", mend["line"]], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
