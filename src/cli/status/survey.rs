@@ -108,6 +108,8 @@ struct Member {
 /// What is known of a node that was listed once.
 #[derive(Clone, Debug)]
 struct Known {
+    /// Its id; empty if it was never listed.
+    id: String,
     name: String,
     place: Option<Place>,
     transport: String,
@@ -120,6 +122,8 @@ pub(super) struct Book(BTreeMap<String, Known>);
 /// One node and what it says.
 #[derive(Debug)]
 pub(super) struct Seat {
+    /// The id under which it is listed, if it is.
+    id: String,
     /// Its name, as far as that is known.
     pub(super) name: String,
     /// Where its users are listened to, if that is known; else where its transport listens.
@@ -169,7 +173,7 @@ impl Survey {
         let strange = given.iter().filter(|place| !known.contains(place));
         let strange = strange.map(|place| {
             let place = Some(place.clone());
-            (Known { name: "?".into(), place, transport: String::new() }, false)
+            (Known { id: String::new(), name: "?".into(), place, transport: String::new() }, false)
         });
         let all: Vec<(Known, bool)> = listed.chain(strange).collect();
         let seats = stream::iter(all).map(|(known, is_member)| seat(asker, known, is_member));
@@ -259,7 +263,8 @@ impl Book {
             let place = place.or_else(|| self.0.get(&member.id).and_then(|known| known.place.clone()));
             let transport = format!("{}:{}", member.ip, member.port);
             if self.0.len() < KNOWN_MAX || self.0.contains_key(&member.id) {
-                self.0.insert(member.id.clone(), Known { name: member.name.clone(), place, transport });
+                let (id, name) = (member.id.clone(), member.name.clone());
+                self.0.insert(id.clone(), Known { id, name, place, transport });
             }
         }
     }
@@ -270,22 +275,31 @@ async fn seat(asker: &Asker, known: Known, is_member: bool) -> Seat {
         // Who did not tell the other node where it listens did not answer it.
         let told = Err(Silence::Failed(Failure::TimedOut));
         let place = format!("transport {}", known.transport);
-        return Seat { name: known.name, place, transport: Some(known.transport), is_member, told };
+        return Seat { id: known.id, name: known.name, place, transport: Some(known.transport), is_member, told };
     };
     let stopwatch = Stopwatch::start();
     let told = View::local(asker, &place).await.map(|view| (view, stopwatch.elapsed()));
     let name = told.as_ref().map_or(known.name, |(view, _)| called(&view.node));
-    Seat { name, place: place.to_string(), transport: None, is_member, told }
+    Seat { id: known.id, name, place: place.to_string(), transport: None, is_member, told }
 }
 
-/// Each node once, by name: some are known under two addresses.
+/// Each node once, by name: some are known under two addresses, and answer at one of them.
 fn apart(seats: Vec<Seat>) -> Vec<Seat> {
+    let answered = |seat: &Seat| seat.told.as_ref().ok().map(|(view, _)| view.node.id.to_string());
+    let answers: BTreeSet<String> = seats.iter().filter_map(answered).collect();
+    let members: BTreeSet<String> = seats.iter().filter(|seat| seat.is_member).map(|seat| seat.id.clone()).collect();
     let mut seen = BTreeSet::new();
     let mut apart: Vec<Seat> = Vec::new();
-    for seat in seats {
-        let id = seat.told.as_ref().ok().map(|(view, _)| view.node.id.clone());
-        if id.is_none_or(|id| seen.insert(id)) {
-            apart.push(seat);
+    for mut seat in seats {
+        match answered(&seat) {
+            Some(id) => {
+                seat.is_member |= members.contains(&id);
+                if seen.insert(id) {
+                    apart.push(seat);
+                }
+            }
+            None if !answers.contains(&seat.id) => apart.push(seat),
+            None => {}
         }
     }
     apart.sort_by(|one, other| (&one.name, &one.place).cmp(&(&other.name, &other.place)));

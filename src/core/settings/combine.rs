@@ -12,6 +12,8 @@ const HOSTS: &str = "discovery.zen.ping.unicast.hosts";
 const PROVIDER: &str = "discovery.zen.hosts_provider";
 const INITIAL: &str = "cluster.initial_master_nodes";
 const ZOOKEEPER: &str = "zazen.lab.zookeeper";
+/// Attributes that begin so are not the user's: by them a node says what it understands.
+pub const OWN_ATTRIBUTES: &str = "zazen.";
 const STORAGE: &str = "node.local_storage";
 
 /// Looks at the settings together: gives the warnings, or what is refused. Settings that have no effect because of others
@@ -31,6 +33,7 @@ pub(super) fn combine(node: &mut NodeSettings, loader: &Loader<'_>) -> Result<Ve
     ports(node, loader, &mut faults);
     too_many_masters(node, &mut warnings);
     data_directories(loader, &mut warnings);
+    own_attributes(node, &mut warnings);
     relative(node, loader);
     if faults.is_empty() { Ok(warnings) } else { Err(faults) }
 }
@@ -102,6 +105,14 @@ fn data_directories(loader: &Loader<'_>, warnings: &mut Vec<String>) {
         let count = paths.len();
         warnings.push(format!("[path.data] names {count} directories, only the first is used: [{first}]"));
     }
+}
+
+/// A node says of itself by these what it understands.
+fn own_attributes(node: &NodeSettings, warnings: &mut Vec<String>) {
+    let own = node.attributes.keys().filter(|name| name.starts_with(OWN_ATTRIBUTES));
+    warnings.extend(own.map(|name| {
+        format!("[node.attr.{name}] is passed over: names that begin with [{OWN_ATTRIBUTES}] are the node's own")
+    }));
 }
 
 /// Relative paths start from `path.home`.

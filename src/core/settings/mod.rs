@@ -39,6 +39,7 @@ mod yaml;
 mod tests;
 
 pub use again::Again;
+pub use combine::OWN_ATTRIBUTES;
 pub use error::{SettingsError, Why};
 pub use fault::{Fault, Faults};
 pub use full::in_full;

@@ -23,7 +23,7 @@ use super::wall::Wall;
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
 use crate::service::watch::Log as History;
-use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings};
+use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, OWN_ATTRIBUTES};
 use crate::zen::{Config, Memory, Zen};
 use parking_lot::Mutex;
 use std::fmt;
@@ -299,7 +299,7 @@ fn check_cluster(settings: &NodeSettings, memory: &Memory) -> Result<(), StartEr
 fn identity(settings: &NodeSettings, memory: &Memory, address: Address) -> Node {
     let id = memory.promise.node_id.clone().unwrap_or_else(|| NodeId::from(fresh_id()));
     let name = settings.node_name.clone().unwrap_or_else(|| id.as_str().chars().take(7).collect::<String>().into());
-    let given = settings.attributes.clone().into_iter().filter(|(name, _)| !name.starts_with(versions::OWN));
+    let given = settings.attributes.clone().into_iter().filter(|(name, _)| !name.starts_with(OWN_ATTRIBUTES));
     Node {
         id,
         ephemeral_id: EphemeralId::from(fresh_id()),

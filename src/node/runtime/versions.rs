@@ -10,9 +10,6 @@ use crate::cluster::{Address, Node, Nodes};
 use crate::wire;
 use std::collections::BTreeMap;
 
-/// Attributes that begin so are the program's own.
-pub(super) const OWN: &str = "zazen.";
-
 /// The newest version of what is said that a node understands.
 const WIRE: &str = "zazen.wire";
 

@@ -167,7 +167,7 @@ pub(super) const NETWORK: [Setting; 23] = [
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.http.bind_hosts = elements),
         doc: "The addresses on which the node listens to users.\n\
-              There is no password: whoever reaches one can change the cluster's settings.",
+              Without `zazen.security.users` whoever reaches one can change the cluster's settings.",
     },
     Setting {
         key: "http.publish_host",
@@ -177,7 +177,9 @@ pub(super) const NETWORK: [Setting; 23] = [
         original: None,
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.http.publish_hosts = elements),
-        doc: "The address under which clients that sniff are told of the node.\n\
+        doc: "The address under which users are told of the node, where it is not one that it listens on: by `_nodes`, \
+              `_cat/nodes` and the dashboard, to clients that sniff, and to `zazen status`, which asks each node there.\n\
+              The node need not be able to reach it itself; `zazen doctor` tells if this host does not.\n\
               Of several the best one is published; without one, the best of those that were bound.",
     },
     Setting {

@@ -83,7 +83,8 @@ pub(super) const NODE: [Setting; 9] = [
         }),
         doc: "What the user wants to be known of the node, under any name: `node.attr.rack: r1` shows as `rack` in the \
               cluster state, in `_nodes` and in `_cat/nodeattrs`.\n\
-              Nodes can be picked by it in requests, as in `_nodes/rack:r1`.",
+              Nodes can be picked by it in requests, as in `_nodes/rack:r1`.\n\
+              Names that begin with `zazen.` are the node's own: what is given for one is passed over with a warning.",
     },
     Setting {
         key: "path.home",
@@ -93,8 +94,8 @@ pub(super) const NODE: [Setting; 9] = [
         original: Some("where it is installed"),
         changes: Changes::Static,
         effect: Effect::Others,
-        doc: "The directory that a relative `path.data` starts from; itself relative to the directory that the node was \
-              started in.\n\
+        doc: "The directory that a relative `path.data` or `path.logs` starts from; itself relative to the directory that \
+              the node was started in.\n\
               It can be written as `${path.home}` in other settings.",
     },
     Setting {
@@ -126,8 +127,9 @@ pub(super) const NODE: [Setting; 9] = [
             node.log.path = Some(text).filter(|text| !text.is_empty()).map(Into::into);
             Some(())
         }),
-        doc: "The directory for log files; without it the log goes to the standard output, and whoever starts the node \
-              decides where it lands.\n\
+        doc: "The directory for log files; without it there are none: the log goes to the standard output, and whoever \
+              starts the node decides where it lands.\n\
+              With it nothing goes to the standard output; a relative one starts from `path.home`.\n\
               The file is called after the cluster, `<cluster.name>.log`, and is made with the directory where it is \
               missing; each node needs a directory of its own.\n\
               `zazen.log.max_size`, `zazen.log.max_age` and `zazen.log.max_files` say when it is begun anew and what is kept.",
