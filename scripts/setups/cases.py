@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-from world import free_port, put
+from world import free_port, get, put
 
 CASES = []
 
@@ -40,7 +40,7 @@ INITIAL = "cluster.initial_master_nodes"
 
 @case(DOWN, about=["n1", "n2"])
 def two_of_three_killed(w):
-    w.form(); w[1].kill(); w[2].kill()
+    w.form(); w.kill(1, 2)
 
 @case(DOWN, about=["n0", "n1"], asked=2)
 def two_of_three_terminated(w):
@@ -56,7 +56,7 @@ def the_other_of_two_killed(w):
 
 @case(DOWN, about=["n1", "n2", "n3"], count=5)
 def three_of_five_killed(w):
-    w.form(); w[1].kill(); w[2].kill(); w[3].kill()
+    w.form(); w.kill(1, 2, 3)
 
 @case("voter-down", about=["n1", "n2"])
 def only_one_of_three_was_ever_started(w):
@@ -88,7 +88,7 @@ def the_master_of_three_is_dead(w):
 
 @case("voter-down", about=["n1", "n2"], count=5)
 def two_voters_of_five_are_dead(w):
-    w.form(); w[1].kill(); w[2].kill()
+    w.form(); w.kill(1, 2)
     w.formed([w[0], w[3], w[4]])
 
 @case("no-eligible-node", about=["n0"], asked=1)
@@ -491,7 +491,7 @@ def healthy_single_node_discovery(w):
 
 @case("port-in-use", about=["n1"], asked="start", count=2)
 def another_program_has_the_http_port(w):
-    w.form(0); w.listen(w[1].http); w.start(1)
+    w.start(0); w.listen(w[1].http); w.start(1)
 
 @case("port-in-use", about=["n2"], asked="start")
 def another_program_has_the_transport_port(w):
@@ -504,7 +504,7 @@ def another_program_has_the_port_of_one_of_two(w):
 @case("port-in-use", about=["n1"], asked="start", count=2)
 def two_nodes_were_given_one_http_port(w):
     w[1].settings["http.port"] = w[0].http
-    w.form(0); w.start(1)
+    w.start(0); w.wait(lambda: get(w[0].http, "/"), 15); w.start(1)
 
 @case("port-in-use", about=["n1"], asked="start", count=2)
 def a_node_that_runs_is_started_again(w):
@@ -533,7 +533,7 @@ def a_publish_host_without_an_address(w):
 @case("data-in-use", about=["n1"], asked="start", count=2)
 def two_nodes_were_given_one_data_directory(w):
     w[1].settings["path.data"] = w[0].settings["path.data"]
-    w.form(0); w.start(1)
+    w.start(0); w.wait(lambda: get(w[0].http, "/"), 15); w.start(1)
 
 @case("data-in-use", about=["n1"], asked="start", count=2)
 def another_program_holds_the_lock_of_the_data_directory(w):

@@ -1,5 +1,6 @@
 """Real nodes for set-ups that are broken: files, processes, and mends that are carried out as they are printed."""
 
+import http.client
 import json
 import os
 import re
@@ -21,6 +22,8 @@ def free_port():
 
 def is_free(port):
     with socket.socket() as probe:
+        # Connections of a node that ended do not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
             return True
@@ -56,7 +59,7 @@ def get(port, path, timeout=8):
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=timeout) as answer:
             return json.load(answer)
-    except (OSError, ValueError):
+    except (OSError, ValueError, http.client.HTTPException):
         return None
 
 
@@ -169,6 +172,8 @@ class World:
         os.makedirs(self.dir)
         self.nodes = [Node(self, f"n{number}") for number in range(count)]
         self.helpers = []
+        # Directories that mends made elsewhere.
+        self.made = []
         for node in self.nodes:
             node.settings["discovery.zen.ping.unicast.hosts"] = self.hosts()
 
@@ -190,6 +195,13 @@ class World:
                 node.write()
         for at in which or range(len(self.nodes)):
             self.nodes[at].start()
+
+    def kill(self, *which):
+        """Ends some at one moment: one by one the rest could do without them."""
+        for pid in [self.nodes[at].pid() for at in which]:
+            os.kill(pid, signal.SIGKILL)
+        for at in which:
+            self.nodes[at].kill()
 
     def wait(self, is_so, seconds):
         end = time.time() + seconds
@@ -285,8 +297,14 @@ class World:
             node.is_mended |= node.name == mend.get("node")
         if not mend["is_setting"]:
             log = open(os.path.join(self.dir, "mend.log"), "a")
+            self.made += re.findall(r"cp -a \S+ (/\S+)", mend["line"])
+            before = {node.name: node.pid() for node in self.nodes}
             subprocess.Popen(["bash", "-c", mend["line"]], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                              start_new_session=True, cwd=self.dir)
+            for node in self.nodes:
+                # What is typed next is typed when this has done what it does.
+                if node.file in mend["line"]:
+                    self.wait(lambda: node.pid() not in (None, before[node.name]) and get(node.http, "/", 1), 8)
             return
         node = next(one for one in self.nodes if one.file == mend["file"])
         node.kill()
@@ -308,3 +326,5 @@ class World:
                 node.process.wait()
         for helper in self.helpers:
             helper()
+        for path in self.made:
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,8 +1,8 @@
 //! Where settings come from: a file or a directory, the environment, and arguments.
 //!
-//! Finds and reads them; what they mean is decided in `settings`.
+//! Finds and reads them; what they mean is decided in `settings`, and what to type about faults in `start_failure`.
 
-use super::Trouble;
+use super::{Trouble, start_failure};
 use crate::settings::{self, FileText, Loaded, Sources};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -46,17 +46,27 @@ pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
 
 /// Loads the settings that the arguments, this process's environment and a file give.
 pub(super) fn load(args: &ConfigArgs) -> Result<Loaded, Trouble> {
+    load_for(args, false)
+}
+
+/// The same for a node that is to start: what is said of faults starts it once they are mended.
+pub(super) fn load_to_start(args: &ConfigArgs) -> Result<Loaded, Trouble> {
+    load_for(args, true)
+}
+
+fn load_for(args: &ConfigArgs, starts: bool) -> Result<Loaded, Trouble> {
     let mut environment = environment()?;
     let directory = environment.remove(DIRECTORY_VARIABLE).filter(|directory| !directory.is_empty());
-    let (file, path_conf) = match args.config.clone().or(directory.map(PathBuf::from)) {
+    let (path, path_conf) = match args.config.clone().or(directory.map(PathBuf::from)) {
         Some(path) => named_file(&path)?,
         None => (file_in(Path::new(DIRECTORY)), DIRECTORY.into()),
     };
-    let text = file.as_deref().map(read).transpose()?;
-    let name = file.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+    let text = path.as_deref().map(read).transpose()?;
+    let name = path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let file = text.as_deref().map(|text| FileText { name: &name, text });
     let sources = Sources { file, environment: &environment, arguments: &args.settings, path_conf };
-    settings::load(&sources).map_err(|faults| Trouble::Usage(faults.to_string()))
+    let refused = |faults| Trouble::Usage(start_failure::faults(&faults, path.as_deref(), starts));
+    settings::load(&sources).map_err(refused)
 }
 
 /// The environment. Variables that are no text are left out, unless they are ours.

@@ -45,7 +45,7 @@ pub(super) struct StartArgs {
 
 impl StartArgs {
     pub(super) fn run(&self) -> Result<Outcome, Trouble> {
-        let loaded = config::load(&self.config)?;
+        let loaded = config::load_to_start(&self.config)?;
         let (log, _flusher) = logging::install(&loaded.settings)?;
         warn(&loaded);
         raise_descriptors();

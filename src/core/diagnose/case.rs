@@ -1,6 +1,6 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
-use super::{Certainty, Code, Evidence, Facts, Mend, Report, Sibling, Standing, Verdict};
+use super::{Certainty, Code, Evidence, Facts, Found, Mend, Process, Report, Sibling, Standing, Verdict};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
 
@@ -79,8 +79,13 @@ impl<'a> Case<'a> {
             let all = self.reports.iter().flat_map(|report| &report.facts.members);
             all.clone().find(|(_, at, _)| at == address).map(|(name, _, _)| name.clone())
         };
+        let pinged = || {
+            let mut hosts = self.reports.iter().flat_map(|report| &report.explanation.hosts);
+            let named = |host: &Host| Some(called(host.node.as_ref()?)).filter(|_| host.address == *address);
+            hosts.find_map(named)
+        };
         let sibling = || self.sibling_at(address).and_then(|sibling| sibling.name.clone());
-        answered.or_else(member).or_else(sibling).unwrap_or_else(|| address.to_string())
+        answered.or_else(member).or_else(pinged).or_else(sibling).unwrap_or_else(|| address.to_string())
     }
 
     /// The configuration file of the node that should listen at an address.
@@ -129,6 +134,47 @@ impl<'a> Case<'a> {
             quoted(&data)
         );
         Mend { line, is_setting: false, file: None, node: Some(name.to_owned()) }
+    }
+
+    /// The process that listens at an address, as far as the nodes see it.
+    pub(super) fn listens(&self, address: &Address) -> Option<&'a Process> {
+        let mut all = self.reports.iter().flat_map(|report| &report.facts.processes);
+        all.find(|process| process.address == *address)
+    }
+
+    /// Whether a process is one of a node: it is called as this one is, or nobody knows how.
+    fn is_node(&self, process: &Process) -> bool {
+        let binary = self.me.facts.binary.rsplit('/').next().unwrap_or_default();
+        process.program.is_empty() || binary.is_empty() || binary.starts_with(&process.program)
+    }
+
+    /// The node that runs at an address, if one does that is not stopped.
+    pub(super) fn runs(&self, address: &Address) -> bool {
+        self.listens(address).is_some_and(|process| !process.is_stopped && self.is_node(process))
+    }
+
+    /// Something that is no node listens where a node should by its configuration file.
+    pub(super) fn taken(&self, address: &Address) -> Option<Verdict> {
+        let sibling = self.sibling_at(address).filter(|_| self.at(address).is_none())?;
+        let probe = self.reports.iter().flat_map(|report| &report.facts.probes).find(|probe| probe.address == *address);
+        let other = self.listens(address).filter(|process| !self.is_node(process));
+        if other.is_none() && !probe.is_some_and(|probe| probe.found == Found::Stranger) {
+            return None;
+        }
+        let name = sibling.name.clone().unwrap_or_else(|| address.to_string());
+        let who = other.map_or_else(
+            || "something".into(),
+            |one| format!("process [{}], {}, which is no node,", one.pid, one.program),
+        );
+        let summary = format!("{name} cannot listen at [{address}], its transport port: {who} does");
+        let mend = probe.and_then(|probe| probe.free_port).map(|port| Mend {
+            line: format!("transport.tcp.port: {port}"),
+            is_setting: true,
+            file: Some(sibling.file.clone()),
+            node: Some(name.clone()),
+        });
+        let evidence = self.says(self.me, format!("[{address}] does not answer as a node does"));
+        Some(verdict(Code::PortInUse, name, summary).because(evidence).mended(mend))
     }
 
     /// The configuration file that gives a node this name.
@@ -247,7 +293,7 @@ pub fn hosts_line(seeds: &[String], change: impl Fn(&str) -> Option<String>) -> 
 }
 
 /// A word as a shell reads it.
-pub(super) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+=:@,".contains(char);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

@@ -13,7 +13,7 @@ mod quorum;
 mod reach;
 mod standing;
 
-pub use case::hosts_line;
+pub use case::{hosts_line, quoted};
 pub use code::Code;
 
 use crate::cluster::{Address, NodeId};
@@ -153,6 +153,9 @@ pub struct Process {
     pub pid: u32,
     /// Whether it was stopped by a signal or a debugger.
     pub is_stopped: bool,
+    /// What it is called, if that can be told.
+    #[serde(default)]
+    pub program: String,
 }
 
 /// What listens at a host that did not answer as a node does.
@@ -162,6 +165,9 @@ pub struct Probe {
     pub address: Address,
     /// What was found.
     pub found: Found,
+    /// A port near it that is free, if that was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_port: Option<u16>,
 }
 
 /// What can be found.

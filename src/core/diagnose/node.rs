@@ -42,7 +42,8 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("the disk of {name} under [{data}] has no room: {free} bytes");
     let evidence = case.says(report, format!("[{free}] bytes are free, [{ROOM_MIN}] are needed"));
     let mend = report.facts.roomy.as_ref().and_then(|roomy| {
-        let new = quoted(&format!("{roomy}/zazen-{name}"));
+        // A name that nobody took before: what is there already is somebody's.
+        let new = quoted(&format!("{roomy}/zazen-{name}-{}", report.facts.pid));
         let copy = format!("cp -a {} {new} && ", quoted(data));
         restart(&report.facts, &copy, &format!(" -E path.data={new}")).map(|line| command(report, line))
     });

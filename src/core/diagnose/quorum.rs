@@ -3,7 +3,7 @@
 use super::case::{Case, called, command, restart, setting, verdict};
 use super::identity::recover;
 use super::reach::outcome;
-use super::standing::{frozen, listens, stopped};
+use super::standing::{frozen, stopped};
 use super::{Certainty, Code, Mend, Report, Verdict};
 use crate::cluster::Address;
 use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
@@ -92,13 +92,14 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let gone = missing.iter().filter(|member| !is_wiped(case, member));
     let gone: Vec<(String, &Member)> = gone.map(|member| (case.place(member).0, *member)).collect();
     let stopped: Vec<Verdict> = gone.iter().filter_map(|(name, member)| stopped_member(case, name, member)).collect();
-    if !stopped.is_empty() {
-        return stopped;
-    }
-    let runs = |member: &Member| case.place(member).1.is_some_and(|address| listens(case, &address).is_some());
-    let is_down = |(_, member): &(String, &Member)| !may_run(case, member) && !runs(member);
+    let runs = |member: &Member| case.place(member).1.is_some_and(|address| case.listens(&address).is_some());
+    let is_down =
+        |(name, member): &(String, &Member)| !may_run(case, member) && !runs(member) && !is_blamed(before, name);
     let gone: Vec<(String, &Member)> = gone.into_iter().filter(is_down).collect();
-    let gone: Vec<&(String, &Member)> = gone.iter().filter(|(name, _)| !is_blamed(before, name)).collect();
+    if !stopped.is_empty() {
+        // With those that go on there may be enough.
+        return stopped.into_iter().chain(gone.iter().map(|(name, member)| down(case, name, member))).collect();
+    }
     let Some((first, member)) = gone.first().map(|gone| (&gone.0, gone.1)) else {
         return Vec::new();
     };

@@ -108,6 +108,9 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
     let process = case.reports.iter().flat_map(|report| &report.facts.processes).find(|one| one.address == *address);
     let evidence = case.says(case.me, format!("[{address}] {}", outcome(&host.outcome)));
     let own = case.name(case.me);
+    if let Some(taken) = case.taken(address) {
+        return Some(taken);
+    }
     match (&host.outcome, probe.map(|probe| &probe.found), process) {
         (Outcome::NotUnderstood, Some(Found::HttpOf(transport)), _) => {
             let put =

@@ -42,6 +42,9 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(process) = address.and_then(|address| stopped(case, address)) {
             return frozen(case, teller, &name, process);
         }
+        if let Some(taken) = address.and_then(|address| case.taken(address)) {
+            return taken;
+        }
         let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
         let summary = format!("{name}, whose vote counts, is not there{where_}");
         let found = verdict(Code::VoterDown, &name, summary);
@@ -70,12 +73,15 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
     let is_gone = |node: &&super::Remembered| {
         let is_taken = teller.facts.members.iter().any(|(name, at, _)| *at == node.address || *name == node.name);
         let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == node.address.as_str()));
-        let runs = listens(case, &node.address).is_some_and(|process| !process.is_stopped);
+        let runs = case.runs(&node.address);
         node.failed && !is_taken && !is_cut && !runs && case.at(&node.address).is_none() && sibling(&node.address)
     };
     let of = |node: &super::Remembered| {
         if let Some(process) = stopped(case, &node.address) {
             return frozen(case, teller, &node.name, process);
+        }
+        if let Some(taken) = case.taken(&node.address) {
+            return taken;
         }
         let summary = format!("{} left without a good-bye, and has not come back to [{}]", node.name, node.address);
         let found = verdict(Code::VoterDown, &node.name, summary).only(Certainty::Likely);
@@ -85,13 +91,8 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
     teller.facts.remembered.iter().filter(is_gone).map(of).collect()
 }
 
-/// The process that listens at an address, as far as the nodes see it.
-pub(super) fn listens<'a>(case: &Case<'a>, address: &Address) -> Option<&'a super::Process> {
-    case.reports.iter().flat_map(|report| &report.facts.processes).find(|process| process.address == *address)
-}
-
 pub(super) fn stopped<'a>(case: &Case<'a>, address: &Address) -> Option<&'a super::Process> {
-    listens(case, address).filter(|process| process.is_stopped)
+    case.listens(address).filter(|process| process.is_stopped)
 }
 
 pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &super::Process) -> Verdict {

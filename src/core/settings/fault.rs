@@ -28,6 +28,27 @@ pub struct Fault {
     place: String,
     message: String,
     excerpt: Option<Excerpt>,
+    remedy: Option<Box<Remedy>>,
+}
+
+/// What to do with a line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What.
+    pub way: Way,
+}
+
+/// How a line is mended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Its first such text, a key, becomes another one.
+    Key(String, String),
+    /// Its last such text, a value, becomes another one.
+    Value(String, String),
+    /// It is better without.
+    Remove,
 }
 
 /// The line of a file that a fault is in.
@@ -44,14 +65,20 @@ struct Excerpt {
 impl Fault {
     /// A fault outside of a file.
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Fault { place: printed(&place.into()), message: printed(&message.into()), excerpt: None }
+        Fault { place: printed(&place.into()), message: printed(&message.into()), excerpt: None, remedy: None }
     }
 
     /// A fault in a file.
     pub(super) fn in_file(file: &FileText<'_>, span: Span, message: impl Into<String>) -> Self {
         let place = format!("{}:{}:{}", file.name, span.line, span.column);
         let line = file.text.lines().nth(span.line.saturating_sub(1)).unwrap_or_default();
-        Fault { place, message: printed(&message.into()), excerpt: Some(Excerpt::new(line, span)) }
+        let excerpt = Some(Excerpt::new(line, span));
+        Fault { place, message: printed(&message.into()), excerpt, remedy: None }
+    }
+
+    /// The same fault, with what to do about it.
+    pub(super) fn with_remedy(self, remedy: Option<Remedy>) -> Self {
+        Fault { remedy: remedy.map(Box::new), ..self }
     }
 }
 
@@ -106,6 +133,13 @@ impl From<Vec<Fault>> for Faults {
     fn from(mut faults: Vec<Fault>) -> Self {
         faults.sort_by_key(|fault| fault.excerpt.as_ref().map_or(usize::MAX, |excerpt| excerpt.line));
         Faults(faults)
+    }
+}
+
+impl Faults {
+    /// What to do about all of them, if that is known of each.
+    pub fn remedies(&self) -> Option<Vec<&Remedy>> {
+        self.0.iter().map(|fault| fault.remedy.as_deref()).collect()
     }
 }
 

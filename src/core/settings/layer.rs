@@ -2,7 +2,7 @@
 //!
 //! A file, the environment and the command line are a layer each; which of them wins is decided in `load`.
 
-use super::fault::{FAULTS_MAX, Fault, Span};
+use super::fault::{FAULTS_MAX, Fault, Remedy, Span, Way};
 use super::load::FileText;
 use super::{Origin, Place, SettingsError, Value};
 use crate::zen::Tuning;
@@ -48,6 +48,14 @@ impl Given {
         }
     }
 
+    /// The line of the file in which its value begins.
+    pub(super) fn line(&self) -> Option<usize> {
+        match &self.at {
+            At::File { value, .. } => Some(value.line),
+            At::Environment(_) | At::CommandLine => None,
+        }
+    }
+
     /// Where it comes from.
     pub(super) fn origin(&self, file: Option<&FileText<'_>>) -> Origin {
         match (&self.at, file) {
@@ -83,7 +91,8 @@ pub(super) fn layer(given: Vec<Given>, file: Option<&FileText<'_>>, faults: &mut
             None => layer.insert(given.key.clone(), given.clone()),
         };
         if let Some(first) = first {
-            faults.push(given.fault(file, Part::Key, given_twice(&first, &given)));
+            let fault = given.fault(file, Part::Key, given_twice(&first, &given));
+            faults.push(fault.with_remedy(given.line().map(|line| Remedy { line, way: Way::Remove })));
         }
     }
     for (key, elements) in lists {

@@ -6,6 +6,7 @@
 
 use super::fault::{FAULTS_MAX, Fault, Faults};
 use super::layer::{At, Given, Layer, Part, layer};
+use super::meant::remedy;
 use super::setting::Presumed;
 use super::{Effect, Kind, NodeSettings, Origin, Preset, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
@@ -177,7 +178,8 @@ impl Loader<'_> {
                 (Err(error), None) => (Part::Key, Err(error)),
             };
             if let Err(error) = result {
-                faults.push(given.fault(self.file, part, error.to_string()));
+                let remedy = self.file.and_then(|file| remedy(file, given, &error));
+                faults.push(given.fault(self.file, part, error.to_string()).with_remedy(remedy));
             }
         }
     }

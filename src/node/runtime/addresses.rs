@@ -5,8 +5,8 @@
 
 use crate::settings::ListenSettings;
 use std::collections::BTreeSet;
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::{fmt, io};
 
 /// Why no address or port could be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,13 @@ pub enum AddressError {
         host: String,
         /// What the system said.
         why: String,
+    },
+    /// No interface has this address.
+    NotHere {
+        /// The address.
+        address: IpAddr,
+        /// The interfaces that there are.
+        known: String,
     },
     /// A multicast address is no place to listen at.
     Multicast {
@@ -77,6 +84,9 @@ impl fmt::Display for AddressError {
             AddressError::Unresolved { host, why } => {
                 write!(f, "host `{host}` cannot be looked up: {why}; allowed: {ALLOWED}")
             }
+            AddressError::NotHere { address, known } => {
+                write!(f, "host `{address}`: no interface of this host has this address; there are {known}")
+            }
             AddressError::Multicast { purpose, address } => {
                 write!(f, "{purpose} address: {{{address}}} is invalid: multicast address; allowed: {ALLOWED}")
             }
@@ -96,7 +106,18 @@ impl fmt::Display for AddressError {
 
 /// The addresses to listen at.
 pub fn bind_addresses(listen: &ListenSettings) -> Result<Vec<IpAddr>, AddressError> {
-    Machine::look()?.bind(&listen.bind_hosts)
+    let machine = Machine::look()?;
+    let addresses = machine.bind(&listen.bind_hosts)?;
+    match addresses.iter().find(|address| !is_here(address)) {
+        Some(address) => Err(AddressError::NotHere { address: *address, known: machine.known() }),
+        None => Ok(addresses),
+    }
+}
+
+/// Whether something could listen there. A socket for datagrams tells without listening.
+fn is_here(address: &IpAddr) -> bool {
+    let bound = UdpSocket::bind((*address, 0));
+    bound.err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
 }
 
 /// The one address that others are told, chosen among the publish hosts, or among what is bound if there are none.

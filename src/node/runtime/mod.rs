@@ -44,7 +44,7 @@ pub mod wall;
 pub use current::Current;
 pub use handle::{Desk, Handle};
 pub use node::Ended;
-pub use proc::resident;
+pub use proc::{listening, resident};
 pub use reach::{Access, Reach, ReachError};
 pub use start::{Running, StartError, VERSION, published, start};
 pub use target::Lenient;

@@ -239,8 +239,9 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
 fn router(handle: &Handle, from_nodes: mpsc::Sender<Inbound>, entrance: Entrance) -> axum::Router {
     match handle.settings().discovery.kind {
         DiscoveryKind::Zen => transport::router(from_nodes, handle.clone(), entrance),
-        // A cluster by itself lets nobody in, and what elects by another algorithm is no Zen node.
-        DiscoveryKind::SingleNode | DiscoveryKind::Lab(_) => axum::Router::new(),
+        DiscoveryKind::SingleNode => transport::report_only(handle.clone(), entrance),
+        // What elects by another algorithm is no Zen node.
+        DiscoveryKind::Lab(_) => axum::Router::new(),
     }
 }
 

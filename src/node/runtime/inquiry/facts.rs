@@ -119,7 +119,7 @@ fn room(path: &Path) -> Option<u64> {
 }
 
 /// Where there would be room, if there is little.
-fn roomy(path: &Path) -> Option<String> {
+pub fn roomy(path: &Path) -> Option<String> {
     room(path).filter(|free| *free < LITTLE_ROOM)?;
     let has_room = |place: &&str| room(Path::new(place)).is_some_and(|free| free > 64 * LITTLE_ROOM);
     ["/var/lib", "/var/tmp", "/home", "/tmp"].into_iter().find(has_room).map(ToOwned::to_owned)
@@ -134,7 +134,7 @@ fn slowest_write(handle: &Handle) -> Option<u64> {
 }
 
 /// The address by which this host would reach the first seed that is one. Nothing is sent.
-fn outward(seeds: &[String]) -> Option<String> {
+pub fn outward(seeds: &[String]) -> Option<String> {
     let seed: SocketAddr =
         seeds.iter().find_map(|seed| seed.parse().ok().or_else(|| format!("{seed}:9300").parse().ok()))?;
     let any = if seed.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

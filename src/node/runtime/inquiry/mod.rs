@@ -6,14 +6,17 @@
 
 mod facts;
 
+pub use facts::{outward, roomy};
+
 use super::Handle;
 use super::figures::Silence;
 use super::figures::of_one;
+use super::proc;
 use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{Diagnosis, Found, Probe, Report, judge};
 use crate::wire;
 use crate::zen::Explanation;
-use crate::zen::explain::Outcome;
+use crate::zen::explain::{Host, Outcome};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -124,11 +127,13 @@ async fn ask(handle: &Handle, address: Address) -> Option<Report> {
 
 /// What listens where the answer to a ping could not be understood.
 async fn probes(handle: &Handle, explanation: &Explanation) -> Vec<Probe> {
-    let strange = explanation.hosts.iter().filter(|host| host.outcome == Outcome::NotUnderstood).take(PROBED_MAX);
+    let is_strange = |host: &&Host| matches!(host.outcome, Outcome::NotUnderstood | Outcome::Reset);
+    let strange = explanation.hosts.iter().filter(is_strange).take(PROBED_MAX);
     let addresses: Vec<Address> = strange.map(|host| host.address.clone()).collect();
     let probe = |address: Address| async move {
         let found = tokio::time::timeout(PATIENCE, probe(handle, &address)).await.ok()??;
-        Some(Probe { address, found })
+        let free_port = (found == Found::Stranger).then(|| proc::free_port(&address)).flatten();
+        Some(Probe { address, found, free_port })
     };
     let found: Vec<Option<Probe>> = stream::iter(addresses).map(probe).buffered(PROBED_MAX).collect().await;
     found.into_iter().flatten().collect()

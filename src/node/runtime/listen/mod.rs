@@ -49,6 +49,16 @@ impl BindError {
         self.source.kind() == io::ErrorKind::AddrInUse
     }
 
+    /// The address.
+    pub fn host(&self) -> IpAddr {
+        self.host
+    }
+
+    /// The ports that were tried.
+    pub fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
     /// The first port that was tried.
     pub fn first_port(&self) -> u16 {
         self.ports.first.first

@@ -5,10 +5,13 @@ use crate::cluster::Address;
 use crate::diagnose::Process;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 
 /// What a socket that listens has as its state.
 const LISTENS: &str = "0A";
+
+/// How many ports are tried.
+const PORTS_TRIED: u16 = 200;
 
 /// Those that can be told: of other users' processes only root is.
 pub(in crate::runtime) fn listeners(addresses: &[Address]) -> Vec<Process> {
@@ -32,6 +35,21 @@ pub(in crate::runtime) fn listeners(addresses: &[Address]) -> Vec<Process> {
     if sockets.is_empty() { Vec::new() } else { owners(&sockets) }
 }
 
+/// The process that listens at an address of this host, if it can be told.
+pub fn listening(address: SocketAddr) -> Option<u32> {
+    let local = if address.is_ipv4() { IpAddr::from([127, 0, 0, 1]) } else { IpAddr::from(Ipv6Addr::LOCALHOST) };
+    let host = if address.ip().is_unspecified() { local } else { address.ip() };
+    let found = listeners(&[Address::from(SocketAddr::new(host, address.port()).to_string())]);
+    found.first().map(|process| process.pid)
+}
+
+/// A port behind this one that nobody listens at, if the address is one of this host.
+pub(in crate::runtime) fn free_port(address: &Address) -> Option<u16> {
+    let address: SocketAddr = address.as_str().parse().ok()?;
+    let behind = address.port().saturating_add(1)..=address.port().saturating_add(PORTS_TRIED);
+    behind.into_iter().find(|port| TcpListener::bind((address.ip(), *port)).is_ok())
+}
+
 /// The inode of the socket that listens at a port.
 fn inode(tables: &str, port: u16) -> Option<String> {
     let suffix = format!(":{port:04X}");
@@ -50,11 +68,22 @@ fn owners(sockets: &BTreeMap<String, Address>) -> Vec<Process> {
             let link = fs::read_link(file.path()).ok();
             let address = link.and_then(|link| sockets.get(link.to_str()?));
             if let Some(address) = address {
-                found.push(Process { address: address.clone(), pid, is_stopped: is_stopped(pid) });
+                found.push(Process {
+                    address: address.clone(),
+                    pid,
+                    is_stopped: is_stopped(pid),
+                    program: program(pid),
+                });
             }
         }
     }
     found
+}
+
+/// What it is called; nothing if that cannot be told.
+fn program(pid: u32) -> String {
+    let name = read(&format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim().to_owned()
 }
 
 /// The state stands behind the name, which may have anything in it.
@@ -73,6 +102,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there are ports");
         let address = Address::from(listener.local_addr().expect("it is bound").to_string());
         let found = listeners(&[address.clone(), "127.0.0.1:1".into()]);
-        assert_eq!(found, [Process { address, pid: std::process::id(), is_stopped: false }]);
+        let program = program(std::process::id());
+        assert_eq!(found, [Process { address, pid: std::process::id(), is_stopped: false, program }]);
     }
 }

@@ -28,7 +28,7 @@ pub(super) use forms::Forms;
 pub(super) use links::{Links, Manner, Received};
 pub use peers::client;
 pub(super) use peers::{Peers, Wanted, client_with};
-pub(super) use server::{ARRIVAL_MAX, LIFELINE, router};
+pub(super) use server::{ARRIVAL_MAX, LIFELINE, report_only, router};
 
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};

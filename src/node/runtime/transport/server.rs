@@ -85,6 +85,13 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, e
         .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers, handle })
 }
 
+/// What other nodes find at one that lets nobody in: why that is so.
+pub(in crate::runtime) fn report_only(handle: Handle, entrance: Entrance) -> Router {
+    inquiry::router::<()>(handle)
+        .fallback(nothing_here)
+        .layer(axum::middleware::from_fn_with_state(entrance, entrance::pass))
+}
+
 async fn nothing_here(request: Request) -> Response {
     let what = format!(
         "This is the transport of a Zazen node; [{} {}] is nothing it knows. Users are served on the HTTP port.\n",

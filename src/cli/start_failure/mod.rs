@@ -1,0 +1,213 @@
+//! Why a node did not start, as a verdict: with a code, and with what to type.
+//!
+//! What the failure means is decided here; who holds a port or a lock is found out in `holder`, and faults of a
+//! configuration become a line in `slips`.
+
+mod holder;
+mod slips;
+
+pub(super) use slips::faults;
+
+use crate::diagnose::{Certainty, Code, Mend, Verdict, quoted};
+use crate::runtime::StartError;
+use crate::runtime::addresses::AddressError;
+use crate::runtime::inquiry::{outward, roomy};
+use crate::runtime::listen::BindError;
+use crate::runtime::store::StoreError;
+use crate::settings::NodeSettings;
+use holder::Holder;
+use std::io;
+use std::net::{IpAddr, TcpListener};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// How many ports behind one that is taken are tried.
+const PORTS_TRIED: u16 = 200;
+
+/// Where a node listens, the most special setting first.
+const BIND: [&str; 6] =
+    ["transport.bind_host", "transport.host", "http.bind_host", "http.host", "network.bind_host", "network.host"];
+
+/// What it tells others, likewise.
+const PUBLISH: [&str; 6] = [
+    "transport.publish_host",
+    "transport.host",
+    "http.publish_host",
+    "http.host",
+    "network.publish_host",
+    "network.host",
+];
+
+/// What is wrong.
+pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
+    let (code, mend) = match error {
+        StartError::Address(error) => (Code::BadAddress, Some(address(error, settings))),
+        StartError::Bind(error) if error.is_taken() => (Code::PortInUse, port(error, settings)),
+        StartError::Bind(error) => (Code::BadAddress, Some(host(&error.host().to_string(), settings))),
+        StartError::Store(error) => store(error, settings),
+        StartError::OtherCluster { found, .. } => {
+            (Code::WrongClusterName, Some(line(settings, format!("cluster.name: {found}"))))
+        }
+        StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
+            let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
+            (Code::TooManyFiles, start(settings, more, ""))
+        }
+        // They say themselves what to type.
+        StartError::Insecure(_) | StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => {
+            (Code::BadSettings, None)
+        }
+    };
+    let node = settings.node_name.as_deref().map(ToOwned::to_owned);
+    Verdict { code, summary: error.to_string(), certainty: Certainty::Certain, node, evidence: Vec::new(), mend }
+}
+
+/// The setting that names what is no address of this host, with one that is.
+fn address(error: &AddressError, settings: &NodeSettings) -> Mend {
+    match error {
+        AddressError::NoInterface { host: given, .. }
+        | AddressError::NoAddress { host: given, .. }
+        | AddressError::Unresolved { host: given, .. } => host(given, settings),
+        AddressError::Multicast { address, .. } | AddressError::NotHere { address, .. } => {
+            host(&address.to_string(), settings)
+        }
+        AddressError::Wildcard { .. } => host("0.0.0.0", settings),
+        AddressError::Port { bound, .. } => {
+            let port = bound.first().map_or(9300, std::net::SocketAddr::port);
+            line(settings, format!("transport.publish_port: {port}"))
+        }
+        AddressError::Listing { .. } => line(settings, "network.host: 127.0.0.1".into()),
+    }
+}
+
+fn host(given: &str, settings: &NodeSettings) -> Mend {
+    let names =
+        |key: &&&str| settings.given.get(**key).is_some_and(|value| value.elements().iter().any(|one| one == given));
+    let is_given = |key: &&&str| settings.given.contains_key(**key);
+    let all = || BIND.iter().chain(&PUBLISH);
+    // A name that was looked up is given under another one.
+    let key = all().find(names).or_else(|| BIND.iter().find(is_given)).copied().unwrap_or("network.host");
+    let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let beyond = outward(seeds).filter(|host| host.parse::<IpAddr>().is_ok_and(|host| !host.is_loopback()));
+    line(settings, format!("{key}: {}", beyond.as_deref().unwrap_or("_local_")))
+}
+
+/// Another port, or the end of the process that is this very node.
+fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
+    let (host, taken) = (error.host(), error.first_port());
+    if let Some(same) = Holder::of_port(host, taken, settings).filter(|holder| holder.is_same) {
+        return start(settings, &ended(same.pid), "");
+    }
+    let keys: &[&str] =
+        if settings.http.ports == *error.ports() { &["http.port"] } else { &["transport.port", "transport.tcp.port"] };
+    let given = keys.iter().find(|key| settings.given.contains_key(**key));
+    let key = given.or(keys.last())?;
+    let others = [&settings.http.ports, &settings.transport.ports].map(|ports| ports.only());
+    let is_free = |port: &u16| !others.contains(&Some(*port)) && TcpListener::bind((host, *port)).is_ok();
+    let free = (taken.saturating_add(1)..=taken.saturating_add(PORTS_TRIED)).find(is_free)?;
+    Some(line(settings, format!("{key}: {free}")))
+}
+
+fn store(error: &StoreError, settings: &NodeSettings) -> (Code, Option<Mend>) {
+    let new = || Some(elsewhere(settings));
+    match error {
+        StoreError::Locked { dir, .. } => {
+            let in_the_way = Holder::of_lock(dir, settings).filter(Holder::is_in_the_way);
+            let mend = in_the_way.map_or_else(new, |holder| start(settings, &ended(holder.pid), ""));
+            (Code::DataInUse, mend)
+        }
+        StoreError::Io { source, .. } => io(source, settings),
+        StoreError::Corrupt { .. } | StoreError::UnknownVersion { .. } => (Code::DataDamaged, new()),
+        StoreError::Replaced { .. }
+        | StoreError::Unwritable { .. }
+        | StoreError::Panicked { .. }
+        | StoreError::GaveUp { .. } => (Code::DataDamaged, None),
+    }
+}
+
+/// What a file system refused: for want of room, of rights, or because it is read-only.
+fn io(source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
+    let path = absolute(&settings.path_data);
+    let quoted_path = quoted(&path);
+    let kind = source.kind();
+    if kind == io::ErrorKind::StorageFull {
+        let name = settings.node_name.as_deref().unwrap_or("node");
+        let new = roomy(Path::new(&path)).map(|roomy| quoted(&unused(&format!("{roomy}/zazen-{name}"))));
+        let copied =
+            |new: String| start(settings, &format!("cp -a {quoted_path} {new} && "), &format!(" -E path.data={new}"));
+        return (Code::DiskFull, new.and_then(copied));
+    }
+    let mend = if kind == io::ErrorKind::ReadOnlyFilesystem {
+        start(settings, &format!("mount -o remount,rw {} && ", quoted(&mount_point(&path))), "")
+    } else if kind == io::ErrorKind::PermissionDenied {
+        let user = rustix::process::geteuid().as_raw();
+        let owned = format!("chown -R {user} {quoted_path} && chmod -R u+rwX {quoted_path} && ");
+        start(settings, &format!("mkdir -p {quoted_path} && {owned}"), "")
+    } else {
+        Some(elsewhere(settings))
+    };
+    (Code::DataNotWritable, mend)
+}
+
+/// Another data directory, with which the node joins as a new one.
+fn elsewhere(settings: &NodeSettings) -> Mend {
+    line(settings, format!("path.data: {}", unused(&format!("{}-new", absolute(&settings.path_data)))))
+}
+
+/// The directory at which the file system with this path begins.
+fn mount_point(path: &str) -> String {
+    let device = |path: &Path| std::fs::metadata(path).map(|about| about.dev()).ok();
+    let own = Path::new(path).ancestors().find_map(device);
+    let within = Path::new(path).ancestors().filter(|above| device(above).is_none_or(|one| Some(one) == own));
+    within.last().map_or_else(|| path.to_owned(), |top| top.display().to_string())
+}
+
+/// A path that begins so and is that of nothing: what is there already is somebody's.
+fn unused(beginning: &str) -> String {
+    let numbered = (2..1_000).map(|number| format!("{beginning}-{number}"));
+    let mut all = std::iter::once(beginning.to_owned()).chain(numbered);
+    all.find(|path| !Path::new(path).exists()).unwrap_or_else(|| beginning.to_owned())
+}
+
+/// Ends a process, as the beginning of a line.
+fn ended(pid: u32) -> String {
+    format!("kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; ")
+}
+
+/// Does something, and starts the node with these arguments besides, as a line.
+fn start(settings: &NodeSettings, before: &str, arguments: &str) -> Option<Mend> {
+    let file = absolute(settings.file.as_deref()?);
+    Some(command(settings, format!("{before}{} start -c {}{arguments}", program(), quoted(&file))))
+}
+
+/// This program, as a shell finds it.
+fn program() -> String {
+    std::env::current_exe().map_or_else(|_| "zazen".into(), |path| quoted(&path.display().to_string()))
+}
+
+/// What is said of a failure at the standard error: the words, the code, and what to type.
+pub(super) fn words(error: &StartError, settings: &NodeSettings) -> String {
+    let Verdict { code, summary, mend, .. } = verdict(error, settings);
+    said(&summary, code, mend.as_ref())
+}
+
+fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {
+    let mend = mend.map_or_else(String::new, |mend| {
+        let file = mend.file.as_ref().map(|file| format!(" in {file}")).unwrap_or_default();
+        format!("; to mend it{file}: {}", mend.line)
+    });
+    format!("{summary} [{}]{mend}", code.name())
+}
+
+/// A line of the configuration that a node was to be started by.
+pub(super) fn line(settings: &NodeSettings, line: String) -> Mend {
+    let file = settings.file.as_deref().map(absolute);
+    Mend { line, is_setting: true, file, node: settings.node_name.as_deref().map(ToOwned::to_owned) }
+}
+
+fn command(settings: &NodeSettings, line: String) -> Mend {
+    Mend { line, is_setting: false, file: None, node: settings.node_name.as_deref().map(ToOwned::to_owned) }
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
+}
