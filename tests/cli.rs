@@ -373,11 +373,38 @@ fn the_page_about_configuration_shows_what_is_printed() {
 #[test]
 fn completions_name_every_subcommand() {
     for shell in ["bash", "zsh", "fish"] {
-        let (out, _) = ends_with(0, &format!("completions {shell}"));
+        let (script, _) = ends_with(0, &format!("completions {shell}"));
+        assert!(script.contains("ZAZEN_COMPLETE"), "{script}");
+        let out = completed(shell, &["zazen", ""]);
         for name in SUBCOMMANDS {
-            assert!(out.contains(name), "the completions of {shell} do not name {name}");
+            assert!(out.contains(name), "the completions of {shell} do not name {name}: {out}");
         }
     }
+}
+
+/// What may stand in the place of the last word.
+fn completed(shell: &str, words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+    let index = (words.len() - 1).to_string();
+    command.env("ZAZEN_COMPLETE", shell).env("_CLAP_COMPLETE_INDEX", index).env("_CLAP_IFS", "\n").arg("--");
+    text(&command.args(words).output().expect("the command that was built with this test can be run").stdout)
+}
+
+#[test]
+fn completions_know_settings_nodes_keys_and_leases() {
+    assert_eq!(completed("bash", &["zazen", "start", "-E", "discovery.zen.join_t"]), "discovery.zen.join_timeout=");
+    assert_eq!(
+        completed("bash", &["zazen", "settings", "set", "discovery.zen.publish_d"]),
+        "discovery.zen.publish_diff.enable="
+    );
+    let alone = Alone::start();
+    let url = format!("--url={}", alone.http);
+    ends_with(0, &format!("kv put {url} app/limit 1"));
+    ends_with(0, &format!("lease acquire {url} nightly"));
+    let of = |words: &[&str]| completed("bash", &[&["zazen"], words].concat());
+    assert_eq!(of(&["kv", "get", &url, "app"]), "app/limit");
+    assert_eq!(of(&["member", "handover", &url, "a"]), "alone");
+    assert_eq!(of(&["lease", "release", &url, "n"]), "nightly");
 }
 
 #[test]

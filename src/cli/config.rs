@@ -2,9 +2,10 @@
 //!
 //! Finds and reads them; what they mean is decided in `settings`, and what to type about faults in `start_failure`.
 
-use super::{Trouble, start_failure};
+use super::{Trouble, completions, start_failure};
 use crate::settings::{self, FileText, Loaded, Sources};
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
@@ -34,7 +35,8 @@ pub(super) struct ConfigArgs {
     /// Can be given several times. What PUT /_cluster/settings could change of the protocol, as
     /// discovery.zen.commit_timeout, is this node's own then: it wins over what the cluster is told.
     /// All settings are listed in docs/settings.md.
-    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value, help_heading = "Settings")]
+    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value, help_heading = "Settings",
+          add = ArgValueCompleter::new(completions::setting_value))]
     pub(super) settings: Vec<(String, String)>,
 }
 

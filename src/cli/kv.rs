@@ -1,10 +1,11 @@
 //! `zazen kv`: the users' keys from the command line.
 
 use super::ask::UrlArgs;
-use super::{Outcome, Trouble, failed, master};
+use super::{Outcome, Trouble, completions, failed, master};
 use crate::client::{Change, Client, ClientError, Entry, News, Only, Watch};
 use crate::cluster::Revision;
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use serde_json::json;
 use std::io::{self, Read, Write};
 
@@ -26,6 +27,7 @@ enum KvCommand {
     /// Exit codes: 0 there it is, 1 there is no such key, or it could not be read.
     Get {
         /// The key.
+        #[arg(add = ArgValueCompleter::new(completions::keys))]
         key: String,
         /// Print its last change instead.
         #[arg(long)]
@@ -36,6 +38,7 @@ enum KvCommand {
     /// Exit codes: 0 it is written, 1 the condition does not hold, or it could not be written.
     Put {
         /// The key.
+        #[arg(add = ArgValueCompleter::new(completions::keys))]
         key: String,
         /// What it shall hold; without it, or with -, what comes on the standard input.
         value: Option<String>,
@@ -45,6 +48,7 @@ enum KvCommand {
     /// Delete a key; one that is not there is as good as deleted.
     Delete {
         /// The key.
+        #[arg(add = ArgValueCompleter::new(completions::keys))]
         key: String,
         #[command(flatten)]
         only: OnlyArgs,
@@ -52,7 +56,7 @@ enum KvCommand {
     /// List the keys that begin so, with their last changes.
     List {
         /// How they begin.
-        #[arg(default_value = "")]
+        #[arg(default_value = "", add = ArgValueCompleter::new(completions::keys))]
         prefix: String,
         /// Print what they hold as well.
         #[arg(long)]
@@ -61,7 +65,7 @@ enum KvCommand {
     /// Print every change of the keys that begin so, as it is committed, until Ctrl-C.
     Watch {
         /// How they begin.
-        #[arg(default_value = "")]
+        #[arg(default_value = "", add = ArgValueCompleter::new(completions::keys))]
         prefix: String,
         /// Go on from this state, as an earlier watch printed it, instead of beginning with how things are.
         #[arg(long, value_name = "TERM/VERSION")]

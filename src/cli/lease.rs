@@ -6,10 +6,11 @@
 use super::ask::UrlArgs;
 use super::kv::refused;
 use super::run::{holder, time};
-use super::{Outcome, Trouble, failed, master};
+use super::{Outcome, Trouble, completions, failed, master};
 use crate::client::{Client, Held};
 use crate::cluster::{Holding, Token};
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ enum LeaseCommand {
     /// Exit codes: 0 somebody does, 1 nobody does, or it could not be asked.
     Get {
         /// The lease.
+        #[arg(add = ArgValueCompleter::new(completions::leases))]
         name: String,
     },
     /// Take a lease, and print the token of the grant.
@@ -41,6 +43,7 @@ enum LeaseCommand {
     #[command(visible_alias = "grant")]
     Acquire {
         /// The lease.
+        #[arg(add = ArgValueCompleter::new(completions::leases))]
         name: String,
         /// How long it is held from each sign of life on, from 100ms to 1d.
         #[arg(long, default_value = "10s", value_name = "TIME", value_parser = time)]
@@ -66,6 +69,7 @@ enum LeaseCommand {
 #[derive(Debug, Args)]
 struct HoldingArgs {
     /// The lease.
+    #[arg(add = ArgValueCompleter::new(completions::leases))]
     name: String,
     /// The token of the grant, as acquire printed it.
     #[arg(value_parser = token)]

@@ -2,9 +2,10 @@
 
 use super::ask::UrlArgs;
 use super::kv::refused;
-use super::{Outcome, Trouble, failed, master};
+use super::{Outcome, Trouble, completions, failed, master};
 use crate::client::Client;
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use std::io::Write;
 
 /// List the members of a cluster, remove one that died for good, move the mastership.
@@ -25,11 +26,13 @@ enum MemberCommand {
     /// If it comes back all the same, it joins as any other node does.
     Remove {
         /// Its id or its name.
+        #[arg(add = ArgValueCompleter::new(completions::nodes))]
         node: String,
     },
     /// Move the mastership to another node, or to the best one.
     Handover {
         /// The id or the name of the node that shall lead.
+        #[arg(add = ArgValueCompleter::new(completions::nodes))]
         node: Option<String>,
     },
 }

@@ -130,6 +130,7 @@ impl From<io::Error> for Trouble {
 
 /// Runs the command that the arguments of this process ask for.
 pub fn main() -> ExitCode {
+    completions::answer();
     quiet::install();
     let arguments = Zazen::parse();
     let mut out = io::stdout().lock();

@@ -11,6 +11,7 @@ use crate::settings::rule;
 use crate::zen::Memory;
 use crate::zen::recovery::{has_quorum, incarnate, newest};
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -29,7 +30,8 @@ pub(super) struct RecoverArgs {
     /// Give a stored setting another value in the new incarnation; without a value it is removed.
     ///
     /// For a setting that keeps the cluster from forming, such as a discovery.zen.minimum_master_nodes that is too high.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::config::key_and_value)]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = super::config::key_and_value,
+          add = ArgValueCompleter::new(super::completions::setting_value))]
     settings: Vec<(String, String)>,
     /// Do it without asking.
     #[arg(long)]

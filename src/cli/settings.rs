@@ -1,8 +1,9 @@
 //! `zazen settings`: the settings of a running cluster, from the command line.
 
 use super::ask::{Asker, Place, UrlArgs, nobody};
-use super::{Outcome, Trouble, config, failed, master};
+use super::{Outcome, Trouble, completions, config, failed, master};
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::time::Duration;
@@ -32,7 +33,8 @@ enum SettingsCommand {
     /// Set some, all or none of them.
     Set {
         /// As in discovery.zen.commit_timeout=10s.
-        #[arg(required = true, value_name = "KEY=VALUE", value_parser = config::key_and_value)]
+        #[arg(required = true, value_name = "KEY=VALUE", value_parser = config::key_and_value,
+              add = ArgValueCompleter::new(completions::key_value))]
         settings: Vec<(String, String)>,
         /// Until the next full restart only.
         #[arg(long)]
@@ -41,7 +43,7 @@ enum SettingsCommand {
     /// Let go of some, of both kinds.
     Unset {
         /// As in discovery.zen.commit_timeout; a * stands for anything.
-        #[arg(required = true, value_name = "KEY")]
+        #[arg(required = true, value_name = "KEY", add = ArgValueCompleter::new(completions::setting))]
         keys: Vec<String>,
     },
 }

@@ -8,8 +8,9 @@ mod orders;
 mod plan;
 
 use super::config::key_and_value;
-use super::{Outcome, Trouble, failed};
+use super::{Outcome, Trouble, completions, failed};
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use fleet::{Fleet, is_formed};
 use orders::Order;
 use plan::Plan;
@@ -44,7 +45,8 @@ pub(super) struct DevArgs {
     #[arg(long)]
     secure: bool,
     /// A setting for every node, as in `-E discovery.zen.fd.ping_timeout=1s`.
-    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value)]
+    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value,
+          add = ArgValueCompleter::new(completions::setting_value))]
     settings: Vec<(String, String)>,
 }
 

@@ -18,7 +18,7 @@ mod scenario;
 mod summary;
 
 use super::config::key_and_value;
-use super::{Outcome, Trouble, interrupt};
+use super::{Outcome, Trouble, completions, interrupt};
 use crate::settings;
 use crate::sim::scale::Size;
 use crate::sim::script::Stage;
@@ -26,6 +26,7 @@ use crate::sim::{Detail, RunOptions};
 use crate::zen::Tuning;
 use crate::zen::rules::{Dialect, Protection, Rules};
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -160,7 +161,8 @@ pub(super) struct SimArgs {
     /// A setting of all nodes, as in -E discovery.zen.ping_timeout=3s.
     ///
     /// Can be given several times. All settings are listed in docs/settings.md.
-    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value, help_heading = "Cluster")]
+    #[arg(short = 'E', value_name = "KEY=VALUE", value_parser = key_and_value, help_heading = "Cluster",
+          add = ArgValueCompleter::new(completions::setting_value))]
     settings: Vec<(String, String)>,
 
     /// Print the trace: of a single run, and of each run that fails.
