@@ -35,6 +35,8 @@ mod keys;
 mod lease;
 #[path = "process/limits.rs"]
 mod limits;
+#[path = "process/mends.rs"]
+mod mends;
 #[path = "process/metrics.rs"]
 mod metrics;
 #[path = "process/node.rs"]

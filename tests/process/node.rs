@@ -86,6 +86,11 @@ impl Node {
         &self.home
     }
 
+    /// Its file.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.home.join("zazen.yml")
+    }
+
     /// Writes its file, and tells where.
     fn write(&self) -> PathBuf {
         let mut file = format!(
@@ -100,7 +105,7 @@ impl Node {
             file += line;
             file.push('\n');
         }
-        let path = self.home.join("zazen.yml");
+        let path = self.file();
         fs::write(&path, file).expect("the folder of a node can be written to");
         path
     }

@@ -12,6 +12,8 @@ mod node;
 mod quorum;
 mod reach;
 mod standing;
+#[cfg(test)]
+mod tests;
 
 pub use case::{hosts_line, quoted};
 pub use code::Code;

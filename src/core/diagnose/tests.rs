@@ -1,0 +1,229 @@
+//! Decisions about causes, each on what a few nodes say.
+
+use super::{Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, judge};
+use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
+use crate::zen::Explanation;
+use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
+use std::sync::Arc;
+
+const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
+
+fn address(number: usize) -> Address {
+    format!("10.0.0.{number}:9300").as_str().into()
+}
+
+fn node(number: usize) -> Arc<Node> {
+    Arc::new(Node {
+        id: format!("id-{number}").as_str().into(),
+        ephemeral_id: format!("process-{number}").as_str().into(),
+        name: format!("n{number}").as_str().into(),
+        address: address(number),
+        roles: Roles::ALL,
+        attributes: Arc::default(),
+        version: "6.8.23".into(),
+    })
+}
+
+/// What a node says that is well and has no master.
+fn report(number: usize) -> Report {
+    let explanation = Explanation {
+        summary: String::new(),
+        advice: Vec::new(),
+        cluster_name: "shop".into(),
+        cluster_uuid: Some(Uuid::from_u128(7)),
+        node: node(number),
+        mode: "finding".into(),
+        term: Term::ZERO,
+        accepted: StateId::NONE,
+        committed: StateId::NONE,
+        master_node: None,
+        since_millis: 0,
+        master_heard_millis: None,
+        attempt: None,
+        disk_hangs_millis: None,
+        needed: Vec::new(),
+        hosts: Vec::new(),
+        unresolved: Vec::new(),
+        nodes: Vec::new(),
+    };
+    let facts = Facts {
+        pid: 100 + u32::try_from(number).expect("it is small"),
+        binary: "/usr/bin/zazen".into(),
+        file: Some(format!("/etc/zazen/n{number}.yml")),
+        data: format!("/var/lib/zazen/n{number}"),
+        bound: vec![address(number).to_string()],
+        seeds: Some((0..3).map(|number| address(number).to_string()).collect()),
+        discovery: "zen".into(),
+        ..Facts::default()
+    };
+    Report { wire: 1, explanation, facts }
+}
+
+/// The same of one that follows a master.
+fn follower(number: usize, master: usize) -> Report {
+    let mut report = report(number);
+    report.explanation.master_node = Some(node(master));
+    report.facts.members = (0..3).map(|number| (format!("n{number}"), address(number), true)).collect();
+    report
+}
+
+fn pinged(mut report: Report, number: usize, outcome: Outcome) -> Report {
+    report.explanation.hosts.push(Host {
+        address: address(number),
+        node: Some(node(number)),
+        instead_of: None,
+        outcome,
+    });
+    report
+}
+
+/// Of three voters only the first is there.
+fn voters(mut report: Report) -> Report {
+    let member = |number: usize| Member {
+        id: format!("id-{number}").as_str().into(),
+        name: Some(format!("n{number}").as_str().into()),
+        address: Some(address(number)),
+        found: number == 0,
+    };
+    let members = (0..3).map(member).collect();
+    report.explanation.needed.push(Quota { of: Group::VotingSet, members, needed: 2, found: 1 });
+    report
+}
+
+fn sibling(number: usize) -> Sibling {
+    Sibling {
+        file: format!("/etc/zazen/n{number}.yml"),
+        name: Some(format!("n{number}")),
+        cluster: "shop".into(),
+        port: Some(9300),
+        host: Some(format!("10.0.0.{number}")),
+        data: format!("/var/lib/zazen/n{number}"),
+        is_eligible: true,
+    }
+}
+
+fn judged(reports: &[Report]) -> Diagnosis {
+    judge(reports).expect("somebody says something")
+}
+
+/// Codes, whom they are about, and what to type.
+fn verdicts(reports: &[Report]) -> Vec<(Code, String, String)> {
+    let told = judged(reports).verdicts.into_iter();
+    let line = |verdict: &super::Verdict| verdict.mend.as_ref().map(|mend| mend.line.clone()).unwrap_or_default();
+    told.map(|verdict| (verdict.code, verdict.node.clone().unwrap_or_default(), line(&verdict))).collect()
+}
+
+fn expected(all: &[(Code, &str, &str)]) -> Vec<(Code, String, String)> {
+    all.iter().map(|(code, node, line)| (*code, (*node).to_owned(), (*line).to_owned())).collect()
+}
+
+#[test]
+fn a_cluster_that_is_well_is_sound() {
+    let told = judged(&[follower(0, 0), follower(1, 0), follower(2, 0)]);
+    assert_eq!((told.standing, told.verdicts), (Standing::Sound, Vec::new()));
+    assert_eq!(told.asked, ["n0", "n1", "n2"]);
+}
+
+#[test]
+fn voters_that_do_not_run_are_started_by_the_files_that_are_theirs() {
+    let mut asked = voters(pinged(pinged(report(0), 1, Outcome::Refused), 2, Outcome::Refused));
+    asked.facts.siblings = vec![sibling(1), sibling(2)];
+    let start = |number: usize| format!("/usr/bin/zazen start -c /etc/zazen/n{number}.yml");
+    let (first, second) = (start(1), start(2));
+    let all = [(Code::QuorumLost, "n1", &*first), (Code::VoterDown, "n1", &*first), (Code::VoterDown, "n2", &*second)];
+    assert_eq!(verdicts(&[asked]), expected(&all));
+}
+
+#[test]
+fn who_answers_is_not_to_be_started() {
+    let asked = voters(pinged(pinged(report(0), 1, Outcome::TimedOut), 2, Outcome::Refused));
+    let told = verdicts(&[asked, report(1)]);
+    assert!(told.iter().all(|(_, node, _)| node != "n1"), "{told:?}");
+}
+
+#[test]
+fn one_that_is_stopped_and_one_that_is_gone_are_both_named() {
+    let mut asked = voters(pinged(pinged(report(0), 1, Outcome::TimedOut), 2, Outcome::Refused));
+    let process = Process { address: address(1), pid: 4711, is_stopped: true, program: "zazen".into() };
+    asked.facts.processes.push(process);
+    let all = [(Code::FrozenNode, "n1", "kill -CONT 4711"), (Code::VoterDown, "n2", "")];
+    assert_eq!(verdicts(&[asked]), expected(&all));
+}
+
+#[test]
+fn what_listens_in_the_place_of_a_node_is_told_of_the_node_and_not_of_its_seed_hosts() {
+    let mut asked = voters(pinged(
+        pinged(report(0), 1, Outcome::NotUnderstood),
+        2,
+        Outcome::Answered {
+            master_eligible: true,
+            masterless: true,
+            sees_quorum: false,
+            term: Term::ZERO,
+            accepted: StateId::NONE,
+            master: None,
+            not_joined: None,
+        },
+    ));
+    asked.facts.probes.push(Probe { address: address(1), found: Found::Stranger, free_port: Some(9301) });
+    let without_a_file = verdicts(&[asked.clone(), report(2)]);
+    assert_eq!(without_a_file.first().map(|(code, ..)| *code), Some(Code::HttpPortInSeeds), "{without_a_file:?}");
+    asked.facts.siblings = vec![sibling(1)];
+    let told = verdicts(&[asked, report(2)]);
+    assert_eq!(told, expected(&[(Code::PortInUse, "n1", "transport.tcp.port: 9301")]));
+}
+
+#[test]
+fn a_newcomer_whose_cluster_has_another_name_is_told_to_change_its_own() {
+    let mut newcomer = report(2);
+    newcomer.explanation.cluster_name = "shpo".into();
+    newcomer.explanation.cluster_uuid = None;
+    let ours = || "shpo".into();
+    for number in 0..2 {
+        newcomer = pinged(newcomer, number, Outcome::OtherClusterName { theirs: "shop".into(), ours: ours() });
+    }
+    let told = verdicts(&[newcomer, follower(0, 0), follower(1, 0)]);
+    assert_eq!(told, expected(&[(Code::WrongClusterName, "n2", "cluster.name: shop")]));
+}
+
+#[test]
+fn of_clocks_the_odd_one_is_told() {
+    let ahead = |mut report: Report, millis: i64| {
+        report.facts.ahead_millis = Some(millis);
+        report
+    };
+    let odd_asked = [follower(0, 0), ahead(follower(1, 0), -10_000), ahead(follower(2, 0), -10_100)];
+    assert_eq!(verdicts(&odd_asked)[0].1, "n0", "who asks may be the odd one");
+    let odd_other = [follower(0, 0), ahead(follower(1, 0), 3), ahead(follower(2, 0), 10_000)];
+    assert_eq!(verdicts(&odd_other)[0].1, "n2");
+    let all_well = [follower(0, 0), ahead(follower(1, 0), 1_500), ahead(follower(2, 0), -1_500)];
+    assert_eq!(verdicts(&all_well), []);
+}
+
+#[test]
+fn of_settings_the_odd_one_is_told() {
+    let with = |number: usize, value: &str| {
+        let mut report = follower(number, 0);
+        report.facts.given.insert(MINIMUM.into(), value.into());
+        report
+    };
+    let told = verdicts(&[with(0, "2"), with(1, "1"), with(2, "2")]);
+    assert_eq!(told, expected(&[(Code::SettingsDiffer, "n1", "discovery.zen.minimum_master_nodes: 2")]));
+}
+
+#[test]
+fn more_nodes_are_asked_for_than_there_are() {
+    let mut asked = report(0);
+    asked.facts.given.insert(MINIMUM.into(), "3".into());
+    asked.explanation.needed.push(Quota { of: Group::MasterEligibleNodes, members: Vec::new(), needed: 3, found: 2 });
+    let told = verdicts(&[asked, report(1)]);
+    assert_eq!(told, expected(&[(Code::MinimumMasterNodesTooHigh, "n0", "discovery.zen.minimum_master_nodes: 2")]));
+}
+
+#[test]
+fn a_node_of_another_id_has_nothing_to_do_with_a_voter() {
+    let mut asked = voters(pinged(pinged(report(0), 1, Outcome::Refused), 2, Outcome::Refused));
+    asked.explanation.needed[0].members[2].id = Arc::from("id-9");
+    let told = verdicts(&[asked, report(2)]);
+    assert_eq!(told.iter().map(|(code, ..)| *code).next(), Some(Code::QuorumLost), "{told:?}");
+}

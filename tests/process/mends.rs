@@ -1,0 +1,128 @@
+//! What is printed heals: verdicts of real nodes, and their mends carried out as they stand.
+//!
+//! A small part of what `scripts/explain-setups` builds and heals.
+
+use super::cluster::Cluster;
+use super::node::Node;
+use super::tool::{Running, zazen};
+use serde_json::Value;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+/// The verdicts of a node, once there is one of this code.
+fn verdicts(cluster: &Cluster, node: &Node, code: &str) -> Vec<Value> {
+    cluster.wait(code, || {
+        let told = node.get("/_zazen/explain").ok()?.json();
+        let verdicts = told["verdicts"].as_array()?.clone();
+        verdicts.iter().any(|verdict| verdict["code"] == code).then_some(verdicts)
+    })
+}
+
+/// Whom they are about, and what to type.
+fn mends(verdicts: &[Value], code: &str) -> Vec<(String, String)> {
+    let of = verdicts.iter().filter(|verdict| verdict["code"] == code);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    of.map(|verdict| (text(&verdict["node"]), text(&verdict["mend"]["line"]))).collect()
+}
+
+fn wait_until_sound(cluster: &Cluster, node: &Node) {
+    cluster.wait("nothing is wrong", || {
+        let told = node.get("/_zazen/explain").ok()?.json();
+        (told["standing"] == "sound").then_some(())
+    });
+}
+
+fn shell(line: &str) {
+    let done = Command::new("sh").args(["-c", line]).stdin(Stdio::null()).status();
+    assert!(done.expect("there is a shell").success(), "{line}");
+}
+
+/// The line that starts a node by its file.
+fn start(node: &Node) -> String {
+    format!("{} start -c {}", env!("CARGO_BIN_EXE_zazen"), node.file().display())
+}
+
+/// The code and the mend that a node printed that did not start.
+fn failure(node: &mut Node) -> (String, String) {
+    assert_ne!(node.ended().code(), Some(0), "it does not start");
+    let log = node.log();
+    let last = log.lines().last().unwrap_or_default();
+    let (code, mend) = last.rsplit_once('[').and_then(|(_, rest)| rest.split_once("]; to mend it")).expect(last);
+    let (_, line) = mend.split_once(": ").expect(last);
+    (code.to_owned(), line.to_owned())
+}
+
+#[test]
+fn nodes_that_are_stopped_go_on() {
+    let cluster = Cluster::start(3);
+    cluster.nodes[1].pause();
+    cluster.nodes[2].pause();
+    let told = cluster.wait("both are found", || {
+        let told = verdicts(&cluster, &cluster.nodes[0], "frozen-node");
+        Some(mends(&told, "frozen-node")).filter(|mends| mends.len() == 2)
+    });
+    told.iter().for_each(|(_, line)| shell(line));
+    cluster.wait_master(&[0, 1, 2]);
+    wait_until_sound(&cluster, &cluster.nodes[0]);
+}
+
+#[test]
+fn a_voter_that_is_gone_is_started_by_its_file() {
+    let mut cluster = Cluster::start(3);
+    cluster.wait_master(&[0, 1, 2]);
+    cluster.kill(2);
+    let told = verdicts(&cluster, &cluster.nodes[0], "voter-down");
+    assert_eq!(mends(&told, "voter-down"), [("n2".to_owned(), start(&cluster.nodes[2]))], "{told:?}");
+    cluster.restart(2);
+    cluster.wait_master(&[0, 1, 2]);
+    wait_until_sound(&cluster, &cluster.nodes[0]);
+}
+
+#[test]
+fn a_newcomer_with_a_mistyped_cluster_name_changes_its_own() {
+    let cluster = Cluster::start(2);
+    let mut newcomer = cluster.stranger("tset", "n2");
+    newcomer.start();
+    let told = verdicts(&cluster, &newcomer, "wrong-cluster-name");
+    let line = format!("cluster.name: {}", cluster.nodes[0].cluster);
+    assert_eq!(mends(&told, "wrong-cluster-name"), [("n2".to_owned(), line)], "{told:?}");
+    newcomer.kill();
+    newcomer.cluster.clone_from(&cluster.nodes[0].cluster);
+    newcomer.start();
+    cluster.wait("it has joined", || newcomer.view()?.master);
+    wait_until_sound(&cluster, &newcomer);
+}
+
+#[test]
+fn a_node_whose_port_is_taken_gets_the_next_one() {
+    let cluster = Cluster::start(1);
+    let mut node = cluster.stranger(&cluster.nodes[0].cluster, "n1");
+    let taken = TcpListener::bind(("127.0.0.1", node.http)).expect("it is free");
+    node.start();
+    let (code, line) = failure(&mut node);
+    assert_eq!(code, "port-in-use");
+    let port = line.strip_prefix("http.port: ").and_then(|port| port.parse().ok()).expect("a port");
+    assert!(port > node.http, "{line}");
+    node.http = port;
+    node.start();
+    cluster.wait("it has joined", || node.view()?.master);
+    drop(taken);
+}
+
+#[test]
+fn slips_of_a_file_become_what_was_meant() {
+    let cluster = Cluster::start(1);
+    let mut node = cluster.stranger(&cluster.nodes[0].cluster, "n1");
+    let slips = ["discovery.zen.ping_timout: 1s", "discovery.zen.fd.ping_interval: 300", "node.master: perhaps"];
+    node.settings.extend(slips.map(String::from));
+    node.start();
+    let (code, line) = failure(&mut node);
+    assert_eq!(code, "bad-settings");
+    let (mend, start_line) = line.split_once(" && ").expect("it starts the node as well");
+    assert_eq!(start_line, start(&node));
+    shell(mend);
+    let file = node.file().display().to_string();
+    let child = zazen(&["start", "-c", &file]).stdout(Stdio::null()).spawn().expect("the command can be run");
+    let _running = Running(child);
+    cluster.wait("it has joined", || node.view()?.master);
+}
