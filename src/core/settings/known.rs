@@ -10,6 +10,26 @@ use crate::zen::parse_time;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+/// How the settings begin that Elasticsearch has only with plugins, or had before: files may give them, a cluster has none.
+const OF_PLUGINS: &[&str] = &[
+    "azure.",
+    "ccr.",
+    "cloud.",
+    "discovery.azure.",
+    "discovery.ec2.",
+    "discovery.gce.",
+    "gcs.",
+    "indices.lifecycle.",
+    "ingest.",
+    "node.ml",
+    "reindex.",
+    "repositories.url.",
+    "s3.",
+    "script.painless.",
+    "tribe.",
+    "xpack.",
+];
+
 /// A setting without a meaning here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
@@ -48,14 +68,19 @@ pub(super) fn known_keys() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.key)
 }
 
-/// The defaults of those that are not families.
+/// The defaults of those that are neither families nor of plugins.
 pub(super) fn defaults() -> impl Iterator<Item = (String, Value)> {
-    let singles = KNOWN.iter().filter(|known| !known.key.contains('*'));
+    let singles = KNOWN.iter().filter(|known| !known.key.contains('*') && !is_of_plugin(known.key));
     singles.map(|known| {
         let text = Value::from(known.default);
         let value = if known.form == Form::List { Value::List(text.elements()) } else { text };
         (known.key.to_owned(), value)
     })
+}
+
+/// Whether Elasticsearch has a setting only with a plugin, or had it before.
+pub(super) fn is_of_plugin(key: &str) -> bool {
+    OF_PLUGINS.iter().any(|stem| key.starts_with(stem))
 }
 
 /// Whether a key is one of a family, whose key has a `*` in it.

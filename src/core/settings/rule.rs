@@ -6,31 +6,11 @@
 use super::dynamic::form;
 use super::figure::size_warning;
 use super::form::Form;
-use super::known::is_of_family;
+use super::known::{is_of_family, is_of_plugin};
 use super::nearest::nearest;
 use super::objection::Objection;
 use super::{REGISTRY, Setting, Value, known};
 use crate::service::{ARCHIVED, Update};
-
-/// How the settings begin that Elasticsearch has only with plugins, or had before: files may give them, a cluster has none.
-const OF_PLUGINS: &[&str] = &[
-    "azure.",
-    "ccr.",
-    "cloud.",
-    "discovery.azure.",
-    "discovery.ec2.",
-    "discovery.gce.",
-    "gcs.",
-    "indices.lifecycle.",
-    "ingest.",
-    "node.ml",
-    "reindex.",
-    "repositories.url.",
-    "s3.",
-    "script.painless.",
-    "tribe.",
-    "xpack.",
-];
 
 /// Says why a setting of the cluster cannot be changed so, if it cannot.
 pub fn rule(update: Update<'_>) -> Result<(), String> {
@@ -45,8 +25,7 @@ pub fn objection(persistent: bool, key: &str, value: Option<&Value>) -> Result<(
         return Ok(());
     }
     let own = own(key);
-    let is_of_plugin = OF_PLUGINS.iter().any(|stem| key.starts_with(stem));
-    let is_known = own.is_some() || known(key).is_some() && !is_of_plugin;
+    let is_known = own.is_some() || known(key).is_some() && !is_of_plugin(key);
     if !is_known || key.contains('*') {
         return Err(Objection::illegal(format!("{scope} setting [{key}], not recognized")));
     }

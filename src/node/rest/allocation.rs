@@ -3,7 +3,7 @@
 //! Mirrors `RestClusterAllocationExplainAction` and `ClusterAllocationExplainRequest` (6.8).
 
 use super::error::{Kind, RestError};
-use super::object::{Fields, fields, unknown_field};
+use super::object::{self, Fields, Wanted, fields, unknown_field};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
@@ -43,9 +43,15 @@ pub(super) async fn explain(call: Call) -> Result<Reply, RestError> {
 /// The index of the shard that is meant, if one is.
 fn index(call: &Call) -> Result<Option<String>, RestError> {
     let known = ["index", "shard", "primary", "current_node"];
-    let Fields { text, fields } = fields(call)?;
-    if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
-        return Err(unknown_field(&text, BODY, name));
+    let Fields { text, fields } = fields(call, BODY)?;
+    for (name, value) in &fields {
+        let wanted = match name.as_str() {
+            "index" | "current_node" => Wanted::Text,
+            "shard" => Wanted::Number,
+            "primary" => Wanted::Flag,
+            _ => return Err(unknown_field(&text, BODY, name)),
+        };
+        object::check(&text, BODY, name, value, wanted)?;
     }
     if fields.is_empty() {
         return Ok(None);

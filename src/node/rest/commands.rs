@@ -4,7 +4,8 @@
 
 use super::error::{Kind, RestError};
 use super::nodes::select;
-use super::object::{Fields, fields, position_behind, position_of_end, unknown_field};
+use super::object::{Fields, fields, position_after, position_behind, position_of_end, token, unknown_field};
+use super::parameters::flag;
 use super::route::Call;
 use crate::cluster::ClusterState;
 use serde_json::{Map, Value};
@@ -29,12 +30,12 @@ pub(super) struct Command {
 
 /// The commands of a body.
 pub(super) fn commands(call: &Call) -> Result<Vec<Command>, RestError> {
-    let Fields { text, fields } = fields(call)?;
+    let Fields { text, fields } = fields(call, BODY)?;
     if let Some(name) = fields.keys().find(|name| !["commands", "dry_run"].contains(&name.as_str())) {
         return Err(unknown_field(&text, BODY, name));
     }
     let list = match fields.get("commands") {
-        None | Some(Value::Null) => return Ok(Vec::new()),
+        None => return Ok(Vec::new()),
         Some(Value::Array(list)) => list,
         Some(other) => return Err(no_list(&text, other)),
     };
@@ -43,15 +44,11 @@ pub(super) fn commands(call: &Call) -> Result<Vec<Command>, RestError> {
 
 fn no_list(text: &str, found: &Value) -> RestError {
     let at = position_behind(text, "commands");
-    let kind = match found {
-        Value::String(_) => "VALUE_STRING",
-        Value::Number(_) => "VALUE_NUMBER",
-        Value::Bool(_) => "VALUE_BOOLEAN",
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            let reason = "expected either field name [commands], or start array, got [START_OBJECT] instead";
-            return malformed(&at, RestError::new(Kind::ElasticsearchParse, reason));
-        }
-    };
+    if found.is_object() {
+        let reason = "expected either field name [commands], or start array, got [START_OBJECT] instead";
+        return malformed(&at, RestError::new(Kind::ElasticsearchParse, reason));
+    }
+    let kind = token(found);
     let reason = format!("[{at}] [{BODY}] commands doesn't support values of type: {kind}");
     RestError::new(Kind::XContentParse, reason)
 }
@@ -63,9 +60,15 @@ fn malformed(at: &str, cause: RestError) -> RestError {
 }
 
 fn command(text: &str, value: &Value) -> Result<Command, RestError> {
-    let Some((name, told)) = value.as_object().and_then(|fields| fields.iter().next()) else {
-        let reason = format!("[{BODY}] [commands] holds [{value}]; allowed: objects of one command");
-        return Err(RestError::new(Kind::ElasticsearchParse, reason));
+    let Value::Object(fields) = value else {
+        let at = position_after(text, "commands", 1);
+        let reason = format!("allocation command is malformed, got [{}] instead", token(value));
+        return Err(malformed(&at, RestError::new(Kind::ElasticsearchParse, reason)));
+    };
+    let Some((name, told)) = fields.iter().next() else {
+        let at = position_after(text, "commands", 3);
+        let reason = format!("[{at}] unable to parse AllocationCommand with name [null]: parser not found");
+        return Err(malformed(&at, RestError::new(Kind::NamedObjectNotFound, reason)));
     };
     let Some((name, needed, allowed)) = COMMANDS.iter().find(|(known, ..)| known == name) else {
         let at = position_behind(text, name);
@@ -73,16 +76,54 @@ fn command(text: &str, value: &Value) -> Result<Command, RestError> {
         return Err(malformed(&at, RestError::new(Kind::NamedObjectNotFound, reason)));
     };
     let Value::Object(told) = told else {
-        let reason = format!("[{BODY}] [{name}] holds [{told}]; allowed: an object");
-        return Err(RestError::new(Kind::ElasticsearchParse, reason));
+        return Err(no_object(text, name, told));
     };
     if let Some(strange) = told.keys().find(|field| ![*needed, *allowed].concat().contains(&field.as_str())) {
         return Err(strange_field(text, name, strange));
     }
+    told.iter().try_for_each(|(field, value)| check_told(text, name, field, value))?;
     match needed.iter().find(|field| is_missing(told, field)) {
         Some(missing) => Err(missing_field(text, name, missing)),
         None => Ok(Command { name, told: told.clone() }),
     }
+}
+
+/// What is told in the place of an object; what is one value, is passed over and leaves all of it missing.
+fn no_object(text: &str, name: &str, told: &Value) -> RestError {
+    let length = told.to_string().len();
+    let at = position_after(text, name, if told.is_array() { 1 } else { length });
+    let reason = if told.is_array() {
+        format!("[{name}] command does not support complex json tokens [END_ARRAY]")
+    } else {
+        format!("[{name}] command missing the index parameter")
+    };
+    malformed(&at, RestError::new(Kind::ElasticsearchParse, reason))
+}
+
+/// Refuses what a command cannot be told.
+fn check_told(text: &str, name: &str, field: &str, value: &Value) -> Result<(), RestError> {
+    let at = position_behind(text, field);
+    let is_flag = matches!(field, "allow_primary" | "accept_data_loss");
+    let cause = match value {
+        Value::Null | Value::Array(_) | Value::Object(_) if !allocates(name) => {
+            let reason = format!("[{name}] command does not support complex json tokens [{}]", token(value));
+            RestError::new(Kind::ElasticsearchParse, reason)
+        }
+        Value::String(value) if is_flag => match flag(value) {
+            Ok(_) => return Ok(()),
+            Err(cause) => cause,
+        },
+        Value::String(value) if field == "shard" && value.parse::<f64>().is_err() => RestError::no_number(value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            return Ok(());
+        }
+    };
+    if allocates(name) {
+        let reason = format!("[{at}] [{name}] failed to parse field [{field}]");
+        let inner = RestError::new(Kind::XContentParse, reason).caused_by(cause);
+        return Err(malformed(&at, inner));
+    }
+    Err(malformed(&at, cause))
 }
 
 fn is_missing(told: &Map<String, Value>, field: &str) -> bool {

@@ -11,14 +11,20 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
 use axum::http::StatusCode;
+use std::time::Duration;
 
 const fn parameter(name: &'static str, values: Values, doc: &'static str) -> Parameter {
     Parameter { name, values, default: "none", doc }
 }
 
 /// Understood where indices are asked for, and without a meaning without any.
-const fn idle(name: &'static str) -> Parameter {
-    parameter(name, Values::Text, "Understood, and without a meaning, as there are no indices.")
+pub(super) const fn idle(name: &'static str) -> Parameter {
+    idle_as(name, Values::Text)
+}
+
+/// The same, of which only values of one kind are understood.
+pub(super) const fn idle_as(name: &'static str, values: Values) -> Parameter {
+    parameter(name, values, "Understood, and without a meaning, as there are no indices.")
 }
 
 /// Which indices.
@@ -44,7 +50,7 @@ pub(super) const TYPES: Parameter = parameter(
 );
 
 /// What is understood besides.
-pub(super) const DEFAULTS: Parameter = idle("include_defaults");
+pub(super) const DEFAULTS: Parameter = idle_as("include_defaults", Values::Flag);
 
 /// The fields that are meant.
 pub(super) const FIELD: Parameter = parameter("fields", Values::List, "The names of fields.");
@@ -58,6 +64,10 @@ pub(super) const SNAPSHOT: Parameter = parameter("snapshot", Values::List, "The 
 /// Whether what is missing is passed over.
 pub(super) const IGNORED: Parameter =
     parameter("ignore_unavailable", Values::Flag, "Understood, and without a meaning, as there are no snapshots.");
+
+/// How much is told of snapshots.
+pub(super) const VERBOSE: Parameter =
+    parameter("verbose", Values::Flag, "Understood, and without a meaning, as there are no snapshots.");
 
 /// Which one of what has an id.
 pub(super) const ID: Parameter = parameter("id", Values::Text, "Its id.");
@@ -81,80 +91,63 @@ pub(super) const STATS: &[Parameter] = &[
     idle("fields"),
     idle("completion_fields"),
     idle("fielddata_fields"),
-    idle("include_segment_file_sizes"),
-    idle("forbid_closed_indices"),
+    idle_as("include_segment_file_sizes", Values::Flag),
 ];
 
 /// What recoveries are asked for with.
-pub(super) const RECOVERY: &[Parameter] = &[idle("active_only"), idle("detailed")];
+pub(super) const RECOVERY: &[Parameter] = &[idle_as("active_only", Values::Flag), idle_as("detailed", Values::Flag)];
 
-/// What shards and segments are asked for with.
-pub(super) const SEGMENTS: &[Parameter] = &[idle("verbose"), idle("status")];
+/// What segments are asked for with.
+pub(super) const SEGMENTS: &[Parameter] = &[idle_as("verbose", Values::Flag)];
 
-/// What is asked for where shards are told to do something at once.
-pub(super) const BROADCAST: &[Parameter] = &[
-    idle("force"),
-    idle("wait_if_ongoing"),
-    idle("max_num_segments"),
-    idle("only_expunge_deletes"),
-    idle("flush"),
-    idle("query"),
-    idle("fielddata"),
-    idle("field_data"),
-    idle("request"),
-    idle("request_cache"),
+/// What shards are asked for with.
+pub(super) const STORES: &[Parameter] = &[parameter(
+    "status",
+    Values::List,
+    "How shards are that are wanted: `green`, `yellow`, `red` or `all`; there are none.",
+)];
+
+/// What is asked for where all is to be written to disks.
+pub(super) const FLUSH: &[Parameter] = &[idle_as("force", Values::Flag), idle_as("wait_if_ongoing", Values::Flag)];
+
+/// What is asked for where segments are to be merged.
+pub(super) const MERGE: &[Parameter] = &[
+    idle_as("max_num_segments", Values::Number),
+    idle_as("only_expunge_deletes", Values::Flag),
+    idle_as("flush", Values::Flag),
+];
+
+/// What is asked for where caches are to be cleared.
+pub(super) const CACHES: &[Parameter] = &[
+    idle_as("query", Values::Flag),
+    idle_as("fielddata", Values::Flag),
+    idle_as("field_data", Values::Flag),
+    idle_as("request", Values::Flag),
+    idle_as("request_cache", Values::Flag),
     idle("fields"),
-    idle("only_ancient_segments"),
-    idle("wait_for_completion"),
 ];
 
-/// What searches are asked for with.
-pub(super) const SEARCH: &[Parameter] = &[
-    idle("q"),
-    idle("df"),
-    idle("analyzer"),
-    idle("analyze_wildcard"),
-    idle("default_operator"),
-    idle("lenient"),
-    idle("from"),
-    idle("size"),
-    idle("sort"),
-    idle("_source"),
-    idle("_source_include"),
-    idle("_source_includes"),
-    idle("_source_exclude"),
-    idle("_source_excludes"),
-    idle("stored_fields"),
-    idle("docvalue_fields"),
-    idle("explain"),
-    idle("version"),
-    idle("seq_no_primary_term"),
-    idle("timeout"),
-    idle("terminate_after"),
-    idle("min_score"),
-    idle("preference"),
-    idle("routing"),
-    idle("search_type"),
-    idle("scroll"),
-    idle("stats"),
-    idle("request_cache"),
-    idle("batched_reduce_size"),
-    idle("max_concurrent_shard_requests"),
-    idle("pre_filter_shard_size"),
-    idle("allow_partial_search_results"),
-    idle("track_scores"),
-    idle("track_total_hits"),
-    idle("rest_total_hits_as_int"),
-    idle("typed_keys"),
-    idle("suggest_field"),
-    idle("suggest_mode"),
-    idle("suggest_size"),
-    idle("suggest_text"),
-    idle("ignore_indices"),
-    idle("ccs_minimize_roundtrips"),
-    idle("source"),
-    idle("source_content_type"),
-];
+/// What is asked for where indices are to be written anew.
+pub(super) const UPGRADE: &[Parameter] =
+    &[idle_as("only_ancient_segments", Values::Flag), idle_as("wait_for_completion", Values::Flag)];
+
+/// Understood by routes whose own readers say what is wrong with them.
+const READ_ELSEWHERE: [&str; 5] =
+    ["ignore_unavailable", "allow_no_indices", "ignore_throttled", "flat_settings", "include_type_name"];
+
+/// Refuses values that are not of the kind that is wanted.
+pub(super) fn check_kinds(call: &Call, groups: &[&[Parameter]]) -> Result<(), RestError> {
+    let parameters = groups.iter().flat_map(|group| group.iter());
+    for parameter in parameters.filter(|parameter| !READ_ELSEWHERE.contains(&parameter.name)) {
+        match parameter.values {
+            Values::Flag => call.parameters.flag(parameter.name).map(drop)?,
+            Values::Number => call.parameters.int(parameter.name).map(drop)?,
+            Values::Time => call.parameters.time(parameter.name, Duration::ZERO).map(drop)?,
+            Values::Text | Values::List => {}
+        }
+    }
+    Ok(())
+}
 
 /// The parts that `_stats` can be asked for.
 const METRICS: [&str; 18] = [
@@ -187,13 +180,8 @@ fn no_shards() -> Json {
     Json::object(["total", "successful", "failed"].map(|name| (name, 0_u64.into())))
 }
 
-/// The same of a search, which may pass over some.
-fn none_searched() -> Json {
-    Json::object(["total", "successful", "skipped", "failed"].map(|name| (name, 0_u64.into())))
-}
-
 /// Refuses names that are missing, by what the node that is asked knows.
-fn check_names(call: &Call) -> Result<(), RestError> {
+pub(super) fn check_names(call: &Call) -> Result<(), RestError> {
     let names = call.parameters.list("index").unwrap_or_default();
     resolve(&snapshot::local(&call.handle), &names, Options::read(&call.parameters, false)?).map(drop)
 }
@@ -211,6 +199,13 @@ pub(super) async fn stats(call: Call) -> Result<Reply, RestError> {
     let unknown: Vec<&str> = metrics.iter().filter(|metric| !METRICS.contains(metric)).copied().collect();
     if !unknown.is_empty() {
         return Err(unrecognized(&call.path, "metric", &unknown, &METRICS.into()));
+    }
+    if metrics.len() > 1 && metrics.contains(&"_all") {
+        let given = metrics.join(",");
+        return Err(RestError::illegal(format!(
+            "request [{}] contains _all and individual metrics [{given}]",
+            call.path
+        )));
     }
     let level = call.parameters.text("level").unwrap_or("indices");
     if !["cluster", "indices", "shards"].contains(&level) {
@@ -231,6 +226,11 @@ pub(super) async fn segments(call: Call) -> Result<Reply, RestError> {
 
 /// Where copies of shards lie.
 pub(super) async fn shard_stores(call: Call) -> Result<Reply, RestError> {
+    let wanted = call.parameters.list("status").unwrap_or_default();
+    let known = ["all", "green", "red", "yellow"];
+    if let Some(strange) = wanted.iter().find(|status| !known.contains(&status.to_ascii_lowercase().as_str())) {
+        return Err(RestError::illegal(format!("unknown cluster health status [{strange}]")));
+    }
     check_names_by_master(&call).await?;
     Ok(Reply::tree(Json::object([("indices", nothing())])))
 }
@@ -245,6 +245,12 @@ pub(super) async fn recoveries(call: Call) -> Result<Reply, RestError> {
 pub(super) async fn by_index(call: Call) -> Result<Reply, RestError> {
     check_names_by_master(&call).await?;
     Ok(Reply::tree(nothing()))
+}
+
+/// The settings of indices.
+pub(super) async fn settings(call: Call) -> Result<Reply, RestError> {
+    call.parameters.flag("flat_settings")?;
+    by_index(call).await
 }
 
 /// What shards would do at once.
@@ -264,7 +270,8 @@ pub(super) async fn upgrade(call: Call) -> Result<Reply, RestError> {
 pub(super) async fn aliases(call: Call) -> Result<Reply, RestError> {
     check_names_by_master(&call).await?;
     let named = call.parameters.list("name").unwrap_or_default();
-    let missing: Vec<&str> = named.into_iter().filter(|name| *name != "_all" && !name.contains('*')).collect();
+    let mut missing: Vec<&str> = named.into_iter().filter(|name| *name != "_all" && !name.contains('*')).collect();
+    missing.sort_unstable();
     if missing.is_empty() {
         return Ok(Reply::tree(nothing()));
     }
@@ -283,46 +290,27 @@ pub(super) async fn templates(call: Call) -> Result<Reply, RestError> {
 
 /// Mappings; a type that is named is missing.
 pub(super) async fn mappings(call: Call) -> Result<Reply, RestError> {
+    call.parameters.flag("include_type_name")?;
     check_names_by_master(&call).await?;
     match call.parameters.text("type") {
         None | Some("_all" | "*") => Ok(Reply::tree(nothing())),
         Some(kind) => {
-            let index = call.parameters.text("index").unwrap_or("_all");
             let error = RestError::new(Kind::TypeMissing, format!("type[[{kind}]] missing"));
-            Err(error.about("index_uuid", "_na_").about("index", index))
+            Err(error.about("index_uuid", "_na_").about("index", "_all"))
         }
     }
 }
 
 /// Mappings of fields, which are missing.
 pub(super) async fn fields(call: Call) -> Result<Reply, RestError> {
+    call.parameters.flag("include_type_name")?;
     check_names(&call)?;
     Ok(Reply::tree(nothing()).with_status(StatusCode::NOT_FOUND))
 }
 
-/// Documents that fit, and how many there are: none.
-pub(super) async fn search(call: Call) -> Result<Reply, RestError> {
-    for name in ["from", "size", "terminate_after"] {
-        call.parameters.int(name)?;
-    }
-    check_names(&call)?;
-    let hits = [("total", 0_u64.into()), ("max_score", 0.0.into()), ("hits", Json::List(Vec::new()))];
-    Ok(Reply::tree(Json::object([
-        ("took", 0_u64.into()),
-        ("timed_out", false.into()),
-        ("_shards", none_searched()),
-        ("hits", Json::object(hits)),
-    ])))
-}
-
-/// How many documents fit: none.
-pub(super) async fn count(call: Call) -> Result<Reply, RestError> {
-    check_names(&call)?;
-    Ok(Reply::tree(Json::object([("count", 0_u64.into()), ("_shards", none_searched())])))
-}
-
 /// Repositories and their snapshots; what is named is missing, and a pattern is no name of one.
 pub(super) async fn repositories(call: Call) -> Result<Reply, RestError> {
+    call.parameters.flag("ignore_unavailable")?;
     snapshot::wanted(&call, None).await?;
     let named = call.parameters.list("repository").unwrap_or_default();
     let missing = named.iter().find(|name| **name != "_all");
@@ -334,6 +322,7 @@ pub(super) async fn repositories(call: Call) -> Result<Reply, RestError> {
 
 /// Snapshots that are being taken.
 pub(super) async fn snapshot_status(call: Call) -> Result<Reply, RestError> {
+    call.parameters.flag("ignore_unavailable")?;
     snapshot::wanted(&call, None).await?;
     Ok(Reply::tree(Json::object([("snapshots", Json::List(Vec::new()))])))
 }

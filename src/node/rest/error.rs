@@ -22,6 +22,8 @@ pub(super) enum Kind {
     ClusterBlock,
     /// The `Content-Type` is no media type, or there are two.
     ContentTypeHeader,
+    /// A text is no date.
+    DateTimeParse,
     /// A part of a body is missing.
     ElasticsearchParse,
     /// Too much is waiting already.
@@ -83,6 +85,7 @@ impl Kind {
             Kind::CircuitBreaking => "CircuitBreaking",
             Kind::ClusterBlock => "ClusterBlock",
             Kind::ContentTypeHeader => "ContentTypeHeader",
+            Kind::DateTimeParse => "DateTimeParse",
             Kind::ElasticsearchParse => "ElasticsearchParse",
             Kind::EsRejectedExecution => "EsRejectedExecution",
             Kind::FailedToCommitClusterState => "FailedToCommitClusterState",
@@ -117,6 +120,7 @@ impl Kind {
             Kind::ActionRequestValidation
             | Kind::BadParameter
             | Kind::ContentTypeHeader
+            | Kind::DateTimeParse
             | Kind::ElasticsearchParse
             | Kind::IllegalArgument
             | Kind::InvalidIndexName
@@ -165,6 +169,7 @@ impl Kind {
             Kind::ActionRequestValidation
             | Kind::BadParameter
             | Kind::ContentTypeHeader
+            | Kind::DateTimeParse
             | Kind::EsRejectedExecution
             | Kind::IllegalArgument
             | Kind::IllegalState

@@ -145,6 +145,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
         true => snapshot::local(&call.handle),
         false => snapshot::confirmed(&call.handle, master_timeout).await?,
     };
+    conditions.check(&first)?;
     let (state, is_met) = conditions.wait(&call.handle, first, is_local, deadline).await?;
     let mut health = match is_local {
         true => Health::of_local(&call.handle, &state).await,

@@ -98,6 +98,13 @@ impl Conditions {
         })
     }
 
+    /// Refuses names that no index can have.
+    pub(super) fn check(&self, state: &ClusterState) -> Result<(), RestError> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let lenient = Options { ignore_unavailable: true, allow_no_indices: true, open: true, closed: true };
+        resolve(state, &names, lenient).map(drop)
+    }
+
     /// The indices that are asked for; none if one of them is not there.
     pub(super) fn indices(&self, state: &ClusterState) -> Option<BTreeSet<String>> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();

@@ -6,7 +6,7 @@
 use super::body::Json;
 use super::empties::{DEFAULTS, INDEX, TYPES};
 use super::error::{Kind, RestError};
-use super::indices::{Options, resolve};
+use super::indices::{Options, bad_name, resolve};
 use super::parameters::Parameter;
 use super::reply::Reply;
 use super::route::Call;
@@ -28,9 +28,27 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::map(indices.map(|(name, index)| (name, index_json(index, is_flat))))))
 }
 
+/// What Elasticsearch says where a path that begins with a line under it is none of its own, and so about an index that
+/// cannot be.
+fn misspelt(method: &str, index: &str, has_type: bool, has_body: bool) -> RestError {
+    match (method, has_type) {
+        ("GET" | "HEAD" | "DELETE", true) => RestError::new(Kind::IndexNotFound, "no such index")
+            .about("resource.type", "index_expression")
+            .about("resource.id", index)
+            .about("index_uuid", "_na_")
+            .about("index", index),
+        ("PUT" | "POST", true) if !has_body => RestError::new(Kind::ElasticsearchParse, "request body is required"),
+        ("PUT" | "POST", true) | ("PUT", false) => {
+            let reason = format!("Invalid index name [{index}], must not start with '_', '-', or '+'");
+            RestError::new(Kind::InvalidIndexName, reason).about("index_uuid", "_na_").about("index", index)
+        }
+        _ => bad_name(index),
+    }
+}
+
 /// Why a request about documents, searches or changes of indices is not carried out: the same for all of them, but for a path
 /// with nothing between two slashes, in which Elasticsearch misses the same.
-pub(super) fn refusal(method: &str, path: &str, captured: &[(&'static str, String)]) -> RestError {
+pub(super) fn refusal(method: &str, path: &str, captured: &[(&'static str, String)], has_body: bool) -> RestError {
     let is_empty = |wanted: &str| captured.iter().any(|(name, piece)| *name == wanted && piece.is_empty());
     if is_empty("index") {
         return RestError::new(Kind::IndexNotFound, "no such index")
@@ -41,6 +59,10 @@ pub(super) fn refusal(method: &str, path: &str, captured: &[(&'static str, Strin
     }
     if is_empty("type") {
         return RestError::asks_for_nothing("type is missing");
+    }
+    let find = |wanted: &str| captured.iter().find(|(name, _)| *name == wanted).map(|(_, piece)| piece.as_str());
+    if let Some(index) = find("index").filter(|index| index.starts_with('_')) {
+        return misspelt(method, index, find("type").is_some(), has_body);
     }
     RestError::new(
         Kind::UnsupportedOperation,

@@ -1,9 +1,10 @@
 //! Which indices a request is about: names, patterns, exclusions, and what to do where there are none.
 //!
-//! Mirrors `IndicesOptions` and `IndexNameExpressionResolver` (6.8), without aliases and date math.
+//! Mirrors `IndicesOptions` and `IndexNameExpressionResolver` (6.8), without aliases.
 
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Parameters, Values, flag};
+use super::{date_math, time};
 use crate::cluster::ClusterState;
 use crate::service::matches;
 use serde_json::Value;
@@ -53,7 +54,8 @@ pub(super) struct Options {
 impl Options {
     /// Reads them from a request.
     pub(super) fn read(parameters: &Parameters, ignore_unavailable: bool) -> Result<Options, RestError> {
-        let lenient = |name: &'static str, default: bool| match parameters.text(name).map(flag) {
+        let given = |name: &str| parameters.text(name).filter(|text| !text.is_empty());
+        let lenient = |name: &'static str, default: bool| match given(name).map(flag) {
             None => Ok(default),
             Some(Ok(value)) => Ok(value),
             Some(Err(cause)) => {
@@ -91,12 +93,20 @@ impl Options {
 /// The names that are meant; with none given, all of them.
 pub(super) fn resolve(state: &ClusterState, names: &[&str], options: Options) -> Result<BTreeSet<String>, RestError> {
     if names.is_empty() || names == ["_all"] || names == ["*"] {
-        return Ok(fitting(state, "*", options).collect());
+        let found: BTreeSet<String> = fitting(state, "*", options).collect();
+        let is_fine = options.allow_no_indices || !found.is_empty();
+        return if is_fine { Ok(found) } else { Err(no_index_at_all()) };
     }
+    let now = i64::try_from(time::since_1970().as_millis()).unwrap_or(i64::MAX);
     let mut found = BTreeSet::new();
     let mut has_pattern = false;
     for name in names {
+        let name = &date_math::resolved(name, now)?;
         match name.strip_prefix('-').filter(|_| has_pattern) {
+            Some(excluded) if !excluded.contains('*') => {
+                named(state, excluded, options)?;
+                found.remove(excluded);
+            }
             Some(excluded) => found.retain(|name: &String| !matches(excluded, name)),
             None if name.contains('*') => {
                 has_pattern = true;
@@ -110,6 +120,13 @@ pub(super) fn resolve(state: &ClusterState, names: &[&str], options: Options) ->
         }
     }
     Ok(found)
+}
+
+/// No index where one was wanted, whichever.
+fn no_index_at_all() -> RestError {
+    RestError::new(Kind::IndexNotFound, "no such index")
+        .about("resource.type", "index_expression")
+        .about("resource.id", "_all")
 }
 
 fn fitting<'a>(state: &'a ClusterState, pattern: &'a str, options: Options) -> impl Iterator<Item = String> + 'a {

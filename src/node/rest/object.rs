@@ -3,6 +3,7 @@
 //! Mirrors `ObjectParser` (6.8), whose messages name the place of a mistake.
 
 use super::error::{Kind, RestError};
+use super::parameters::flag;
 use super::route::Call;
 use super::sent;
 use serde_json::{Map, Value};
@@ -15,16 +16,64 @@ pub(super) struct Fields {
     pub(super) fields: Map<String, Value>,
 }
 
-/// Reads a body.
-pub(super) fn fields(call: &Call) -> Result<Fields, RestError> {
+/// Reads a body, which Elasticsearch calls so.
+pub(super) fn fields(call: &Call, object: &str) -> Result<Fields, RestError> {
     // The places of mistakes are told of what is text.
     let text = String::from_utf8_lossy(&call.body).into_owned();
     let value = sent::tree(call)?;
     let Value::Object(fields) = value else {
-        let reason = format!("the body holds [{value}]; allowed: an object");
-        return Err(RestError::new(Kind::ElasticsearchParse, reason));
+        let reason = format!("[1:1] [{object}] Expected START_OBJECT but was: {}", token(&value));
+        return Err(RestError::new(Kind::XContentParse, reason));
     };
     Ok(Fields { text, fields })
+}
+
+/// What begins with a value, as Elasticsearch calls it.
+pub(super) fn token(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "VALUE_NULL",
+        Value::Bool(_) => "VALUE_BOOLEAN",
+        Value::Number(_) => "VALUE_NUMBER",
+        Value::String(_) => "VALUE_STRING",
+        Value::Array(_) => "START_ARRAY",
+        Value::Object(_) => "START_OBJECT",
+    }
+}
+
+/// What the value of a field must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Text,
+    Number,
+    Flag,
+}
+
+/// Refuses a value that is not what a field wants.
+pub(super) fn check(text: &str, object: &str, name: &str, value: &Value, wanted: Wanted) -> Result<(), RestError> {
+    let at = || position_behind(text, name);
+    let cause = match (wanted, value) {
+        (Wanted::Text, Value::String(_)) | (Wanted::Flag, Value::Bool(_)) => return Ok(()),
+        (Wanted::Number, Value::Number(number))
+            if number.as_f64().is_some_and(|number| number.abs() < 2_147_483_648.0) =>
+        {
+            return Ok(());
+        }
+        (Wanted::Number, Value::Number(number)) => {
+            RestError::new(Kind::JsonParse, format!("Numeric value ({number}) out of range of int"))
+        }
+        (Wanted::Number, Value::String(text)) if text.parse::<f64>().is_ok() => return Ok(()),
+        (Wanted::Number, Value::String(text)) => RestError::no_number(text),
+        (Wanted::Flag, Value::String(text)) => match flag(text) {
+            Ok(_) => return Ok(()),
+            Err(cause) => cause,
+        },
+        _ => {
+            let reason = format!("[{}] [{object}] {name} doesn't support values of type: {}", at(), token(value));
+            return Err(RestError::new(Kind::XContentParse, reason));
+        }
+    };
+    let reason = format!("[{}] [{object}] failed to parse field [{name}]", at());
+    Err(RestError::new(Kind::XContentParse, reason).caused_by(cause))
 }
 
 /// A field that an object does not have.
@@ -39,6 +88,13 @@ pub(super) fn position_behind(text: &str, name: &str) -> String {
     let rest = text.get(at..).unwrap_or_default();
     let value = rest.find(|letter: char| !letter.is_whitespace() && letter != ':').unwrap_or(0);
     position(text, at + value)
+}
+
+/// The same, so many characters further.
+pub(super) fn position_after(text: &str, name: &str, count: usize) -> String {
+    let at = position_behind(text, name);
+    let (line, column) = at.split_once(':').unwrap_or(("1", "1"));
+    format!("{line}:{}", column.parse::<usize>().unwrap_or(1) + count)
 }
 
 /// Where the object ends that stands behind a name.

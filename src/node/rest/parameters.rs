@@ -50,6 +50,21 @@ impl Values {
     }
 }
 
+/// What Elasticsearch reads only with something else, and does not know without.
+const READ_WITH: [(&str, &str); 8] = [
+    ("analyze_wildcard", "q"),
+    ("analyzer", "q"),
+    ("default_operator", "q"),
+    ("df", "q"),
+    ("lenient", "q"),
+    ("suggest_mode", "suggest_field"),
+    ("suggest_size", "suggest_field"),
+    ("suggest_text", "suggest_field"),
+];
+
+/// What Elasticsearch looks at only if it is given, so that nobody is told of it.
+const UNSUGGESTED: [&str; 2] = ["wait_for_metadata_version", "wait_for_relocating_shards"];
+
 /// What a request was given, by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parameters {
@@ -99,11 +114,15 @@ impl Parameters {
 
     /// Refuses what is not known, and names what may have been meant.
     pub(super) fn check_known(&self, path: &str, known: &BTreeSet<&str>) -> Result<(), RestError> {
+        let is_given = |name: &str| self.given.contains_key(name);
+        let is_read = |name: &str| READ_WITH.iter().all(|(other, with)| *other != name || is_given(with));
+        let known: &BTreeSet<&str> = &known.iter().copied().filter(|name| is_read(name)).collect();
         let unknown: Vec<&str> = self.given.keys().map(String::as_str).filter(|name| !known.contains(name)).collect();
         if unknown.is_empty() {
             return Ok(());
         }
-        Err(unrecognized(path, "parameter", &unknown, known))
+        let suggested = known.iter().copied().filter(|name| !UNSUGGESTED.contains(name)).collect();
+        Err(unrecognized(path, "parameter", &unknown, &suggested))
     }
 
     /// A whole number, if one was given.

@@ -1,7 +1,8 @@
-//! The warnings with which Elasticsearch 6.8 announces that types will go.
+//! The warnings with which Elasticsearch 6.8 announces that types will go, and letters of dates change.
 //!
-//! Mirrors the deprecations of `RestGetIndicesAction`, `RestGetMappingAction` and their kin (6.8).
+//! Mirrors the deprecations of `RestGetIndicesAction`, `RestGetMappingAction` and their kin, and of `Joda` (6.8).
 
+use super::date_math;
 use super::parameters::Parameters;
 use axum::http::Method;
 
@@ -13,8 +14,17 @@ const ROUTES: [(&str, &str); 4] = [
     ("get_field_mapping_action", "get field mapping"),
 ];
 
+/// All that a request is warned of.
+pub(super) fn warnings(route: &str, method: &Method, parameters: &Parameters) -> Vec<String> {
+    let names = ["index", "indices"].into_iter().filter_map(|name| parameters.list(name)).flatten();
+    let mut warnings: Vec<String> = names.flat_map(date_math::warnings).collect();
+    warnings.extend(warning(route, method, parameters));
+    warnings.dedup();
+    warnings
+}
+
 /// What a request is warned of: where it does not say whether it wants types.
-pub(super) fn warning(route: &str, method: &Method, parameters: &Parameters) -> Option<String> {
+fn warning(route: &str, method: &Method, parameters: &Parameters) -> Option<String> {
     let (name, what) = ROUTES.iter().find(|(name, _)| *name == route)?;
     let is_quiet = *name == "get_indices_action" && *method == Method::HEAD;
     if is_quiet || parameters.text("include_type_name").is_some() {

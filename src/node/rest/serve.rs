@@ -164,7 +164,7 @@ async fn dispatch(
     };
     if matches!(route.answers, Answers::Refused) {
         handle.meter().count_action(route.name);
-        return Err(index::refusal(parts.method.as_str(), parts.uri.path(), &captured));
+        return Err(index::refusal(parts.method.as_str(), parts.uri.path(), &captured, !body.is_empty()));
     }
     parameters.extend(captured);
     if let Some(guest) = guest {
@@ -184,7 +184,7 @@ async fn dispatch(
     let running = handle.meter().tasks().begin(begun(route, &target, &headers));
     let task = running.id();
     let is_human = wish.is_human;
-    let warning = removal::warning(route.name, &method, &parameters);
+    let warnings = removal::warnings(route.name, &method, &parameters);
     let is_detailed = handle.settings().rest.detailed_errors;
     let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| *peer);
     let guest = guest.cloned();
@@ -196,13 +196,11 @@ async fn dispatch(
         () = running.cancelled() => Err(RestError::new(Kind::TaskCancelled, "the request was ended by another one")),
         reply = answer(route, call, wish) => reply.map(|reply| reply.while_running(running, until)),
     };
-    match warning {
-        Some(text) => {
-            let reply = reply.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, is_detailed));
-            Ok(reply.with_warning(&text))
-        }
-        None => reply,
+    if warnings.is_empty() {
+        return reply;
     }
+    let reply = reply.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, is_detailed));
+    Ok(warnings.iter().fold(reply, |reply, text| reply.with_warning(text)))
 }
 
 /// What no route that takes trees takes: bodies in a strange notation.
@@ -234,7 +232,7 @@ async fn answer(route: &'static Route, call: Call, wish: &Wish) -> Result<Reply,
             call.parameters.check_known(&call.path, &known(route, false))?;
             return reply(call).await;
         }
-        Answers::Refused => return Err(index::refusal(call.method.as_str(), &call.path, &[])),
+        Answers::Refused => return Err(index::refusal(call.method.as_str(), &call.path, &[], false)),
     };
     let display = Display::read(columns, &call.parameters)?;
     call.parameters.check_known(&call.path, &known(route, display.is_help))?;

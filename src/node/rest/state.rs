@@ -90,11 +90,22 @@ impl Metric {
     }
 }
 
+/// The version that is waited for.
+fn version(call: &Call) -> Result<Option<u64>, RestError> {
+    let name = "wait_for_metadata_version";
+    match call.parameters.text(name).map(str::parse::<i64>) {
+        Some(Ok(number @ ..=0)) => Err(RestError::illegal(format!(
+            "provided waitForMetaDataVersion should be >= 1, but instead is [{number}]"
+        ))),
+        Some(_) | None => call.parameters.number(name),
+    }
+}
+
 /// Answers with the parts that are wanted.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let view = View::read(&call.parameters);
     let options = Options::read(&call.parameters, true)?;
-    let version = call.parameters.number("wait_for_metadata_version")?;
+    let version = version(&call)?;
     let timeout = call.parameters.time("wait_for_timeout", WAIT_TIMEOUT)?;
     let mut state = snapshot::wanted(&call, None).await?;
     if let Some(version) = version.filter(|version| state.version.get() < *version) {

@@ -121,6 +121,14 @@ pub(super) async fn of_local_indices(call: Call) -> Result<Vec<Row>, RestError> 
     Ok(Vec::new())
 }
 
+/// The same of recoveries.
+pub(super) async fn of_recoveries(call: Call) -> Result<Vec<Row>, RestError> {
+    for name in ["active_only", "detailed"] {
+        call.parameters.flag(name)?;
+    }
+    of_local_indices(call).await
+}
+
 /// What the state would tell.
 pub(super) async fn of_state(call: Call) -> Result<Vec<Row>, RestError> {
     snapshot::wanted(&call, None).await?;
@@ -132,6 +140,7 @@ pub(super) async fn of_repository(call: Call) -> Result<Vec<Row>, RestError> {
     let Some(repository) = call.parameters.text("repository") else {
         return Err(RestError::asks_for_nothing("repository is missing"));
     };
+    call.parameters.flag("ignore_unavailable")?;
     let missing = RestError::new(Kind::RepositoryMissing, format!("[{repository}] missing"));
     snapshot::wanted(&call, None).await?;
     Err(missing)

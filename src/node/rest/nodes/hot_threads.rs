@@ -91,9 +91,11 @@ pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
     let chosen = chosen(&call, "NodesHotThreadsRequest")?;
     let interval = call.parameters.time("interval", Duration::from_millis(500))?.min(INTERVAL_MAX);
     let threads = call.parameters.int("threads")?.map_or(3, |threads| usize::try_from(threads).unwrap_or(0));
+    let is_negative = |name: &str| call.parameters.text(name).is_some_and(|text| text.trim().starts_with('-'));
     call.parameters.int("snapshots")?;
     let ignores_idle = call.parameters.flag("ignore_idle_threads")?.unwrap_or(true);
-    let Some(counted) = Counted::named(call.parameters.text("type").unwrap_or("cpu")) else {
+    let counted = Counted::named(call.parameters.text("type").unwrap_or("cpu"));
+    let Some(counted) = counted.filter(|_| !["threads", "interval", "snapshots"].into_iter().any(is_negative)) else {
         return Ok(Reply::text(String::new()));
     };
     let report = Report { counted, interval, threads: threads.min(THREADS_MAX), ignores_idle };

@@ -45,7 +45,7 @@ pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
     };
     let is_all = metrics.as_ref().is_none_or(|metrics| metrics.as_slice() == ["_all"]);
     let is_wanted = |metric: &str| is_all || metrics.as_ref().is_some_and(|metrics| metrics.contains(&metric));
-    let chosen = choose(&call, "NodesInfoRequest", nodes.as_deref())?;
+    let chosen = choose(&call, "NodesInfoRequest.timeout", nodes.as_deref())?;
     let is_flat = call.parameters.flag("flat_settings")?.unwrap_or(false);
     let asked = infos(&call.handle, chosen.nodes, chosen.timeout).await;
     let head = header(&chosen.state, Action("cluster:monitor/nodes/info"), &asked);

@@ -80,12 +80,12 @@ pub(super) struct Chosen {
 
 /// Chooses the nodes; `request` is what Elasticsearch calls the request where its timeout is wrong.
 pub(super) fn chosen(call: &Call, request: &str) -> Result<Chosen, RestError> {
-    choose(call, request, call.parameters.list("nodeId").as_deref())
+    choose(call, &format!("{request}.timeout"), call.parameters.list("nodeId").as_deref())
 }
 
-/// The same by a filter of another name.
-pub(super) fn choose(call: &Call, request: &str, filter: Option<&[&str]>) -> Result<Chosen, RestError> {
-    let timeout = call.parameters.text("timeout").map(|text| time::parse(&format!("{request}.timeout"), text));
+/// The same by a filter of another name; `name` is what Elasticsearch calls the time.
+pub(super) fn choose(call: &Call, name: &str, filter: Option<&[&str]>) -> Result<Chosen, RestError> {
+    let timeout = call.parameters.text("timeout").map(|text| time::parse(name, text));
     let timeout = timeout.transpose()?.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT_MAX));
     let state = snapshot::local(&call.handle);
     let nodes = select(&state.nodes, &call.handle.local().id, filter)?;

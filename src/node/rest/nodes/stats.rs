@@ -104,16 +104,23 @@ pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
 
 impl Wanted {
     fn read(call: &Call) -> Result<Self, RestError> {
-        let level = match call.parameters.text("level").unwrap_or("node") {
+        let (metrics, index_metrics) = metrics(call)?;
+        if !metrics.contains(&"indices") {
+            check_unread(call)?;
+        }
+        let given = call.parameters.text("level").unwrap_or("node");
+        let level = match given.to_ascii_lowercase().as_str() {
+            _ if !metrics.contains(&"indices") => None,
             "node" => None,
-            "indices" => Some("indices"),
-            "shards" => Some("shards"),
-            other => {
+            // Elasticsearch takes them in any case, and shows them in small letters only.
+            "indices" | "shards" => ["indices", "shards"].into_iter().find(|level| *level == given),
+            _ => {
+                let other = given;
                 let allowed = "level parameter must be one of [indices] or [node] or [shards]";
                 return Err(RestError::illegal(format!("{allowed} but was [{other}]")));
             }
         };
-        let (metrics, index_metrics) = metrics(call)?;
+        call.parameters.flag("include_segment_file_sizes")?;
         let size = Account::of(&snapshot::local(&call.handle));
         Ok(Wanted { metrics, index_metrics, level, is_human: call.is_human, size })
     }
@@ -163,12 +170,22 @@ impl Wanted {
     }
 }
 
+/// Without indices nobody reads what is about their fields and groups.
+fn check_unread(call: &Call) -> Result<(), RestError> {
+    let idle = ["completion_fields", "fielddata_fields", "fields", "groups", "types"];
+    let given: Vec<&str> = idle.into_iter().filter(|name| call.parameters.text(name).is_some()).collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    Err(unrecognized(&call.path, "parameter", &given, &["level", "timeout", "metric", "nodeId"].into()))
+}
+
 /// The parts that are wanted, and those of them that are about indices.
 fn metrics(call: &Call) -> Result<(Vec<&'static str>, Vec<&'static str>), RestError> {
     let refuse = |what: String| Err(RestError::illegal(format!("request [{}] contains {what}", call.path)));
     let given = call.parameters.list("metric").unwrap_or_else(|| vec![ALL]);
     let index_given = call.parameters.text("index_metric");
-    if given == [ALL] {
+    if given.iter().all(|metric| *metric == ALL) && !given.is_empty() {
         return match index_given {
             Some(index) => refuse(format!("index metrics [{index}] but all stats requested")),
             None => Ok((METRICS.to_vec(), INDEX_METRICS.to_vec())),

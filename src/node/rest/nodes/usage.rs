@@ -21,7 +21,7 @@ pub(in crate::rest) const METRIC_PARAMETER: Parameter = Parameter {
 /// How often what was asked.
 pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
     let metrics = call.parameters.list("metric").unwrap_or_else(|| vec!["_all"]);
-    if metrics.len() > 1 && metrics.contains(&"_all") {
+    if metrics.contains(&"_all") && metrics.iter().any(|metric| *metric != "_all") {
         let given = call.parameters.text("metric").unwrap_or_default();
         let reason = format!("request [{}] contains _all and individual metrics [{given}]", call.path);
         return Err(RestError::illegal(reason));

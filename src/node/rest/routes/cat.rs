@@ -5,7 +5,8 @@ use crate::rest::indices::INDICES;
 use crate::rest::parameters::{Parameter, Values};
 use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
-use crate::rest::snapshot::{MASTER, READ};
+use crate::rest::searches::{COUNT, QUERY};
+use crate::rest::snapshot::{LOCAL, MASTER, READ};
 
 const FULL_ID: Parameter = Parameter {
     name: "full_id",
@@ -56,7 +57,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET"],
         paths: &["/_cat/shards", "/_cat/shards/{index}"],
-        parameters: &[READ, &[INDEX], INDICES],
+        parameters: &[READ, &[INDEX]],
         needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: cat::SHARDS,
@@ -107,7 +108,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET"],
         paths: &["/_cat/segments", "/_cat/segments/{index}"],
-        parameters: &[READ, &[INDEX], INDICES],
+        parameters: &[READ, &[INDEX]],
         needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: cat::SEGMENTS,
@@ -117,7 +118,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET"],
         paths: &["/_cat/count", "/_cat/count/{index}"],
-        parameters: &[&[INDEX], INDICES],
+        parameters: &[&[INDEX], QUERY, COUNT],
         needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: cat::COUNT,
@@ -157,7 +158,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET"],
         paths: &["/_cat/aliases", "/_cat/aliases/{alias}"],
-        parameters: &[READ, &[ALIAS]],
+        parameters: &[&[LOCAL, ALIAS]],
         needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: cat::ALIASES,

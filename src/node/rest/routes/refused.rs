@@ -36,11 +36,17 @@ pub(super) static ROUTES: &[Route] = &[
     ]),
     refused(&["PUT", "POST", "DELETE"], &[
         "/_template/{name}", "/_scripts/{id}", "/_snapshot/{repository}", "/_snapshot/{repository}/{snapshot}",
-        "/_alias/{name}", "/{index}/_alias/{name}", "/{index}/_aliases/{name}",
+        "/{index}/_alias/{name}", "/{index}/_aliases/{name}",
     ]),
+    refused(&["PUT", "POST"], &[
+        "/_alias/{name}", "/_aliases/{name}", "/_mappings/{type}", "/{index}/_mappings", "/{index}/_mappings/{type}",
+        "/{index}/{type}/_mappings",
+    ]),
+    refused(&["PUT"], &["/_alias", "/{index}/_alias", "/{index}/_aliases"]),
     refused(&["GET", "POST"], &[
         "/_mget", "/{index}/_mget", "/{index}/{type}/_mget", "/_mtermvectors", "/{index}/_mtermvectors",
         "/{index}/{type}/_mtermvectors", "/{index}/{type}/_termvectors", "/{index}/{type}/{id}/_termvectors",
+        "/{index}/{type}/_termvector", "/{index}/{type}/{id}/_termvector",
         "/{index}/{type}/{id}/_explain", "/_msearch", "/{index}/_msearch", "/{index}/{type}/_msearch",
         "/_msearch/template", "/{index}/_msearch/template", "/{index}/{type}/_msearch/template", "/_search/template",
         "/{index}/_search/template", "/{index}/{type}/_search/template", "/_render/template", "/_render/template/{id}",

@@ -92,8 +92,12 @@ impl<'a> TaskId<'a> {
     fn parse(text: &'a str) -> Result<Self, RestError> {
         let refuse = || RestError::illegal(format!("malformed task id {text}"));
         let (node, number) = text.split_once(':').ok_or_else(refuse)?;
-        let number = number.parse().map_err(|_| refuse().caused_by(RestError::no_number(number)))?;
-        Ok(TaskId { node, number })
+        match number.parse::<i64>() {
+            Ok(-1) => Err(RestError::asks_for_nothing("task id is required")),
+            // No task has such a number, and none is ever found.
+            Ok(number) => Ok(TaskId { node, number: u64::try_from(number).unwrap_or(u64::MAX) }),
+            Err(_) => Err(refuse().caused_by(RestError::no_number(number))),
+        }
     }
 }
 
@@ -122,7 +126,7 @@ pub(super) async fn list(call: Call) -> Result<Reply, RestError> {
     let wanted = Wanted::read(&call)?;
     let waits = call.parameters.flag("wait_for_completion")?.unwrap_or(false);
     let is_detailed = call.parameters.flag("detailed")?.unwrap_or(false);
-    let chosen = choose(&call, "ListTasksRequest", call.parameters.list("nodes").as_deref())?;
+    let chosen = choose(&call, "timeout", call.parameters.list("nodes").as_deref())?;
     let deadline = tokio::time::Instant::now() + chosen.timeout;
     loop {
         let mut asked = asked(&call, chosen.nodes.clone(), chosen.timeout).await;
@@ -142,9 +146,10 @@ pub(super) async fn list(call: Call) -> Result<Reply, RestError> {
 
 /// One task that is running; of one that ended nothing is known.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
+    call.parameters.flag("wait_for_completion")?;
     let id = TaskId::parse(call.parameters.text("task_id").unwrap_or_default())?;
     let filter = [id.node];
-    let chosen = choose(&call, "GetTaskRequest", Some(&filter))?;
+    let chosen = choose(&call, "timeout", Some(&filter))?;
     if !chosen.nodes.iter().any(|node| node.id.as_str() == id.node) {
         let reason = format!(
             "task [{id}] belongs to the node [{}] which isn't part of the cluster and there is no record of the task",
@@ -172,8 +177,11 @@ pub(super) async fn cancel(call: Call) -> Result<Reply, RestError> {
     let grouping = Grouping::read(&call)?;
     let wanted = Wanted::read(&call)?;
     let one = call.parameters.text("task_id").map(TaskId::parse).transpose()?;
+    if one.is_some() && call.parameters.list("nodes").is_some_and(|nodes| !nodes.is_empty()) {
+        return Err(RestError::asks_for_nothing("task id cannot be used together with node ids"));
+    }
     let filter = one.as_ref().map(|id| vec![id.node]).or_else(|| call.parameters.list("nodes"));
-    let chosen = choose(&call, "CancelTasksRequest", filter.as_deref())?;
+    let chosen = choose(&call, "timeout", filter.as_deref())?;
     if let Some(id) = one.as_ref().filter(|_| chosen.nodes.is_empty()) {
         let body = Json::object([("node_failures", [tree::no_such_node(id.node)].into_iter().collect())]);
         return Ok(Reply::tree(body.with("nodes", Json::object([]))));

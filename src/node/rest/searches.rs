@@ -1,0 +1,143 @@
+//! Searches in a cluster without documents: what is asked for is looked at, and nothing is found.
+//!
+//! The body is not looked at: tools ask this to see whether somebody is there. Mirrors `RestSearchAction` and
+//! `RestCountAction` (6.8).
+
+use super::body::Json;
+use super::empties::{check_names, idle, idle_as};
+use super::error::RestError;
+use super::parameters::{Parameter, Values};
+use super::reply::Reply;
+use super::route::Call;
+
+/// What documents are looked for with.
+pub(super) const QUERY: &[Parameter] = &[
+    idle("q"),
+    idle("df"),
+    idle("analyzer"),
+    idle_as("analyze_wildcard", Values::Flag),
+    idle("default_operator"),
+    idle_as("lenient", Values::Flag),
+    idle("preference"),
+    idle("routing"),
+    idle("source"),
+    idle("source_content_type"),
+];
+
+/// What documents are counted with besides.
+pub(super) const COUNT: &[Parameter] = &[idle("min_score"), idle_as("terminate_after", Values::Number)];
+
+/// What documents are shown with besides.
+pub(super) const SEARCH: &[Parameter] = &[
+    idle_as("from", Values::Number),
+    idle_as("size", Values::Number),
+    idle("sort"),
+    idle("_source"),
+    idle("_source_include"),
+    idle("_source_includes"),
+    idle("_source_exclude"),
+    idle("_source_excludes"),
+    idle("stored_fields"),
+    idle("docvalue_fields"),
+    idle_as("explain", Values::Flag),
+    idle_as("version", Values::Flag),
+    idle_as("seq_no_primary_term", Values::Flag),
+    idle_as("timeout", Values::Time),
+    idle_as("terminate_after", Values::Number),
+    idle("search_type"),
+    idle_as("scroll", Values::Time),
+    idle("stats"),
+    idle_as("request_cache", Values::Flag),
+    idle_as("batched_reduce_size", Values::Number),
+    idle_as("max_concurrent_shard_requests", Values::Number),
+    idle_as("pre_filter_shard_size", Values::Number),
+    idle_as("allow_partial_search_results", Values::Flag),
+    idle_as("track_scores", Values::Flag),
+    idle_as("track_total_hits", Values::Flag),
+    idle("rest_total_hits_as_int"),
+    idle("typed_keys"),
+    idle("suggest_field"),
+    idle("suggest_mode"),
+    idle("suggest_size"),
+    idle("suggest_text"),
+];
+
+/// The old names of two parameters, with the new ones.
+const RENAMED: [(&str, &str); 2] = [("_source_include", "_source_includes"), ("_source_exclude", "_source_excludes")];
+
+/// The least values of numbers, and what is said of lower ones; they are looked at in this order.
+const LEAST: [(&str, i32, &str); 4] = [
+    ("batched_reduce_size", 2, "batchedReduceSize must be >= 2"),
+    ("pre_filter_shard_size", 1, "preFilterShardSize must be >= 1"),
+    ("max_concurrent_shard_requests", 1, "maxConcurrentShardRequests must be >= 1"),
+    // -1 stands for none.
+    ("from", -1, "[from] parameter cannot be negative"),
+];
+
+/// How many shards took part; a search may pass over some.
+fn none_searched() -> Json {
+    Json::object(["total", "successful", "skipped", "failed"].map(|name| (name, 0_u64.into())))
+}
+
+/// Documents that fit, and how many there are: none.
+pub(super) async fn search(call: Call) -> Result<Reply, RestError> {
+    check(&call)?;
+    check_names(&call)?;
+    let hits = [("total", 0_u64.into()), ("max_score", 0.0.into()), ("hits", Json::List(Vec::new()))];
+    let reply = Reply::tree(Json::object([
+        ("took", 0_u64.into()),
+        ("timed_out", false.into()),
+        ("_shards", none_searched()),
+        ("hits", Json::object(hits)),
+    ]));
+    Ok(warnings(&call).iter().fold(reply, |reply, text| reply.with_warning(text)))
+}
+
+fn check(call: &Call) -> Result<(), RestError> {
+    for (name, least, reason) in LEAST {
+        if call.parameters.int(name)?.is_some_and(|number| number < least) {
+            return Err(RestError::illegal(reason));
+        }
+    }
+    // -1 stands for none.
+    if let Some(size @ ..=-2) = call.parameters.int("size")? {
+        return Err(RestError::illegal(format!("[size] parameter cannot be negative, found [{size}]")));
+    }
+    if call.parameters.int("terminate_after")?.is_some_and(|number| number < 0) {
+        return Err(RestError::illegal("terminateAfter must be > 0"));
+    }
+    match call.parameters.text("search_type") {
+        None | Some("dfs_query_then_fetch" | "query_then_fetch" | "query_and_fetch" | "dfs_query_and_fetch") => Ok(()),
+        Some(other) => Err(RestError::illegal(format!("No search type for [{other}]"))),
+    }?;
+    check_operator(call)
+}
+
+fn check_operator(call: &Call) -> Result<(), RestError> {
+    let operator = call.parameters.text("default_operator").map(str::to_ascii_uppercase);
+    match operator {
+        Some(word) if word != "AND" && word != "OR" => {
+            Err(RestError::illegal(format!("No enum constant org.elasticsearch.index.query.Operator.{word}")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn warnings(call: &Call) -> Vec<String> {
+    let renamed = RENAMED.iter().filter(|(old, _)| call.parameters.text(old).is_some());
+    renamed.map(|(old, new)| format!("Deprecated parameter [{old}] used, expected [{new}] instead")).collect()
+}
+
+/// How many documents fit: none.
+pub(super) async fn count(call: Call) -> Result<Reply, RestError> {
+    if let Some(text) = call.parameters.text("min_score").filter(|text| text.parse::<f32>().is_err()) {
+        let reason = format!("Failed to parse float parameter [min_score] with value [{text}]");
+        return Err(RestError::illegal(reason).caused_by(RestError::no_number(text)));
+    }
+    if call.parameters.int("terminate_after")?.is_some_and(|number| number < 0) {
+        return Err(RestError::illegal("terminateAfter must be > 0"));
+    }
+    check_operator(&call)?;
+    check_names(&call)?;
+    Ok(Reply::tree(Json::object([("count", 0_u64.into()), ("_shards", none_searched())])))
+}
