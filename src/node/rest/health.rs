@@ -56,25 +56,25 @@ pub(super) struct Health {
 impl Health {
     /// The health of the whole cluster in this state.
     pub(super) async fn of(handle: &Handle, state: &ClusterState) -> Health {
-        Health::with(handle, &pending(handle).await, state)
-    }
-
-    /// The same as this node knows it, without asking another one: only a master has a queue.
-    async fn of_local(handle: &Handle, state: &ClusterState) -> Health {
-        let leads = state.nodes.master.as_ref() == Some(&handle.local().id);
-        let tasks = if leads { pending(handle).await } else { Vec::new() };
-        Health::with(handle, &tasks, state)
-    }
-
-    fn with(handle: &Handle, tasks: &[PendingTask], state: &ClusterState) -> Health {
+        let tasks = pending(handle).await;
         let longest_wait = tasks.iter().map(|task| task.time_in_queue_millis).max().unwrap_or(0);
+        Health::with(handle, (tasks.len(), Duration::from_millis(longest_wait)), state)
+    }
+
+    /// The same as this node knows it, without asking anybody, not even its own core: only a master has a queue.
+    fn of_local(handle: &Handle, state: &ClusterState) -> Health {
+        let (count, longest_wait) = handle.meter().instruments().queue();
+        Health::with(handle, (usize::try_from(count).unwrap_or(usize::MAX), longest_wait), state)
+    }
+
+    fn with(handle: &Handle, (pending_tasks, longest_wait): (usize, Duration), state: &ClusterState) -> Health {
         let is_unavailable = snapshot::is_unavailable(state);
         Health {
             status: status(handle, state),
             nodes: state.nodes.len(),
             data_nodes: state.nodes.data().count(),
-            pending_tasks: tasks.len(),
-            longest_wait: Duration::from_millis(longest_wait),
+            pending_tasks,
+            longest_wait,
             is_unavailable,
         }
     }
@@ -148,7 +148,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     conditions.check(&first)?;
     let (state, is_met) = conditions.wait(&call.handle, first, is_local, deadline).await?;
     let mut health = match is_local {
-        true => Health::of_local(&call.handle, &state).await,
+        true => Health::of_local(&call.handle, &state),
         false => Health::of(&call.handle, &state).await,
     };
     let indices = conditions.indices(&state);

@@ -112,11 +112,18 @@ impl Parameters {
         self.text(name).map(parse).transpose()
     }
 
+    /// Whether all that was given passes, and is read with what else was given.
+    pub(super) fn are_all(&self, is_known: impl Fn(&str) -> bool) -> bool {
+        self.given.keys().all(|name| is_known(name) && self.is_read(name))
+    }
+
+    fn is_read(&self, name: &str) -> bool {
+        READ_WITH.iter().all(|(other, with)| *other != name || self.given.contains_key(*with))
+    }
+
     /// Refuses what is not known, and names what may have been meant.
     pub(super) fn check_known(&self, path: &str, known: &BTreeSet<&str>) -> Result<(), RestError> {
-        let is_given = |name: &str| self.given.contains_key(name);
-        let is_read = |name: &str| READ_WITH.iter().all(|(other, with)| *other != name || is_given(with));
-        let known: &BTreeSet<&str> = &known.iter().copied().filter(|name| is_read(name)).collect();
+        let known: &BTreeSet<&str> = &known.iter().copied().filter(|name| self.is_read(name)).collect();
         let unknown: Vec<&str> = self.given.keys().map(String::as_str).filter(|name| !known.contains(name)).collect();
         if unknown.is_empty() {
             return Ok(());

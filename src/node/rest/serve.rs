@@ -14,8 +14,8 @@ use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
 use super::receive::{NotReceived, no_room, paid, receive};
 use super::reply::{Reply, bare};
-use super::route::{Answers, Call, METHODS, Route, Takes, Way, find};
-use super::routes::{known, routes};
+use super::route::{Answers, Call, METHODS, Route, Takes, Way};
+use super::routes::{check_known, way};
 use super::wish::{Wish, content_type, is_body_type};
 use super::{icon, index, removal, rights, tasks, uri};
 use crate::runtime::Handle;
@@ -55,10 +55,12 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
         Some(Verdict::Passed(origin)) => origin,
         None => None,
     };
-    let (budget, rest) = (handle.budget().clone(), handle.settings().rest.clone());
+    let (budget, settings) = (handle.budget().clone(), handle.settings().clone());
+    let rest = &settings.rest;
     let (meter, began) = (handle.meter().clone(), Instant::now());
-    let (route, takes) = aim(&parts);
-    let response = respond(handle, &parts, body, takes, guest.as_ref()).await;
+    let way = way(parts.method.as_str(), parts.uri.path());
+    let (route, _) = aim(&way);
+    let response = respond((handle, guest.as_ref()), &parts, body, way).await;
     door.note(&parts, guest.as_ref(), response.status()).await;
     let refused = |error| no_room(error, rest.detailed_errors).write(&Wish::default());
     let mut response = paid(response, &budget).unwrap_or_else(refused);
@@ -83,8 +85,15 @@ fn without_body(parts: &Parts, mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-async fn respond(handle: Handle, parts: &Parts, body: Body, takes: Takes, guest: Option<&Guest>) -> Response<Body> {
-    let rest = handle.settings().rest.clone();
+async fn respond(
+    (handle, guest): (Handle, Option<&Guest>),
+    parts: &Parts,
+    body: Body,
+    way: Result<Way, RestError>,
+) -> Response<Body> {
+    let settings = handle.settings().clone();
+    let rest = &settings.rest;
+    let (_, takes) = aim(&way);
     if parts.uri.path() == icon::PATH {
         return icon::answer(&parts.method);
     }
@@ -104,13 +113,14 @@ async fn respond(handle: Handle, parts: &Parts, body: Body, takes: Takes, guest:
         Ok(read) => read,
         Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&Wish::default()),
     };
-    let answered = dispatch((handle, guest), parts, &body.bytes, parameters, &wish).await;
+    let found = Found { way, parameters, wish: &wish };
+    let answered = dispatch((handle, guest), parts, &body.bytes, found).await;
     answered.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, rest.detailed_errors)).write(&wish)
 }
 
 /// What the route of a request is called, and what it takes; nothing is read on any other way.
-fn aim(parts: &Parts) -> (&'static str, Takes) {
-    match find(routes(), parts.method.as_str(), parts.uri.path()) {
+fn aim(way: &Result<Way, RestError>) -> (&'static str, Takes) {
+    match way {
         Ok(Way::Here(route, _)) => (route.name, route.takes),
         Ok(Way::OtherMethods(_) | Way::Nowhere) | Err(_) => (NO_ROUTE, Takes::Bytes),
     }
@@ -150,14 +160,20 @@ fn target(parts: &Parts) -> &str {
     parts.uri.path_and_query().map_or("", |target| target.as_str())
 }
 
+/// What was found out about a request before its route answers.
+struct Found<'a> {
+    way: Result<Way, RestError>,
+    parameters: Parameters,
+    wish: &'a Wish,
+}
+
 async fn dispatch(
     (handle, guest): (Handle, Option<&Guest>),
     parts: &Parts,
     body: &Bytes,
-    mut parameters: Parameters,
-    wish: &Wish,
+    Found { way, mut parameters, wish }: Found<'_>,
 ) -> Result<Reply, RestError> {
-    let (route, captured) = match find(routes(), parts.method.as_str(), parts.uri.path())? {
+    let (route, captured) = match way? {
         Way::Here(route, captured) => (route, captured),
         Way::OtherMethods(methods) => return Ok(other_methods(parts, methods)),
         Way::Nowhere => return Ok(nowhere(parts)),
@@ -229,13 +245,13 @@ async fn answer(route: &'static Route, call: Call, wish: &Wish) -> Result<Reply,
     let (columns, rows) = match route.answers {
         Answers::Table(columns, rows) => (columns, rows),
         Answers::Reply(reply, _) => {
-            call.parameters.check_known(&call.path, &known(route, false))?;
+            check_known(&call, route, false)?;
             return reply(call).await;
         }
         Answers::Refused => return Err(index::refusal(call.method.as_str(), &call.path, &[], false)),
     };
     let display = Display::read(columns, &call.parameters)?;
-    call.parameters.check_known(&call.path, &known(route, display.is_help))?;
+    check_known(&call, route, display.is_help)?;
     if display.is_help {
         return Ok(Reply::text(display.help()));
     }

@@ -8,9 +8,12 @@ mod own;
 mod refused;
 
 use super::cat::DISPLAY;
-use super::route::{Answers, Route};
+use super::error::RestError;
+use super::parameters::Parameter;
+use super::route::{Answers, Call, Route, Way, find};
 use super::wish::COMMON;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 /// All of them.
 pub(super) fn routes() -> impl Iterator<Item = &'static Route> + Clone {
@@ -18,14 +21,52 @@ pub(super) fn routes() -> impl Iterator<Item = &'static Route> + Clone {
     all.into_iter().flatten()
 }
 
+/// Routes by those of their paths that capture nothing. Most requests name one of these to the letter, and need not be
+/// compared with all patterns.
+static LITERAL: LazyLock<BTreeMap<&'static str, Vec<&'static Route>>> = LazyLock::new(|| {
+    let mut literal: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
+    for route in routes() {
+        for path in route.paths.iter().filter(|path| !path.contains('{')) {
+            literal.entry(path).or_default().push(route);
+        }
+    }
+    literal
+});
+
+/// The way of a request through the table.
+pub(super) fn way(method: &str, path: &str) -> Result<Way, RestError> {
+    let trimmed = path.trim_end_matches('/');
+    let Some(here) = LITERAL.get(if trimmed.is_empty() { "/" } else { trimmed }) else {
+        return find(routes(), method, path);
+    };
+    Ok(match here.iter().find(|route| route.methods.contains(&method)) {
+        Some(route) => Way::Here(route, Vec::new()),
+        None => Way::OtherMethods(here.iter().flat_map(|route| route.methods).copied().collect()),
+    })
+}
+
 /// The parameters that a route understands. Where only its columns are wanted, the route itself is not asked.
-pub(super) fn known(route: &Route, is_help: bool) -> BTreeSet<&'static str> {
+fn understood(route: &'static Route, is_help: bool) -> impl Iterator<Item = &'static Parameter> {
     let display = match route.answers {
         Answers::Table(..) => DISPLAY,
         Answers::Reply(..) | Answers::Refused => &[],
     };
-    let own = route.parameters.iter().filter(|_| !is_help).flat_map(|group| group.iter());
-    COMMON.iter().chain(display).chain(own).map(|parameter| parameter.name).collect()
+    let own = route.parameters.iter().filter(move |_| !is_help).flat_map(|group| group.iter());
+    COMMON.iter().chain(display).chain(own)
+}
+
+/// Their names.
+pub(super) fn known(route: &'static Route, is_help: bool) -> BTreeSet<&'static str> {
+    understood(route, is_help).map(|parameter| parameter.name).collect()
+}
+
+/// Refuses parameters that a route does not understand.
+pub(super) fn check_known(call: &Call, route: &'static Route, is_help: bool) -> Result<(), RestError> {
+    let is_known = |name: &str| understood(route, is_help).any(|parameter| parameter.name == name);
+    if call.parameters.are_all(is_known) {
+        return Ok(());
+    }
+    call.parameters.check_known(&call.path, &known(route, is_help))
 }
 
 #[cfg(test)]
@@ -49,6 +90,22 @@ mod tests {
                     "{piece} of {} is not told",
                     route.paths[0]
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_without_captures_takes_the_same_way_as_through_all_patterns() {
+        let told = |way: Result<Way, RestError>| match way {
+            Ok(Way::Here(route, captured)) => format!("{} {captured:?}", route.name),
+            Ok(Way::OtherMethods(methods)) => methods.join(","),
+            Ok(Way::Nowhere) => "nowhere".into(),
+            Err(error) => error.to_string(),
+        };
+        let paths = routes().flat_map(|route| route.paths).map(|path| path.to_string());
+        for path in paths.chain(["//", "/_nodes/", "/_nodes//", "*", "/nope", "/_cluster//state"].map(str::to_owned)) {
+            for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"] {
+                assert_eq!(told(way(method, &path)), told(find(routes(), method, &path)), "{method} {path}");
             }
         }
     }

@@ -188,6 +188,14 @@ impl Instruments {
         times.took(took);
     }
 
+    /// How many tasks wait for this node to carry them out, and for how long the oldest one does, as a glance at the queue a
+    /// moment ago showed.
+    pub fn queue(&self) -> (u64, Duration) {
+        let count = self.queued.iter().map(Gauge::get).sum();
+        let oldest = self.queued_age.iter().map(Gauge::get).max().unwrap_or(0);
+        (count, Duration::from_micros(oldest))
+    }
+
     /// The watches that are open.
     pub fn watchers(&self) -> &Arc<Gauge> {
         &self.watchers
