@@ -223,14 +223,11 @@ async fn known(whom: &mut watch::Receiver<Option<Place>>) -> Place {
     }
 }
 
-/// Waits for a signal to end; Ctrl-C is a key here.
+/// Waits for the signal to end; Ctrl-C is a key here. A terminal that goes away ends the process by SIGHUP, as any.
 async fn asked_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut hang_up)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = hang_up.recv() => {}
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => drop(terminate.recv().await),
+        Err(_) => std::future::pending().await,
     }
 }

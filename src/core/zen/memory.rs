@@ -23,7 +23,7 @@ pub struct Promise {
 }
 
 /// What survives a crash.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
     /// Identity, term and vote.
     pub promise: Promise,

@@ -17,6 +17,8 @@ pub mod descriptors;
 pub mod drain;
 pub mod events;
 pub mod figures;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod handle;
 pub mod hooks;
 pub mod inquiry;
@@ -48,4 +50,6 @@ pub use proc::{listening, resident};
 pub use reach::{Access, Reach, ReachError};
 pub use start::{Running, StartError, VERSION, published, start};
 pub use target::Lenient;
+#[cfg(fuzzing)]
+use transport::read_frame;
 pub use transport::{Cut, Faults, client, failure};

@@ -75,6 +75,12 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         }
     }
 
+    /// Sends a message in the name of a node that did not want it sent. What is replied goes nowhere.
+    pub fn say(&mut self, from: usize, to: usize, message: P::Message) {
+        let peer = self.hosts[to].peer.clone();
+        self.tell(from, peer, message);
+    }
+
     fn tell(&mut self, from: usize, peer: P::Peer, message: P::Message) {
         self.counters.tells += 1;
         let Some(to) = self.addresses.get(&peer).copied() else {

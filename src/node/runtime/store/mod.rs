@@ -10,6 +10,8 @@
 //!
 //! Differs from ES: one file takes the place of a file for each part, so that its parts always fit together.
 
+#[cfg(fuzzing)]
+mod damaged;
 mod directory;
 mod entry;
 mod error;
@@ -20,6 +22,8 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
+#[cfg(fuzzing)]
+pub(crate) use damaged::{read_back, read_back_damaged};
 pub use error::StoreError;
 pub use fs::{Claim, Fs, LocalFs};
 pub(super) use record::{FIRST, VERSION};

@@ -193,10 +193,17 @@ impl Records {
 
     /// Appends a record.
     pub(super) fn push(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        self.push_as(|bytes| {
+            serde_json::to_writer(bytes, entry)
+                .expect("the keys of its maps are strings, and a vector takes all bytes");
+        })
+    }
+
+    /// Appends a record whose entry is written by somebody.
+    pub(super) fn push_as(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), StoreError> {
         let start = self.bytes.len();
         self.bytes.resize(start + Head::LEN, 0);
-        serde_json::to_writer(&mut self.bytes, entry)
-            .expect("the keys of its maps are strings, and a vector takes all bytes");
+        write(&mut self.bytes);
         let written = &self.bytes[start + Head::LEN..];
         let length = u32::try_from(written.len()).map_err(|_| too_long(written.len()))?;
         let depth = depth_of(written);

@@ -107,7 +107,7 @@ impl Frame {
     }
 
     /// Reads a line without its end; none if it is no frame.
-    fn decode(line: &[u8]) -> Option<Self> {
+    pub(super) fn decode(line: &[u8]) -> Option<Self> {
         let mut parts = line.splitn(3, |byte| *byte == b' ');
         let (word, number, body) = (parts.next()?, parts.next()?, parts.next()?);
         let number = std::str::from_utf8(number).ok()?.parse().ok()?;

@@ -39,6 +39,12 @@ use tokio::sync::oneshot;
 /// What is larger is made out by a thread of its own, so that no other request waits for it.
 const DECODED_AT_ONCE: usize = 256 << 10;
 
+/// Reads a line of a link, for fuzzers.
+#[cfg(fuzzing)]
+pub(crate) fn read_frame(line: &[u8]) {
+    drop(Frame::decode(line));
+}
+
 /// Something that came in from other nodes. Those who bring it wait while the node is busy.
 pub(super) enum Inbound {
     /// A request.
