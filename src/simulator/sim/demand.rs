@@ -1,6 +1,6 @@
 //! What a random run demands once its cluster is healed: one master within the bound, that it stays, that it answers.
 //!
-//! How the cluster is hurt before stands in `run`, what it can bear in `stakes`.
+//! How the cluster is hurt before stands in `run`, what it can bear in `quorum_analysis`.
 
 use super::afflict::transfer_bound;
 use super::check::Phase;
