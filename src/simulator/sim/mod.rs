@@ -31,7 +31,6 @@ pub mod explore;
 mod fault;
 pub mod flaws;
 mod gate;
-mod gone;
 pub mod graphs;
 mod half_well;
 mod history;
@@ -54,6 +53,7 @@ mod trace;
 mod transit;
 mod watch;
 mod watchers;
+mod wiped;
 mod world;
 
 #[cfg(test)]

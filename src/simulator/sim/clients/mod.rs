@@ -9,12 +9,12 @@ mod told;
 
 use super::check::{Acknowledged, Bounds, Checkers, Configured, Kept, Order, Storm, Timely};
 use super::flaws::Witness;
-use super::gone::Gone;
 use super::history::{End, Histories, History};
 use super::holders::{Asked, Holders};
 use super::operation::{Choice, Key, Known, Operation, Update, question};
 use super::watch::Violation;
 use super::watchers::{Told, Watchers};
+use super::wiped::Wiped;
 use crate::cluster::{RequestId, Uuid};
 use crate::protocol::{Rng, Ticket, Time};
 use crate::service::Question;
@@ -121,7 +121,7 @@ pub struct Clients {
     habits: Habits,
     issued: u64,
     has_operators: bool,
-    gone: Gone,
+    gone: Wiped,
     /// Nodes that said good-bye and may be ended.
     pub left: Vec<usize>,
     /// What clients were told, by kind.
@@ -151,7 +151,7 @@ impl Clients {
             habits,
             issued: 0,
             has_operators: true,
-            gone: Gone::default(),
+            gone: Wiped::default(),
             left: Vec::new(),
             told: BTreeMap::new(),
             witness: None,

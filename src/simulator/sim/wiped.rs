@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Who stands where, and who will not come back.
 #[derive(Debug, Default)]
-pub(super) struct Gone {
+pub(super) struct Wiped {
     present: BTreeMap<usize, NodeId>,
     gone: BTreeSet<NodeId>,
 }
 
-impl Gone {
+impl Wiped {
     /// The disk of a node is wiped, and with it the node that it was.
     pub(super) fn wiped(&mut self, node: usize) {
         self.gone.extend(self.present.get(&node).cloned());
