@@ -1,6 +1,6 @@
 //! The world: its nodes, its time, and how to run it.
 //!
-//! What happens in an event is in `step`, what participants want in `carry`, what is broken on purpose in `inject`.
+//! What happens in an event is in `step`, what participants want in `effects`, what is broken on purpose in `inject`.
 
 use super::calls::{CallId, Calls};
 use super::counters::{Counters, Traffic};
