@@ -4,7 +4,7 @@
 //! once, because the disk keeps the order anyway.
 
 use super::calls::{CallId, Pending};
-use super::gate::{Freight, Manner};
+use super::message_filter::{Freight, Manner};
 use super::network::{Cargo, Route};
 use super::trace::Detail;
 use super::watch::{Violation, Watch};

@@ -2,7 +2,7 @@
 //!
 //! All methods do nothing unless written. Watches are combined as pairs or as a `Vec` of boxes.
 
-use super::gate::Stop;
+use super::message_filter::Stop;
 use crate::protocol::{Call, Disk, Protocol, Ticket, Time};
 use std::any::Any;
 use std::fmt;

@@ -5,9 +5,9 @@
 use super::calls::{CallId, Calls};
 use super::counters::{Counters, Traffic};
 use super::fault::Fault;
-use super::gate::{Freight, Gate};
 use super::host::{Boot, Host};
 use super::lifeline::{End, Lifelines, LineId};
+use super::message_filter::{Freight, MessageFilter};
 use super::network::{Mode, Network, Quality};
 use super::normal::Normal;
 use super::plan::Plan;
@@ -70,7 +70,7 @@ pub struct World<P: Protocol, W: Watch<P> = Unwatched> {
     /// Which requests go over an open link rather than over a connection of their own.
     pub(super) over_links: Option<fn(&P::Message) -> bool>,
     pub(super) normal: Normal,
-    pub(super) gate: Option<Gate<P::Message>>,
+    pub(super) gate: Option<MessageFilter<P::Message>>,
     pub(super) held: Vec<Freight<P>>,
     tickets: u64,
     seeds: Rng,

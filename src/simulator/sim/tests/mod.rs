@@ -1,8 +1,8 @@
 //! What the world promises, shown with a participant that echoes.
 
 mod echo;
-mod gate;
 mod life;
 mod links;
+mod message_filter;
 mod network;
 mod replay;

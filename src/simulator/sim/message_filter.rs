@@ -21,7 +21,7 @@ pub enum Passage {
 }
 
 /// Judges a message by its sender, its receiver and what it says.
-pub type Gate<M> = Box<dyn FnMut(usize, usize, &M) -> Passage>;
+pub type MessageFilter<M> = Box<dyn FnMut(usize, usize, &M) -> Passage>;
 
 /// A message that did not pass.
 pub struct Stop<'a, P: Protocol> {
@@ -72,7 +72,7 @@ impl<P: Protocol> Freight<P> {
 
 impl<P: Protocol, W: Watch<P>> World<P, W> {
     /// Sets a gate in the network, or takes it away. What an earlier one holds stays held.
-    pub fn set_gate(&mut self, gate: Option<Gate<P::Message>>) {
+    pub fn set_gate(&mut self, gate: Option<MessageFilter<P::Message>>) {
         self.gate = gate;
     }
 
