@@ -17,6 +17,7 @@
 mod afflict;
 pub mod arena;
 pub mod around;
+mod baseline;
 mod calls;
 pub mod check;
 mod clients;
@@ -39,7 +40,6 @@ mod inject;
 mod lifeline;
 mod message_filter;
 mod network;
-mod normal;
 mod operation;
 mod plan;
 mod queue;
@@ -59,6 +59,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
+pub use baseline::Baseline;
 pub use check::{Peak, Service, Storms, Tally};
 pub use clients::{Clients, Habits, Request};
 pub use clock::REAL_TIME_PPM;
@@ -69,7 +70,6 @@ pub use history::Histories;
 pub use host::Boot;
 pub use message_filter::{MessageFilter, Passage, Stop};
 pub use network::{Mode, Quality};
-pub use normal::Normal;
 pub use plan::Plan;
 pub use recoveries::{PACE, Pace, Recoveries};
 pub use run::{Failure, Report, RunOptions, run};

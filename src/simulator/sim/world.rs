@@ -2,6 +2,7 @@
 //!
 //! What happens in an event is in `step`, what participants want in `effects`, what is broken on purpose in `inject`.
 
+use super::baseline::Baseline;
 use super::calls::{CallId, Calls};
 use super::counters::{Counters, Traffic};
 use super::fault::Fault;
@@ -9,7 +10,6 @@ use super::host::{Boot, Host};
 use super::lifeline::{End, Lifelines, LineId};
 use super::message_filter::{Freight, MessageFilter};
 use super::network::{Mode, Network, Quality};
-use super::normal::Normal;
 use super::plan::Plan;
 use super::queue::Queue;
 use super::trace::{Detail, Trace};
@@ -69,7 +69,7 @@ pub struct World<P: Protocol, W: Watch<P> = Unwatched> {
     pub(super) weigher: Option<fn(&P::Message) -> usize>,
     /// Which requests go over an open link rather than over a connection of their own.
     pub(super) over_links: Option<fn(&P::Message) -> bool>,
-    pub(super) normal: Normal,
+    pub(super) normal: Baseline,
     pub(super) gate: Option<MessageFilter<P::Message>>,
     pub(super) held: Vec<Freight<P>>,
     tickets: u64,
@@ -96,7 +96,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             sizer: None,
             weigher: None,
             over_links: None,
-            normal: Normal::default(),
+            normal: Baseline::default(),
             gate: None,
             held: Vec::new(),
             tickets: 0,

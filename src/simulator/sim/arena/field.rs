@@ -9,7 +9,7 @@ use crate::service::{Answer, Question as ZenQuestion, Task, Txn};
 use crate::sim::check::Checkers;
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::watch::Watch;
-use crate::sim::{Boot, Normal, Quality, Unwatched, World};
+use crate::sim::{Baseline, Boot, Quality, Unwatched, World};
 use crate::wire;
 use crate::zen::rules::{Dialect, Rules};
 use crate::zen::{Message, Tuning, Zen};
@@ -45,20 +45,20 @@ struct Cast {
     name: &'static str,
     nodes: usize,
     seed: u64,
-    normal: Normal,
+    normal: Baseline,
 }
 
 /// The mean delay of a link, in which times are told.
 pub(super) const HOP: Duration = Duration::from_millis(1);
 
-fn arena_normal() -> Normal {
+fn arena_normal() -> Baseline {
     let quality = Quality { delay_min_us: 500, delay_max_us: 1_500, ..Quality::default() };
-    Normal { quality, disk_us: (100, 300), lookup_us: (200, 200), loses_unsynced: true }
+    Baseline { quality, disk_us: (100, 300), lookup_us: (200, 200), loses_unsynced: true }
 }
 
-fn plain_normal() -> Normal {
+fn plain_normal() -> Baseline {
     let quality = Quality { delay_min_us: 1_000, delay_max_us: 1_000, ..Quality::default() };
-    Normal { quality, disk_us: (200, 200), lookup_us: (200, 200), loses_unsynced: true }
+    Baseline { quality, disk_us: (200, 200), lookup_us: (200, 200), loses_unsynced: true }
 }
 
 /// Everything that can enter, the lab's algorithms first.

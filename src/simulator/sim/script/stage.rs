@@ -15,7 +15,7 @@ use crate::protocol::Protocol;
 use crate::service::Question;
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::flaws::Witness;
-use crate::sim::{Normal, Quality, World};
+use crate::sim::{Baseline, Quality, World};
 use crate::zen::Zen;
 use crate::zen::rules::{Dialect, Rules as Protections};
 use std::cell::RefCell;
@@ -62,7 +62,7 @@ impl Stage {
     /// An empty stage whose nodes keep these protections only.
     pub fn keeping(protections: Protections) -> Self {
         let mut world = World::new(0, (Story::new(), (Guards::default(), Witness::default())));
-        world.set_normal(Normal {
+        world.set_normal(Baseline {
             quality: Quality { delay_min_us: HOP_US, delay_max_us: HOP_US, ..Quality::default() },
             disk_us: (DISK_US, DISK_US),
             lookup_us: (DISK_US, DISK_US),

@@ -1,7 +1,7 @@
 //! The gate, and what a world goes back to when it is healed.
 
 use super::echo::{Echo, Order, echoes, log_of, told};
-use crate::sim::{Fault, Normal, Passage, Quality, Unwatched, World};
+use crate::sim::{Baseline, Fault, Passage, Quality, Unwatched, World};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ fn what_is_held_arrives_in_order_when_it_is_released() {
 #[test]
 fn a_healed_world_is_as_it_was_called_normal() {
     let slow = Quality { delay_min_us: 7_000, delay_max_us: 7_000, ..Quality::default() };
-    let normal = Normal { quality: slow, disk_us: (3_000, 3_000), loses_unsynced: true, ..Normal::default() };
+    let normal = Baseline { quality: slow, disk_us: (3_000, 3_000), loses_unsynced: true, ..Baseline::default() };
     let mut world = echoes(1, 2, Unwatched);
     world.set_normal(normal);
     world.inject(Fault::Weather(Quality::default()));

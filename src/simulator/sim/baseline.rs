@@ -8,7 +8,7 @@ use crate::protocol::Protocol;
 
 /// How things are where nothing is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Normal {
+pub struct Baseline {
     /// How well links carry.
     pub quality: Quality,
     /// How long a synced write takes, in microseconds.
@@ -19,9 +19,9 @@ pub struct Normal {
     pub loses_unsynced: bool,
 }
 
-impl Default for Normal {
+impl Default for Baseline {
     fn default() -> Self {
-        Normal {
+        Baseline {
             quality: Quality::default(),
             disk_us: disk::LATENCY_US,
             lookup_us: (200, 2_000),
@@ -32,7 +32,7 @@ impl Default for Normal {
 
 impl<P: Protocol, W: Watch<P>> World<P, W> {
     /// Changes what is normal, and makes it so for all links and disks.
-    pub fn set_normal(&mut self, normal: Normal) {
+    pub fn set_normal(&mut self, normal: Baseline) {
         self.normal = normal;
         self.network.quality = normal.quality;
         for host in &mut self.hosts {
