@@ -3,7 +3,7 @@
 //! What must always hold must hold in them too. Where the story itself ends with a master, so must the changed one. Each
 //! seed takes another story and changes it otherwise; [`Script::varied`] draws what is changed.
 
-use super::demand::ONE_MASTER;
+use super::liveness::ONE_MASTER;
 use super::script::{Block, Script, Stage, Trouble};
 use super::watch::Violation;
 use crate::zen::rules::{Protection, Rules};

@@ -2,14 +2,14 @@
 //!
 //! Everything is drawn from the seed (`draw`). Phase one hurts in episodes with calm between them; phase two heals
 //! everything or a part and demands one master within a bound computed from the settings, and phase three disturbs single
-//! followers and demands that the master stays (`demand`). Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
+//! followers and demands that the master stays (`liveness`). Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
 
 use super::afflict::transfer_bound;
 use super::check::{Bounds, Phase, Service, Storms};
 use super::cluster_world;
-use super::demand::is_stable;
 use super::disk::LATENCY_US;
 use super::draw::Draw;
+use super::liveness::is_stable;
 use super::operation::COMMIT_TIMEOUT_MAX;
 use super::watch::Violation;
 use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Quality, Told, World};
