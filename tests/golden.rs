@@ -13,8 +13,8 @@ use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use zazen::sim::around::Stories;
 use zazen::sim::script::{Block, Script, Stage};
+use zazen::sim::trace_mutation::Stories;
 use zazen::zen::rules::Protection;
 
 const FOLDER: &str = "tests/golden";

@@ -1,11 +1,10 @@
 //! `zazen sim`: many random runs at once, one run with its trace, or a scenario from a file.
 //!
 //! Reads and checks the arguments and prints; what a run is stands in [`crate::sim`]. `batch` makes the runs, `failure`
-//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `around` changes those of a
+//! tells of those that broke a rule, `summary` adds up the rest, `scenario` plays a file, `trace_mutation` changes those of a
 //! folder, `flaws` shows those of Zen, `scale` measures large ones, `mutants`, `graphs` and `explore` search; what comes of
 //! it goes into a `page`.
 
-mod around;
 mod batch;
 mod explore;
 mod failure;
@@ -16,6 +15,7 @@ mod page;
 mod scale;
 mod scenario;
 mod summary;
+mod trace_mutation;
 
 use super::config::key_and_value;
 use super::{Outcome, Trouble, completions, interrupt};
@@ -226,7 +226,7 @@ impl SimArgs {
         let (exploring, around) = (self.explore, self.around.clone());
         let request = self.checked()?;
         if let Some(folder) = &around {
-            return around::run(&request, folder, out);
+            return trace_mutation::run(&request, folder, out);
         }
         if exploring.explore {
             return exploring.run(&request, out);

@@ -3,15 +3,15 @@
 //! A search ends at its first catch. Each seed is tried twice, in a random run and around a story: rules that need one
 //! order in many thousands are hardly ever missed far from one that is known.
 
-use super::around;
 use super::page::{Page, outcome};
+use super::trace_mutation;
 use super::{Request, batch};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Outcome, Trouble, interrupt};
 use crate::sim::RunOptions;
-use crate::sim::around::Stories;
+use crate::sim::trace_mutation::Stories;
 use crate::zen::rules::{Protection, Rules};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(super) fn run(request: &Request, golden: &Path, out: &mut impl Write) -> Res
         Some(protection) => vec![protection],
         None => Protection::ALL.to_vec(),
     };
-    let stories = around::stories(golden)?;
+    let stories = trace_mutation::stories(golden)?;
     let mut progress = Progress::of(wanted.len() as u64, "mutants");
     let (mut hunted, mut caught, mut at_random) = (0, 0, 0);
     let stopwatch = Stopwatch::start();
@@ -116,7 +116,7 @@ fn at_random(request: &Request, protection: Protection, seed: u64) -> Option<Cat
 }
 
 fn near_story(stories: &Stories, golden: &Path, protection: Protection, seed: u64) -> Option<Catch> {
-    let told = around::one(stories, seed, Some(protection));
+    let told = trace_mutation::one(stories, seed, Some(protection));
     let checker = told.played.broken?.checker.into();
-    Some(Catch { checker, story: Some(told.name), replay: around::replay(golden, seed, Some(protection)) })
+    Some(Catch { checker, story: Some(told.name), replay: trace_mutation::replay(golden, seed, Some(protection)) })
 }

@@ -2,7 +2,7 @@
 //!
 //! The [`World`] drives any [`Protocol`](crate::protocol::Protocol) and knows none: what is right or wrong is for a
 //! [`Watch`] to say. One thread, no wall clock; the same seed and the same calls give the same events. Zen enters it in
-//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`], near which [`around`] looks. All
+//! [`cluster_world`], is judged in [`check`], hurt at random in `run`, and tells its stories in [`script`], near which [`trace_mutation`] looks. All
 //! algorithms meet in [`arena`]. What Zen itself did wrong is shown in [`flaws`].
 //!
 //! A run: [`World::new`], [`World::add`] for each node, [`World::start_all`]; then [`World::run_plan`] or one
@@ -16,7 +16,6 @@
 
 mod afflict;
 pub mod arena;
-pub mod around;
 mod baseline;
 mod calls;
 pub mod check;
@@ -50,6 +49,7 @@ pub mod scale;
 pub mod script;
 mod step;
 mod trace;
+pub mod trace_mutation;
 mod transit;
 mod watch;
 mod watchers;

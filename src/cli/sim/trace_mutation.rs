@@ -1,6 +1,6 @@
 //! `zazen sim --around`: the stories of a folder, each changed by chance.
 //!
-//! Reads them, and prints those that break a rule; what is changed and what must hold stands in [`crate::sim::around`].
+//! Reads them, and prints those that break a rule; what is changed and what must hold stands in [`crate::sim::trace_mutation`].
 
 use super::page::{outcome, quote};
 use super::{FAILURES_MAX, Request, scenario};
@@ -9,7 +9,7 @@ use crate::cli::progress::Progress;
 use crate::cli::quiet::{Quiet, quietly};
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Outcome, Trouble, interrupt};
-use crate::sim::around::{Played, Stories};
+use crate::sim::trace_mutation::{Played, Stories};
 use crate::zen::rules::Protection;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
