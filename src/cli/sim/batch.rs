@@ -6,7 +6,7 @@ use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
 use crate::cli::{Trouble, interrupt};
-use crate::sim::{Draw, Failure, Report, RunOptions, run};
+use crate::sim::{Failure, Report, RunOptions, RunParams, run};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -91,7 +91,7 @@ fn listen(
 
 /// Prints a run that went well.
 fn show(options: &RunOptions, report: &Report, out: &mut impl Write) -> Result<(), Trouble> {
-    writeln!(out, "{}\n", Draw::new(options))?;
+    writeln!(out, "{}\n", RunParams::new(options))?;
     for line in &report.trace {
         writeln!(out, "{line}")?;
     }

@@ -5,9 +5,9 @@
 use super::afflict::transfer_bound;
 use super::check::Phase;
 use super::clients::Clients;
-use super::draw::Healing;
 use super::operation::MASTER_TIMEOUT;
 use super::run::Run;
+use super::run_params::Healing;
 use super::watch::Violation;
 use super::{Fault, Mode, World};
 use crate::cluster::EphemeralId;

@@ -1,6 +1,6 @@
 //! One random run: hurt a cluster, heal it, and demand that it recovers.
 //!
-//! Everything is drawn from the seed (`draw`). Phase one hurts in episodes with calm between them; phase two heals
+//! Everything is drawn from the seed (`run_params`). Phase one hurts in episodes with calm between them; phase two heals
 //! everything or a part and demands one master within a bound computed from the settings, and phase three disturbs single
 //! followers and demands that the master stays (`liveness`). Mirrors `AbstractCoordinatorTestCase.Cluster` (7.x).
 
@@ -8,9 +8,9 @@ use super::afflict::transfer_bound;
 use super::check::{Bounds, Phase, Service, Storms};
 use super::cluster_world;
 use super::disk::LATENCY_US;
-use super::draw::Draw;
 use super::liveness::is_stable;
 use super::operation::COMMIT_TIMEOUT_MAX;
+use super::run_params::RunParams;
 use super::watch::Violation;
 use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Quality, Told, World};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Roles};
@@ -111,7 +111,7 @@ pub struct Failure {
     /// The rule, and how.
     pub violation: Violation,
     /// What was drawn.
-    pub draw: Draw,
+    pub draw: RunParams,
     /// After how many events.
     pub event: u64,
     /// When.
@@ -122,7 +122,7 @@ pub struct Failure {
 
 /// Makes one run.
 pub fn run(options: &RunOptions) -> Result<Report, Box<Failure>> {
-    let draw = Draw::new(options);
+    let draw = RunParams::new(options);
     let mut run = Run::new(options, draw.clone());
     let verdict = catch_unwind(AssertUnwindSafe(|| run.all()));
     let violation = match verdict {
@@ -147,7 +147,7 @@ const TRANSFER_MAX: Duration = Duration::from_secs(13);
 /// A run under way.
 pub(super) struct Run {
     pub(super) world: World<Zen, Clients>,
-    pub(super) draw: Draw,
+    pub(super) draw: RunParams,
     pub(super) rng: Rng,
     pub(super) configs: Vec<Config>,
     /// What each node goes by unless it was restarted with other times.
@@ -176,7 +176,7 @@ const EPISODES_MIN: u32 = 3;
 const HURT_MAX: Duration = Duration::from_secs(120);
 
 impl Run {
-    pub(super) fn new(options: &RunOptions, draw: Draw) -> Self {
+    pub(super) fn new(options: &RunOptions, draw: RunParams) -> Self {
         let mut rng = Rng::new(options.seed ^ 0x7a7a_0002);
         let habits = Habits {
             clients: draw.clients,
@@ -500,7 +500,7 @@ fn publish_bound(options: &RunOptions, slowest: &Tuning) -> Duration {
 }
 
 /// By what the requests of clients are judged.
-fn bounds(options: &RunOptions, draw: &Draw) -> Bounds {
+fn bounds(options: &RunOptions, draw: &RunParams) -> Bounds {
     let (quality, (_, disk_us)) = (Quality::default(), LATENCY_US);
     let transfer_us = draw.half_well.slow.map_or(0, |(_, rate)| 2 * SMALL_BYTES * 1_000_000 / rate.max(1));
     let slowest = draw.half_well.slowest(options.tuning.clone());

@@ -4,9 +4,9 @@
 //! notice a silent node.
 
 use super::Oracle;
-use crate::sim::draw::Healing;
 use crate::sim::run::Run;
-use crate::sim::{Draw, RunOptions};
+use crate::sim::run_params::Healing;
+use crate::sim::{RunOptions, RunParams};
 use crate::zen::Tuning;
 use crate::zen::rules::{Dialect, Rules};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub fn witnessed(kind: Kind, seed: u64) -> BTreeMap<Oracle, String> {
         until: None,
         trace: None,
     };
-    let mut draw = Draw::new(&options);
+    let mut draw = RunParams::new(&options);
     draw.minimum = (kind.typed == Typed::Majority).then_some(draw.eligible as u32 / 2 + 1);
     // Whoever stays cut off has no master, and rightly so.
     draw.healing = Healing::All;

@@ -12,7 +12,7 @@ const GRAPH_MAX: usize = 8;
 
 /// What was drawn for a run.
 #[derive(Clone, Debug)]
-pub struct Draw {
+pub struct RunParams {
     /// The seed.
     pub seed: u64,
     /// How many nodes there are.
@@ -58,7 +58,7 @@ pub enum Healing {
     Graph,
 }
 
-impl Draw {
+impl RunParams {
     /// Draws a run.
     pub fn new(options: &RunOptions) -> Self {
         let mut rng = Rng::new(options.seed ^ 0x7a7a_0001);
@@ -71,7 +71,7 @@ impl Draw {
         let plan = Plan::draw(options.seed, nodes, Time::ZERO);
         let half_well =
             if options.half_well { HalfWell::draw(options.seed, nodes, &plan) } else { HalfWell::none(nodes) };
-        Draw {
+        RunParams {
             seed: options.seed,
             nodes,
             eligible,
@@ -109,7 +109,7 @@ fn draw_healing(rng: &mut Rng) -> Healing {
     }
 }
 
-impl fmt::Display for Draw {
+impl fmt::Display for RunParams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {}: {} nodes, the first {} master-eligible", self.seed, self.nodes, self.eligible)?;
         writeln!(f, "hosts: the first {} and oneself", self.hosts)?;
