@@ -16,9 +16,9 @@
 //! }
 //! ```
 
+mod abbreviate;
 mod answers;
 mod breakage;
-mod brief;
 mod commands;
 mod guards;
 mod holders;

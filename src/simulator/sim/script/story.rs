@@ -2,8 +2,8 @@
 //!
 //! Times are counted from the beginning of the block, and lines stand in the order of what happened.
 
+use super::abbreviate::{Uuids, abbreviate};
 use super::answers::told;
-use super::brief::{Uuids, brief};
 use super::rules::Kinds;
 use crate::protocol::{Level, Remark, Ticket, Time};
 use crate::service::Answer;
@@ -61,7 +61,7 @@ impl Story {
 
     /// A text with its nodes and uuids as the story calls them.
     pub(super) fn shortened(&mut self, text: &str) -> String {
-        self.uuids.number(&brief(text))
+        self.uuids.number(&abbreviate(text))
     }
 
     fn tell_message(&mut self, at: Time, (from, to): (usize, usize), message: &Message, fate: &str) {

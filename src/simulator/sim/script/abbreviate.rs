@@ -10,7 +10,7 @@ use crate::cluster::Uuid;
 const PARTS: usize = 5;
 
 /// The text with every node in it shortened.
-pub(super) fn brief(text: &str) -> String {
+pub(super) fn abbreviate(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -89,7 +89,7 @@ mod tests {
         let wiped = "{a}{a~3}{a-3}{10.0.1}{10.0.1:9300}";
         let copy = "{d}{a}{d-1}{10.0.2}{10.0.2:9300}";
         let text = format!("removed {{{a},}}, added {{{again},{wiped},{copy},}} of {{x,y}} {{");
-        assert_eq!(brief(&text), "removed {{a},}, added {{a-2},{a~3},{a on d},} of {x,y} {");
+        assert_eq!(abbreviate(&text), "removed {{a},}, added {{a-2},{a~3},{a on d},} of {x,y} {");
     }
 
     #[test]
