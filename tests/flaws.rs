@@ -11,7 +11,7 @@ use scripts::Played;
 use std::fs;
 use std::path::{Path, PathBuf};
 use zazen::sim::flaws::{self, FLAWS, Flaw, Oracle, Outcome, Typed};
-use zazen::sim::script::{Script, Stage};
+use zazen::sim::script::{Script, ScriptWorld};
 use zazen::zen::rules::Dialect;
 
 fn path(name: &str) -> PathBuf {
@@ -41,7 +41,7 @@ fn every_script_tells_its_story() {
 
 /// Plays the script as it is, so that the rules are those that it names.
 fn play(script: &Script) -> Played {
-    let mut stage = Stage::new();
+    let mut stage = ScriptWorld::new();
     script.blocks().map(|block| stage.play(block).map_err(|trouble| (trouble.line(), trouble.to_string()))).collect()
 }
 

@@ -13,7 +13,7 @@ use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use zazen::sim::script::{Block, Script, Stage};
+use zazen::sim::script::{Block, Script, ScriptWorld};
 use zazen::sim::trace_mutation::Stories;
 use zazen::zen::rules::Protection;
 
@@ -93,13 +93,13 @@ fn stories() -> Stories {
 }
 
 fn play(script: &Script) -> Played {
-    let mut stage = Stage::new();
+    let mut stage = ScriptWorld::new();
     script.blocks().map(|block| play_block(&mut stage, block)).collect()
 }
 
 /// Plays a block; a node that breaks its own rules ends the script, with what it said up to then.
-fn play_block(stage: &mut Stage, block: &Block) -> Result<Vec<String>, (usize, String)> {
-    let so_far = |stage: &Stage| stage.printed().iter().map(|line| format!("\n    {line}")).collect::<String>();
+fn play_block(stage: &mut ScriptWorld, block: &Block) -> Result<Vec<String>, (usize, String)> {
+    let so_far = |stage: &ScriptWorld| stage.printed().iter().map(|line| format!("\n    {line}")).collect::<String>();
     match catch_unwind(AssertUnwindSafe(|| stage.play(block))) {
         Ok(Ok(printed)) => Ok(printed),
         Ok(Err(trouble)) => Err((trouble.line(), format!("{trouble}{}", so_far(stage)))),

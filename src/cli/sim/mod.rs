@@ -21,7 +21,7 @@ use super::config::key_and_value;
 use super::{Outcome, Trouble, completions, interrupt};
 use crate::settings;
 use crate::sim::scale::Size;
-use crate::sim::script::Stage;
+use crate::sim::script::ScriptWorld;
 use crate::sim::{Detail, RunOptions};
 use crate::zen::Tuning;
 use crate::zen::rules::{Dialect, Protection, Rules};
@@ -212,7 +212,7 @@ impl SimArgs {
 
     fn search(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         if let Some(file) = &self.scenario {
-            let stage = self.rules.map_or_else(|| Stage::keeping(self.rules()), Stage::under);
+            let stage = self.rules.map_or_else(|| ScriptWorld::keeping(self.rules()), ScriptWorld::under);
             return scenario::play(file, stage, self.rules.is_none(), out);
         }
         if !self.scale.is_empty() {

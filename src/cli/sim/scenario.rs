@@ -4,7 +4,7 @@
 
 use crate::cli::quiet::quietly;
 use crate::cli::{Outcome, Trouble};
-use crate::sim::script::{Block, Script, Stage, Trouble as Stop};
+use crate::sim::script::{Block, Script, ScriptWorld, Trouble as Stop};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +25,12 @@ pub(super) fn read(file: &Path) -> Result<Script, Trouble> {
 }
 
 /// Plays the script of a file on a stage, and compares what came with what it expects if the rules are those it names.
-pub(super) fn play(file: &Path, mut stage: Stage, compares: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+pub(super) fn play(
+    file: &Path,
+    mut stage: ScriptWorld,
+    compares: bool,
+    out: &mut impl Write,
+) -> Result<Outcome, Trouble> {
     let name = file.display();
     let script = read(file)?;
     let mut outputs = Vec::new();
@@ -57,7 +62,7 @@ fn is_other(block: &Block, told: &[String]) -> bool {
     !block.expected.is_empty() && block.expected != told
 }
 
-fn play_block(stage: &mut Stage, block: &Block) -> Result<Vec<String>, Ending> {
+fn play_block(stage: &mut ScriptWorld, block: &Block) -> Result<Vec<String>, Ending> {
     let quiet = quietly(|| stage.play(block));
     match quiet.result {
         Ok(Ok(printed)) => Ok(printed),

@@ -4,7 +4,7 @@
 //! seed takes another story and changes it otherwise; [`Script::varied`] draws what is changed.
 
 use super::liveness::ONE_MASTER;
-use super::script::{Block, Script, Stage, Trouble};
+use super::script::{Block, Script, ScriptWorld, Trouble};
 use super::watch::Violation;
 use crate::zen::rules::{Protection, Rules};
 use std::collections::BTreeSet;
@@ -98,7 +98,7 @@ fn may_break(command: &str) -> bool {
 
 /// Plays a script until a rule is broken. Commands that make no sense any more, because others were changed, are left out.
 fn play(script: &Script, rules: Rules, recovers: bool) -> Played {
-    let mut stage = Stage::keeping(rules);
+    let mut stage = ScriptWorld::keeping(rules);
     let mut played = Played::default();
     for (number, block) in script.blocks().enumerate() {
         played.broken = match catch_unwind(AssertUnwindSafe(|| stage.play(block))) {

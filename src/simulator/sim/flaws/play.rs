@@ -1,7 +1,7 @@
 //! Plays the script of a flaw under the rules of some dialect.
 
 use super::Flaw;
-use crate::sim::script::{Script, Stage, Trouble};
+use crate::sim::script::{Script, ScriptWorld, Trouble};
 use crate::zen::rules::Dialect;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -33,7 +33,7 @@ pub fn play(flaw: &Flaw, dialect: Dialect) -> Outcome {
 
 fn perform(flaw: &Flaw, dialect: Dialect) -> Result<Option<Result<(), String>>, Trouble> {
     let script = Script::parse(flaw.script)?;
-    let mut stage = Stage::under(dialect);
+    let mut stage = ScriptWorld::under(dialect);
     for block in script.blocks() {
         stage.play(block)?;
     }

@@ -1,7 +1,7 @@
 //! Breaks and mends: the world's faults, with names in the place of indices.
 
 use super::mistake::{Mistake, Trouble};
-use super::stage::Stage;
+use super::script_world::ScriptWorld;
 use super::words::Words;
 use crate::sim::Fault;
 
@@ -43,7 +43,7 @@ pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
 }
 
 /// Injects what a line names.
-pub(super) fn fault(stage: &mut Stage, text: &str) -> Result<(), Trouble> {
+pub(super) fn fault(stage: &mut ScriptWorld, text: &str) -> Result<(), Trouble> {
     let words: Vec<String> = text.split_whitespace().map(|word| with_indices(stage, word)).collect();
     let verb = words.first().cloned().unwrap_or_default();
     let lines = match words.as_slice() {
@@ -63,20 +63,20 @@ pub(super) fn fault(stage: &mut Stage, text: &str) -> Result<(), Trouble> {
 }
 
 /// A word with the indices of nodes for their names, if it is names with commas between them.
-fn with_indices(stage: &Stage, word: &str) -> String {
+fn with_indices(stage: &ScriptWorld, word: &str) -> String {
     let indices: Result<Vec<String>, _> =
         word.split(',').map(|name| stage.node(name).map(|node| format!("n{node}"))).collect();
     indices.map_or_else(|_| word.to_owned(), |indices| indices.join(","))
 }
 
-pub(super) fn start(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn start(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     for node in stage.nodes(words)? {
         stage.world.inject(Fault::Start(node));
     }
     Ok(())
 }
 
-pub(super) fn restart(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn restart(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     for node in stage.nodes(words)? {
         stage.world.inject(Fault::Kill(node));
         stage.world.inject(Fault::Start(node));

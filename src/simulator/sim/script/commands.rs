@@ -1,11 +1,11 @@
 //! The commands of the script language: what each is called, how it is written and who carries it out.
 
 use super::mistake::{Mistake, Trouble};
-use super::stage::Stage;
+use super::script_world::ScriptWorld;
 use super::words::Words;
 use super::{answers, breakage, messages, settle, setup, show, tables, updates};
 
-type Run = fn(&mut Stage, &mut Words<'_>) -> Result<(), Trouble>;
+type Run = fn(&mut ScriptWorld, &mut Words<'_>) -> Result<(), Trouble>;
 
 /// A command: how it is written, and who carries it out.
 struct Command {
@@ -75,7 +75,7 @@ const COMMANDS: &[Command] = &[
 ];
 
 /// Carries out one command.
-pub(super) fn carry_out(stage: &mut Stage, text: &str) -> Result<(), Trouble> {
+pub(super) fn carry_out(stage: &mut ScriptWorld, text: &str) -> Result<(), Trouble> {
     let mut words = Words::of(text);
     let verb = words.need("a command")?;
     if let Some(command) = COMMANDS.iter().find(|command| command.verb() == verb) {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn mistakes_say_what_was_read_and_what_is_allowed() {
-        let mut stage = Stage::new();
+        let mut stage = ScriptWorld::new();
         let cases = [
             ("strat", "`strat` as a command; allowed: nodes, node"),
             ("advance 3", "`3` as a time; allowed: a number and `micros`"),

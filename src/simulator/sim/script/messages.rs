@@ -2,18 +2,18 @@
 
 use super::mistake::Trouble;
 use super::rules::{Chosen, Kinds};
-use super::stage::Stage;
+use super::script_world::ScriptWorld;
 use super::words::Words;
 use crate::sim::Passage;
 
-fn chosen(stage: &Stage, words: &mut Words<'_>) -> Result<Chosen, Trouble> {
+fn chosen(stage: &ScriptWorld, words: &mut Words<'_>) -> Result<Chosen, Trouble> {
     let from = words.after("from")?.map(|name| stage.node(name)).transpose()?;
     let to = words.after("to")?.map(|name| stage.node(name)).transpose()?;
     let kinds = Kinds::read(words.need("a kind of message, or `all`")?)?;
     Ok(Chosen { kinds, from, to })
 }
 
-fn stop(stage: &mut Stage, words: &mut Words<'_>, passage: Passage) -> Result<(), Trouble> {
+fn stop(stage: &mut ScriptWorld, words: &mut Words<'_>, passage: Passage) -> Result<(), Trouble> {
     let times = words.parsed("times", "a number")?;
     let chosen = chosen(stage, words)?;
     words.end()?;
@@ -21,16 +21,16 @@ fn stop(stage: &mut Stage, words: &mut Words<'_>, passage: Passage) -> Result<()
     Ok(())
 }
 
-pub(super) fn drop_them(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn drop_them(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     stop(stage, words, Passage::Drop)
 }
 
-pub(super) fn hold(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn hold(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     stop(stage, words, Passage::Hold)
 }
 
 /// Lets some of what is held go on; the rules that hold it stay.
-pub(super) fn deliver(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn deliver(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let chosen = chosen(stage, words)?;
     words.end()?;
     let count = stage.world.release(|from, to, message| chosen.contains(from, to, message));
@@ -38,7 +38,7 @@ pub(super) fn deliver(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tr
     Ok(())
 }
 
-pub(super) fn release(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn release(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     words.end()?;
     stage.rules.borrow_mut().end(Passage::Hold);
     let count = stage.world.release(|_, _, _| true);
@@ -46,7 +46,7 @@ pub(super) fn release(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tr
     Ok(())
 }
 
-pub(super) fn pass(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn pass(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     words.end()?;
     stage.rules.borrow_mut().end(Passage::Drop);
     Ok(())

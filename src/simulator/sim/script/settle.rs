@@ -2,8 +2,8 @@
 
 use super::answers::rank;
 use super::mistake::{Mistake, Trouble};
+use super::script_world::{ScriptWorld, Told};
 use super::show;
-use super::stage::{Stage, Told};
 use super::story::moment;
 use super::words::{Words, time};
 use crate::cluster::{ClusterState, NodeId, Term, Version};
@@ -16,14 +16,14 @@ use std::time::Duration;
 /// How long a script waits unless it says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) fn advance(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn advance(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let span = time(words.need("how long")?)?;
     words.end()?;
     Ok(stage.world.run_for(span)?)
 }
 
 /// Runs until one master leads these nodes, all at its version, and nobody waits for anything.
-pub(super) fn stabilise(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn stabilise(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let patience = patience(words)?;
     let nodes = stage.nodes(words)?;
     let took = run(stage, patience, |world| settled_master(world, &nodes).is_some())?;
@@ -46,7 +46,11 @@ fn patience(words: &mut Words<'_>) -> Result<Duration, Mistake> {
 }
 
 /// Runs until `is_so`, and tells how long that took if it came about in time.
-fn run(stage: &mut Stage, patience: Duration, is_so: impl Fn(&Told) -> bool) -> Result<Option<Duration>, Trouble> {
+fn run(
+    stage: &mut ScriptWorld,
+    patience: Duration,
+    is_so: impl Fn(&Told) -> bool,
+) -> Result<Option<Duration>, Trouble> {
     let began = stage.world.now();
     let came = stage.world.run_while(began + patience, |world| !is_so(world))?;
     Ok(came.then(|| stage.world.now().since(began)))
@@ -111,7 +115,7 @@ const CONDITIONS: &str = "`master`, `no master`, `answered`, `a leads`, `a follo
 const MODES: [&str; 5] = ["finding", "electing", "joining", "leading", "following"];
 
 impl Condition {
-    fn read(stage: &Stage, words: &[&str]) -> Result<Condition, Mistake> {
+    fn read(stage: &ScriptWorld, words: &[&str]) -> Result<Condition, Mistake> {
         let unknown = || Mistake::new(format!("`{}` as a condition", words.join(" ")), CONDITIONS);
         Ok(match words {
             ["master"] => Condition::SomeMaster,
@@ -146,7 +150,7 @@ impl Condition {
     }
 }
 
-pub(super) fn until(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn until(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let patience = patience(words)?;
     let said = words.rest();
     let condition = Condition::read(stage, &said)?;

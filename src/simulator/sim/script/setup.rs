@@ -2,7 +2,7 @@
 
 use super::mistake::{Mistake, Trouble};
 use super::rules::Kinds;
-use super::stage::Stage;
+use super::script_world::ScriptWorld;
 use super::words::Words;
 use crate::cluster::Address;
 use crate::protocol::{Initial, Level, Unresolved};
@@ -22,7 +22,7 @@ const ZEN_TIMING: [(&str, &str); 5] = [
 ];
 
 /// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
-pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn nodes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let is_apart = words.flag("apart");
     let mut options = words.clone();
     let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
@@ -50,7 +50,7 @@ pub(super) fn nodes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
 }
 
 /// A node that speaks what is spoken, at the pace of that protocol.
-fn new_spec(stage: &Stage, name: &str, address: Address, hosts: &[Address]) -> Result<NodeSpec, Mistake> {
+fn new_spec(stage: &ScriptWorld, name: &str, address: Address, hosts: &[Address]) -> Result<NodeSpec, Mistake> {
     let spec = NodeSpec { rules: stage.protections, ..NodeSpec::new(name, address, hosts) };
     if !spec.rules.is_old() {
         return Ok(spec);
@@ -60,7 +60,7 @@ fn new_spec(stage: &Stage, name: &str, address: Address, hosts: &[Address]) -> R
 }
 
 /// What everybody speaks who is added from here on.
-pub(super) fn speak(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn speak(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let name = words.need("a dialect")?;
     let dialect = Dialect::named(name)
         .ok_or_else(|| Mistake::new(format!("`{name}` as a dialect"), "zazen, zen68, fd56, zen14, zen13"))?;
@@ -70,7 +70,7 @@ pub(super) fn speak(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
 }
 
 /// Sets nodes up anew; all but their seeds holds from their next start on.
-pub(super) fn configure(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn configure(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let mut options = words.clone();
     let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
     for name in &names {
@@ -90,7 +90,7 @@ pub(super) fn configure(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), 
 }
 
 /// Where a node that is down can move to.
-fn free_address(stage: &Stage, node: usize, place: &str) -> Result<Address, Mistake> {
+fn free_address(stage: &ScriptWorld, node: usize, place: &str) -> Result<Address, Mistake> {
     let address = Address::from(place);
     if stage.world.participant(node).is_some() || stage.world.node_at(&address).is_some() {
         let allowed = "an address that no node has, for a node that is down";
@@ -99,7 +99,7 @@ fn free_address(stage: &Stage, node: usize, place: &str) -> Result<Address, Mist
     Ok(address)
 }
 
-fn with_options(stage: &Stage, mut spec: NodeSpec, words: &mut Words<'_>) -> Result<NodeSpec, Mistake> {
+fn with_options(stage: &ScriptWorld, mut spec: NodeSpec, words: &mut Words<'_>) -> Result<NodeSpec, Mistake> {
     let addresses = |names: &str| -> Result<Vec<Address>, Mistake> {
         names.split(',').map(|name| Ok(stage.cast[stage.node(name)?].address.clone())).collect()
     };
@@ -163,7 +163,7 @@ fn tune(tuning: &mut Tuning, words: &mut Words<'_>) -> Result<(), Mistake> {
 }
 
 /// Says which notes are printed.
-pub(super) fn notes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn notes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     stage.world.watch.0.notes = match words.need("a level")? {
         "debug" => Some(Level::Debug),
         "info" => Some(Level::Info),
@@ -175,7 +175,7 @@ pub(super) fn notes(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trou
 }
 
 /// Says which messages are printed when they arrive.
-pub(super) fn messages(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn messages(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     stage.world.watch.0.messages = match (words.need("`on` or `off`")?, words.next()) {
         ("on", kinds) => Some(Kinds::read(kinds.unwrap_or("all"))?),
         ("off", None) => None,

@@ -1,7 +1,7 @@
 //! Shows where nodes stand, what they keep and what they wait for.
 
 use super::mistake::{Mistake, Trouble};
-use super::stage::Stage;
+use super::script_world::ScriptWorld;
 use super::story::moment;
 use super::words::{Words, time};
 use crate::cluster::{ClusterState, NodeId, StateId};
@@ -12,7 +12,7 @@ use crate::zen::{Ledger, Promise, Zen};
 const SLOW_DISK_US: u64 = 500_000;
 
 /// Whom a master leads, in which term and with which state.
-pub(super) fn reign(stage: &Stage, master: usize) -> String {
+pub(super) fn reign(stage: &ScriptWorld, master: usize) -> String {
     let name = &stage.cast[master].name;
     let Some(zen) = stage.world.participant(master) else {
         return format!("{name} is down");
@@ -25,7 +25,7 @@ pub(super) fn reign(stage: &Stage, master: usize) -> String {
 }
 
 /// A line for each node: whom it follows.
-pub(super) fn masters(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn masters(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     words.end()?;
     for node in 0..stage.cast.len() {
         let text = stance(stage, node);
@@ -34,7 +34,7 @@ pub(super) fn masters(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tr
     Ok(())
 }
 
-fn stance(stage: &Stage, node: usize) -> String {
+fn stance(stage: &ScriptWorld, node: usize) -> String {
     let Some(zen) = stage.world.participant(node) else {
         return "down".into();
     };
@@ -49,7 +49,7 @@ fn stance(stage: &Stage, node: usize) -> String {
 }
 
 /// Everything that counts of a node.
-pub(super) fn state(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn state(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     for node in stage.nodes(words)? {
         let text = stage.world.participant(node).map_or_else(|| "down".into(), describe);
         stage.say_of(node, &text);
@@ -86,7 +86,7 @@ fn promise(promise: &Promise) -> String {
 }
 
 /// Why there is a master, or none, as a node has it, and what it advises.
-pub(super) fn explain(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn explain(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     let now = stage.world.local_time(node);
@@ -103,7 +103,7 @@ pub(super) fn explain(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tr
 }
 
 /// What a node waits for, the nearest first.
-pub(super) fn timers(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn timers(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     let now = stage.world.local_time(node);
@@ -115,7 +115,7 @@ pub(super) fn timers(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Tro
 }
 
 /// Shows what a disk holds, or changes how fast it is.
-pub(super) fn disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn disk(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let node = stage.node(words.need("a node")?)?;
     match words.next() {
         None => {
@@ -126,7 +126,7 @@ pub(super) fn disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Troub
         Some(speed) => {
             let micros = match speed {
                 "slow" => SLOW_DISK_US,
-                "fast" => super::stage::DISK_US,
+                "fast" => super::script_world::DISK_US,
                 span => u64::try_from(time(span)?.as_micros())
                     .map_err(|_| Mistake::new(format!("`{span}`"), "a shorter time"))?,
             };
@@ -137,7 +137,7 @@ pub(super) fn disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Troub
 }
 
 /// Copies what the disk of a node holds to another one's, as a person copies a data directory.
-pub(super) fn copy_disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn copy_disk(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let to = words.after("to")?.ok_or_else(|| Mistake::new("no `to`", "the node to copy to"))?;
     let (from, to) = (stage.node(words.need("a node")?)?, stage.node(to)?);
     words.end()?;
@@ -148,7 +148,7 @@ pub(super) fn copy_disk(stage: &mut Stage, words: &mut Words<'_>) -> Result<(), 
     Ok(())
 }
 
-fn contents(stage: &Stage, node: usize) -> String {
+fn contents(stage: &ScriptWorld, node: usize) -> String {
     let disk = stage.world.disk(node);
     let Some(id) = &disk.promise.node_id else {
         return "empty".into();

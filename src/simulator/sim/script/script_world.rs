@@ -28,7 +28,7 @@ pub(super) const DISK_US: u64 = 200;
 pub(super) type Told = World<Zen, (Story, (Guards, Witness))>;
 
 /// Where a script is played.
-pub struct Stage {
+pub struct ScriptWorld {
     pub(super) world: Told,
     pub(super) cast: Vec<NodeSpec>,
     pub(super) rules: Rc<RefCell<Rules>>,
@@ -42,21 +42,21 @@ pub struct Stage {
     pub(super) gave_up: bool,
 }
 
-impl Default for Stage {
+impl Default for ScriptWorld {
     fn default() -> Self {
-        Stage::new()
+        ScriptWorld::new()
     }
 }
 
-impl Stage {
+impl ScriptWorld {
     /// An empty stage.
     pub fn new() -> Self {
-        Stage::keeping(Protections::default())
+        ScriptWorld::keeping(Protections::default())
     }
 
     /// An empty stage whose nodes speak this, whatever a script says.
     pub fn under(dialect: Dialect) -> Self {
-        Stage { may_change_dialect: false, ..Stage::keeping(Protections::of(dialect)) }
+        ScriptWorld { may_change_dialect: false, ..ScriptWorld::keeping(Protections::of(dialect)) }
     }
 
     /// An empty stage whose nodes keep these protections only.
@@ -72,7 +72,15 @@ impl Stage {
         let rules = Rc::new(RefCell::new(Rules::default()));
         let judge = rules.clone();
         world.set_gate(Some(Box::new(move |from, to, message| judge.borrow_mut().judge(from, to, message))));
-        Stage { world, cast: Vec::new(), rules, protections, may_change_dialect: true, verdict: None, gave_up: false }
+        ScriptWorld {
+            world,
+            cast: Vec::new(),
+            rules,
+            protections,
+            may_change_dialect: true,
+            verdict: None,
+            gave_up: false,
+        }
     }
 
     /// What the last oracle said: what it found, or that it found nothing; none if none was asked.
