@@ -2,7 +2,7 @@
 //!
 //! Each asks one thing at a time, of a node that it picks anew, and asks again, under the name of the same request, what
 //! it got no answer to. Three outcomes of a write are kept apart: carried out, certainly not, unknown; only the first is
-//! a promise. Holders of leases and watchers go on beside them. What they are told goes through `told`, and what answers
+//! a promise. LeaseHolders of leases and watchers go on beside them. What they are told goes through `told`, and what answers
 //! mean is judged in `check`.
 
 mod told;
@@ -10,7 +10,7 @@ mod told;
 use super::check::{Acknowledged, Bounds, Checkers, Configured, Kept, Order, Storm, Timely};
 use super::flaws::Witness;
 use super::history::{End, Histories, History};
-use super::holders::{Asked, Holders};
+use super::lease_holders::{Asked, LeaseHolders};
 use super::operation::{Choice, Key, Known, Operation, Update, question};
 use super::watch::Violation;
 use super::watchers::{Told, Watchers};
@@ -114,7 +114,7 @@ pub struct Clients {
     history: History,
     rng: Rng,
     clients: Vec<Client>,
-    holders: Holders,
+    holders: LeaseHolders,
     watchers: Watchers,
     open: BTreeMap<Ticket, Open>,
     known: Known,
@@ -144,7 +144,7 @@ impl Clients {
             order: Order::default(),
             history: History::default(),
             clients: vec![client; habits.clients],
-            holders: Holders::new(rng.fork(), habits.fastest_ppm),
+            holders: LeaseHolders::new(rng.fork(), habits.fastest_ppm),
             watchers: Watchers::new(rng.fork(), habits.nodes),
             open: BTreeMap::new(),
             known: Known::new(),

@@ -4,7 +4,7 @@
 //! with, whatever it is told later; those that are added apart are a cluster of their own under the same name. Nodes of an
 //! old dialect are not guarded: what they do wrong is what their story is about.
 
-use super::holders::Holders;
+use super::lease_holders::LeaseHolders;
 use crate::cluster::ClusterName;
 use crate::protocol::{Ticket, Time};
 use crate::service::Answer;
@@ -19,7 +19,7 @@ pub(super) struct Guards {
     /// The cluster of each node.
     of: Vec<usize>,
     /// Who was told what of leases.
-    pub(super) holders: Holders,
+    pub(super) holders: LeaseHolders,
 }
 
 impl Guards {

@@ -21,7 +21,7 @@ mod answers;
 mod breakage;
 mod commands;
 mod guards;
-mod holders;
+mod lease_holders;
 mod messages;
 mod mistake;
 mod rules;

@@ -1,4 +1,4 @@
-//! Holders of leases, each with a clock of its own.
+//! LeaseHolders of leases, each with a clock of its own.
 //!
 //! A holder asks for a lease, keeps it alive, gives it up or lets it run out, and asks again. It believes to hold the
 //! lease for as long as `docs/leases.md` says, counted on its own clock from the moment at which it first asked. Whether
@@ -54,14 +54,14 @@ struct Holder {
 
 /// All holders of a run.
 #[derive(Debug)]
-pub(super) struct Holders {
+pub(super) struct LeaseHolders {
     rng: Rng,
     holders: Vec<Holder>,
     ttl: Duration,
     is_over: bool,
 }
 
-impl Holders {
+impl LeaseHolders {
     /// Some holders of a lease or two. No clock of a node runs faster than this.
     pub(super) fn new(mut rng: Rng, fastest_ppm: u64) -> Self {
         let leases = rng.between(1, 2);
@@ -76,7 +76,7 @@ impl Holders {
         });
         let holders = holders.collect();
         let ttl = Duration::from_millis(100 * rng.between(1, 30));
-        Holders { rng, holders, ttl, is_over: false }
+        LeaseHolders { rng, holders, ttl, is_over: false }
     }
 
     pub(super) fn next_at(&self) -> Option<Time> {
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn a_lease_that_is_gone_while_its_holder_may_believe_in_it_is_caught() {
         let time = Time::from_micros;
-        let mut holders = Holders::new(Rng::new(1), 1_000_000);
+        let mut holders = LeaseHolders::new(Rng::new(1), 1_000_000);
         let holding = Holding { name: name(0), token: token(7) };
         holders.holders[0].phase = Phase::Holding { holding, until: time(100) };
         let rule = |now, held| holders.keep_theirs(time(now), &line(held)).err().map(|violation| violation.checker);

@@ -1,4 +1,4 @@
-//! Holders of leases in a story: whatever they are told, no two of them may believe to hold one lease at once.
+//! LeaseHolders of leases in a story: whatever they are told, no two of them may believe to hold one lease at once.
 //!
 //! Each token is one holder. It believes from the moment at which it asked for the lease, or last kept it alive, for as
 //! long as `docs/leases.md` says, on a clock that is right. Whether that can be is judged in `check`.
@@ -22,7 +22,7 @@ enum Wish {
 
 /// All holders of a story.
 #[derive(Debug, Default)]
-pub(super) struct Holders {
+pub(super) struct LeaseHolders {
     open: BTreeMap<Ticket, (Time, Wish)>,
     /// The leases, by the numbers that they are judged under.
     leases: Vec<Arc<str>>,
@@ -31,7 +31,7 @@ pub(super) struct Holders {
     fencing: Fencing,
 }
 
-impl Holders {
+impl LeaseHolders {
     pub(super) fn asked(&mut self, now: Time, ticket: Ticket, question: &Question) {
         if let Question::Submit { task, .. } = question {
             self.submitted(now, ticket, task);
