@@ -16,7 +16,7 @@ use zazen::lab::roster::ROSTER;
 use zazen::lab::zookeeper::{Server, Trust};
 use zazen::lab::{BEAT_EVERY, Rank, Seat};
 use zazen::settings::EXPERIMENTS;
-use zazen::sim::arena::{self, Arrow, Bout, FIELD, Figures, SCENARIOS, Scenario, Story};
+use zazen::sim::arena::{self, Arrow, FIELD, Figures, SCENARIOS, Scenario, Story, Trial};
 use zazen::sim::script::Script;
 use zazen::sim::{Boot, Fault, Unwatched, World};
 
@@ -48,12 +48,12 @@ fn real_nodes_can_elect_by_every_algorithm_of_the_lab_and_by_no_other() {
 }
 
 /// A bout without chance whose first leader has settled.
-fn settled(name: &str, nodes: usize) -> Box<dyn Bout> {
+fn settled(name: &str, nodes: usize) -> Box<dyn Trial> {
     begun(name, nodes, Duration::ZERO)
 }
 
 /// The same with so long a pause before each start.
-fn begun(name: &str, nodes: usize, pause: Duration) -> Box<dyn Bout> {
+fn begun(name: &str, nodes: usize, pause: Duration) -> Box<dyn Trial> {
     let mut bout = arena::entry(name).expect("it is in the field").enter_plainly(nodes);
     for node in 0..nodes {
         bout.run_for(pause);
@@ -65,11 +65,11 @@ fn begun(name: &str, nodes: usize, pause: Duration) -> Box<dyn Bout> {
 }
 
 /// How many messages were sent since they are kept whose text begins so.
-fn sent(bout: &dyn Bout, word: &str) -> usize {
+fn sent(bout: &dyn Trial, word: &str) -> usize {
     bout.record().arrows.iter().filter(|arrow| arrow.text.starts_with(word)).count()
 }
 
-fn leader(bout: &dyn Bout) -> usize {
+fn leader(bout: &dyn Trial) -> usize {
     bout.record().settled().expect("somebody leads")
 }
 
@@ -211,7 +211,7 @@ fn one_broker_creates_the_controller_and_all_others_find_that_it_exists() {
 }
 
 /// A bout without chance in which nobody runs yet, and everything is kept.
-fn fresh(name: &str, nodes: usize) -> Box<dyn Bout> {
+fn fresh(name: &str, nodes: usize) -> Box<dyn Trial> {
     let mut bout = arena::entry(name).expect("it is in the field").enter_plainly(nodes);
     bout.keep(true);
     bout

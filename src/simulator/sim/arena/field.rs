@@ -1,7 +1,7 @@
 //! The table of all that can enter the arena: what each is called, what it is, and how a world of it is made.
 
-use super::bout::{Bout, Play};
 use super::record::{Lookout, Record};
+use super::trial::{Play, Trial};
 use crate::cluster::Address;
 use crate::lab::roster::{self, Part, ROSTER, Stage};
 use crate::lab::{Algorithm, Letter, Question, Rank, Seat, Word};
@@ -25,17 +25,17 @@ pub struct Entry {
     pub about: &'static str,
     /// Where it is described.
     pub source: &'static str,
-    make: fn(&Cast) -> Box<dyn Bout>,
+    make: fn(&Cast) -> Box<dyn Trial>,
 }
 
 impl Entry {
     /// A world of so many nodes, none of which runs; links have the delays of the arena.
-    pub fn enter(&self, nodes: usize, seed: u64) -> Box<dyn Bout> {
+    pub fn enter(&self, nodes: usize, seed: u64) -> Box<dyn Trial> {
         (self.make)(&Cast { name: self.name, nodes, seed, normal: arena_normal() })
     }
 
     /// The same without chance: a hop takes a millisecond, a synced write a fifth of that.
-    pub fn enter_plainly(&self, nodes: usize) -> Box<dyn Bout> {
+    pub fn enter_plainly(&self, nodes: usize) -> Box<dyn Trial> {
         (self.make)(&Cast { name: self.name, nodes, seed: 0, normal: plain_normal() })
     }
 }
@@ -102,7 +102,7 @@ pub fn entry(name: &str) -> Option<&'static Entry> {
 }
 
 /// A world of an algorithm of the lab.
-fn lab(cast: &Cast) -> Box<dyn Bout> {
+fn lab(cast: &Cast) -> Box<dyn Trial> {
     roster::play(cast.name, cast.nodes, Arrange(cast)).expect("the table was made of the roster")
 }
 
@@ -110,9 +110,9 @@ fn lab(cast: &Cast) -> Box<dyn Bout> {
 struct Arrange<'a>(&'a Cast);
 
 impl Stage for Arrange<'_> {
-    type Run = Box<dyn Bout>;
+    type Run = Box<dyn Trial>;
 
-    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Box<dyn Bout> {
+    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Box<dyn Trial> {
         let cast = self.0;
         let all: Rc<[Rank]> = (1..=cast.nodes as u32).map(Rank).collect();
         let make = Rc::new(make);
@@ -149,12 +149,12 @@ fn size<W: Word>(letter: &Letter<W>) -> usize {
 /// How long a client waits that asks a leader for a write.
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
 
-fn zazen(cast: &Cast) -> Box<dyn Bout> {
+fn zazen(cast: &Cast) -> Box<dyn Trial> {
     zen(cast, Tuning::default(), Rules::default(), Checkers::default())
 }
 
 /// Zen as it was, which breaks our rules and is not held to them.
-fn old_zen(cast: &Cast) -> Box<dyn Bout> {
+fn old_zen(cast: &Cast) -> Box<dyn Trial> {
     let (name, typed) = match cast.name.strip_suffix("-default") {
         Some(name) => (name, 1),
         None => (cast.name, cast.nodes as u32 / 2 + 1),
@@ -164,7 +164,7 @@ fn old_zen(cast: &Cast) -> Box<dyn Bout> {
     zen(cast, tuning, Rules::of(dialect), Unwatched)
 }
 
-fn zen<W: Watch<Zen> + 'static>(cast: &Cast, tuning: Tuning, rules: Rules, watch: W) -> Box<dyn Bout> {
+fn zen<W: Watch<Zen> + 'static>(cast: &Cast, tuning: Tuning, rules: Rules, watch: W) -> Box<dyn Trial> {
     let addresses: Vec<Address> = (0..cast.nodes).map(cluster_world::address).collect();
     let lookout = Lookout {
         record: Record::new(cast.nodes),

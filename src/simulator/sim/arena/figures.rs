@@ -1,8 +1,8 @@
 //! What a run came to, in figures, and the medians of several.
 
-use super::bout::{Bout, PROBE_EVERY};
 use super::field::HOP;
 use super::record::{Moment, Record};
+use super::trial::{PROBE_EVERY, Trial};
 use crate::protocol::Time;
 use serde::Serialize;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub struct Summary {
 }
 
 /// Measures from `began` to the end.
-pub(super) fn measure(bout: &dyn Bout, began: Time) -> Figures {
+pub(super) fn measure(bout: &dyn Trial, began: Time) -> Figures {
     let (record, end) = (bout.record(), bout.now());
     let settled = first_settled(record, began);
     let until = settled.unwrap_or(end);

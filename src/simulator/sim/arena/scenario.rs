@@ -3,9 +3,9 @@
 //! Nodes are started within a few milliseconds of each other. Most scenarios let a leader settle first; the clock runs
 //! from the moment that is marked until the end, some time after everything was healed.
 
-use super::bout::Bout;
 use super::field::Entry;
 use super::figures::{Figures, measure};
+use super::trial::Trial;
 use crate::protocol::{Rng, Time};
 use crate::sim::watch::Violation;
 use crate::sim::{Detail, Fault, Mode, Quality};
@@ -71,7 +71,7 @@ pub struct Outcome {
     /// The figures.
     pub figures: Figures,
     /// The bout at its end, with what was kept.
-    pub bout: Box<dyn Bout>,
+    pub bout: Box<dyn Trial>,
     /// When the clock began to run.
     pub began: Time,
     /// When all was healed.
@@ -95,7 +95,7 @@ pub fn run(entry: &Entry, scenario: &Scenario, nodes: usize, seed: u64, detail: 
 
 /// A scenario while it is played.
 struct Course<'a> {
-    bout: &'a mut dyn Bout,
+    bout: &'a mut dyn Trial,
     rng: Rng,
     detail: Option<Detail>,
     began: Option<Time>,

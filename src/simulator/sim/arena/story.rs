@@ -4,9 +4,9 @@
 //! commands of this stage. Nothing is left to chance: a hop takes a millisecond. Processes go by rank, the first node
 //! has rank 1.
 
-use super::bout::Bout;
 use super::field::{FIELD, entry};
 use super::record::Record;
+use super::trial::Trial;
 use crate::protocol::Time;
 use crate::sim::Fault;
 use crate::sim::script::{Block, Line};
@@ -33,7 +33,7 @@ impl std::error::Error for Trouble {}
 /// Where a script is played.
 #[derive(Default)]
 pub struct Story {
-    bout: Option<Box<dyn Bout>>,
+    bout: Option<Box<dyn Trial>>,
     hides_notes: bool,
     shows_messages: bool,
     shows_watch: bool,
@@ -113,17 +113,17 @@ impl Story {
         Ok(())
     }
 
-    fn bout(&mut self) -> Result<&mut Box<dyn Bout>, String> {
+    fn bout(&mut self) -> Result<&mut Box<dyn Trial>, String> {
         self.bout.as_mut().ok_or_else(|| "no algorithm plays; allowed: algorithm bully nodes=5 first".to_owned())
     }
 
-    fn each(&mut self, act: impl Fn(&mut dyn Bout, usize)) -> Result<(), String> {
+    fn each(&mut self, act: impl Fn(&mut dyn Trial, usize)) -> Result<(), String> {
         let bout = self.bout()?;
         (0..bout.size()).for_each(|node| act(bout.as_mut(), node));
         Ok(())
     }
 
-    fn of(&mut self, ranks: &[&str], act: impl Fn(&mut dyn Bout, usize)) -> Result<(), String> {
+    fn of(&mut self, ranks: &[&str], act: impl Fn(&mut dyn Trial, usize)) -> Result<(), String> {
         let bout = self.bout()?;
         for rank in ranks {
             let node = node_of(rank).filter(|&node| node < bout.size());
@@ -203,7 +203,7 @@ impl Story {
     }
 }
 
-fn told(bout: &dyn Bout) -> Told {
+fn told(bout: &dyn Trial) -> Told {
     let record: &Record = bout.record();
     Told { since: bout.now(), arrows: record.arrows.len(), remarks: record.remarks.len(), sent: record.sent.len() }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(super) const PROBE_EVERY: Duration = Duration::from_millis(20);
 
 /// One algorithm in a world.
-pub trait Bout {
+pub trait Trial {
     /// How many nodes there are, running or not.
     fn size(&self) -> usize;
     /// The time.
@@ -93,7 +93,7 @@ impl<P: Protocol, W: Watch<P>> Play<P, W> {
     }
 }
 
-impl<P: Protocol, W: Watch<P>> Bout for Play<P, W> {
+impl<P: Protocol, W: Watch<P>> Trial for Play<P, W> {
     fn size(&self) -> usize {
         self.world.len()
     }
