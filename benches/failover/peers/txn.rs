@@ -11,7 +11,7 @@ const TXN: &str = "/etcdserverpb.KV/Txn";
 const RANGE: &str = "/etcdserverpb.KV/Range";
 
 /// The parts of etcd's messages that are used, by their numbers.
-mod field {
+mod algorithms {
     pub(super) const HEADER: u64 = 1;
     pub(super) const REVISION: u64 = 3;
     pub(super) const SUCCEEDED: u64 = 2;
@@ -74,8 +74,8 @@ impl Register for TxnRegister {
             Ok(answer) => answer,
             Err(why) => return Written::Failed(why),
         };
-        let revision = bytes_in(&answer, field::HEADER).and_then(|header| number_in(header, field::REVISION));
-        match (number_in(&answer, field::SUCCEEDED), revision) {
+        let revision = bytes_in(&answer, algorithms::HEADER).and_then(|header| number_in(header, algorithms::REVISION));
+        match (number_in(&answer, algorithms::SUCCEEDED), revision) {
             (Some(1), Some(revision)) => {
                 self.revision = revision;
                 Written::Done
@@ -87,9 +87,10 @@ impl Register for TxnRegister {
 
     fn read(&mut self) -> Result<u64, String> {
         let answer = self.call(RANGE, &bytes(1, self.key.as_bytes()))?;
-        let found = bytes_in(&answer, field::FOUND).ok_or("the answer is no message")?;
-        self.revision = number_in(found, field::CHANGED_AT).ok_or("the answer holds no revision")?;
-        let value = bytes_in(found, field::VALUE).and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default();
+        let found = bytes_in(&answer, algorithms::FOUND).ok_or("the answer is no message")?;
+        self.revision = number_in(found, algorithms::CHANGED_AT).ok_or("the answer holds no revision")?;
+        let value =
+            bytes_in(found, algorithms::VALUE).and_then(|value| std::str::from_utf8(value).ok()).unwrap_or_default();
         if value.is_empty() { Ok(0) } else { value.parse().map_err(|_| format!("`{value}` is what nobody wrote")) }
     }
 }

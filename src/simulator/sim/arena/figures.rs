@@ -1,6 +1,6 @@
 //! What a run came to, in figures, and the medians of several.
 
-use super::field::HOP;
+use super::algorithms::HOP;
 use super::record::{Moment, Record};
 use super::trial::{PROBE_EVERY, Trial};
 use crate::protocol::Time;

@@ -6,14 +6,14 @@
 //!
 //! All is judged by where processes stand: who would act as leader, and who takes whom for it.
 
-mod field;
+mod algorithms;
 mod figures;
 mod record;
 mod scenario;
 mod story;
 mod trial;
 
-pub use field::{Entry, FIELD, entry};
+pub use algorithms::{Entry, FIELD, entry};
 pub use figures::{Figures, Recovery, Summary, median};
 pub use record::{Arrow, Record, Remark, Stance, Turn};
 pub use scenario::{Outcome, SCENARIOS, Scenario, run, scenario};

@@ -3,7 +3,7 @@
 //! Nodes are started within a few milliseconds of each other. Most scenarios let a leader settle first; the clock runs
 //! from the moment that is marked until the end, some time after everything was healed.
 
-use super::field::Entry;
+use super::algorithms::Entry;
 use super::figures::{Figures, measure};
 use super::trial::Trial;
 use crate::protocol::{Rng, Time};

@@ -4,7 +4,7 @@
 //! commands of this stage. Nothing is left to chance: a hop takes a millisecond. Processes go by rank, the first node
 //! has rank 1.
 
-use super::field::{FIELD, entry};
+use super::algorithms::{FIELD, entry};
 use super::record::Record;
 use super::trial::Trial;
 use crate::protocol::Time;
