@@ -14,7 +14,7 @@ use std::fs;
 use std::time::Duration;
 use zazen::lab::roster::ROSTER;
 use zazen::lab::zookeeper::{Server, Trust};
-use zazen::lab::{BEAT_EVERY, Rank, Seat};
+use zazen::lab::{BEAT_EVERY, Participant, Rank};
 use zazen::settings::EXPERIMENTS;
 use zazen::sim::arena::{self, Arrow, FIELD, Figures, SCENARIOS, Scenario, Story, Trial};
 use zazen::sim::script::Script;
@@ -287,16 +287,16 @@ fn servers_that_challenge_ask_each_stranger_for_one_proof_in_either_direction() 
 #[test]
 fn observers_follow_and_neither_vote_nor_count() {
     let all = [1, 2, 3].map(Rank);
-    let mut world: World<Seat<Server>, Unwatched> = World::new(1, Unwatched);
+    let mut world: World<Participant<Server>, Unwatched> = World::new(1, Unwatched);
     for me in all {
-        world.add(me, Vec::new(), move |boot: Boot<'_, Seat<Server>>| {
-            Seat::new(me, &all, boot.rng, Server::new(me, boot.disk.0, Trust::Open, &[Rank(3)]))
+        world.add(me, Vec::new(), move |boot: Boot<'_, Participant<Server>>| {
+            Participant::new(me, &all, boot.rng, Server::new(me, boot.disk.0, Trust::Open, &[Rank(3)]))
         });
     }
     let mut leaders_after = |faults: &[Fault]| {
         faults.iter().for_each(|fault| world.inject(fault.clone()));
         world.run_for(Duration::from_secs(3)).expect("nobody watches");
-        [0, 1, 2].map(|node| world.participant(node).and_then(Seat::leader))
+        [0, 1, 2].map(|node| world.participant(node).and_then(Participant::leader))
     };
     assert_eq!(leaders_after(&[0, 1, 2].map(Fault::Start)), [Some(Rank(2)); 3], "3 has the highest id, and observes");
     let [_, voter, observer] = leaders_after(&[Fault::Kill(0)]);

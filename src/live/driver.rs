@@ -2,7 +2,7 @@
 
 use super::face::Face;
 use super::post::{self, Inbound, Outcome, Post, Reply, Signature};
-use crate::lab::{Algorithm, Kept, Letter, Rank, Seat, Stand};
+use crate::lab::{Algorithm, Kept, Letter, Participant, Rank, Stand};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Time};
 use crate::runtime::log::NODE;
 use crate::runtime::{Desk, Handle};
@@ -73,7 +73,7 @@ pub(super) struct Job<W> {
 
 /// A process with all that it needs.
 pub(super) struct Driver<A: Algorithm> {
-    seat: Seat<A>,
+    seat: Participant<A>,
     began: Instant,
     places: Places,
     post: Post<A::Word>,
@@ -106,7 +106,7 @@ where
         let all: Vec<Rank> = places.all().map(|(rank, _)| rank).chain(beside).collect();
         let kept = fs::read(&disk).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
-        let seat = Seat::new(places.me, &all, Rng::new(seed), make(places.me, kept));
+        let seat = Participant::new(places.me, &all, Rng::new(seed), make(places.me, kept));
         let (to_letters, letters) = mpsc::channel(INBOX);
         let (to_outcomes, outcomes) = mpsc::unbounded_channel();
         let faults = handle.faults().clone();
@@ -188,18 +188,18 @@ where
         done
     }
 
-    fn handle(&mut self, input: Input<Seat<A>>) -> io::Result<()> {
+    fn handle(&mut self, input: Input<Participant<A>>) -> io::Result<()> {
         let mut out = Effects::default();
         let now = self.now();
         self.seat.handle(now, input, &mut out);
-        let effects: Vec<Effect<Seat<A>>> = out.drain().collect();
+        let effects: Vec<Effect<Participant<A>>> = out.drain().collect();
         for effect in effects {
             self.carry_out(effect)?;
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, effect: Effect<Seat<A>>) -> io::Result<()> {
+    fn carry_out(&mut self, effect: Effect<Participant<A>>) -> io::Result<()> {
         match effect {
             Effect::Send { to, call, message, timeout } => {
                 if let Some(aside) = self.aside.as_ref().filter(|aside| aside.rank == to) {

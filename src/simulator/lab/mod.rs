@@ -2,7 +2,7 @@
 //!
 //! They are for comparing and for teaching: their known faults are kept, and shown in stories (`tests/lab`) and in the
 //! arena of the simulator. What they have in common (numbers for requests, timers, the watch over a leader) stands in
-//! `seat`; an algorithm is its rules and nothing else.
+//! `participant`; an algorithm is its rules and nothing else.
 
 pub mod bully;
 pub mod bully_failover;
@@ -10,18 +10,18 @@ pub mod candidates;
 pub mod emergent;
 pub mod invitation;
 pub mod kafka;
+mod participant;
 pub mod paxos_lease;
 pub mod redis_cluster;
 pub mod ring;
 pub mod roster;
-mod seat;
 pub mod sentinel;
 pub mod zookeeper;
 pub mod zookeeper_old;
 
-pub use seat::{
-    ANSWER_WITHIN, Algorithm, BEAT_EVERY, Body, Desk, Heard, Kept, Letter, MISSES_MAX, Outcome, SILENCE_MAX, Seat,
-    Stand, Timed, Word,
+pub use participant::{
+    ANSWER_WITHIN, Algorithm, BEAT_EVERY, Body, Desk, Heard, Kept, Letter, MISSES_MAX, Outcome, Participant,
+    SILENCE_MAX, Stand, Timed, Word,
 };
 
 use crate::protocol::{Level, Remark};

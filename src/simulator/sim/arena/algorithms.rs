@@ -4,7 +4,7 @@ use super::record::{Lookout, Record};
 use super::trial::{Play, Trial};
 use crate::cluster::Address;
 use crate::lab::roster::{self, Part, ROSTER, Stage};
-use crate::lab::{Algorithm, Letter, Question, Rank, Seat, Word};
+use crate::lab::{Algorithm, Letter, Participant, Question, Rank, Word};
 use crate::service::{Answer, Question as ZenQuestion, Task, Txn};
 use crate::sim::check::Checkers;
 use crate::sim::cluster_world::{self, NodeSpec};
@@ -124,13 +124,13 @@ impl Stage for Arrange<'_> {
             done_in: |_| None,
             holds: |_, _| true,
         };
-        let mut world: World<Seat<A>, _> = World::new(cast.seed, (lookout, Unwatched));
+        let mut world: World<Participant<A>, _> = World::new(cast.seed, (lookout, Unwatched));
         world.set_normal(cast.normal);
         world.without_hash();
         for &me in all.iter() {
             let (all, make) = (all.clone(), make.clone());
-            world.add(me, Vec::new(), move |boot: Boot<'_, Seat<A>>| {
-                Seat::new(me, &all, boot.rng, make(me, boot.disk.0))
+            world.add(me, Vec::new(), move |boot: Boot<'_, Participant<A>>| {
+                Participant::new(me, &all, boot.rng, make(me, boot.disk.0))
             });
         }
         Box::new(Play { world, election: Some(Question::HoldElection), probe: None, probes: 0, violation: None })

@@ -1,6 +1,6 @@
 //! What every algorithm of the lab sits on: numbered requests, timers, a record on disk, and the watch over a leader.
 //!
-//! An [`Algorithm`] holds rules only; a [`Seat`] makes a [`Protocol`] of it. Letters carry their sender. A follower beats
+//! An [`Algorithm`] holds rules only; a [`Participant`] makes a [`Protocol`] of it. Letters carry their sender. A follower beats
 //! at its leader every [`BEAT_EVERY`]: a leader that refuses or does not lead is gone at once, one that is silent after
 //! [`MISSES_MAX`] beats. Algorithms that keep a watch of their own do not use it.
 
@@ -200,7 +200,7 @@ struct Chair<A: Algorithm> {
 }
 
 /// One process: an algorithm, and what it sits on.
-pub struct Seat<A: Algorithm> {
+pub struct Participant<A: Algorithm> {
     algorithm: A,
     chair: Chair<A>,
 }
@@ -210,7 +210,7 @@ pub struct Desk<'a, A: Algorithm> {
     /// The time.
     pub now: Time,
     chair: &'a mut Chair<A>,
-    out: &'a mut Effects<Seat<A>>,
+    out: &'a mut Effects<Participant<A>>,
 }
 
 impl<A: Algorithm> Desk<'_, A> {
@@ -387,7 +387,7 @@ impl<A: Algorithm> Desk<'_, A> {
     }
 }
 
-impl<A: Algorithm> Seat<A> {
+impl<A: Algorithm> Participant<A> {
     /// The process `me` of `all`, with these rules.
     pub fn new(me: Rank, all: &[Rank], rng: Rng, algorithm: A) -> Self {
         let mut others: Vec<Rank> = all.iter().copied().filter(|&rank| rank != me).collect();
@@ -402,7 +402,7 @@ impl<A: Algorithm> Seat<A> {
             vigil: None,
             heard: BTreeMap::new(),
         };
-        Seat { algorithm, chair }
+        Participant { algorithm, chair }
     }
 
     /// Whom it takes for the leader.
@@ -462,7 +462,7 @@ impl<A: Algorithm> Seat<A> {
     }
 }
 
-impl<A: Algorithm> Protocol for Seat<A> {
+impl<A: Algorithm> Protocol for Participant<A> {
     type Peer = Rank;
     type Message = Letter<A::Word>;
     type Disk = Kept<A::Kept>;
