@@ -187,7 +187,7 @@ struct Vigil {
 }
 
 /// What a seat keeps besides the algorithm.
-struct Chair<A: Algorithm> {
+struct Core<A: Algorithm> {
     me: Rank,
     others: Arc<[Rank]>,
     rng: Rng,
@@ -202,14 +202,14 @@ struct Chair<A: Algorithm> {
 /// One process: an algorithm, and what it sits on.
 pub struct Participant<A: Algorithm> {
     algorithm: A,
-    chair: Chair<A>,
+    chair: Core<A>,
 }
 
 /// What an algorithm may do.
 pub struct Desk<'a, A: Algorithm> {
     /// The time.
     pub now: Time,
-    chair: &'a mut Chair<A>,
+    chair: &'a mut Core<A>,
     out: &'a mut Effects<Participant<A>>,
 }
 
@@ -392,7 +392,7 @@ impl<A: Algorithm> Participant<A> {
     pub fn new(me: Rank, all: &[Rank], rng: Rng, algorithm: A) -> Self {
         let mut others: Vec<Rank> = all.iter().copied().filter(|&rank| rank != me).collect();
         others.sort_unstable();
-        let chair = Chair {
+        let chair = Core {
             me,
             others: others.into(),
             rng,
