@@ -19,7 +19,7 @@
 //!
 //! A quorum without terms is not safety: where two sides share a bridge, those on it take part in both elections.
 
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -158,7 +158,7 @@ impl Bully {
     }
 
     /// Rules 1 and 2.
-    fn hold_election(&mut self, desk: &mut Desk<'_, Self>) {
+    fn hold_election(&mut self, desk: &mut Context<'_, Self>) {
         desk.note(Note::Electing);
         desk.forget();
         desk.watch_nobody();
@@ -175,7 +175,7 @@ impl Bully {
     }
 
     /// Every answer is there, or will not come.
-    fn count_up(&mut self, desk: &mut Desk<'_, Self>) {
+    fn count_up(&mut self, desk: &mut Context<'_, Self>) {
         let Mode::Electing(taking_part) = self.mode else {
             return;
         };
@@ -196,7 +196,7 @@ impl Bully {
     }
 
     /// Rule 4. An election that is under way need not be begun again.
-    fn on_election(&mut self, heard: &Heard<Message>, claim: Claim, lost: Option<Rank>, desk: &mut Desk<'_, Self>) {
+    fn on_election(&mut self, heard: &Heard<Message>, claim: Claim, lost: Option<Rank>, desk: &mut Context<'_, Self>) {
         if claim > self.claim(desk.now) {
             return desk.reply(heard.exchange, Message::TakesPart);
         }
@@ -214,7 +214,7 @@ impl Bully {
     }
 
     /// Rule 5.
-    fn on_victory(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn on_victory(&mut self, leader: Rank, desk: &mut Context<'_, Self>) {
         desk.settle(leader, self.stand().leader);
         self.mode = Mode::Following(leader);
         self.lost = None;
@@ -224,7 +224,7 @@ impl Bully {
     }
 
     /// With a quorum a leader needs it as long as it leads.
-    fn count_followers(&mut self, desk: &mut Desk<'_, Self>) {
+    fn count_followers(&mut self, desk: &mut Context<'_, Self>) {
         let Mode::Leading { since } = self.mode else {
             return;
         };
@@ -250,16 +250,16 @@ impl Algorithm for Bully {
         self.busy = now;
     }
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         (self.alive, self.busy) = (desk.now, desk.now);
         self.hold_election(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.hold_election(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match heard.word {
             Message::Election { claim, lost } => self.on_election(&heard, claim, lost, desk),
             Message::Victory => self.on_victory(heard.from, desk),
@@ -268,7 +268,7 @@ impl Algorithm for Bully {
     }
 
     /// Rule 3. Answers that come later are noted too: several may eliminate one.
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         match (outcome.reply, self.mode) {
             (Ok(Message::Answer), mode) => {
                 desk.note(Note::Eliminated { by: outcome.of });
@@ -289,14 +289,14 @@ impl Algorithm for Bully {
         }
     }
 
-    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, timer: Timer, desk: &mut Context<'_, Self>) {
         match timer {
             Timer::NoVictory => self.hold_election(desk),
             Timer::Count => self.count_followers(desk),
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Context<'_, Self>) {
         self.hold_election(desk);
     }
 

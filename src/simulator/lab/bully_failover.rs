@@ -11,7 +11,7 @@
 //! so the highest id still comes back as leader, and each side of a partition still has its own.
 
 use super::bully::VICTORY_WITHIN;
-use super::{Algorithm, Desk, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{Algorithm, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -98,7 +98,7 @@ impl BullyFailover {
     }
 
     /// Rules 1 and 2.
-    fn fail_over(&mut self, desk: &mut Desk<'_, Self>) {
+    fn fail_over(&mut self, desk: &mut Context<'_, Self>) {
         let Mode::Following(leader) = self.mode else {
             return self.hold_election(desk);
         };
@@ -110,7 +110,7 @@ impl BullyFailover {
     }
 
     /// Asks the next alternate, rule 3.
-    fn ask_next(&mut self, desk: &mut Desk<'_, Self>) {
+    fn ask_next(&mut self, desk: &mut Context<'_, Self>) {
         let (Mode::Asking(asked), Some(gone)) = (self.mode, self.gone) else {
             return;
         };
@@ -124,7 +124,7 @@ impl BullyFailover {
         }
     }
 
-    fn announce(&mut self, desk: &mut Desk<'_, Self>) {
+    fn announce(&mut self, desk: &mut Context<'_, Self>) {
         self.mode = Mode::Leading;
         desk.forget();
         desk.watch_nobody();
@@ -137,7 +137,7 @@ impl BullyFailover {
         desk.tell_all(&Message::Victory { alternates: self.alternates.clone() });
     }
 
-    fn hold_election(&mut self, desk: &mut Desk<'_, Self>) {
+    fn hold_election(&mut self, desk: &mut Context<'_, Self>) {
         desk.note(Note::Electing);
         desk.forget();
         desk.watch_nobody();
@@ -149,18 +149,18 @@ impl BullyFailover {
         self.win_if_alone(desk);
     }
 
-    fn win_if_alone(&mut self, desk: &mut Desk<'_, Self>) {
+    fn win_if_alone(&mut self, desk: &mut Context<'_, Self>) {
         if self.mode == Mode::Electing && desk.open(|errand| *errand == Errand::Election) == 0 {
             self.announce(desk);
         }
     }
 
-    fn wait(&mut self, desk: &mut Desk<'_, Self>) {
+    fn wait(&mut self, desk: &mut Context<'_, Self>) {
         self.mode = Mode::Waiting;
         desk.wake_in(NoVictory, VICTORY_WITHIN);
     }
 
-    fn on_take_over(&mut self, heard: &Heard<Message>, gone: Rank, desk: &mut Desk<'_, Self>) {
+    fn on_take_over(&mut self, heard: &Heard<Message>, gone: Rank, desk: &mut Context<'_, Self>) {
         desk.reply(heard.exchange, Message::Alive);
         match self.mode {
             Mode::Leading => {
@@ -172,7 +172,7 @@ impl BullyFailover {
         }
     }
 
-    fn on_election(&mut self, heard: &Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn on_election(&mut self, heard: &Heard<Message>, desk: &mut Context<'_, Self>) {
         if heard.from < self.me {
             desk.reply(heard.exchange, Message::Alive);
             if matches!(self.mode, Mode::Leading | Mode::Following(_)) {
@@ -188,15 +188,15 @@ impl Algorithm for BullyFailover {
     type Errand = Errand;
     type Timer = NoVictory;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.hold_election(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.fail_over(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match &heard.word {
             Message::TakeOver { gone } => self.on_take_over(&heard, *gone, desk),
             Message::Election => self.on_election(&heard, desk),
@@ -211,7 +211,7 @@ impl Algorithm for BullyFailover {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         match (outcome.errand, outcome.reply) {
             (Errand::TakeOver, Ok(_)) => self.wait(desk),
             (Errand::TakeOver, Err(_)) => self.ask_next(desk),
@@ -225,11 +225,11 @@ impl Algorithm for BullyFailover {
         }
     }
 
-    fn wake(&mut self, _timer: NoVictory, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, _timer: NoVictory, desk: &mut Context<'_, Self>) {
         self.hold_election(desk);
     }
 
-    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Context<'_, Self>) {
         self.fail_over(desk);
     }
 

@@ -10,7 +10,7 @@
 //! Fewer messages than Bully, because ordinary nodes ask only candidates. Known faults: each side of a partition that has
 //! a candidate elects, one that has none never does, and two that begin within a round trip may announce twice.
 
-use super::{Algorithm, Desk, Heard, Note, Outcome, Rank, Stand, Word};
+use super::{Algorithm, Context, Heard, Note, Outcome, Rank, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl Candidates {
     }
 
     /// Rule 1: candidates before ordinary nodes, then the higher id first.
-    fn delay(&mut self, at_least: Duration, desk: &mut Desk<'_, Self>) {
+    fn delay(&mut self, at_least: Duration, desk: &mut Context<'_, Self>) {
         desk.forget();
         desk.watch_nobody();
         self.mode = Mode::Delaying;
@@ -94,7 +94,7 @@ impl Candidates {
     }
 
     /// Rule 2.
-    fn ask(&mut self, desk: &mut Desk<'_, Self>) {
+    fn ask(&mut self, desk: &mut Context<'_, Self>) {
         desk.note(Note::Electing);
         self.mode = Mode::Asking(self.is_candidate().then_some(self.me));
         for to in self.candidates.iter().copied().filter(|&candidate| candidate != self.me) {
@@ -104,7 +104,7 @@ impl Candidates {
     }
 
     /// Rule 3.
-    fn pick(&mut self, desk: &mut Desk<'_, Self>) {
+    fn pick(&mut self, desk: &mut Context<'_, Self>) {
         let Mode::Asking(best) = self.mode else {
             return;
         };
@@ -122,7 +122,7 @@ impl Candidates {
     }
 
     /// Rule 4.
-    fn on_leader(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn on_leader(&mut self, leader: Rank, desk: &mut Context<'_, Self>) {
         desk.forget();
         desk.stop(Delay);
         desk.settle(leader, self.stand().leader);
@@ -136,15 +136,15 @@ impl Algorithm for Candidates {
     type Errand = ();
     type Timer = Delay;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.delay(Duration::ZERO, desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.delay(Duration::ZERO, desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match heard.word {
             Message::Query => desk.reply(heard.exchange, Message::Alive),
             Message::Leader(leader) => self.on_leader(leader, desk),
@@ -152,18 +152,18 @@ impl Algorithm for Candidates {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         if let (Mode::Asking(best), Ok(_)) = (self.mode, &outcome.reply) {
             self.mode = Mode::Asking(best.max(Some(outcome.of)));
         }
         self.pick(desk);
     }
 
-    fn wake(&mut self, _timer: Delay, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, _timer: Delay, desk: &mut Context<'_, Self>) {
         self.ask(desk);
     }
 
-    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Context<'_, Self>) {
         self.delay(Duration::ZERO, desk);
     }
 

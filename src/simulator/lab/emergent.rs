@@ -15,7 +15,7 @@
 //!
 //! Availability before consistency: each side of a partition has a leader at once, which is the known fault and the point.
 
-use super::{ANSWER_WITHIN, Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Stand, Word};
+use super::{ANSWER_WITHIN, Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word};
 use crate::protocol::{Exchange, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,7 +209,7 @@ impl Emergent {
     }
 
     /// Rule 1: one attempt, through the seeds in turn.
-    fn join(&mut self, desk: &mut Desk<'_, Self>) {
+    fn join(&mut self, desk: &mut Context<'_, Self>) {
         let seeds: Vec<Rank> = self.setup.seeds.iter().copied().filter(|&seed| seed != self.me).collect();
         let is_first = self.setup.seeds.first() == Some(&self.me);
         if self.attempts >= ATTEMPTS && !is_first {
@@ -228,7 +228,7 @@ impl Emergent {
         }
     }
 
-    fn leave(&mut self, desk: &mut Desk<'_, Self>) {
+    fn leave(&mut self, desk: &mut Context<'_, Self>) {
         if self.leads() {
             desk.note(Note::Resigns);
         }
@@ -241,7 +241,7 @@ impl Emergent {
         desk.stop(Timer::Probe);
     }
 
-    fn become_member(&mut self, members: Membership, desk: &mut Desk<'_, Self>) {
+    fn become_member(&mut self, members: Membership, desk: &mut Context<'_, Self>) {
         self.heard.clear();
         self.silent.clear();
         desk.stop(Timer::Join);
@@ -251,7 +251,7 @@ impl Emergent {
     }
 
     /// Takes another membership in; who is new in it has time to be heard.
-    fn take(&mut self, members: Membership, desk: &mut Desk<'_, Self>) {
+    fn take(&mut self, members: Membership, desk: &mut Context<'_, Self>) {
         let before = self.stand().leader;
         let listened = self.listeners();
         self.members = members;
@@ -275,7 +275,7 @@ impl Emergent {
     }
 
     /// Rule 2: takes it in and tells all other members.
-    fn publish(&mut self, members: Membership, desk: &mut Desk<'_, Self>) {
+    fn publish(&mut self, members: Membership, desk: &mut Context<'_, Self>) {
         self.take(members, desk);
         for to in self.others() {
             self.update(to, desk);
@@ -287,12 +287,12 @@ impl Emergent {
         self.members.live.iter().map(|&(_, member)| member).filter(|&member| member != self.me).collect()
     }
 
-    fn update(&self, to: Rank, desk: &mut Desk<'_, Self>) {
+    fn update(&self, to: Rank, desk: &mut Context<'_, Self>) {
         desk.ask(to, Message::Update(self.members.clone()), Errand::Update(self.members.version));
     }
 
     /// Rules 2 and 3.
-    fn on_join(&mut self, heard: &Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn on_join(&mut self, heard: &Heard<Message>, desk: &mut Context<'_, Self>) {
         if !self.is_coordinator() {
             let coordinator = self.members.coordinator();
             return desk.reply(heard.exchange, Message::Elsewhere(coordinator));
@@ -309,7 +309,7 @@ impl Emergent {
     }
 
     /// Whoever joined in a version that nobody owes an acknowledgement for is answered.
-    fn answer_joiners(&mut self, desk: &mut Desk<'_, Self>) {
+    fn answer_joiners(&mut self, desk: &mut Context<'_, Self>) {
         for (version, exchange) in std::mem::take(&mut self.joiners) {
             if desk.open(|errand| *errand == Errand::Update(version)) > 0 {
                 self.joiners.push((version, exchange));
@@ -320,7 +320,7 @@ impl Emergent {
     }
 
     /// Rule 4.
-    fn beat(&mut self, desk: &mut Desk<'_, Self>) {
+    fn beat(&mut self, desk: &mut Context<'_, Self>) {
         for to in self.listeners() {
             desk.tell(to, Message::Heartbeat(self.members.version));
         }
@@ -351,7 +351,7 @@ impl Emergent {
     }
 
     /// Rule 5.
-    fn judge(&mut self, desk: &mut Desk<'_, Self>) {
+    fn judge(&mut self, desk: &mut Context<'_, Self>) {
         let oldest_heard = self.members.live.iter().find(|(_, member)| !self.silent.contains(member));
         let is_oldest = oldest_heard.is_some_and(|&(_, member)| member == self.me);
         if self.silent.is_empty() || !is_oldest {
@@ -366,7 +366,7 @@ impl Emergent {
         self.answer_joiners(desk);
     }
 
-    fn on_heartbeat(&mut self, from: Rank, version: u64, desk: &mut Desk<'_, Self>) {
+    fn on_heartbeat(&mut self, from: Rank, version: u64, desk: &mut Context<'_, Self>) {
         self.silent.remove(&from);
         if self.members.has(from) {
             self.heard.insert(from, desk.now);
@@ -376,7 +376,7 @@ impl Emergent {
         }
     }
 
-    fn on_update(&mut self, heard: &Heard<Message>, members: &Membership, desk: &mut Desk<'_, Self>) {
+    fn on_update(&mut self, heard: &Heard<Message>, members: &Membership, desk: &mut Context<'_, Self>) {
         let is_newer = members.version > self.members.version;
         if is_newer && members.has(self.me) && !self.members.live.is_empty() {
             self.take(members.clone(), desk);
@@ -385,7 +385,7 @@ impl Emergent {
     }
 
     /// Rule 6.
-    fn probe(&mut self, desk: &mut Desk<'_, Self>) {
+    fn probe(&mut self, desk: &mut Context<'_, Self>) {
         if self.is_coordinator() {
             for &to in &self.members.failed {
                 desk.tell(to, Message::Probe(self.members.live.len()));
@@ -394,7 +394,7 @@ impl Emergent {
         desk.wake_in(Timer::Probe, PROBE_EVERY);
     }
 
-    fn on_probe(&mut self, from: Rank, count: usize, desk: &mut Desk<'_, Self>) {
+    fn on_probe(&mut self, from: Rank, count: usize, desk: &mut Context<'_, Self>) {
         if !self.is_coordinator() || self.members.has(from) {
             return;
         }
@@ -406,13 +406,13 @@ impl Emergent {
     }
 
     /// Tells its members to merge as well.
-    fn bring_along(&self, into: Rank, desk: &mut Desk<'_, Self>) {
+    fn bring_along(&self, into: Rank, desk: &mut Context<'_, Self>) {
         for to in self.others() {
             desk.tell(to, Message::Merge(into));
         }
     }
 
-    fn on_merge(&mut self, from: Rank, into: Rank, desk: &mut Desk<'_, Self>) {
+    fn on_merge(&mut self, from: Rank, into: Rank, desk: &mut Context<'_, Self>) {
         // The larger group's coordinator asks this one to bring its members along.
         if self.is_coordinator() && from == into {
             self.bring_along(into, desk);
@@ -422,7 +422,7 @@ impl Emergent {
         }
     }
 
-    fn merge(&mut self, into: Rank, desk: &mut Desk<'_, Self>) {
+    fn merge(&mut self, into: Rank, desk: &mut Context<'_, Self>) {
         desk.step(format!("merges with {into}"));
         self.leave(desk);
         self.sent_to = Some(into);
@@ -440,16 +440,16 @@ impl Algorithm for Emergent {
     type Errand = Errand;
     type Timer = Timer;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.join(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.silent.extend(self.members.coordinator().filter(|&coordinator| coordinator != self.me));
         self.judge(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match &heard.word {
             Message::Join => self.on_join(&heard, desk),
             Message::Update(members) => self.on_update(&heard, members, desk),
@@ -466,7 +466,7 @@ impl Algorithm for Emergent {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         match (outcome.errand, outcome.reply) {
             (Errand::Join, Ok(Message::Joined(members))) => self.become_member(members, desk),
             (Errand::Join, Ok(Message::Elsewhere(Some(coordinator)))) if coordinator != self.me => {
@@ -478,7 +478,7 @@ impl Algorithm for Emergent {
         }
     }
 
-    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, timer: Timer, desk: &mut Context<'_, Self>) {
         match timer {
             Timer::Heartbeat => self.beat(desk),
             Timer::Join => self.join(desk),
@@ -486,7 +486,7 @@ impl Algorithm for Emergent {
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Desk<'_, Self>) {}
+    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Context<'_, Self>) {}
 
     fn stand(&self) -> Stand {
         let leader = self.members.coordinator().filter(|&coordinator| coordinator != self.me || self.leads());

@@ -11,7 +11,7 @@
 //! Several leaders at once are allowed by design, one for each group: each part of a partition has a leader of its own, and
 //! the parts merge when they meet again. While groups merge there are always several.
 
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -98,7 +98,7 @@ impl Invitation {
     }
 
     /// Rules 1 and 6.
-    fn be_alone(&mut self, desk: &mut Desk<'_, Self>) {
+    fn be_alone(&mut self, desk: &mut Context<'_, Self>) {
         desk.note(Note::Leads);
         desk.forget();
         desk.watch_nobody();
@@ -109,7 +109,7 @@ impl Invitation {
     }
 
     /// Rule 2: the next one outside, in the order of ids; after all of them a longer rest.
-    fn invite_next(&mut self, desk: &mut Desk<'_, Self>) {
+    fn invite_next(&mut self, desk: &mut Context<'_, Self>) {
         let Mode::Leading(members) = &self.mode else {
             return;
         };
@@ -125,7 +125,7 @@ impl Invitation {
         }
     }
 
-    fn invite(&mut self, whom: Rank, desk: &mut Desk<'_, Self>) {
+    fn invite(&mut self, whom: Rank, desk: &mut Context<'_, Self>) {
         desk.stop(NextInvitation);
         self.invited = whom;
         self.is_inviting = true;
@@ -133,12 +133,12 @@ impl Invitation {
     }
 
     /// Rests, each for another time, so that two do not meet again and again.
-    fn rest(&mut self, desk: &mut Desk<'_, Self>) {
+    fn rest(&mut self, desk: &mut Context<'_, Self>) {
         desk.wake_in(NextInvitation, REST + Duration::from_millis(u64::from(self.me.0)));
     }
 
     /// Rules 3 to 5, for the invited.
-    fn on_invite(&mut self, heard: &Heard<Message>, theirs: &[Rank], desk: &mut Desk<'_, Self>) {
+    fn on_invite(&mut self, heard: &Heard<Message>, theirs: &[Rank], desk: &mut Context<'_, Self>) {
         let own = self.group();
         match &mut self.mode {
             Mode::Member(leader) if *leader == heard.from => desk.reply(heard.exchange, Message::Joins(vec![self.me])),
@@ -157,14 +157,14 @@ impl Invitation {
     }
 
     /// Its own group is told, and follows.
-    fn join(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn join(&mut self, leader: Rank, desk: &mut Context<'_, Self>) {
         for to in self.group().into_iter().filter(|&member| member != self.me && member != leader) {
             desk.tell(to, Message::LedBy(leader));
         }
         self.follow(leader, desk);
     }
 
-    fn follow(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn follow(&mut self, leader: Rank, desk: &mut Context<'_, Self>) {
         desk.settle(leader, self.stand().leader);
         self.mode = Mode::Member(leader);
         self.is_inviting = false;
@@ -173,7 +173,7 @@ impl Invitation {
     }
 
     /// Rules 3 to 5, for the inviter.
-    fn on_answer(&mut self, of: Rank, answer: Message, desk: &mut Desk<'_, Self>) {
+    fn on_answer(&mut self, of: Rank, answer: Message, desk: &mut Context<'_, Self>) {
         let Mode::Leading(members) = &mut self.mode else {
             return;
         };
@@ -203,15 +203,15 @@ impl Algorithm for Invitation {
     type Errand = ();
     type Timer = NextInvitation;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.be_alone(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.be_alone(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match &heard.word {
             Message::Invite(theirs) => self.on_invite(&heard, theirs, desk),
             // Only the own leader moves its members.
@@ -222,7 +222,7 @@ impl Algorithm for Invitation {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         self.is_inviting = false;
         match outcome.reply {
             Ok(answer) => self.on_answer(outcome.of, answer, desk),
@@ -230,13 +230,13 @@ impl Algorithm for Invitation {
         }
     }
 
-    fn wake(&mut self, _timer: NextInvitation, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, _timer: NextInvitation, desk: &mut Context<'_, Self>) {
         if !self.is_inviting {
             self.invite_next(desk);
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Context<'_, Self>) {
         self.be_alone(desk);
     }
 

@@ -13,7 +13,7 @@
 //! Known faults: a controller that is cut off from the service does not learn that it was replaced, so there are two,
 //! of which brokers that heard of the newer one obey only that; and without the service nobody is elected.
 
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,7 +163,7 @@ impl Kafka {
     }
 
     /// The service's answer to a heartbeat, rule 1.
-    fn on_heartbeat(&mut self, heard: &Heard<Message>, session: Option<u64>, desk: &mut Desk<'_, Self>) {
+    fn on_heartbeat(&mut self, heard: &Heard<Message>, session: Option<u64>, desk: &mut Context<'_, Self>) {
         let Part::Service(service) = &mut self.part else {
             return;
         };
@@ -182,7 +182,7 @@ impl Kafka {
     }
 
     /// Rule 2, for the service.
-    fn on_create(&mut self, heard: &Heard<Message>, session: u64, desk: &mut Desk<'_, Self>) {
+    fn on_create(&mut self, heard: &Heard<Message>, session: u64, desk: &mut Context<'_, Self>) {
         let Part::Service(service) = &mut self.part else {
             return;
         };
@@ -203,7 +203,7 @@ impl Kafka {
     }
 
     /// Rules 1 and 3.
-    fn expire(&mut self, desk: &mut Desk<'_, Self>) {
+    fn expire(&mut self, desk: &mut Context<'_, Self>) {
         let Part::Service(service) = &mut self.part else {
             return;
         };
@@ -222,7 +222,7 @@ impl Kafka {
     }
 
     /// Rule 2, for a broker.
-    fn race(&mut self, desk: &mut Desk<'_, Self>) {
+    fn race(&mut self, desk: &mut Context<'_, Self>) {
         let Part::Broker(broker) = &mut self.part else {
             return;
         };
@@ -234,7 +234,7 @@ impl Kafka {
     }
 
     /// Rule 4, for the controller.
-    fn choose_leaders(&mut self, desk: &mut Desk<'_, Self>) {
+    fn choose_leaders(&mut self, desk: &mut Context<'_, Self>) {
         let Part::Broker(Broker { reign: Some(epoch), brokers, leaders, .. }) = &mut self.part else {
             return;
         };
@@ -254,7 +254,7 @@ impl Kafka {
     }
 
     /// Rule 4, for a broker.
-    fn on_leaders(&mut self, from: Rank, epoch: u64, leaders: Vec<Option<Rank>>, desk: &mut Desk<'_, Self>) {
+    fn on_leaders(&mut self, from: Rank, epoch: u64, leaders: Vec<Option<Rank>>, desk: &mut Context<'_, Self>) {
         let Part::Broker(broker) = &mut self.part else {
             return;
         };
@@ -266,7 +266,7 @@ impl Kafka {
         self.follow(Some(from), desk);
     }
 
-    fn follow(&mut self, controller: Option<Rank>, desk: &mut Desk<'_, Self>) {
+    fn follow(&mut self, controller: Option<Rank>, desk: &mut Context<'_, Self>) {
         let me = self.me;
         let Part::Broker(broker) = &mut self.part else {
             return;
@@ -281,7 +281,7 @@ impl Kafka {
     }
 
     /// What the service answered.
-    fn on_answer(&mut self, word: Message, desk: &mut Desk<'_, Self>) {
+    fn on_answer(&mut self, word: Message, desk: &mut Context<'_, Self>) {
         let Part::Broker(broker) = &mut self.part else {
             return;
         };
@@ -315,7 +315,7 @@ impl Kafka {
         }
     }
 
-    fn tick(&mut self, desk: &mut Desk<'_, Self>) {
+    fn tick(&mut self, desk: &mut Context<'_, Self>) {
         match &self.part {
             Part::Service(_) => self.expire(desk),
             Part::Broker(broker) => {
@@ -333,15 +333,15 @@ impl Algorithm for Kafka {
     type Errand = Errand;
     type Timer = Tick;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.tick(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.race(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match heard.word.clone() {
             Message::Heartbeat { session } => self.on_heartbeat(&heard, session, desk),
             Message::Create { session } => self.on_create(&heard, session, desk),
@@ -354,17 +354,17 @@ impl Algorithm for Kafka {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         if let Ok(word) = outcome.reply {
             self.on_answer(word, desk);
         }
     }
 
-    fn wake(&mut self, _timer: Tick, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, _timer: Tick, desk: &mut Context<'_, Self>) {
         self.tick(desk);
     }
 
-    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Desk<'_, Self>) {}
+    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Context<'_, Self>) {}
 
     fn stand(&self) -> Stand {
         match &self.part {

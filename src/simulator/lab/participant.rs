@@ -47,17 +47,17 @@ pub trait Algorithm: Sized {
     /// Something happened to the process, whatever it is; it is told before all else.
     fn happens(&mut self, _now: Time) {}
     /// The process began.
-    fn start(&mut self, desk: &mut Desk<'_, Self>);
+    fn start(&mut self, desk: &mut Context<'_, Self>);
     /// It is to hold an election, as if it had noticed that the leader is gone.
-    fn elect(&mut self, desk: &mut Desk<'_, Self>);
+    fn elect(&mut self, desk: &mut Context<'_, Self>);
     /// A letter arrived.
-    fn hear(&mut self, heard: Heard<Self::Word>, desk: &mut Desk<'_, Self>);
+    fn hear(&mut self, heard: Heard<Self::Word>, desk: &mut Context<'_, Self>);
     /// A request was replied to, or failed.
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>);
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>);
     /// A timer ran out.
-    fn wake(&mut self, timer: Self::Timer, desk: &mut Desk<'_, Self>);
+    fn wake(&mut self, timer: Self::Timer, desk: &mut Context<'_, Self>);
     /// The leader that it watches is gone.
-    fn leader_gone(&mut self, leader: Rank, desk: &mut Desk<'_, Self>);
+    fn leader_gone(&mut self, leader: Rank, desk: &mut Context<'_, Self>);
     /// Where it stands.
     fn stand(&self) -> Stand;
 }
@@ -206,14 +206,14 @@ pub struct Participant<A: Algorithm> {
 }
 
 /// What an algorithm may do.
-pub struct Desk<'a, A: Algorithm> {
+pub struct Context<'a, A: Algorithm> {
     /// The time.
     pub now: Time,
     chair: &'a mut Core<A>,
     out: &'a mut Effects<Participant<A>>,
 }
 
-impl<A: Algorithm> Desk<'_, A> {
+impl<A: Algorithm> Context<'_, A> {
     /// Its own id.
     pub fn me(&self) -> Rank {
         self.chair.me
@@ -417,7 +417,7 @@ impl<A: Algorithm> Participant<A> {
         }
         let leads = self.leader() == Some(self.chair.me);
         let me = self.chair.me;
-        let mut desk = Desk { now, chair: &mut self.chair, out };
+        let mut desk = Context { now, chair: &mut self.chair, out };
         match body {
             Body::Beat => {
                 desk.chair.heard.insert(from, now);
@@ -433,7 +433,7 @@ impl<A: Algorithm> Participant<A> {
         let Some((of, errand)) = self.chair.errands.remove(&call) else {
             return;
         };
-        let mut desk = Desk { now, chair: &mut self.chair, out };
+        let mut desk = Context { now, chair: &mut self.chair, out };
         match errand {
             Errand::Beat => {
                 let gone = desk.judge_beat(call, &reply.map(|letter| letter.body));
@@ -453,7 +453,7 @@ impl<A: Algorithm> Participant<A> {
 
     fn woke(&mut self, now: Time, out: &mut Effects<Self>) {
         while let Some(timer) = self.chair.timers.pop_due(now) {
-            let mut desk = Desk { now, chair: &mut self.chair, out };
+            let mut desk = Context { now, chair: &mut self.chair, out };
             match timer {
                 Timed::Beat => desk.beat(),
                 Timed::Own(timer) => self.algorithm.wake(timer, &mut desk),
@@ -475,14 +475,14 @@ impl<A: Algorithm> Protocol for Participant<A> {
     fn handle(&mut self, now: Time, input: Input<Self>, out: &mut Effects<Self>) {
         self.algorithm.happens(now);
         match input {
-            Input::Started => self.algorithm.start(&mut Desk { now, chair: &mut self.chair, out }),
+            Input::Started => self.algorithm.start(&mut Context { now, chair: &mut self.chair, out }),
             Input::Received { exchange, message } => self.received(now, exchange, message, out),
             Input::Replied { call, message } => self.ended(now, call, Ok(message), out),
             Input::Failed { call, why } => self.ended(now, call, Err(why), out),
             Input::Woke => self.woke(now, out),
             Input::Asked { ticket, question } => {
                 if question == Question::HoldElection {
-                    self.algorithm.elect(&mut Desk { now, chair: &mut self.chair, out });
+                    self.algorithm.elect(&mut Context { now, chair: &mut self.chair, out });
                 }
                 out.push(Effect::Answer { ticket, answer: self.leader() });
             }

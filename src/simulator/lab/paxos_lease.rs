@@ -14,7 +14,7 @@
 //! Where they do not, there can be. Proposers can hinder each other for ever; the random pause makes that unlikely. A
 //! majority that restarts, or a lease that is not given back, means no leader for a while.
 
-use super::{Algorithm, Desk, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -149,7 +149,7 @@ impl PaxosLease {
     }
 
     /// Step 1. Its own acceptor is asked without a message.
-    fn prepare(&mut self, desk: &mut Desk<'_, Self>) {
+    fn prepare(&mut self, desk: &mut Context<'_, Self>) {
         desk.forget();
         let number = self.ballot.number.max(self.promised.number).saturating_add(1);
         self.ballot = Ballot { number, owner: self.me.0 };
@@ -167,7 +167,7 @@ impl PaxosLease {
     }
 
     /// Step 3. The timer starts before anybody is asked.
-    fn propose_if_free(&mut self, desk: &mut Desk<'_, Self>) {
+    fn propose_if_free(&mut self, desk: &mut Context<'_, Self>) {
         let Proposal::Preparing(free) = self.proposal else {
             return;
         };
@@ -183,7 +183,7 @@ impl PaxosLease {
     }
 
     /// Step 5.
-    fn hold_if_accepted(&mut self, desk: &mut Desk<'_, Self>) {
+    fn hold_if_accepted(&mut self, desk: &mut Context<'_, Self>) {
         let Proposal::Proposing(accepted, until) = self.proposal else {
             return;
         };
@@ -202,7 +202,7 @@ impl PaxosLease {
     }
 
     /// Step 4.
-    fn accept(&mut self, holder: Rank, desk: &mut Desk<'_, Self>) {
+    fn accept(&mut self, holder: Rank, desk: &mut Context<'_, Self>) {
         if holder != self.me && self.accepted != Some(holder) {
             desk.note(Note::Follows(holder));
         }
@@ -213,12 +213,12 @@ impl PaxosLease {
         }
     }
 
-    fn try_again_later(&mut self, desk: &mut Desk<'_, Self>) {
+    fn try_again_later(&mut self, desk: &mut Context<'_, Self>) {
         let pause = desk.span_below(PAUSE_MAX);
         desk.wake_in(Timer::Propose, PAUSE_MAX + pause);
     }
 
-    fn on_request(&mut self, heard: &Heard<Message>, ballot: Ballot, desk: &mut Desk<'_, Self>) {
+    fn on_request(&mut self, heard: &Heard<Message>, ballot: Ballot, desk: &mut Context<'_, Self>) {
         if !self.takes_part {
             return desk.reply(heard.exchange, Message::Quarantined);
         }
@@ -234,7 +234,7 @@ impl PaxosLease {
         }
     }
 
-    fn on_answer(&mut self, word: Message, desk: &mut Desk<'_, Self>) {
+    fn on_answer(&mut self, word: Message, desk: &mut Context<'_, Self>) {
         match (word, self.proposal) {
             (Message::Prepared(holder), Proposal::Preparing(free)) => {
                 if holder.is_none_or(|holder| holder == self.me) {
@@ -252,7 +252,7 @@ impl PaxosLease {
     }
 
     /// A process that was stalled may read a letter before its timer: it does not lead meanwhile.
-    fn lose_in_time(&mut self, desk: &mut Desk<'_, Self>) {
+    fn lose_in_time(&mut self, desk: &mut Context<'_, Self>) {
         if self.holds && desk.now >= self.until {
             self.holds = false;
             desk.note(Note::Resigns);
@@ -266,18 +266,18 @@ impl Algorithm for PaxosLease {
     type Errand = Errand;
     type Timer = Timer;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         desk.step("takes no part before a lease has run out");
         desk.wake_in(Timer::Quarantine, QUARANTINE);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         if self.takes_part {
             self.prepare(desk);
         }
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         self.lose_in_time(desk);
         match heard.word {
             Message::Prepare(ballot) | Message::Propose(ballot) => self.on_request(&heard, ballot, desk),
@@ -285,7 +285,7 @@ impl Algorithm for PaxosLease {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         self.lose_in_time(desk);
         let (Errand::Prepare(ballot) | Errand::Propose(ballot)) = outcome.errand;
         if let (Ok(word), true) = (outcome.reply, ballot == self.ballot) {
@@ -293,7 +293,7 @@ impl Algorithm for PaxosLease {
         }
     }
 
-    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, timer: Timer, desk: &mut Context<'_, Self>) {
         match timer {
             Timer::Quarantine => {
                 self.takes_part = true;
@@ -313,7 +313,7 @@ impl Algorithm for PaxosLease {
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Desk<'_, Self>) {}
+    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Context<'_, Self>) {}
 
     fn stand(&self) -> Stand {
         let leader = if self.holds { Some(self.me) } else { self.accepted.filter(|&holder| holder != self.me) };

@@ -15,7 +15,7 @@
 //! So there can be two for about that long, and with half of the masters lost there is none. What the old master took in that
 //! window is lost.
 
-use super::{ANSWER_WITHIN, Algorithm, Desk, Heard, Note, Outcome, Rank, Ranks, Stand, Word, majority};
+use super::{ANSWER_WITHIN, Algorithm, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,7 +180,7 @@ impl ClusterNode {
     }
 
     /// Rule 1.
-    fn ping(&mut self, desk: &mut Desk<'_, Self>) {
+    fn ping(&mut self, desk: &mut Context<'_, Self>) {
         if self.is_owner() {
             self.offset = self.offset.saturating_add(1);
         }
@@ -200,7 +200,7 @@ impl ClusterNode {
     }
 
     /// Rule 2.
-    fn judge(&mut self, rank: Rank, desk: &mut Desk<'_, Self>) {
+    fn judge(&mut self, rank: Rank, desk: &mut Context<'_, Self>) {
         let now = desk.now;
         self.reports.retain(|_, at| now.since(*at) <= NODE_TIMEOUT * 2);
         if self.failed.contains(&rank) || self.silent_for(rank, now) <= NODE_TIMEOUT {
@@ -213,7 +213,7 @@ impl ClusterNode {
         }
     }
 
-    fn on_fail(&mut self, rank: Rank, desk: &mut Desk<'_, Self>) {
+    fn on_fail(&mut self, rank: Rank, desk: &mut Context<'_, Self>) {
         if rank != self.me && self.failed.insert(rank) && rank == self.config.owner {
             desk.note(Note::LeaderGone(rank));
             self.prepare(desk);
@@ -221,7 +221,7 @@ impl ClusterNode {
     }
 
     /// Rule 3.
-    fn prepare(&mut self, desk: &mut Desk<'_, Self>) {
+    fn prepare(&mut self, desk: &mut Context<'_, Self>) {
         let is_cut = self.silent_for(self.config.owner, desk.now) > NODE_TIMEOUT * VALIDITY;
         if self.is_master(self.me) || is_cut {
             return;
@@ -233,7 +233,7 @@ impl ClusterNode {
     }
 
     /// Rule 4, for the replica.
-    fn stand_for_it(&mut self, desk: &mut Desk<'_, Self>) {
+    fn stand_for_it(&mut self, desk: &mut Context<'_, Self>) {
         if self.is_master(self.me) || !self.failed.contains(&self.config.owner) {
             return;
         }
@@ -250,7 +250,7 @@ impl ClusterNode {
     }
 
     /// Rule 4, for the master.
-    fn on_request(&mut self, from: Rank, epoch: u64, desk: &mut Desk<'_, Self>) {
+    fn on_request(&mut self, from: Rank, epoch: u64, desk: &mut Context<'_, Self>) {
         let is_fresh = epoch >= self.kept.epoch && epoch > self.kept.voted;
         let voted_lately = self.voted_at.is_some_and(|at| desk.now.since(at) < NODE_TIMEOUT * 2);
         if self.is_master(self.me) && is_fresh && !voted_lately && self.failed.contains(&self.config.owner) {
@@ -262,7 +262,7 @@ impl ClusterNode {
     }
 
     /// Rule 5.
-    fn on_vote(&mut self, from: Rank, epoch: u64, desk: &mut Desk<'_, Self>) {
+    fn on_vote(&mut self, from: Rank, epoch: u64, desk: &mut Context<'_, Self>) {
         let quorum = self.quorum();
         let Some((current, voters)) = &mut self.votes else {
             return;
@@ -278,7 +278,7 @@ impl ClusterNode {
         }
     }
 
-    fn adopt(&mut self, config: Config, desk: &mut Desk<'_, Self>) {
+    fn adopt(&mut self, config: Config, desk: &mut Context<'_, Self>) {
         if config <= self.config {
             return;
         }
@@ -297,7 +297,7 @@ impl ClusterNode {
     }
 
     /// Rule 6.
-    fn look_at_quorum(&mut self, desk: &mut Desk<'_, Self>) {
+    fn look_at_quorum(&mut self, desk: &mut Context<'_, Self>) {
         let reached = self.masters.iter().filter(|&&rank| self.silent_for(rank, desk.now) <= NODE_TIMEOUT).count();
         let serves = self.is_owner() && reached + 1 >= self.quorum();
         if serves != self.serves {
@@ -306,7 +306,7 @@ impl ClusterNode {
         self.serves = serves;
     }
 
-    fn on_gossip(&mut self, from: Rank, gossip: &Gossip, is_pong: bool, desk: &mut Desk<'_, Self>) {
+    fn on_gossip(&mut self, from: Rank, gossip: &Gossip, is_pong: bool, desk: &mut Context<'_, Self>) {
         self.kept.epoch = self.kept.epoch.max(gossip.epoch);
         self.offsets.insert(from, gossip.offset);
         if from == self.config.owner && !self.is_owner() {
@@ -330,16 +330,16 @@ impl Algorithm for ClusterNode {
     type Errand = ();
     type Timer = Timer;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.pongs = desk.others().iter().map(|&other| (other, desk.now)).collect();
         self.ping(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.on_fail(self.config.owner, desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match &heard.word {
             Message::Ping(gossip) => {
                 self.on_gossip(heard.from, gossip, false, desk);
@@ -353,20 +353,20 @@ impl Algorithm for ClusterNode {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         if let Ok(Message::Pong(gossip)) = outcome.reply {
             self.on_gossip(outcome.of, &gossip, true, desk);
         }
     }
 
-    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, timer: Timer, desk: &mut Context<'_, Self>) {
         match timer {
             Timer::Ping => self.ping(desk),
             Timer::Stand => self.stand_for_it(desk),
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Desk<'_, Self>) {}
+    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Context<'_, Self>) {}
 
     fn stand(&self) -> Stand {
         let leader = match (self.is_owner(), self.serves, self.failed.contains(&self.config.owner)) {

@@ -14,7 +14,7 @@
 //! for each live process, and as many acknowledgements. Known fault: a split ring elects in each part, and nobody notices
 //! when it is whole again.
 
-use super::{ANSWER_WITHIN, Algorithm, Desk, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{ANSWER_WITHIN, Algorithm, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -118,7 +118,7 @@ impl Ring {
     }
 
     /// Rule 1.
-    fn begin(&mut self, desk: &mut Desk<'_, Self>) {
+    fn begin(&mut self, desk: &mut Context<'_, Self>) {
         desk.note(Note::Electing);
         desk.watch_nobody();
         self.mode = Mode::Electing;
@@ -128,13 +128,13 @@ impl Ring {
         self.expect_a_coordinator(desk);
     }
 
-    fn expect_a_coordinator(&mut self, desk: &mut Desk<'_, Self>) {
+    fn expect_a_coordinator(&mut self, desk: &mut Context<'_, Self>) {
         let random = desk.span_below(ANSWER_WITHIN);
         desk.wake_in(NoCoordinator, HOP_WITHIN * (2 * desk.size() as u32) + random);
     }
 
     /// Sends to the first successor that is not skipped; alone in the ring it is its own successor.
-    fn pass_on(&mut self, message: Message, skipped: usize, desk: &mut Desk<'_, Self>) {
+    fn pass_on(&mut self, message: Message, skipped: usize, desk: &mut Context<'_, Self>) {
         let others = desk.others();
         let (before, after): (Vec<Rank>, Vec<Rank>) = others.iter().partition(|&&other| other < self.me);
         match after.into_iter().chain(before).nth(skipped) {
@@ -143,7 +143,7 @@ impl Ring {
         }
     }
 
-    fn take(&mut self, message: Message, desk: &mut Desk<'_, Self>) {
+    fn take(&mut self, message: Message, desk: &mut Context<'_, Self>) {
         match message {
             Message::Election { round, ids } => self.on_election(round, ids, desk),
             Message::Coordinator { round, leader } => self.on_coordinator(round, leader, desk),
@@ -152,7 +152,7 @@ impl Ring {
     }
 
     /// Rules 2 to 4.
-    fn on_election(&mut self, round: Round, mut ids: Vec<Rank>, desk: &mut Desk<'_, Self>) {
+    fn on_election(&mut self, round: Round, mut ids: Vec<Rank>, desk: &mut Context<'_, Self>) {
         let is_own = round.origin == self.me;
         if is_own && round.number != self.begun {
             return;
@@ -177,7 +177,7 @@ impl Ring {
         self.pass_on(Message::Election { round, ids }, 0, desk);
     }
 
-    fn on_coordinator(&mut self, round: Round, leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn on_coordinator(&mut self, round: Round, leader: Rank, desk: &mut Context<'_, Self>) {
         if round.origin != self.me && !self.came_by(Way::Telling, round) {
             self.settle(leader, desk);
             self.pass_on(Message::Coordinator { round, leader }, 0, desk);
@@ -189,7 +189,7 @@ impl Ring {
         self.passed.insert((way, round.origin), round.number) == Some(round.number)
     }
 
-    fn settle(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn settle(&mut self, leader: Rank, desk: &mut Context<'_, Self>) {
         desk.stop(NoCoordinator);
         desk.settle(leader, self.leader());
         self.mode = if leader == self.me { Mode::Leading } else { Mode::Following(leader) };
@@ -210,33 +210,33 @@ impl Algorithm for Ring {
     type Errand = Errand;
     type Timer = NoCoordinator;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.begin(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.begin(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         if heard.word != Message::Taken {
             desk.reply(heard.exchange, Message::Taken);
             self.take(heard.word, desk);
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         if outcome.reply.is_err() {
             let Errand { message, skipped } = outcome.errand;
             self.pass_on(message, skipped + 1, desk);
         }
     }
 
-    fn wake(&mut self, _timer: NoCoordinator, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, _timer: NoCoordinator, desk: &mut Context<'_, Self>) {
         self.begin(desk);
     }
 
-    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Context<'_, Self>) {
         self.begin(desk);
     }
 

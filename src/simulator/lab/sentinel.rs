@@ -15,7 +15,7 @@
 //! Known fault: the old master, on its side of a partition, hears nothing of that and goes on taking writes, which are
 //! lost when it returns. And while fewer than more than half of the sentinels meet, nobody is promoted.
 
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,7 +197,7 @@ impl Sentinel {
         self.silent_for(rank, now) > DOWN_AFTER
     }
 
-    fn ping_all(&mut self, desk: &mut Desk<'_, Self>) {
+    fn ping_all(&mut self, desk: &mut Context<'_, Self>) {
         if self.is_master() {
             self.offset = self.offset.saturating_add(1);
         }
@@ -209,7 +209,7 @@ impl Sentinel {
     }
 
     /// Rules 1 and 2.
-    fn judge_master(&mut self, desk: &mut Desk<'_, Self>) {
+    fn judge_master(&mut self, desk: &mut Context<'_, Self>) {
         if !self.is_down(self.config.master, desk.now) {
             if std::mem::take(&mut self.is_objective) {
                 desk.step("the master is not down any more");
@@ -227,7 +227,7 @@ impl Sentinel {
     }
 
     /// Rules 2 and 3.
-    fn count_opinions(&mut self, desk: &mut Desk<'_, Self>) {
+    fn count_opinions(&mut self, desk: &mut Context<'_, Self>) {
         let now = desk.now;
         self.agree.retain(|_, at| now.since(*at) <= DOWN_AFTER);
         let is_objective = self.agree.len() + 1 >= self.quorum && self.is_down(self.config.master, now);
@@ -242,7 +242,7 @@ impl Sentinel {
     }
 
     /// Rule 3.
-    fn stand_for_it(&mut self, desk: &mut Desk<'_, Self>) {
+    fn stand_for_it(&mut self, desk: &mut Context<'_, Self>) {
         if !self.is_objective || desk.now < self.not_before {
             return;
         }
@@ -261,7 +261,7 @@ impl Sentinel {
     }
 
     /// Rule 4.
-    fn on_is_master_down(&mut self, heard: &Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn on_is_master_down(&mut self, heard: &Heard<Message>, desk: &mut Context<'_, Self>) {
         let Message::IsMasterDown { master, epoch, candidate } = heard.word else {
             return;
         };
@@ -282,7 +282,7 @@ impl Sentinel {
     }
 
     /// Rules 5 and 6.
-    fn count_votes(&mut self, desk: &mut Desk<'_, Self>) {
+    fn count_votes(&mut self, desk: &mut Context<'_, Self>) {
         let Some((epoch, voters)) = &self.votes else {
             return;
         };
@@ -304,7 +304,7 @@ impl Sentinel {
         }
     }
 
-    fn choose(&self, desk: &Desk<'_, Self>) -> Option<Rank> {
+    fn choose(&self, desk: &Context<'_, Self>) -> Option<Rank> {
         let own = (self.me, self.info(desk.now));
         let known = self.infos.iter().map(|(&rank, &info)| (rank, info)).chain([own]);
         let cut_max = DOWN_AFTER * 10 + self.silent_for(self.config.master, desk.now);
@@ -317,13 +317,13 @@ impl Sentinel {
     }
 
     /// Rule 7.
-    fn announce(&mut self, config: Config, desk: &mut Desk<'_, Self>) {
+    fn announce(&mut self, config: Config, desk: &mut Context<'_, Self>) {
         self.votes = None;
         self.adopt(config, desk);
         desk.tell_all(&Message::Hello(config));
     }
 
-    fn adopt(&mut self, config: Config, desk: &mut Desk<'_, Self>) {
+    fn adopt(&mut self, config: Config, desk: &mut Context<'_, Self>) {
         if config <= self.config {
             return;
         }
@@ -348,7 +348,7 @@ impl Sentinel {
         Info { config: self.config, priority: self.priority, offset: self.offset, cut_ms }
     }
 
-    fn on_pong(&mut self, of: Rank, info: Info, desk: &mut Desk<'_, Self>) {
+    fn on_pong(&mut self, of: Rank, info: Info, desk: &mut Context<'_, Self>) {
         self.pongs.insert(of, desk.now);
         self.infos.insert(of, info);
         if of == self.config.master {
@@ -364,7 +364,7 @@ impl Algorithm for Sentinel {
     type Errand = Errand;
     type Timer = Timer;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.pongs = desk.others().iter().map(|&other| (other, desk.now)).collect();
         if self.is_master() {
             desk.note(Note::Leads);
@@ -372,12 +372,12 @@ impl Algorithm for Sentinel {
         self.ping_all(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.pongs.remove(&self.config.master);
         self.judge_master(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match heard.word {
             Message::Ping(config) => {
                 self.adopt(config, desk);
@@ -393,7 +393,7 @@ impl Algorithm for Sentinel {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         match (outcome.errand, outcome.reply) {
             (Errand::Ping, Ok(Message::Pong(info))) => self.on_pong(outcome.of, info, desk),
             (Errand::Opinion, Ok(Message::Down { down, .. })) => {
@@ -416,7 +416,7 @@ impl Algorithm for Sentinel {
         }
     }
 
-    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, timer: Timer, desk: &mut Context<'_, Self>) {
         match timer {
             Timer::Ping => self.ping_all(desk),
             Timer::Stand => self.stand_for_it(desk),
@@ -427,7 +427,7 @@ impl Algorithm for Sentinel {
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Desk<'_, Self>) {}
+    fn leader_gone(&mut self, _leader: Rank, _desk: &mut Context<'_, Self>) {}
 
     fn stand(&self) -> Stand {
         let mode = match (self.is_master(), &self.votes, self.is_objective) {

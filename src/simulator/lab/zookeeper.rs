@@ -19,7 +19,7 @@
 //!
 //! Without more than half there is no leader: so says 4, and so says 6 to a leader that is cut off.
 
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, SILENCE_MAX, Stand, Word, majority};
+use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, SILENCE_MAX, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,7 +203,7 @@ impl Server {
         }
     }
 
-    fn quorum(&self, desk: &Desk<'_, Self>) -> usize {
+    fn quorum(&self, desk: &Context<'_, Self>) -> usize {
         majority(desk.size() - self.observers.len())
     }
 
@@ -217,7 +217,7 @@ impl Server {
     }
 
     /// Rule 1.
-    fn look(&mut self, desk: &mut Desk<'_, Self>) {
+    fn look(&mut self, desk: &mut Context<'_, Self>) {
         desk.note(Note::Electing);
         desk.forget();
         desk.watch_nobody();
@@ -236,7 +236,7 @@ impl Server {
         self.vote = Vote { epoch: self.data.epoch, zxid: self.data.zxid, leader: self.me };
     }
 
-    fn tell_all(&mut self, desk: &mut Desk<'_, Self>) {
+    fn tell_all(&mut self, desk: &mut Context<'_, Self>) {
         for &to in desk.others().iter() {
             self.notify(to, desk);
         }
@@ -244,7 +244,7 @@ impl Server {
     }
 
     /// Who has no connection to a higher server makes it connect, and is told first.
-    fn notify(&mut self, to: Rank, desk: &mut Desk<'_, Self>) {
+    fn notify(&mut self, to: Rank, desk: &mut Context<'_, Self>) {
         if to > self.me && !self.met.contains(&to) {
             return desk.tell(to, Message::Hail);
         }
@@ -252,14 +252,14 @@ impl Server {
         desk.tell(to, Message::Notification { vote: self.vote, round: self.round, state: self.state() });
     }
 
-    fn meet(&mut self, heard: &Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn meet(&mut self, heard: &Heard<Message>, desk: &mut Context<'_, Self>) {
         if self.met.insert(heard.from) && self.mode == Mode::Looking || heard.word == Message::Hail {
             self.notify(heard.from, desk);
         }
     }
 
     /// Whether the sender of a notification proved itself; it is challenged if not.
-    fn is_proven(&mut self, heard: &Heard<Message>, desk: &mut Desk<'_, Self>) -> bool {
+    fn is_proven(&mut self, heard: &Heard<Message>, desk: &mut Context<'_, Self>) -> bool {
         if self.trust == Trust::Open || self.proven.contains(&heard.from) {
             return true;
         }
@@ -269,7 +269,7 @@ impl Server {
         false
     }
 
-    fn on_proof(&mut self, from: Rank, number: u64, desk: &mut Desk<'_, Self>) {
+    fn on_proof(&mut self, from: Rank, number: u64, desk: &mut Context<'_, Self>) {
         if let Some((expected, word)) = self.challenged.remove(&from)
             && expected == number
         {
@@ -278,7 +278,7 @@ impl Server {
         }
     }
 
-    fn on_notification(&mut self, from: Rank, word: Message, desk: &mut Desk<'_, Self>) {
+    fn on_notification(&mut self, from: Rank, word: Message, desk: &mut Context<'_, Self>) {
         let Message::Notification { vote, round, state } = word else {
             return;
         };
@@ -294,7 +294,7 @@ impl Server {
     }
 
     /// Rules 2 to 4.
-    fn weigh(&mut self, from: Rank, vote: Vote, round: u64, desk: &mut Desk<'_, Self>) {
+    fn weigh(&mut self, from: Rank, vote: Vote, round: u64, desk: &mut Context<'_, Self>) {
         if self.observers.contains(&from) || round < self.round {
             return self.notify(from, desk);
         }
@@ -319,7 +319,7 @@ impl Server {
     }
 
     /// Rule 5, for the one who looks.
-    fn on_settled(&mut self, from: Rank, leader: Rank, state: State, round: u64, desk: &mut Desk<'_, Self>) {
+    fn on_settled(&mut self, from: Rank, leader: Rank, state: State, round: u64, desk: &mut Context<'_, Self>) {
         self.settled.insert(from, (leader, state));
         let is_voter = |rank: &Rank| !self.observers.contains(rank);
         let agree = self.settled.iter().filter(|(rank, (other, _))| is_voter(rank) && *other == leader).count();
@@ -330,7 +330,7 @@ impl Server {
         }
     }
 
-    fn decide(&mut self, leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn decide(&mut self, leader: Rank, desk: &mut Context<'_, Self>) {
         desk.stop(Timer::Finalize);
         desk.stop(Timer::Again);
         let since = desk.now;
@@ -346,7 +346,7 @@ impl Server {
     }
 
     /// Rule 6, for the leader: one more joined.
-    fn on_join(&mut self, heard: &Heard<Message>, epoch: u64, desk: &mut Desk<'_, Self>) {
+    fn on_join(&mut self, heard: &Heard<Message>, epoch: u64, desk: &mut Context<'_, Self>) {
         if let Mode::Leading { joined, is_established, .. } = &mut self.mode {
             joined.insert(heard.from, desk.now);
             if !*is_established {
@@ -359,7 +359,7 @@ impl Server {
         desk.reply(heard.exchange, word);
     }
 
-    fn establish(&mut self, desk: &mut Desk<'_, Self>) {
+    fn establish(&mut self, desk: &mut Context<'_, Self>) {
         let quorum = self.quorum(desk);
         let Mode::Leading { joined, is_established: is_established @ false, .. } = &mut self.mode else {
             return;
@@ -372,7 +372,7 @@ impl Server {
     }
 
     /// All transactions of an epoch are newer than those of the epochs before.
-    fn enter_epoch(&mut self, epoch: u64, desk: &mut Desk<'_, Self>) {
+    fn enter_epoch(&mut self, epoch: u64, desk: &mut Context<'_, Self>) {
         if epoch > self.data.epoch {
             self.data = Data { epoch, zxid: epoch << 32 };
             desk.keep(&self.data);
@@ -380,7 +380,7 @@ impl Server {
     }
 
     /// Rule 6: fewer than more than half are left, or did not come.
-    fn count_followers(&mut self, desk: &mut Desk<'_, Self>) {
+    fn count_followers(&mut self, desk: &mut Context<'_, Self>) {
         let Mode::Leading { since, joined, is_established } = &self.mode else {
             return;
         };
@@ -403,15 +403,15 @@ impl Algorithm for Server {
     type Errand = ();
     type Timer = Timer;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.look(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.look(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match heard.word {
             Message::Hail => self.meet(&heard, desk),
             Message::Notification { .. } => {
@@ -428,7 +428,7 @@ impl Algorithm for Server {
     }
 
     /// Rule 6, for a follower.
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         let Mode::Following { leader, since, is_joined: is_joined @ false } = &mut self.mode else {
             return;
         };
@@ -445,7 +445,7 @@ impl Algorithm for Server {
         }
     }
 
-    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, timer: Timer, desk: &mut Context<'_, Self>) {
         match timer {
             Timer::Finalize => self.decide(self.vote.leader, desk),
             Timer::Again => {
@@ -461,7 +461,7 @@ impl Algorithm for Server {
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Context<'_, Self>) {
         self.look(desk);
     }
 

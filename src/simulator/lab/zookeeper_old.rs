@@ -11,7 +11,7 @@
 //! messages and more time than its successor ([`super::zookeeper`]) takes.
 
 use super::zookeeper::Data;
-use super::{Algorithm, BEAT_EVERY, Desk, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl OldServer {
         OldServer { me, zxid: data.zxid, mode: Mode::Looking, vote, answers: BTreeMap::new() }
     }
 
-    fn look(&mut self, desk: &mut Desk<'_, Self>) {
+    fn look(&mut self, desk: &mut Context<'_, Self>) {
         desk.note(Note::Electing);
         desk.watch_nobody();
         desk.stop(Timer::Count);
@@ -101,7 +101,7 @@ impl OldServer {
     }
 
     /// Rule 1.
-    fn poll(&mut self, desk: &mut Desk<'_, Self>) {
+    fn poll(&mut self, desk: &mut Context<'_, Self>) {
         desk.forget();
         self.answers.clear();
         for &to in desk.others().iter() {
@@ -111,7 +111,7 @@ impl OldServer {
     }
 
     /// Rules 2 to 4.
-    fn count_up(&mut self, desk: &mut Desk<'_, Self>) {
+    fn count_up(&mut self, desk: &mut Context<'_, Self>) {
         if self.mode != Mode::Looking || desk.open(|()| true) > 0 {
             return;
         }
@@ -129,7 +129,7 @@ impl OldServer {
         desk.wake_in(Timer::Poll, PAUSE_MAX / 2 + pause);
     }
 
-    fn decide(&mut self, desk: &mut Desk<'_, Self>) {
+    fn decide(&mut self, desk: &mut Context<'_, Self>) {
         if self.vote.leader == self.me {
             self.mode = Mode::Leading { since: desk.now };
             desk.note(Note::Leads);
@@ -142,7 +142,7 @@ impl OldServer {
     }
 
     /// Rule 5.
-    fn count_followers(&mut self, desk: &mut Desk<'_, Self>) {
+    fn count_followers(&mut self, desk: &mut Context<'_, Self>) {
         let Mode::Leading { since } = self.mode else {
             return;
         };
@@ -160,36 +160,36 @@ impl Algorithm for OldServer {
     type Errand = ();
     type Timer = Timer;
 
-    fn start(&mut self, desk: &mut Desk<'_, Self>) {
+    fn start(&mut self, desk: &mut Context<'_, Self>) {
         self.look(desk);
     }
 
-    fn elect(&mut self, desk: &mut Desk<'_, Self>) {
+    fn elect(&mut self, desk: &mut Context<'_, Self>) {
         self.look(desk);
     }
 
-    fn hear(&mut self, heard: Heard<Message>, desk: &mut Desk<'_, Self>) {
+    fn hear(&mut self, heard: Heard<Message>, desk: &mut Context<'_, Self>) {
         match heard.word {
             Message::Poll => desk.reply(heard.exchange, Message::Votes(self.vote)),
             Message::Votes(_) => {}
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Desk<'_, Self>) {
+    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
         if let Ok(Message::Votes(vote)) = outcome.reply {
             self.answers.insert(outcome.of, vote);
         }
         self.count_up(desk);
     }
 
-    fn wake(&mut self, timer: Timer, desk: &mut Desk<'_, Self>) {
+    fn wake(&mut self, timer: Timer, desk: &mut Context<'_, Self>) {
         match timer {
             Timer::Poll => self.poll(desk),
             Timer::Count => self.count_followers(desk),
         }
     }
 
-    fn leader_gone(&mut self, _leader: Rank, desk: &mut Desk<'_, Self>) {
+    fn leader_gone(&mut self, _leader: Rank, desk: &mut Context<'_, Self>) {
         self.look(desk);
     }
 
