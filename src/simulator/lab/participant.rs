@@ -180,7 +180,7 @@ enum Errand<E> {
 
 /// The watch over a leader.
 #[derive(Clone, Copy, Debug)]
-struct Vigil {
+struct LeaderMonitor {
     leader: Rank,
     beat: Option<Call>,
     missed: u32,
@@ -194,7 +194,7 @@ struct Core<A: Algorithm> {
     timers: Timers<Timed<A::Timer>>,
     errands: BTreeMap<Call, (Rank, Errand<A::Errand>)>,
     numbers: u64,
-    vigil: Option<Vigil>,
+    vigil: Option<LeaderMonitor>,
     /// When each of the others beat here last.
     heard: BTreeMap<Rank, Time>,
 }
@@ -305,7 +305,7 @@ impl<A: Algorithm> Context<'_, A> {
     /// Beats at this leader from its next turn on, and at no other.
     pub fn watch(&mut self, leader: Rank) {
         if self.chair.vigil.is_none_or(|vigil| vigil.leader != leader) {
-            self.chair.vigil = Some(Vigil { leader, beat: None, missed: 0 });
+            self.chair.vigil = Some(LeaderMonitor { leader, beat: None, missed: 0 });
             self.chair.timers.set(Timed::Beat, self.now + BEAT_EVERY);
         }
     }
@@ -358,11 +358,11 @@ impl<A: Algorithm> Context<'_, A> {
     }
 
     fn beat(&mut self) {
-        let Some(Vigil { leader, missed, .. }) = self.chair.vigil else {
+        let Some(LeaderMonitor { leader, missed, .. }) = self.chair.vigil else {
             return;
         };
         let call = self.call(leader, Errand::Beat);
-        self.chair.vigil = Some(Vigil { leader, beat: Some(call), missed });
+        self.chair.vigil = Some(LeaderMonitor { leader, beat: Some(call), missed });
         let message = Letter { from: self.chair.me, body: Body::Beat };
         self.out.push(Effect::Send { to: leader, call, message, timeout: ANSWER_WITHIN });
         self.chair.timers.set(Timed::Beat, self.now + BEAT_EVERY);
