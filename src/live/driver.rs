@@ -2,7 +2,7 @@
 
 use super::face::Face;
 use super::post::{self, Inbound, Outcome, Post, Reply, Signature};
-use crate::lab::{Algorithm, Kept, Letter, Participant, Rank, Stand};
+use crate::lab::{Algorithm, Letter, Participant, Persisted, Rank, Stand};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Time};
 use crate::runtime::log::NODE;
 use crate::runtime::{Desk, Handle};
@@ -100,7 +100,7 @@ where
         face: Face,
         handle: Handle,
         aside: Option<Aside<A::Word>>,
-        make: impl Fn(Rank, A::Kept) -> A,
+        make: impl Fn(Rank, A::Persisted) -> A,
     ) -> (Self, Inbox<A::Word>, Router) {
         let beside = aside.as_ref().map(|aside| aside.rank);
         let all: Vec<Rank> = places.all().map(|(rank, _)| rank).chain(beside).collect();
@@ -222,7 +222,7 @@ where
                     let _ = reply.send(message);
                 }
             }
-            Effect::Store { write, .. } => store(&self.disk, &Kept(write))?,
+            Effect::Store { write, .. } => store(&self.disk, &Persisted(write))?,
             Effect::Note(note) => tracing::info!(target: NODE, "{note}"),
             Effect::Link { .. }
             | Effect::Unlink { .. }
@@ -244,7 +244,7 @@ where
 }
 
 /// Writes a record beside the old one, syncs it, and puts it in its place.
-fn store<K: serde::Serialize>(path: &Path, Kept(kept): &Kept<K>) -> io::Result<()> {
+fn store<K: serde::Serialize>(path: &Path, Persisted(kept): &Persisted<K>) -> io::Result<()> {
     let beside = path.with_extension("new");
     let mut file = File::create(&beside)?;
     file.write_all(&serde_json::to_vec(kept)?)?;

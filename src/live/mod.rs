@@ -171,7 +171,7 @@ fn places(settings: &NodeSettings, own: SocketAddr) -> Result<Places, String> {
 impl roster::Stage for Set {
     type Run = Playing;
 
-    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Self::Run {
+    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Persisted) -> A + 'static) -> Self::Run {
         let Set { places, listeners, client, disk, face, desk, handle } = self;
         let door = (listeners, Terms::of_nodes(&handle.settings()));
         Box::pin(async move {

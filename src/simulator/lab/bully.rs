@@ -238,7 +238,7 @@ impl Bully {
 
 impl Algorithm for Bully {
     type Word = Message;
-    type Kept = ();
+    type Persisted = ();
     type Errand = ();
     type Timer = Timer;
 

@@ -184,7 +184,7 @@ impl BullyFailover {
 
 impl Algorithm for BullyFailover {
     type Word = Message;
-    type Kept = ();
+    type Persisted = ();
     type Errand = Errand;
     type Timer = NoVictory;
 

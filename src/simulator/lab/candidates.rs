@@ -132,7 +132,7 @@ impl Candidates {
 
 impl Algorithm for Candidates {
     type Word = Message;
-    type Kept = ();
+    type Persisted = ();
     type Errand = ();
     type Timer = Delay;
 

@@ -436,7 +436,7 @@ impl Emergent {
 
 impl Algorithm for Emergent {
     type Word = Message;
-    type Kept = ();
+    type Persisted = ();
     type Errand = Errand;
     type Timer = Timer;
 

@@ -199,7 +199,7 @@ impl Invitation {
 
 impl Algorithm for Invitation {
     type Word = Message;
-    type Kept = ();
+    type Persisted = ();
     type Errand = ();
     type Timer = NextInvitation;
 

@@ -329,7 +329,7 @@ impl Kafka {
 
 impl Algorithm for Kafka {
     type Word = Message;
-    type Kept = u64;
+    type Persisted = u64;
     type Errand = Errand;
     type Timer = Tick;
 

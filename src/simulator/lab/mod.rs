@@ -20,7 +20,7 @@ pub mod zookeeper;
 pub mod zookeeper_old;
 
 pub use participant::{
-    ANSWER_WITHIN, Algorithm, BEAT_EVERY, Body, Context, Heard, Kept, Letter, MISSES_MAX, Outcome, Participant,
+    ANSWER_WITHIN, Algorithm, BEAT_EVERY, Body, Context, Heard, Letter, MISSES_MAX, Outcome, Participant, Persisted,
     SILENCE_MAX, Stand, Timed, Word,
 };
 

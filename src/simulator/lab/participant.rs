@@ -38,7 +38,7 @@ pub trait Algorithm: Sized {
     /// What it says to others.
     type Word: Word;
     /// What it keeps on disk; `()` if it keeps nothing.
-    type Kept: Clone + Debug + Default + Serialize + DeserializeOwned;
+    type Persisted: Clone + Debug + Default + Serialize + DeserializeOwned;
     /// Why it asked somebody something.
     type Errand: Clone + Debug;
     /// Why it wakes.
@@ -140,9 +140,9 @@ impl<W: Display> Display for Letter<W> {
 
 /// The disk of a process: the record that was written last.
 #[derive(Clone, Debug, Default)]
-pub struct Kept<K>(pub K);
+pub struct Persisted<K>(pub K);
 
-impl<K: Clone + Debug + Default> Disk for Kept<K> {
+impl<K: Clone + Debug + Default> Disk for Persisted<K> {
     type Write = K;
 
     fn apply(&mut self, write: &K) {
@@ -271,7 +271,7 @@ impl<A: Algorithm> Context<'_, A> {
     }
 
     /// Writes the record; what follows in the same turn waits for it.
-    pub fn keep(&mut self, kept: &A::Kept) {
+    pub fn keep(&mut self, kept: &A::Persisted) {
         self.chair.numbers += 1;
         self.out.push(Effect::Store { id: StoreId(self.chair.numbers), write: kept.clone() });
     }
@@ -465,7 +465,7 @@ impl<A: Algorithm> Participant<A> {
 impl<A: Algorithm> Protocol for Participant<A> {
     type Peer = Rank;
     type Message = Letter<A::Word>;
-    type Disk = Kept<A::Kept>;
+    type Disk = Persisted<A::Persisted>;
     type View = ();
     type Question = Question;
     type Answer = Option<Rank>;

@@ -262,7 +262,7 @@ impl PaxosLease {
 
 impl Algorithm for PaxosLease {
     type Word = Message;
-    type Kept = ();
+    type Persisted = ();
     type Errand = Errand;
     type Timer = Timer;
 

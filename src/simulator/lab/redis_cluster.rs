@@ -111,7 +111,7 @@ impl fmt::Display for Timer {
 
 /// What a node has on disk (`nodes.conf`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct Persisted {
     epoch: u64,
     voted: u64,
     config: Option<Config>,
@@ -123,7 +123,7 @@ pub struct ClusterNode {
     me: Rank,
     /// The masters of other slots.
     masters: BTreeSet<Rank>,
-    kept: Kept,
+    kept: Persisted,
     config: Config,
     offset: u64,
     pongs: BTreeMap<Rank, Time>,
@@ -138,7 +138,7 @@ pub struct ClusterNode {
 
 impl ClusterNode {
     /// The node `me`. `first` owns the slots at first, `masters` those of others.
-    pub fn new(me: Rank, first: Rank, masters: &[Rank], kept: Kept) -> Self {
+    pub fn new(me: Rank, first: Rank, masters: &[Rank], kept: Persisted) -> Self {
         ClusterNode {
             me,
             masters: masters.iter().copied().collect(),
@@ -254,7 +254,7 @@ impl ClusterNode {
         let is_fresh = epoch >= self.kept.epoch && epoch > self.kept.voted;
         let voted_lately = self.voted_at.is_some_and(|at| desk.now.since(at) < NODE_TIMEOUT * 2);
         if self.is_master(self.me) && is_fresh && !voted_lately && self.failed.contains(&self.config.owner) {
-            self.kept = Kept { epoch, voted: epoch, ..self.kept };
+            self.kept = Persisted { epoch, voted: epoch, ..self.kept };
             self.voted_at = Some(desk.now);
             desk.keep(&self.kept);
             desk.tell(from, Message::Vote(epoch));
@@ -292,7 +292,7 @@ impl ClusterNode {
         self.serves = config.owner == self.me;
         self.failed.remove(&config.owner);
         self.pongs.entry(config.owner).and_modify(|at| *at = desk.now);
-        self.kept = Kept { epoch: self.kept.epoch.max(config.epoch), config: Some(config), ..self.kept };
+        self.kept = Persisted { epoch: self.kept.epoch.max(config.epoch), config: Some(config), ..self.kept };
         desk.keep(&self.kept);
     }
 
@@ -326,7 +326,7 @@ impl ClusterNode {
 
 impl Algorithm for ClusterNode {
     type Word = Message;
-    type Kept = Kept;
+    type Persisted = Persisted;
     type Errand = ();
     type Timer = Timer;
 

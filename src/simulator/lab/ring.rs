@@ -206,7 +206,7 @@ impl Ring {
 
 impl Algorithm for Ring {
     type Word = Message;
-    type Kept = ();
+    type Persisted = ();
     type Errand = Errand;
     type Timer = NoCoordinator;
 

@@ -72,7 +72,7 @@ pub trait Stage {
     type Run;
 
     /// Runs processes that `make` makes, of their rank and what their disk holds.
-    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Self::Run;
+    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Persisted) -> A + 'static) -> Self::Run;
 }
 
 /// Runs the algorithm of this name among so many; none if there is none.
@@ -136,8 +136,8 @@ mod tests {
     impl Stage for Nothing {
         type Run = ();
 
-        fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) {
-            make(Rank(1), A::Kept::default());
+        fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Persisted) -> A + 'static) {
+            make(Rank(1), A::Persisted::default());
         }
     }
 

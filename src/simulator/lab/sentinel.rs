@@ -140,7 +140,7 @@ impl fmt::Display for Timer {
 
 /// What is on the disk of a machine: the rewritten configuration files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct Persisted {
     epoch: u64,
     vote: Option<(u64, Rank)>,
     config: Option<Config>,
@@ -152,7 +152,7 @@ pub struct Sentinel {
     me: Rank,
     quorum: usize,
     priority: u32,
-    kept: Kept,
+    kept: Persisted,
     config: Config,
     offset: u64,
     pongs: BTreeMap<Rank, Time>,
@@ -167,7 +167,7 @@ pub struct Sentinel {
 
 impl Sentinel {
     /// The machine `me`. `first` is the configured master of one whose disk is empty.
-    pub fn new(me: Rank, first: Rank, quorum: usize, priority: u32, kept: Kept) -> Self {
+    pub fn new(me: Rank, first: Rank, quorum: usize, priority: u32, kept: Persisted) -> Self {
         Sentinel {
             me,
             quorum,
@@ -248,7 +248,7 @@ impl Sentinel {
         }
         desk.note(Note::Electing);
         let epoch = self.kept.epoch.saturating_add(1);
-        self.kept = Kept { epoch, vote: Some((epoch, self.me)), ..self.kept };
+        self.kept = Persisted { epoch, vote: Some((epoch, self.me)), ..self.kept };
         desk.keep(&self.kept);
         self.votes = Some((epoch, BTreeSet::from([self.me])));
         self.not_before = desk.now + RETRY + desk.span_below(RETRY);
@@ -339,7 +339,7 @@ impl Sentinel {
         desk.stop(Timer::NoVotes);
         // It gets a chance to be heard before it is judged.
         self.pongs.insert(config.master, desk.now);
-        self.kept = Kept { epoch: self.kept.epoch.max(config.epoch), config: Some(config), ..self.kept };
+        self.kept = Persisted { epoch: self.kept.epoch.max(config.epoch), config: Some(config), ..self.kept };
         desk.keep(&self.kept);
     }
 
@@ -360,7 +360,7 @@ impl Sentinel {
 
 impl Algorithm for Sentinel {
     type Word = Message;
-    type Kept = Kept;
+    type Persisted = Persisted;
     type Errand = Errand;
     type Timer = Timer;
 

@@ -399,7 +399,7 @@ impl Server {
 
 impl Algorithm for Server {
     type Word = Message;
-    type Kept = Data;
+    type Persisted = Data;
     type Errand = ();
     type Timer = Timer;
 

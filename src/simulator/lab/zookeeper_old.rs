@@ -156,7 +156,7 @@ impl OldServer {
 
 impl Algorithm for OldServer {
     type Word = Message;
-    type Kept = Data;
+    type Persisted = Data;
     type Errand = ();
     type Timer = Timer;
 

@@ -112,7 +112,7 @@ struct Arrange<'a>(&'a Cast);
 impl Stage for Arrange<'_> {
     type Run = Box<dyn Trial>;
 
-    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Kept) -> A + 'static) -> Box<dyn Trial> {
+    fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Persisted) -> A + 'static) -> Box<dyn Trial> {
         let cast = self.0;
         let all: Rc<[Rank]> = (1..=cast.nodes as u32).map(Rank).collect();
         let make = Rc::new(make);
