@@ -30,7 +30,9 @@ impl<'a> Case<'a> {
     }
 
     pub(super) fn standing(&self, verdicts: &[Verdict]) -> Standing {
-        match (self.is_masterless(), verdicts.is_empty()) {
+        // What lets everybody in was allowed on purpose, and the cluster serves.
+        let is_sound = verdicts.iter().all(|verdict| verdict.code == Code::OpenToStrangers);
+        match (self.is_masterless(), is_sound) {
             (true, _) => Standing::NoMaster,
             (false, true) => Standing::Sound,
             (false, false) => Standing::Reduced,

@@ -55,6 +55,10 @@ codes! {
     DiskSlow = "disk-slow",
     /// A disk has no room.
     DiskFull = "disk-full",
+    /// A certificate ends within a month, or has ended.
+    CertificateExpires = "certificate-expires",
+    /// A port that other machines reach lets everybody in.
+    OpenToStrangers = "open-to-strangers",
     /// A process has as many files and sockets open as it may, or nearly.
     TooManyFiles = "too-many-files",
     /// So many voters are gone that no election can be won.

@@ -11,6 +11,7 @@ mod identity;
 mod node;
 mod quorum;
 mod reach;
+mod security;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -184,6 +185,17 @@ pub enum Found {
     Stranger,
 }
 
+/// A file of certificates that a node was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// The setting that names it.
+    pub setting: String,
+    /// The file.
+    pub file: String,
+    /// When the first one in it ends: milliseconds since 1970.
+    pub ends_millis: u64,
+}
+
 /// What a node knows of itself and of its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -220,6 +232,10 @@ pub struct Facts {
     pub sync_millis: Option<u64>,
     /// Its clock: milliseconds since 1970.
     pub wall_millis: u64,
+    /// When its certificates end.
+    pub certificates: Vec<Certificate>,
+    /// What of it everybody reaches who reaches its host, in sentences.
+    pub open: Vec<String>,
     /// How far its clock is before that of the node that asks, if that is known.
     pub ahead_millis: Option<i64>,
     /// The members of its state: names, addresses, and whether they may be master.
@@ -255,6 +271,7 @@ pub struct Report {
 pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let case = Case::new(reports)?;
     let mut verdicts = node::of_nodes(&case);
+    verdicts.extend(security::of_security(&case));
     verdicts.extend(identity::of_identity(&case));
     verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));

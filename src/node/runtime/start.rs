@@ -187,6 +187,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let (local, from_local) = mpsc::unbounded_channel();
     let (states, newest) = watch::channel(zen.shown().clone());
     let instruments = meter.instruments().clone();
+    tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
     let journal = journal(store, &instruments, local.clone())?;
     let history = Arc::new(Mutex::new(History::default()));
     let keeper = Events::start(&settings.path_data);

@@ -153,6 +153,12 @@ impl Meter {
         (bound, self.http.get().map(|place| place.published.clone()))
     }
 
+    /// Where both ports are bound: that for nodes and that for users.
+    pub(in crate::runtime) fn bound(&self) -> (Vec<String>, Vec<String>) {
+        let bound = |place: &OnceLock<Place>| place.get().map(|place| place.bound.clone()).unwrap_or_default();
+        (bound(&self.transport), bound(&self.http))
+    }
+
     /// Says how many users are connected; once.
     pub fn count_users(&self, count: CountConnections) {
         let _ = self.users.set(count);

@@ -4,16 +4,17 @@
 
 use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
-use crate::diagnose::{Facts, Process, Remembered, Sibling};
+use crate::diagnose::{Certificate, Facts, Process, Remembered, Sibling};
 use crate::runtime::Handle;
 use crate::runtime::events::{ENTRIES_MAX, Kind};
 use crate::runtime::proc;
+use crate::runtime::secure::{Expiry, expiries, open_sides};
 use crate::settings::{self, DiscoveryKind, FileText, NodeSettings, Sources};
 use crate::zen::Explanation;
 use crate::zen::explain::Outcome;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         file_limit: files.map(|files| files.max),
         sync_millis: slowest_write(handle),
         wall_millis: wall(),
+        certificates: expiries(&settings).into_iter().map(certificate).collect(),
+        open: open(&settings, handle),
         ahead_millis: None,
         members: state
             .nodes
@@ -79,6 +82,20 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         probes: Vec::new(),
         file,
     }
+}
+
+fn certificate(expiry: Expiry) -> Certificate {
+    let Expiry { setting, file, at } = expiry;
+    Certificate { setting: setting.into(), file: file.display().to_string(), ends_millis: at.saturating_mul(1_000) }
+}
+
+/// What listens beyond loopback without asking who comes.
+fn open(settings: &NodeSettings, handle: &Handle) -> Vec<String> {
+    let hosts = |places: Vec<String>| -> Vec<IpAddr> {
+        places.iter().filter_map(|place| Some(place.parse::<SocketAddr>().ok()?.ip())).collect()
+    };
+    let (nodes, users) = handle.meter().bound();
+    open_sides(settings, &hosts(nodes), &hosts(users))
 }
 
 /// Who was here once, as the history has it.

@@ -25,6 +25,7 @@ pub(super) use journal::Timed;
 pub(super) use observer::Observer;
 
 use super::clock::Clock;
+use super::secure::Expiry;
 use crate::cluster::Address;
 use instruments::{SIZES, SPELLS, STEPS, TRIPS};
 use parking_lot::Mutex;
@@ -93,6 +94,8 @@ pub struct Instruments {
     unsynced: Gauge,
     slow_writes: Counter,
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
+    /// When which certificate ends.
+    expiries: Mutex<Vec<Expiry>>,
     request_times: Mutex<BTreeMap<&'static str, Arc<Histogram>>>,
     watchers: Arc<Gauge>,
 }
@@ -174,6 +177,7 @@ impl Default for Instruments {
             unsynced: Gauge::default(),
             slow_writes: Counter::default(),
             requests: Mutex::default(),
+            expiries: Mutex::default(),
             request_times: Mutex::default(),
             watchers: Arc::default(),
         }
@@ -181,6 +185,11 @@ impl Default for Instruments {
 }
 
 impl Instruments {
+    /// The certificates end so.
+    pub(super) fn set_expiries(&self, expiries: Vec<Expiry>) {
+        *self.expiries.lock() = expiries;
+    }
+
     /// A request of a user was answered. There are no more routes than the program has, and few statuses.
     pub fn answered(&self, route: &'static str, status: u16, took: Duration) {
         *self.requests.lock().entry((route, status)).or_default() += 1;

@@ -154,6 +154,11 @@ impl Scraped<'_> {
         all.map(sample).collect()
     }
 
+    pub(super) fn expiries(&self) -> Vec<Sample> {
+        let expiries = self.told().expiries.lock();
+        expiries.iter().map(|expiry| labelled(&[expiry.setting], expiry.at as f64)).collect()
+    }
+
     pub(super) fn build(&self) -> Vec<Sample> {
         vec![labelled(&[env!("CARGO_PKG_VERSION"), VERSION], 1.0)]
     }

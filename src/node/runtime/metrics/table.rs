@@ -310,6 +310,9 @@ table! {
         Gauge "zazen_uptime_seconds" []
             "How long the node has been running."
             |s| s.figure(|figures| Some(figures.uptime_millis as f64 / 1e3));
+        Gauge "zazen_certificate_expiry_timestamp_seconds" ["setting"]
+            "When the first certificate of a file ends, in seconds since 1970, by the setting that names the file."
+            |s| s.expiries();
         Counter "process_cpu_seconds" []
             "Time on processors."
             |s| s.figure(|figures| Some(figures.process.cpu_millis? as f64 / 1e3));

@@ -4,6 +4,7 @@
 //! Users and their rights are the business of `rest`; what a message means is nobody's here.
 
 mod certificates;
+mod expiry;
 mod file;
 mod gate;
 mod guard;
@@ -15,6 +16,8 @@ mod watch;
 mod window;
 
 pub use certificates::{Authority, Made, Purpose};
+pub(super) use expiry::watch_expiries;
+pub use expiry::{Expiry, expiries};
 pub use file::{FileError, read_private};
 pub use gate::{Insecure, Side, gate, open_sides};
 pub(super) use guard::Guard;

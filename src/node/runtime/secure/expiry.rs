@@ -1,0 +1,118 @@
+//! When certificates end: told long before, in metrics, in the log and by `explain`.
+//!
+//! The files are read again and again, so that a certificate that was made anew is seen without a restart. Whether a file
+//! makes sense is said where it is used.
+
+use crate::runtime::log::NODE;
+use crate::runtime::metrics::Instruments;
+use crate::settings::NodeSettings;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+
+/// How long before its end a certificate is told of.
+const EARLY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How often the files are read.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// How often the same is said.
+const SAY_AGAIN: u32 = 24 * 60;
+
+/// When the first certificate of a file ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// The setting that names the file.
+    pub setting: &'static str,
+    /// The file.
+    pub file: PathBuf,
+    /// When, in seconds since 1970.
+    pub at: u64,
+}
+
+/// The ends of all certificates that a node was given. Reads files.
+pub fn expiries(settings: &NodeSettings) -> Vec<Expiry> {
+    let security = &settings.security;
+    let files = [
+        ("zazen.security.certificate", &security.certificate),
+        ("zazen.security.authorities", &security.authorities),
+        ("zazen.security.http.certificate", &security.http_certificate),
+    ];
+    let expiry = |(setting, file): (&'static str, &Option<PathBuf>)| {
+        let file = settings.path_conf.join(file.as_ref()?);
+        let at = first_end(&fs::read(&file).ok()?)?;
+        Some(Expiry { setting, file, at })
+    };
+    files.into_iter().filter_map(expiry).collect()
+}
+
+/// When the first of some certificates in PEM ends.
+fn first_end(pem: &[u8]) -> Option<u64> {
+    let ends = CertificateDer::pem_slice_iter(pem).filter_map(|certificate| {
+        let certificate = Certificate::from_der(&certificate.ok()?).ok()?;
+        Some(certificate.tbs_certificate.validity.not_after.to_unix_duration().as_secs())
+    });
+    ends.min()
+}
+
+/// Tells of the ends as long as the node runs, if it has certificates.
+pub(in crate::runtime) async fn watch_expiries(settings: Arc<NodeSettings>, instruments: Arc<Instruments>) {
+    for round in 0_u32.. {
+        let settings = settings.clone();
+        let Ok(expiries) = tokio::task::spawn_blocking(move || expiries(&settings)).await else { return };
+        if expiries.is_empty() && round == 0 {
+            return;
+        }
+        if round % SAY_AGAIN == 0 {
+            expiries
+                .iter()
+                .filter_map(|expiry| warning(expiry, now()))
+                .for_each(|text| tracing::warn!(target: NODE, "{text}"));
+        }
+        instruments.set_expiries(expiries);
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+fn warning(expiry: &Expiry, now: u64) -> Option<String> {
+    let Expiry { setting, file, at } = expiry;
+    let file = file.display();
+    match at.checked_sub(now) {
+        Some(left) if left > EARLY.as_secs() => None,
+        Some(left) => {
+            Some(format!("[{setting}: {file}] ends in {} days: `zazen setup --renew` makes it anew", left / 86_400))
+        }
+        None => Some(format!("[{setting}: {file}] has ended: `zazen setup --renew` makes it anew")),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "certificates end by the clock on the wall")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Authority, Purpose};
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_certificate_is_told_a_month_before() {
+        let (authority, _) = Authority::make("prod".into()).expect("there is entropy");
+        let made = authority.vouch(Purpose::Users, &["10.0.0.1".into()], 29).expect("it can be made");
+        let end = first_end(made.certificate.as_bytes()).expect("it has an end");
+        let days = (end - now()).div_ceil(86_400);
+        assert_eq!(days, 29, "it was made for so long");
+        let expiry = |at| Expiry { setting: "s", file: "f".into(), at };
+        assert_eq!(warning(&expiry(end), end - EARLY.as_secs() - 1), None);
+        let soon = warning(&expiry(end), end - 5 * 86_400).expect("it is told");
+        assert!(soon.contains("[s: f] ends in 5 days"), "{soon}");
+        assert!(warning(&expiry(end), end + 1).is_some_and(|text| text.contains("has ended")));
+        assert_eq!(first_end(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), None);
+    }
+}
