@@ -1,12 +1,12 @@
-//! Days and their parts, for names of indices that stand for a day.
+//! Moments and their parts, for names of indices that stand for a day.
 //!
-//! Mirrors what `java.time` does for `JavaDateMathParser` (6.8), in UTC.
+//! What is beyond the years that are counted, 9999 in either direction, stays at their end. Mirrors what `java.time` does
+//! for `JavaDateMathParser` (6.8), in UTC.
 
-const DAY_MILLIS: i64 = 86_400_000;
+use time::{Date, Duration, Month, OffsetDateTime, PrimitiveDateTime};
 
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-/// 1970 began on a Thursday.
-const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+/// The longest number that a pattern may ask for.
+const DIGITS_MAX: usize = 9;
 
 /// A part of time that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,6 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// The unit that a letter stands for.
     pub(super) fn of(letter: char) -> Option<Unit> {
         Some(match letter {
             'y' => Unit::Year,
@@ -34,173 +33,149 @@ impl Unit {
             _ => return None,
         })
     }
-
-    /// How long it is, where it always is as long.
-    fn millis(self) -> Option<i64> {
-        match self {
-            Unit::Year | Unit::Month => None,
-            Unit::Week => Some(7 * DAY_MILLIS),
-            Unit::Day => Some(DAY_MILLIS),
-            Unit::Hour => Some(3_600_000),
-            Unit::Minute => Some(60_000),
-            Unit::Second => Some(1_000),
-        }
-    }
 }
 
-/// A day.
+/// A moment in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Day {
-    year: i64,
-    month: i64,
-    day: i64,
-}
-
-impl Day {
-    /// The day of this date, if there is one.
-    pub(super) fn of(year: i64, month: i64, day: i64) -> Option<Day> {
-        let is_one = (1..=12).contains(&month) && (1..=length(year, month)).contains(&day);
-        is_one.then_some(Day { year, month, day })
-    }
-
-    /// Years are counted from March, so that a leap day is the last of its year.
-    fn since_1970(days: i64) -> Day {
-        let days = days + 719_468;
-        let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let month = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * month + 2) / 5 + 1;
-        let month = if month < 10 { month + 3 } else { month - 9 };
-        Day { year: year_of_era + era * 400 + i64::from(month <= 2), month, day }
-    }
-
-    fn days(self) -> i64 {
-        let year = self.year - i64::from(self.month <= 2);
-        let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        let day_of_year = (153 * ((self.month + 9) % 12) + 2) / 5 + self.day - 1;
-        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-    }
-
-    /// Its midnight, in milliseconds since 1970.
-    pub(super) fn millis(self) -> i64 {
-        self.days() * DAY_MILLIS
-    }
-
-    /// So many months later; the day is one that the month has.
-    fn months_later(self, months: i64) -> Day {
-        let months = self.year * 12 + self.month - 1 + months;
-        let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
-        Day { year, month, day: self.day.min(length(year, month)) }
-    }
-}
-
-/// How many days a month has.
-fn length(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// A day, and how many milliseconds of it are over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
-    day: Day,
-    millis: i64,
-}
+pub(super) struct Moment(OffsetDateTime);
 
 impl Moment {
     /// So many milliseconds after 1970.
     pub(super) fn at(millis: i64) -> Moment {
-        Moment { day: Day::since_1970(millis.div_euclid(DAY_MILLIS)), millis: millis.rem_euclid(DAY_MILLIS) }
+        Moment(OffsetDateTime::UNIX_EPOCH.saturating_add(Duration::milliseconds(millis)))
+    }
+
+    /// The midnight that a day begins with, if there is such a day.
+    pub(super) fn of_day(year: i32, month: u8, day: u8) -> Option<Moment> {
+        let date = Date::from_calendar_date(year, Month::try_from(month).ok()?, day).ok()?;
+        Some(Moment(date.midnight().assume_utc()))
     }
 
     /// How many milliseconds after 1970.
     pub(super) fn millis(self) -> i64 {
-        self.day.millis() + self.millis
+        let millis = (self.0 - OffsetDateTime::UNIX_EPOCH).whole_milliseconds();
+        i64::try_from(millis).expect("ten thousand years have fewer than 2^49 milliseconds")
     }
 
-    /// Goes on by so many of a unit, or back. What is beyond all years that are counted stays at their end.
-    pub(super) fn add(&mut self, unit: Unit, count: i64) {
-        match unit.millis() {
-            Some(length) => *self = Moment::at(self.millis().saturating_add(count * length)),
-            None => self.day = self.day.months_later(if unit == Unit::Year { count * 12 } else { count }),
-        }
+    /// Goes on by so many of a unit, or back.
+    pub(super) fn add(&mut self, unit: Unit, count: i32) {
+        let count = i64::from(count);
+        self.0 = match unit {
+            Unit::Year => self.months_later(count * 12),
+            Unit::Month => self.months_later(count),
+            Unit::Week => self.0.saturating_add(Duration::weeks(count)),
+            Unit::Day => self.0.saturating_add(Duration::days(count)),
+            Unit::Hour => self.0.saturating_add(Duration::hours(count)),
+            Unit::Minute => self.0.saturating_add(Duration::minutes(count)),
+            Unit::Second => self.0.saturating_add(Duration::seconds(count)),
+        };
+    }
+
+    /// The same day of another month, or its last one.
+    fn months_later(self, count: i64) -> OffsetDateTime {
+        let (year, month, day) = self.0.to_calendar_date();
+        let months = i64::from(year) * 12 + i64::from(u8::from(month)) - 1 + count;
+        let beyond = if count < 0 { PrimitiveDateTime::MIN } else { PrimitiveDateTime::MAX };
+        let there = || {
+            let year = i32::try_from(months.div_euclid(12)).ok()?;
+            let month = Month::try_from(u8::try_from(months.rem_euclid(12) + 1).ok()?).ok()?;
+            Date::from_calendar_date(year, month, day.min(month.length(year))).ok()
+        };
+        there().map_or(beyond.assume_utc(), |date| self.0.replace_date(date))
     }
 
     /// Goes back to where a unit begins.
     pub(super) fn round(&mut self, unit: Unit) {
-        match unit {
-            Unit::Year => *self = Moment { day: Day { month: 1, day: 1, ..self.day }, millis: 0 },
-            Unit::Month => *self = Moment { day: Day { day: 1, ..self.day }, millis: 0 },
-            Unit::Week => {
-                let since_monday = (self.day.days() + 3).rem_euclid(7);
-                *self = Moment::at((self.day.days() - since_monday) * DAY_MILLIS);
-            }
-            Unit::Day | Unit::Hour | Unit::Minute | Unit::Second => {
-                let length = unit.millis().unwrap_or(1);
-                self.millis -= self.millis % length;
-            }
-        }
+        let now = self.0;
+        let since = |days: u16| Duration::days(i64::from(days)) + (now.time() - time::Time::MIDNIGHT);
+        let over = match unit {
+            Unit::Year => since(now.ordinal() - 1),
+            Unit::Month => since(u16::from(now.day()) - 1),
+            Unit::Week => since(u16::from(now.weekday().number_days_from_monday())),
+            Unit::Day => since(0),
+            Unit::Hour => Duration::minutes(i64::from(now.minute())) + within_minute(now),
+            Unit::Minute => within_minute(now),
+            Unit::Second => Duration::nanoseconds(i64::from(now.nanosecond())),
+        };
+        self.0 = now.saturating_sub(over);
     }
 
     /// The part that a letter of a pattern stands for, by how often it stands there.
     pub(super) fn part(self, letter: char, count: usize) -> Option<String> {
-        let Day { year, month, day } = self.day;
+        let now = self.0;
         let padded = |number: i64| format!("{number:0count$}");
-        let weekday = WEEKDAYS[self.day.days().rem_euclid(7) as usize];
-        let hour = self.millis / 3_600_000;
+        let short = |name: String| name.chars().take(3).collect::<String>();
         Some(match (letter, count) {
-            ('u' | 'y' | 'Y', 2) => format!("{:02}", year.rem_euclid(100)),
-            ('u' | 'y' | 'Y' | 'x', _) => padded(year),
-            ('M', 3) => MONTHS[month as usize - 1].to_owned(),
-            ('M', 1 | 2) => padded(month),
-            ('d', _) => padded(day),
-            ('D', _) => padded(self.day.days() - Day { month: 1, day: 1, ..self.day }.days() + 1),
-            ('E', 1..=3) => weekday.to_owned(),
-            ('H', _) => padded(hour),
-            ('h', _) => padded((hour + 11) % 12 + 1),
-            ('m', _) => padded(self.millis / 60_000 % 60),
-            ('s', _) => padded(self.millis / 1_000 % 60),
-            ('S', 1..=3) => format!("{:03}", self.millis % 1_000)[..count].to_owned(),
+            (_, DIGITS_MAX..) => return None,
+            ('u' | 'y' | 'Y', 2) => format!("{:02}", now.year().rem_euclid(100)),
+            ('u' | 'y' | 'Y' | 'x', _) => padded(now.year().into()),
+            ('M', 3) => short(now.month().to_string()),
+            ('M', 1 | 2) => padded(u8::from(now.month()).into()),
+            ('d', _) => padded(now.day().into()),
+            ('D', _) => padded(now.ordinal().into()),
+            ('E', 1..=3) => short(now.weekday().to_string()),
+            ('H', _) => padded(now.hour().into()),
+            ('h', _) => padded((i64::from(now.hour()) + 11) % 12 + 1),
+            ('m', _) => padded(now.minute().into()),
+            ('s', _) => padded(now.second().into()),
+            ('S', 1..=3) => format!("{:03}", now.millisecond()).chars().take(count).collect(),
             _ => return None,
         })
     }
+}
+
+/// How much of its minute a moment has behind it.
+fn within_minute(moment: OffsetDateTime) -> Duration {
+    Duration::seconds(moment.second().into()) + Duration::nanoseconds(moment.nanosecond().into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const DAY_MILLIS: i64 = 86_400_000;
+
     #[test]
     fn days_are_counted_there_and_back() {
-        for (days, date) in [(0, (1970, 1, 1)), (20_782, (2026, 11, 25)), (-1, (1969, 12, 31)), (11_016, (2000, 2, 29))]
+        for (days, (year, month, day)) in
+            [(0, (1970, 1, 1)), (20_782, (2026, 11, 25)), (-1, (1969, 12, 31)), (11_016, (2000, 2, 29))]
         {
-            let (year, month, day) = date;
-            assert_eq!(Day::since_1970(days), Day { year, month, day });
-            assert_eq!(Day::of(year, month, day).map(Day::days), Some(days));
+            let moment = Moment::of_day(year, month, day).expect("it is a day");
+            assert_eq!(moment, Moment::at(days * DAY_MILLIS));
+            assert_eq!(moment.millis(), days * DAY_MILLIS);
         }
-        assert_eq!(Day::of(2026, 2, 29), None);
+        assert_eq!(Moment::of_day(2026, 2, 29), None);
     }
 
     #[test]
     fn units_begin_somewhere() {
-        let start = Moment::at(20_782 * DAY_MILLIS + 37_230_000);
+        let start = Moment::at(20_782 * DAY_MILLIS + 37_230_123);
         let rounded = |unit| {
             let mut moment = start;
             moment.round(unit);
-            [('u', 4), ('M', 2), ('d', 2), ('H', 2), ('m', 2)]
-                .map(|(letter, count)| moment.part(letter, count))
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" ")
+            let parts = [('u', 4), ('M', 2), ('d', 2), ('H', 2), ('m', 2), ('s', 2), ('S', 3)];
+            parts.map(|(letter, count)| moment.part(letter, count).unwrap_or_default()).join(" ")
         };
-        assert_eq!(rounded(Unit::Year), "2026 01 01 00 00");
-        assert_eq!(rounded(Unit::Week), "2026 11 23 00 00");
-        assert_eq!(rounded(Unit::Hour), "2026 11 25 10 00");
+        assert_eq!(rounded(Unit::Year), "2026 01 01 00 00 00 000");
+        assert_eq!(rounded(Unit::Month), "2026 11 01 00 00 00 000");
+        assert_eq!(rounded(Unit::Week), "2026 11 23 00 00 00 000");
+        assert_eq!(rounded(Unit::Hour), "2026 11 25 10 00 00 000");
+        assert_eq!(rounded(Unit::Minute), "2026 11 25 10 20 00 000");
+        assert_eq!(rounded(Unit::Second), "2026 11 25 10 20 30 000");
+    }
+
+    #[test]
+    fn whoever_goes_too_far_stays_at_the_end_of_time() {
+        for unit in [Unit::Year, Unit::Month, Unit::Week, Unit::Day, Unit::Hour, Unit::Minute, Unit::Second] {
+            for count in [i32::MAX, i32::MIN] {
+                let mut moment = Moment::at(0);
+                (0..20_000).for_each(|_| moment.add(unit, count));
+                moment.round(Unit::Week);
+                let year: i64 = moment.part('u', 4).and_then(|year| year.parse().ok()).expect("it has a year");
+                assert_eq!(year.abs(), 9_999, "{unit:?} {count}");
+                assert!(moment.millis().abs() < 1 << 49);
+            }
+        }
+        assert_eq!(Moment::at(0).part('u', 60_000), None, "no name is that long");
     }
 }

@@ -3,7 +3,7 @@
 //! Only UTC and offsets from it are known as time zones. Mirrors `IndexNameExpressionResolver.DateMathExpressionResolver`
 //! and `JavaDateMathParser` (6.8), whose messages clients see.
 
-use super::calendar::{Day, Moment, Unit};
+use super::calendar::{Moment, Unit};
 use super::error::{Kind, RestError};
 
 /// How a date is written unless the name says otherwise.
@@ -175,7 +175,7 @@ fn step<'a>(moment: &mut Moment, all: &str, rest: &'a str) -> Result<&'a str, Re
     if sign == 0 {
         moment.round(unit)
     } else {
-        moment.add(unit, i64::from(sign * number))
+        moment.add(unit, sign * number)
     }
     Ok(letters.as_str())
 }
@@ -183,14 +183,14 @@ fn step<'a>(moment: &mut Moment, all: &str, rest: &'a str) -> Result<&'a str, Re
 /// The midnight of a date that is written as in a name.
 fn dated(text: &str) -> Result<i64, RestError> {
     let pieces: Vec<&str> = text.split('.').collect();
-    let number = |at: usize, digits: usize| pieces[at].parse::<i64>().ok().filter(|_| pieces[at].len() == digits);
-    let day = match pieces.len() {
-        3 => {
-            number(0, 4).zip(number(1, 2)).zip(number(2, 2)).and_then(|((year, month), day)| Day::of(year, month, day))
+    let day = match pieces[..] {
+        [year, month, day] if (year.len(), month.len(), day.len()) == (4, 2, 2) => {
+            let parts = year.parse().ok().zip(month.parse().ok()).zip(day.parse().ok());
+            parts.and_then(|((year, month), day)| Moment::of_day(year, month, day))
         }
         _ => None,
     };
-    day.map(Day::millis).ok_or_else(|| undated(text))
+    day.map(Moment::millis).ok_or_else(|| undated(text))
 }
 
 fn undated(text: &str) -> RestError {
@@ -287,6 +287,12 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(read(name), expected, "{name}");
         }
+        // As many as fit into the head of a request.
+        for far in ["+2147483647y", "-2147483647w", "+2147483647d/w"] {
+            let told = read(&format!("<x-{{now{}}}>", far.repeat(4_000)));
+            assert!(told.contains("9999"), "{far}: {told}");
+        }
+        assert!(read(&format!("<x-{{now{{{}}}}}>", "u".repeat(60_000))).starts_with("Invalid format"));
         assert!(read("<x}>").starts_with("invalid dynamic name expression [x}>]. invalid character at position [2]. "));
         assert_eq!(warnings("<x-{now{yyyy}}>").len(), 1);
         assert_eq!(warnings("<y-{now/d}>"), Vec::<String>::new());
