@@ -7,7 +7,7 @@ use super::objection::Objection;
 use std::ops::RangeInclusive;
 
 /// The units of times, with their lengths in nanoseconds, the endings that must be tried first in front.
-const TIMES: [(&str, i128); 7] = [
+pub const TIME_UNITS: [(&str, u64); 7] = [
     ("nanos", 1),
     ("micros", 1_000),
     ("ms", 1_000_000),
@@ -106,12 +106,13 @@ pub(super) fn nanos(key: &str, text: &str) -> Result<i128, Objection> {
     if !value.is_empty() && (value.trim_start_matches('0').is_empty() || value.starts_with('-') && bare == "1") {
         return Ok(if bare == "1" { -1_000_000 } else { 0 });
     }
-    let Some((number, unit)) = TIMES.iter().find_map(|(unit, size)| Some((without_unit(value, unit)?, *size))) else {
+    let Some((number, unit)) = TIME_UNITS.iter().find_map(|(unit, size)| Some((without_unit(value, unit)?, *size)))
+    else {
         let reason = format!("failed to parse setting [{key}] with value [{text}] as a time value");
         return Err(Objection::illegal(format!("{reason}: unit is missing or unrecognized")));
     };
     match number.parse::<i64>() {
-        Ok(number) => Ok(i128::from(number) * unit),
+        Ok(number) => Ok(i128::from(number) * i128::from(unit)),
         Err(_) if double(&number).is_ok() => {
             let reason = format!("failed to parse [{text}], fractional time values are not supported");
             Err(Objection::illegal(reason).caused_by(Objection::number(&number)))

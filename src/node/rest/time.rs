@@ -3,21 +3,11 @@
 //! Mirrors `TimeValue` and `ByteSizeValue` (6.8), whose messages clients see.
 
 use super::error::RestError;
+use crate::settings::TIME_UNITS;
 use std::time::{Duration, SystemTime};
 
 /// Longer times are cut to this: nobody waits longer for an answer.
 const TIME_MAX: Duration = Duration::from_secs(365 * 86_400);
-
-/// The units of times, the endings that must be tried first in front.
-const UNITS: [(&str, u128); 7] = [
-    ("nanos", 1),
-    ("micros", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("d", 86_400_000_000_000),
-];
 
 /// What time it is, since 1970.
 #[expect(clippy::disallowed_methods, reason = "users are told what time it is; nothing is decided by it")]
@@ -45,7 +35,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Duration, RestError> {
     };
     match number.parse::<i64>() {
         Ok(..=-2) => refuse("negative durations are not supported"),
-        Ok(number) => Ok(of(u128::try_from(number).unwrap_or(0).saturating_mul(unit))),
+        Ok(number) => Ok(of(u128::try_from(number).unwrap_or(0).saturating_mul(unit.into()))),
         Err(_) if number.parse::<f64>().is_ok() => {
             let reason = format!("failed to parse [{text}], fractional time values are not supported");
             Err(RestError::illegal(reason).caused_by(RestError::no_number(number)))
@@ -55,8 +45,8 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Duration, RestError> {
 }
 
 /// The number and the size of its unit. Only the `m` of minutes must not be a capital.
-fn split(value: &str) -> Option<(&str, u128)> {
-    let (unit, size) = UNITS.iter().find(|(unit, _)| {
+fn split(value: &str) -> Option<(&str, u64)> {
+    let (unit, size) = TIME_UNITS.iter().find(|(unit, _)| {
         let at = value.len().checked_sub(unit.len());
         let end = at.and_then(|at| value.get(at..));
         end.is_some_and(|end| if *unit == "m" { end == "m" } else { end.eq_ignore_ascii_case(unit) })
@@ -75,9 +65,9 @@ pub(super) fn human_time(time: Duration) -> String {
     if nanos == 0 {
         return "0s".into();
     }
-    let unit = UNITS.iter().rev().find(|(_, size)| nanos >= *size);
-    let (unit, size) = unit.copied().unwrap_or(UNITS[0]);
-    tenths(nanos, size) + unit
+    let unit = TIME_UNITS.iter().rev().find(|(_, size)| nanos >= u128::from(*size));
+    let (unit, size) = unit.copied().unwrap_or(TIME_UNITS[0]);
+    tenths(nanos, size.into()) + unit
 }
 
 /// A number of bytes in the largest unit that fits.
@@ -97,8 +87,8 @@ fn tenths(number: u128, size: u128) -> String {
 
 /// How many of the unit with this name a time lasts, if there is such a unit.
 pub(super) fn in_unit(time: Duration, unit: &str) -> Option<u128> {
-    let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
-    Some(time.as_nanos() / size)
+    let (_, size) = TIME_UNITS.iter().find(|(name, _)| *name == unit)?;
+    Some(time.as_nanos() / u128::from(*size))
 }
 
 /// How many of the unit with this name there are in some bytes, if there is such a unit.
