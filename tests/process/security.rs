@@ -5,6 +5,7 @@ use super::cluster::Cluster;
 use super::http::{self, connect};
 use super::node::{Node, wait_for};
 use super::ports::free_port;
+use super::tool::{output, zazen};
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -291,4 +292,57 @@ fn a_secure_cluster_speaks_tls_to_those_who_log_in_and_to_nobody_else() {
         let found = fs::metadata(dev.directory.join(file)).expect("it is there").permissions().mode() & 0o777;
         assert_eq!(found, mode, "{file}: {found:o}");
     }
+}
+
+/// A node by itself whose certificates end in so many days, and the directory that they were made in.
+struct Ending {
+    child: Child,
+    directory: PathBuf,
+    http: u16,
+}
+
+impl Ending {
+    fn start(days: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!("zazen-ending-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        let out = directory.join("security");
+        output(0, &["setup", "--cluster-name=own", "--days", days, "--out", &out.display().to_string(), "127.0.0.1"]);
+        let (http, file) = (free_port(), out.join("127.0.0.1/zazen.yml"));
+        let mut command = zazen(&["start", "-c", &file.display().to_string(), "-E", "transport.tcp.port=0"]);
+        command.args(["-E", "discovery.type=single-node"]);
+        command.arg("-E").arg(format!("http.port={http}"));
+        command.arg("-E").arg(format!("path.data={}", directory.join("data").display()));
+        let child = command.stdout(Stdio::null()).spawn().expect("the command can be run");
+        Ending { child, directory, http }
+    }
+
+    /// What the command tells whom the administrator has run it.
+    fn told(&self, command: &str) -> String {
+        let security = self.directory.join("security");
+        let mut command = zazen(&[command, "--url", &self.http.to_string()]);
+        command.arg("--ca").arg(security.join("ca.crt")).arg("--token-file").arg(security.join("admin.token"));
+        let told = command.output().expect("the command can be run");
+        String::from_utf8_lossy(&told.stdout).into_owned()
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[test]
+fn a_certificate_that_ends_soon_is_told_and_what_is_printed_renews_it() {
+    let node = Ending::start("5");
+    let told = wait_for(|| Some(node.told("explain")).filter(|told| told.contains("certificate-expires")));
+    let told = told.unwrap_or_else(|| panic!("{}", node.told("explain")));
+    let line = told.lines().skip_while(|line| !line.contains("type:")).nth(1).expect("something is to be typed");
+    let typed = Command::new("sh").args(["-c", line.trim()]).output().expect("a shell runs");
+    assert!(typed.status.success(), "{line}\n{}", String::from_utf8_lossy(&typed.stderr));
+    let told =
+        wait_for(|| Some(node.told("explain")).filter(|told| told.contains("is master") && !told.contains("expires")));
+    assert!(told.is_some(), "{}", node.told("explain"));
 }

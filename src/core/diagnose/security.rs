@@ -1,7 +1,7 @@
 //! What will lock nodes or users out, and what lets everybody in.
 
 use super::case::{Case, command, quoted, verdict};
-use super::{Certainty, Certificate, Code, Report, Verdict};
+use super::{Certificate, Code, Mend, Report, Verdict};
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
@@ -25,26 +25,32 @@ fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Ve
         return None;
     }
     let name = case.name(report);
-    let (when, certainty) = match ends_millis.checked_sub(now) {
-        Some(left) => (format!("ends in {} days", left / DAY_MILLIS), Certainty::Certain),
-        None => ("has ended".into(), Certainty::Certain),
+    let when = match ends_millis.checked_sub(now) {
+        Some(left) => format!("ends in {} days", left / DAY_MILLIS),
+        None => "has ended".into(),
     };
     let summary = format!("[{setting}: {file}] of {name} {when}");
-    let evidence = case.says(report, format!("it is good until [{ends_millis}], and the clock is at [{now}]"));
-    // The authority is not renewed by it, and its directory is not on the node.
-    let host = report.explanation.node.address.as_str().rsplit_once(':').map_or("HOST", |(host, _)| host);
-    let line = format!("{} setup --renew --out security {}", quoted(&report.facts.binary), quoted(host));
-    let mend = (setting != "zazen.security.authorities").then(|| command(report, line));
-    Some(verdict(Code::CertificateExpires, &name, summary).only(certainty).because(evidence).mended(mend))
+    let evidence = case.says(report, format!("its clock is at [{now}], and the certificate ends at [{ends_millis}]"));
+    // An authority is changed in steps. Else the file is where it was made, or was copied from such a place.
+    let directory = file.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty()).unwrap_or("security");
+    let mend = (setting != "zazen.security.authorities")
+        .then(|| setup(report, &format!("--renew --out {}", quoted(directory))));
+    Some(verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend))
+}
+
+/// Makes what a node needs, where the authority's key is kept.
+fn setup(report: &Report, options: &str) -> Mend {
+    let address = report.explanation.node.address.as_str();
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
+    command(report, format!("{binary} setup --cluster-name {cluster} {options} {}", quoted(host)))
 }
 
 fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let open = report.facts.open.first()?;
     let name = case.name(report);
-    let host = report.explanation.node.address.as_str().rsplit_once(':').map_or("HOST", |(host, _)| host);
-    let line = format!("{} setup --out security {}", quoted(&report.facts.binary), quoted(host));
     let evidence = report.facts.open.iter().map(|what| case.says(report, what.clone()));
     let summary = format!("{name} lets everybody in: {open}");
     let told = evidence.fold(verdict(Code::OpenToStrangers, &name, summary), Verdict::because);
-    Some(told.mended(command(report, line)))
+    Some(told.mended(setup(report, "--out security")))
 }
