@@ -7,7 +7,7 @@ use super::ask::{Asker, Place};
 use super::config::{self, ConfigArgs};
 use super::explain::tell;
 use super::stopwatch::Stopwatch;
-use super::{Outcome, Trouble, failed, start_failure};
+use super::{Outcome, Trouble, start_failure};
 use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict};
 use crate::runtime::Access;
 use crate::runtime::addresses;
@@ -54,8 +54,7 @@ struct Findings {
 impl DoctorArgs {
     pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         let settings = config::load(&self.config)?.settings;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         let mut findings = Findings::default();
         runtime.block_on(listen(&settings, &mut findings));
         data(&settings, &mut findings);

@@ -5,7 +5,7 @@
 
 use super::ask::{Asker, Place, UrlArgs, nobody};
 use super::status::nodes_of;
-use super::{Outcome, Trouble, failed};
+use super::{Outcome, Trouble};
 use crate::runtime::events::{Entry, Kind};
 use crate::runtime::log::timestamp;
 use clap::Args;
@@ -67,8 +67,7 @@ type Told = BTreeMap<Place, u64>;
 
 impl EventsArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         runtime.block_on(self.tell(out))
     }
 

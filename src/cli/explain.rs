@@ -2,7 +2,7 @@
 
 use super::ask::{Asker, UrlArgs, nobody};
 use super::status::{View, called};
-use super::{Outcome, Trouble, failed};
+use super::{Outcome, Trouble};
 use crate::diagnose::{Standing, Verdict};
 use clap::Args;
 use std::io::{self, Write};
@@ -25,8 +25,7 @@ pub(super) struct ExplainArgs {
 
 impl ExplainArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         let view = runtime.block_on(self.first_view())?;
         match self.json {
             true => writeln!(out, "{:#}", view.data())?,

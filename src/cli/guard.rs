@@ -136,8 +136,7 @@ pub(super) struct GuardArgs {
 
 impl GuardArgs {
     pub(super) fn run(&self) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(|error| failed("make a runtime", error))?.block_on(self.guard())
+        super::runtime()?.block_on(self.guard())
     }
 
     async fn guard(&self) -> Result<Outcome, Trouble> {

@@ -96,11 +96,9 @@ impl OnlyArgs {
 
 impl KvArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         runtime.block_on(async {
-            master::wait(&self.urls).await?;
-            let client = self.urls.client()?;
+            let client = master::client(&self.urls).await?;
             match &self.command {
                 KvCommand::Get { key, revision } => get(&client, key, *revision, out).await,
                 KvCommand::Put { key, value, only } => {

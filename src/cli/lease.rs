@@ -6,7 +6,7 @@
 use super::ask::UrlArgs;
 use super::kv::refused;
 use super::run::{holder, time};
-use super::{Outcome, Trouble, completions, failed, master};
+use super::{Outcome, Trouble, completions, master};
 use crate::client::{Client, Held};
 use crate::cluster::{Holding, Token};
 use clap::{Args, Subcommand};
@@ -89,11 +89,9 @@ fn token(text: &str) -> Result<Token, String> {
 
 impl LeaseArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         runtime.block_on(async {
-            master::wait(&self.urls).await?;
-            let client = self.urls.client()?;
+            let client = master::client(&self.urls).await?;
             match &self.command {
                 LeaseCommand::List => show(&client.leases().await.map_err(refused)?, out)?,
                 LeaseCommand::Get { name } => {

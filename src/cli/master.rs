@@ -3,11 +3,18 @@
 use super::Trouble;
 use super::ask::{Asker, UrlArgs};
 use super::status::View;
+use crate::client::Client;
 use std::time::Duration;
 
 /// How often it is looked for a master, and how long the pauses between are: elections take less than that in all.
 const LOOKS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(250);
+
+/// A client, as soon as there is a master for it.
+pub(super) async fn client(urls: &UrlArgs) -> Result<Client, Trouble> {
+    wait(urls).await?;
+    urls.client()
+}
 
 /// Goes on as soon as some node sees a master, or none answers at all: then the command itself says so.
 pub(super) async fn wait(urls: &UrlArgs) -> Result<(), Trouble> {

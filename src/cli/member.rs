@@ -2,7 +2,7 @@
 
 use super::ask::UrlArgs;
 use super::kv::refused;
-use super::{Outcome, Trouble, completions, failed, master};
+use super::{Outcome, Trouble, completions, master};
 use crate::client::Client;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
@@ -39,11 +39,9 @@ enum MemberCommand {
 
 impl MemberArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         runtime.block_on(async {
-            master::wait(&self.urls).await?;
-            let client = self.urls.client()?;
+            let client = master::client(&self.urls).await?;
             match &self.command {
                 MemberCommand::List => list(&client, out).await?,
                 MemberCommand::Remove { node } => {

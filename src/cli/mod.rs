@@ -122,6 +122,12 @@ fn failed(what: &str, error: impl fmt::Display) -> Trouble {
     Trouble::Failed(format!("cannot {what}: {error}"))
 }
 
+/// What a command waits in for answers of nodes.
+fn runtime() -> Result<tokio::runtime::Runtime, Trouble> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| failed("make a runtime", error))
+}
+
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         Trouble::Output(error)

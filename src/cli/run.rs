@@ -94,8 +94,7 @@ enum Run {
 
 impl RunArgs {
     pub(super) fn run(&self) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         runtime.block_on(self.again_and_again())
     }
 

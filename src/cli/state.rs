@@ -95,8 +95,7 @@ impl ExportArgs {
     }
 
     fn asked(&self) -> Result<ClusterState, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         runtime.block_on(async {
             let asker = Asker::new(&self.urls.access()?)?;
             let mut tried = Vec::new();

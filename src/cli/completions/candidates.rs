@@ -107,7 +107,7 @@ fn named(list: Option<Value>, field: &str, current: &OsStr) -> Vec<CompletionCan
 
 /// What the first node says that answers, of those that the line names.
 fn ask(path: &str) -> Option<Value> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    let runtime = crate::cli::runtime().ok()?;
     runtime.block_on(async {
         let urls = urls()?;
         let asker = Asker::new(&urls.access().ok()?).ok()?;

@@ -52,8 +52,7 @@ pub(super) struct DevArgs {
 
 impl DevArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         let plan = Plan::make(self)?;
         let outcome = runtime.block_on(run(&plan, out));
         // A read of the terminal may still be under way, and never ends by itself.

@@ -11,7 +11,7 @@ pub(super) use survey::{View, called, nodes_of};
 use super::ask::{Asker, UrlArgs};
 use super::paint::{ColorWhen, Paint, Tone};
 use super::stopwatch::Stopwatch;
-use super::{Outcome, Trouble, failed};
+use super::{Outcome, Trouble};
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -54,8 +54,7 @@ fn pause(text: &str) -> Result<Duration, String> {
 
 impl StatusArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         match self.watch {
             None => runtime.block_on(self.once(out)),
             Some(pause) => runtime.block_on(self.again(pause, out)),

@@ -94,8 +94,7 @@ pub(super) struct Feed {
 impl Feed {
     /// Begins to ask; the thread ends when the feed is dropped.
     pub(super) fn start(asker: Asker, places: Vec<Place>) -> Result<Self, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::super::runtime()?;
         let (sender, news) = mpsc::channel();
         let (page, wanted) = watch::channel(Page::Members);
         let round = Round { asker, sender, wanted };
