@@ -5,6 +5,7 @@
 use super::{Trouble, failed};
 use crate::client::Client;
 use crate::protocol::Failure;
+use crate::rest::HINT;
 use crate::runtime::{self, Access, Reach};
 use clap::Args;
 use serde::de::DeserializeOwned;
@@ -122,6 +123,14 @@ impl fmt::Display for Silence {
     }
 }
 
+/// What a node tells of a change.
+pub(super) struct Told {
+    pub(super) status: u16,
+    /// What may have been meant, where something is not known.
+    pub(super) hint: Option<String>,
+    pub(super) answer: serde_json::Value,
+}
+
 /// Asks nodes.
 #[derive(Clone)]
 pub(super) struct Asker(Reach);
@@ -156,21 +165,22 @@ impl Asker {
 }
 
 impl Asker {
-    /// Sends a change, and tells the status and the answer, whatever they are.
+    /// Sends a change, and tells the status and the answer, whatever they are, and what may have been meant.
     pub(super) async fn put(
         &self,
         place: &Place,
         path: &str,
         body: String,
         timeout: Duration,
-    ) -> Result<(u16, serde_json::Value), Silence> {
+    ) -> Result<Told, Silence> {
         let fails = |error: reqwest::Error| Silence::Failed(runtime::failure(&error));
         let request = self.0.request(reqwest::Method::PUT, &place.0, path).timeout(timeout);
         let request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);
         let response = request.send().await.map_err(fails)?;
         let status = response.status().as_u16();
+        let hint = response.headers().get(HINT).and_then(|hint| hint.to_str().ok()).map(ToOwned::to_owned);
         let answer = response.bytes().await.map_err(fails)?;
-        Ok((status, serde_json::from_slice(&answer).unwrap_or_default()))
+        Ok(Told { status, hint, answer: serde_json::from_slice(&answer).unwrap_or_default() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `zazen settings`: the settings of a running cluster, from the command line.
 
 use super::ask::{Asker, Place, UrlArgs, nobody};
-use super::{Outcome, Trouble, completions, config, failed, master};
+use super::{Outcome, Trouble, completions, config, master};
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use serde_json::{Map, Value, json};
@@ -50,8 +50,7 @@ enum SettingsCommand {
 
 impl SettingsArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed("make a runtime", error))?;
+        let runtime = super::runtime()?;
         runtime.block_on(async {
             master::wait(&self.urls).await?;
             match &self.command {
@@ -87,16 +86,18 @@ impl SettingsArgs {
 
     async fn change(&self, body: Value) -> Result<Outcome, Trouble> {
         let body = body.to_string();
-        let (status, told) = first(&self.urls, |asker, place| {
+        let told = first(&self.urls, |asker, place| {
             let body = body.clone();
             async move { asker.put(&place, "/_cluster/settings", body, ANSWER_MAX).await }
         })
         .await?;
-        if status == 200 {
+        if told.status == 200 {
             return Ok(Outcome::Fine);
         }
-        let reason = told["error"]["reason"].as_str().map_or_else(|| told.to_string(), ToOwned::to_owned);
-        Err(Trouble::Failed(reason))
+        let reason = &told.answer["error"]["reason"];
+        let reason = reason.as_str().map_or_else(|| told.answer.to_string(), ToOwned::to_owned);
+        let hint = told.hint.map_or_else(String::new, |hint| format!(", {hint}"));
+        Err(Trouble::Failed(format!("{reason}{hint}")))
     }
 }
 

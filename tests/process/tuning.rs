@@ -2,6 +2,7 @@
 
 use super::cluster::Cluster;
 use super::http;
+use super::tool::{output, url};
 
 fn put(cluster: &Cluster, at: usize, body: &str) -> http::Response {
     let answer = http::ask(cluster.nodes[at].http, "PUT", "/_cluster/settings", body);
@@ -37,6 +38,8 @@ fn a_minimum_of_master_nodes_counts_as_soon_as_it_is_set_and_cannot_be_too_high(
     let master = cluster.wait_master(&[0, 1, 2]);
     let [asked, killed] = cluster.others(&[master])[..] else { panic!("three nodes have two followers") };
     let key = "discovery.zen.minimum_master_nodes";
+    let slip = output(1, &["settings", &url(&cluster.nodes[asked]), "set", "discovery.zen.minimum_master_node=2"]);
+    assert!(slip.contains(&format!("did you mean [{key}]?")), "{slip}");
     let refused = put(&cluster, asked, &format!(r#"{{"persistent":{{"{key}":4,"cluster.metadata.a":"1"}}}}"#));
     assert_eq!(refused.status, 400, "{refused:?}");
     assert_eq!(refused.json()["error"]["reason"], format!("illegal value can't update [{key}] from [-1] to [4]"));

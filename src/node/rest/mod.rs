@@ -66,6 +66,7 @@ mod welcome;
 mod wish;
 
 pub use page::page;
+pub use reply::HINT;
 
 use crate::runtime::Handle;
 use axum::Router;

@@ -18,7 +18,7 @@ const HTML: &str = "text/html; charset=UTF-8";
 const BYTES: &str = "application/octet-stream";
 
 /// Tells what may help where the body is word for word Elasticsearch's.
-const HINT: HeaderName = HeaderName::from_static("x-zazen-hint");
+pub const HINT: HeaderName = HeaderName::from_static("x-zazen-hint");
 
 /// What an answer says.
 #[derive(Debug)]
