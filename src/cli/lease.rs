@@ -48,7 +48,7 @@ enum LeaseCommand {
         /// How long it is held from each sign of life on, from 100ms to 1d.
         #[arg(long, default_value = "10s", value_name = "TIME", value_parser = time)]
         ttl: Duration,
-        /// How long to wait for a holder before to let go of it.
+        /// How long to wait for the holder to release it.
         #[arg(long, default_value = "0s", value_name = "TIME", value_parser = time)]
         wait: Duration,
         /// What the holder calls himself.

@@ -36,12 +36,7 @@ pub(super) const TOKEN: Parameter = parameter("token", Values::Number, "none", "
 pub(super) const GRANT: &[Parameter] = &[
     parameter("ttl", Values::Time, "10s", "For how long it is held from each sign of life on: `100ms` to `1d`."),
     parameter("holder", Values::Text, "unnamed", "What the holder calls himself."),
-    parameter(
-        "wait",
-        Values::Time,
-        "0s",
-        "How long to wait for a holder before to let go of it; then the answer is 409.",
-    ),
+    parameter("wait", Values::Time, "0s", "How long to wait for the holder to release it; then the answer is 409."),
 ];
 
 /// Grants the lease, if nobody holds it, or as soon as nobody does.
