@@ -3,7 +3,9 @@
 use super::cluster::Cluster;
 use super::http::ask;
 use super::node::Node;
+use super::security::private;
 use std::collections::BTreeSet;
+use zazen::runtime::secure::{Authority, Made, Purpose};
 
 const PAGE: &str = include_str!("../../docs/metrics.md");
 
@@ -30,10 +32,24 @@ fn named(page: &str) -> BTreeSet<&str> {
     page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect()
 }
 
+/// Gives a node a certificate of an authority's.
+fn certify(node: &mut Node, (authority, own): &(Authority, Made)) {
+    let made = authority.vouch(Purpose::Node, &["127.0.0.1".into()], 100).expect("there is entropy");
+    let files = [("node.crt", &made.certificate), ("node.key", &made.key), ("ca.crt", &own.certificate)];
+    for ((name, text), key) in files.into_iter().zip(["certificate", "key", "authorities"]) {
+        private(&node.home().join(name), text);
+        node.settings.push(format!("zazen.security.{key}: {name}"));
+    }
+}
+
 #[test]
 fn all_that_is_promised_is_told_of_what_happened() {
-    // Hooks are told of only where there are any.
-    let mut cluster = Cluster::start_with(3, |_, node| node.settings.push("hooks.on_reduced: [\"/bin/true\"]".into()));
+    let authority = Authority::make("tested".into()).expect("there is entropy");
+    // Hooks and certificates are told of only where there are any.
+    let mut cluster = Cluster::start_with(3, |_, node| {
+        node.settings.push("hooks.on_reduced: [\"/bin/true\"]".into());
+        certify(node, &authority);
+    });
     let master = cluster.wait_master(&[0, 1, 2]);
     let (others, leader) = (cluster.others(&[master]), &cluster.nodes[master]);
     let put = ask(leader.http, "PUT", "/_zazen/kv/metrics", "x").expect("there is a master");

@@ -32,7 +32,8 @@ const PATHS: [&str; 15] = [
     "handover/wish",
 ];
 
-fn private(path: &Path, text: &str) {
+/// Writes a file that is nobody else's business.
+pub(crate) fn private(path: &Path, text: &str) {
     fs::write(path, text).expect("the folder of a node can be written to");
     fs::set_permissions(path, Permissions::from_mode(0o600)).expect("a file of this process can be closed to others");
 }
