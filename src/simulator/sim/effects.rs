@@ -75,10 +75,13 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         }
     }
 
-    /// Sends a message in the name of a node that did not want it sent. What is replied goes nowhere.
+    /// Sends a message in the name of a node that did not want it sent, and that is not judged by it. What is replied goes
+    /// nowhere.
     pub fn say(&mut self, from: usize, to: usize, message: P::Message) {
-        let peer = self.hosts[to].peer.clone();
-        self.tell(from, peer, message);
+        match self.route_request(from, to, &message) {
+            Route::Refused | Route::Lost => self.counters.lost += 1,
+            Route::After(delay) => self.dispatch(Freight { from, to, manner: Manner::Tell, message }, delay),
+        }
     }
 
     fn tell(&mut self, from: usize, peer: P::Peer, message: P::Message) {
