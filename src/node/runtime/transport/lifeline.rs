@@ -143,11 +143,31 @@ pub(super) fn way_out(
     (lines, body)
 }
 
+/// What comes in over a link is judged by this.
+#[derive(Debug)]
+pub(super) struct Ear {
+    /// What its frames are sealed with.
+    pub(super) key: Option<FrameKey>,
+    /// Whether the other end has shown who it is, by a seal or by a certificate: then it speaks for nobody else.
+    pub(super) knows_peer: bool,
+}
+
+impl Ear {
+    /// The frame of a line, if it is one that this peer may send.
+    fn hear(&mut self, line: &[u8], peer: &Address) -> Option<Frame> {
+        let line = match &mut self.key {
+            Some(key) => key.open(line)?,
+            None => line,
+        };
+        Frame::decode(line).filter(|frame| !self.knows_peer || frame.is_of(peer))
+    }
+}
+
 /// A link that was made: the way out, what comes in, and what that is judged by.
 struct Made {
     lines: Lines,
     response: reqwest::Response,
-    key: Option<FrameKey>,
+    ear: Ear,
 }
 
 /// Why a link was not made.
@@ -170,11 +190,11 @@ pub(super) async fn hold(
         made = dial(&peers, &peer, &local, &tally).await;
     }
     match made {
-        Ok(Made { lines, response, key }) => {
+        Ok(Made { lines, response, ear }) => {
             let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Held, lines };
             if inbox.send(opened).await.is_ok() {
                 let chunks = response.bytes_stream().map(|chunk| chunk.ok());
-                read(chunks, (id, &peer), key, (&inbox, &tally)).await;
+                read(chunks, (id, &peer), ear, (&inbox, &tally)).await;
             }
         }
         Err(Unmade::Challenged) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: it wants another seal"),
@@ -211,14 +231,15 @@ async fn dial(peers: &Peers, peer: &Address, local: &Address, tally: &Arc<Tally>
     {
         return Err(Unmade::Failed(format!("it answers {status}, or not as a node of this cluster does")));
     }
-    Ok(Made { lines, response, key: hears })
+    let knows_peer = hears.is_some() || peers.is_tls();
+    Ok(Made { lines, response, ear: Ear { key: hears, knows_peer } })
 }
 
-/// Reads frames until the link ends, or something comes that is no frame. Over a sealed link nobody speaks for another one.
+/// Reads frames until the link ends, or something comes that is no frame, or that the peer may not say.
 pub(super) async fn read(
     chunks: impl Stream<Item = Option<Bytes>>,
     (id, peer): (LinkId, &Address),
-    mut key: Option<FrameKey>,
+    mut ear: Ear,
     (inbox, tally): (&mpsc::Sender<Inbound>, &Tally),
 ) {
     let mut chunks = std::pin::pin!(chunks);
@@ -227,12 +248,7 @@ pub(super) async fn read(
         buffer.extend_from_slice(&chunk);
         while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
             let line = buffer.split_to(end + 1);
-            let opened = match &mut key {
-                Some(key) => key.open(&line[..end]),
-                None => Some(&line[..end]),
-            };
-            let frame = opened.and_then(Frame::decode).filter(|frame| key.is_none() || frame.is_of(peer));
-            let Some(frame) = frame else {
+            let Some(frame) = ear.hear(&line[..end], peer) else {
                 return;
             };
             tally.received(1, line.len());
@@ -243,5 +259,31 @@ pub(super) async fn read(
         if buffer.len() > FRAME_MAX {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(of: &str) -> Vec<u8> {
+        let node = format!(
+            r#"{{"id":"a","ephemeral_id":"a1","name":"a","address":"{of}","roles":["master"],"version":"6.8.23"}}"#
+        );
+        let body = format!(r#"{{"from":{{"cluster_name":"prod","node":{node}}}}}"#);
+        format!(r#"ask 7 {{"v":1,"kind":"fetch","body":{body}}}"#).into_bytes()
+    }
+
+    /// Whether a node listens to a fetch of somebody over a link of the node at `10.0.0.1:9300`.
+    fn hears(of: &str, knows_peer: bool) -> bool {
+        let mut ear = Ear { key: None, knows_peer };
+        ear.hear(&frame(of), &"10.0.0.1:9300".into()).is_some()
+    }
+
+    #[test]
+    fn whoever_showed_a_certificate_speaks_over_its_link_for_nobody_else() {
+        assert!(hears("10.0.0.1:9300", true));
+        assert!(!hears("10.0.0.2:9300", true));
+        assert!(hears("10.0.0.2:9300", false), "where nobody shows who it is, nobody can be told from another");
     }
 }

@@ -105,6 +105,10 @@ impl Peers {
         self.0.client.read().clone()
     }
 
+    pub(super) fn is_tls(&self) -> bool {
+        self.0.is_tls
+    }
+
     pub(super) fn sealer(&self) -> &Shared {
         &self.0.sealer
     }
