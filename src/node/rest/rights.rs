@@ -45,6 +45,18 @@ impl Touches {
             Touches::Everything => ", and all keys and leases",
         }
     }
+
+    /// What `openapi` calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Touches::Nothing => "nothing",
+            Touches::Key => "key",
+            Touches::Prefix => "prefix",
+            Touches::Lease => "lease",
+            Touches::Body => "body",
+            Touches::Everything => "everything",
+        }
+    }
 }
 
 impl Needs {

@@ -30,7 +30,8 @@ const INTRODUCTION: &str = "\
 Every path of a node, in Elasticsearch 6.8's shape. `required` names what an answer has unless the request takes parts away \
 with `filter_path`, which every path understands and no operation lists for that reason. With `human` there are readable \
 twins besides. Bodies may be sent and asked for as JSON, YAML, CBOR and SMILE; answers with a status of 400 and above are \
-errors unless the operation says otherwise.";
+errors unless the operation says otherwise. Where users log in, `x-role` is the least role that may ask, and `x-touches` what is \
+compared with the keys and leases of a user who may not touch all of them.";
 
 /// The document.
 pub(super) async fn show(_: Call) -> Result<Reply, RestError> {

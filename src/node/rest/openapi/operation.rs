@@ -5,6 +5,7 @@ use super::shape::{named, schema};
 use crate::rest::body::Json;
 use crate::rest::cat::DISPLAY;
 use crate::rest::parameters::{Parameter, Values};
+use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::wish::COMMON;
 
@@ -35,6 +36,8 @@ pub(super) fn operation(route: &'static Route, path: &'static str, method: &str,
         ("tags", [tag(path)].into_iter().collect()),
         ("summary", lines.next().unwrap_or_default().into()),
         ("description", route.doc.replace('\n', " ").into()),
+        ("x-role", route.needs.role.name().into()),
+        ("x-touches", route.needs.touches.name().into()),
         ("parameters", parameters(route, path, method)),
     ]);
     let body = body(route, method)?;
@@ -50,6 +53,8 @@ pub(super) fn icon() -> Json {
         ("tags", ["docs"].into_iter().collect()),
         ("summary", "The icon of pages.".into()),
         ("description", "The icon of pages.".into()),
+        ("x-role", Needs::LOOK.role.name().into()),
+        ("x-touches", Needs::LOOK.touches.name().into()),
         ("parameters", Json::List(Vec::new())),
         ("responses", Json::object([("200", response)])),
     ])
