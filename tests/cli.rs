@@ -2,6 +2,8 @@
 
 #[path = "cli/alone.rs"]
 mod alone;
+#[path = "cli/insecure.rs"]
+mod insecure;
 #[path = "cli/interrupt.rs"]
 mod interrupt;
 #[path = "cli/lab.rs"]

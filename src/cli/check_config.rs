@@ -4,7 +4,7 @@
 
 use super::config::{self, ConfigArgs};
 use super::{Outcome, Trouble};
-use crate::settings::{Loaded, Origin, Unheeded};
+use crate::settings::{Loaded, Origin, Unheeded, weaknesses};
 use clap::Args;
 use std::io::{self, Write};
 
@@ -14,7 +14,8 @@ const VALUE_WIDTH_MAX: usize = 40;
 /// Read a configuration as a node would, and print what it comes to.
 ///
 /// Prints every setting that was given, with its value and where that comes from, and those that follow one that was
-/// given. What has no meaning here is named at the end.
+/// given. Settings in force that weaken what keeps strangers out are named behind them, and at the end what has no
+/// meaning here.
 ///
 /// Exit codes: 0 a node would start with it, 2 it would not.
 #[derive(Debug, Args)]
@@ -49,6 +50,9 @@ fn print(loaded: &Loaded, is_all: bool, out: &mut impl Write) -> io::Result<()> 
     }
     for warning in &loaded.warnings {
         writeln!(out, "\nwarning: {warning}")?;
+    }
+    for weakness in weaknesses(&loaded.settings) {
+        writeln!(out, "\ninsecure: {weakness}")?;
     }
     if !loaded.without_meaning.is_empty() {
         writeln!(out, "\nKnown to Elasticsearch, without a meaning here:")?;

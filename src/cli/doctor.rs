@@ -12,12 +12,13 @@ use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict};
 use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;
+use crate::runtime::secure::{Side, gate, open_sides};
 use crate::runtime::{StartError, published};
-use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings};
+use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, weaknesses};
 use clap::Args;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -32,8 +33,9 @@ const SKEW_MAX_MILLIS: u64 = 2_000;
 
 /// Look for what would keep a node from working, before it runs.
 ///
-/// Tries the ports and addresses that the configuration names, writes to the data directory and measures how long a sync
-/// takes, looks at limits, asks the seed hosts who they are and what their clocks say. Nothing is changed.
+/// Tries the ports and addresses that the configuration names, names settings that weaken what keeps strangers out, writes to
+/// the data directory and measures how long a sync takes, looks at limits, asks the seed hosts who they are and what their
+/// clocks say. Nothing is changed.
 ///
 /// Exit codes: 0 nothing is wrong, 1 something is, 2 the node would not start.
 #[derive(Debug, Args)]
@@ -57,6 +59,7 @@ impl DoctorArgs {
         let runtime = super::runtime()?;
         let mut findings = Findings::default();
         runtime.block_on(listen(&settings, &mut findings));
+        security(&settings, &mut findings);
         data(&settings, &mut findings);
         limits(&mut findings);
         let asker = Asker::new(&Access::default())?;
@@ -95,8 +98,7 @@ impl Findings {
 
 /// Ports and addresses: both are bound for a moment, and the published one is called.
 async fn listen(settings: &NodeSettings, findings: &mut Findings) {
-    let sides: [(&str, &ListenSettings); 2] = [("transport", &settings.transport), ("http", &settings.http)];
-    for (side, listen) in sides.into_iter().filter(|(side, _)| *side == "transport" || settings.rest.enabled) {
+    for (side, who, listen) in sides(settings) {
         let hosts = match addresses::bind_addresses(listen) {
             Ok(hosts) => hosts,
             Err(error) => {
@@ -104,6 +106,10 @@ async fn listen(settings: &NodeSettings, findings: &mut Findings) {
                 continue;
             }
         };
+        if let Err(error) = gate(settings, who, &hosts) {
+            findings.fatal(&StartError::Insecure(error), settings);
+            continue;
+        }
         let listeners = match bind(&hosts, &listen.ports).await {
             Ok(listeners) => listeners,
             Err(error) => {
@@ -123,6 +129,33 @@ async fn listen(settings: &NodeSettings, findings: &mut Findings) {
             }
             Err(error) => findings.fatal(&error, settings),
         }
+    }
+}
+
+/// The ports that a node has, with who comes there.
+fn sides(settings: &NodeSettings) -> impl Iterator<Item = (&'static str, Side, &ListenSettings)> {
+    let users = settings.rest.enabled.then_some(("http", Side::Users, &settings.http));
+    [("transport", Side::Nodes, &settings.transport)].into_iter().chain(users)
+}
+
+/// What lets strangers in, though the node would start.
+fn security(settings: &NodeSettings, findings: &mut Findings) {
+    let hosts = |side: Side| -> Vec<IpAddr> {
+        let bound = sides(settings).filter(|(_, who, _)| *who == side);
+        bound.filter_map(|(.., listen)| addresses::bind_addresses(listen).ok()).flatten().collect()
+    };
+    let open = open_sides(settings, &hosts(Side::Nodes), &hosts(Side::Users));
+    let weak: Vec<_> = weaknesses(settings);
+    if open.is_empty() && weak.is_empty() {
+        return findings.well("no setting weakens what keeps strangers out");
+    }
+    // A node that would not start has said so.
+    for what in open.into_iter().filter(|_| settings.security.allow_open) {
+        findings.odd(Code::OpenToStrangers, what, None);
+    }
+    for weakness in weak {
+        let mend = start_failure::line(settings, weakness.mend);
+        findings.odd(Code::InsecureSetting, format!("[{}]: {}", weakness.setting, weakness.lets), Some(mend));
     }
 }
 
@@ -211,6 +244,10 @@ async fn seeds(settings: &NodeSettings, asker: &Asker, findings: &mut Findings) 
         };
         if TcpStream::connect_timeout(&address, SEED_MAX).is_err() {
             findings.well(format!("nobody listens at seed host [{seed}] yet"));
+            continue;
+        }
+        if settings.security.secret.is_some() || settings.security.certificate.is_some() {
+            findings.well(format!("somebody listens at seed host [{seed}], who tells nodes only who it is"));
             continue;
         }
         let report: Result<Report, _> = asker.ask(&Place(address.to_string()), "/_zen/report", SEED_MAX).await;

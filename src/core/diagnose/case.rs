@@ -30,8 +30,9 @@ impl<'a> Case<'a> {
     }
 
     pub(super) fn standing(&self, verdicts: &[Verdict]) -> Standing {
-        // What lets everybody in was allowed on purpose, and the cluster serves.
-        let is_sound = verdicts.iter().all(|verdict| verdict.code == Code::OpenToStrangers);
+        // What lets strangers in was set on purpose, and the cluster serves.
+        let is_allowed = |code| matches!(code, Code::OpenToStrangers | Code::InsecureSetting);
+        let is_sound = verdicts.iter().all(|verdict| is_allowed(verdict.code));
         match (self.is_masterless(), is_sound) {
             (true, _) => Standing::NoMaster,
             (false, true) => Standing::Sound,

@@ -59,6 +59,8 @@ codes! {
     CertificateExpires = "certificate-expires",
     /// A port that other machines reach lets everybody in.
     OpenToStrangers = "open-to-strangers",
+    /// A setting in force weakens what keeps strangers out.
+    InsecureSetting = "insecure-setting",
     /// A process has as many files and sockets open as it may, or nearly.
     TooManyFiles = "too-many-files",
     /// So many voters are gone that no election can be won.

@@ -196,6 +196,17 @@ pub struct Certificate {
     pub ends_millis: u64,
 }
 
+/// A setting in force that weakens what keeps strangers out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weak {
+    /// The line of a configuration that says so.
+    pub setting: String,
+    /// What it lets happen.
+    pub lets: String,
+    /// The line that ends it.
+    pub mend: String,
+}
+
 /// What a node knows of itself and of its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -236,6 +247,8 @@ pub struct Facts {
     pub certificates: Vec<Certificate>,
     /// What of it everybody reaches who reaches its host, in sentences.
     pub open: Vec<String>,
+    /// What of its settings weakens what keeps strangers out.
+    pub weak: Vec<Weak>,
     /// How far its clock is before that of the node that asks, if that is known.
     pub ahead_millis: Option<i64>,
     /// The members of its state: names, addresses, and whether they may be master.
@@ -277,7 +290,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
     let mut seen = std::collections::BTreeSet::new();
-    verdicts.retain(|verdict| seen.insert((verdict.code, verdict.node.clone())));
+    verdicts.retain(|verdict| seen.insert((verdict.code, verdict.node.clone(), security::subject(verdict))));
     let asked = reports.iter().map(|report| case.name(report)).collect();
     Some(Diagnosis { standing: case.standing(&verdicts), losses_survived: case.losses_survived(), asked, verdicts })
 }

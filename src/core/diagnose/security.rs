@@ -1,7 +1,7 @@
 //! What will lock nodes or users out, and what lets everybody in.
 
-use super::case::{Case, command, quoted, verdict};
-use super::{Certificate, Code, Mend, Report, Verdict};
+use super::case::{Case, command, quoted, setting, verdict};
+use super::{Certificate, Code, Mend, Report, Verdict, Weak};
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
@@ -10,8 +10,14 @@ const EARLY_MILLIS: u64 = 30 * DAY_MILLIS;
 
 /// All of it, of all nodes.
 pub(super) fn of_security(case: &Case<'_>) -> Vec<Verdict> {
-    let of = |report| ends(case, report).chain(open(case, report)).collect::<Vec<_>>();
+    let of = |report| ends(case, report).chain(open(case, report)).chain(weak(case, report)).collect::<Vec<_>>();
     case.reports.iter().flat_map(of).collect()
+}
+
+/// What else than its node a verdict is about: a node has several certificates and settings, each with a verdict of its own.
+pub(super) fn subject(verdict: &Verdict) -> Option<String> {
+    let has_own = matches!(verdict.code, Code::CertificateExpires | Code::InsecureSetting);
+    has_own.then(|| verdict.summary.clone())
 }
 
 fn ends<'a>(case: &'a Case<'_>, report: &'a Report) -> impl Iterator<Item = Verdict> + use<'a> {
@@ -53,4 +59,16 @@ fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("{name} lets everybody in: {open}");
     let told = evidence.fold(verdict(Code::OpenToStrangers, &name, summary), Verdict::because);
     Some(told.mended(setup(report, "--out security")))
+}
+
+/// One for each setting; that ports may be open is told by the verdict that they are.
+fn weak<'a>(case: &'a Case<'_>, report: &'a Report) -> impl Iterator<Item = Verdict> + use<'a> {
+    let is_told =
+        move |weak: &&Weak| report.facts.open.is_empty() || !weak.setting.starts_with("zazen.security.allow_open");
+    report.facts.weak.iter().filter(is_told).map(move |Weak { setting: line, lets, mend }| {
+        let name = case.name(report);
+        let evidence = case.says(report, format!("I run with [{line}]"));
+        let told = verdict(Code::InsecureSetting, &name, format!("[{line}] of {name}: {lets}")).because(evidence);
+        told.mended(mend.split_once(": ").map(|(key, value)| setting(report, key, value)))
+    })
 }

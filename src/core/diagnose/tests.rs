@@ -1,6 +1,6 @@
 //! Decisions about causes, each on what a few nodes say.
 
-use super::{Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, judge};
+use super::{Certificate, Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, Weak, judge};
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;
 use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
@@ -226,4 +226,39 @@ fn a_node_of_another_id_has_nothing_to_do_with_a_voter() {
     asked.explanation.needed[0].members[2].id = Arc::from("id-9");
     let told = verdicts(&[asked, report(2)]);
     assert_eq!(told.iter().map(|(code, ..)| *code).next(), Some(Code::QuorumLost), "{told:?}");
+}
+
+#[test]
+fn what_weakens_security_is_told_once_and_leaves_a_cluster_sound() {
+    let weak = |key: &str| Weak {
+        setting: format!("{key}: true"),
+        lets: "everybody does everything".into(),
+        mend: format!("{key}: false"),
+    };
+    let mut reports = [follower(0, 0), follower(1, 0)];
+    reports[1].facts.weak = vec![weak("zazen.security.allow_open"), weak("zazen.faults.enabled")];
+    let faults = (Code::InsecureSetting, "n1", "zazen.faults.enabled: false");
+    let may_be_open = (Code::InsecureSetting, "n1", "zazen.security.allow_open: false");
+    assert_eq!(verdicts(&reports), expected(&[may_be_open, faults]));
+    reports[1].facts.open = vec!["http listens beyond loopback".into()];
+    let open = (Code::OpenToStrangers, "n1", "/usr/bin/zazen setup --cluster-name shop --out security 10.0.0.1");
+    assert_eq!(verdicts(&reports), expected(&[open, faults]), "that a port may be open is told by that it is");
+    assert_eq!(judged(&reports).standing, Standing::Sound);
+}
+
+#[test]
+fn every_certificate_that_ends_is_told() {
+    let certificate = |setting: &str, file: &str| Certificate {
+        setting: setting.into(),
+        file: format!("/etc/zazen/{file}"),
+        ends_millis: 0,
+    };
+    let mut reports = [follower(0, 0)];
+    reports[0].facts.certificates = vec![
+        certificate("zazen.security.certificate", "node.crt"),
+        certificate("zazen.security.authorities", "ca.crt"),
+    ];
+    let renew = "/usr/bin/zazen setup --cluster-name shop --renew --out /etc 10.0.0.0";
+    let told = expected(&[(Code::CertificateExpires, "n0", renew), (Code::CertificateExpires, "n0", "")]);
+    assert_eq!(verdicts(&reports), told);
 }

@@ -34,6 +34,7 @@ mod spell;
 mod together;
 mod units;
 mod value;
+mod weakness;
 mod yaml;
 
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use sample::sample;
 pub use setting::{Changes, Effect, Preset, Setting, Topic};
 pub use together::together;
 pub use value::{Origin, Place, Value};
+pub use weakness::{Weakness, weaknesses};
 
 use crate::zen::Tuning;
 

@@ -4,12 +4,12 @@
 
 use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
-use crate::diagnose::{Certificate, Facts, Process, Remembered, Sibling};
+use crate::diagnose::{Certificate, Facts, Process, Remembered, Sibling, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ENTRIES_MAX, Kind};
 use crate::runtime::proc;
 use crate::runtime::secure::{Expiry, expiries, open_sides};
-use crate::settings::{self, DiscoveryKind, FileText, NodeSettings, Sources};
+use crate::settings::{self, DiscoveryKind, FileText, NodeSettings, Sources, Weakness};
 use crate::zen::Explanation;
 use crate::zen::explain::Outcome;
 use std::collections::BTreeMap;
@@ -67,6 +67,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         wall_millis: wall(),
         certificates: expiries(&settings).into_iter().map(certificate).collect(),
         open: open(&settings, handle),
+        weak: settings::weaknesses(&settings).into_iter().map(weak).collect(),
         ahead_millis: None,
         members: state
             .nodes
@@ -87,6 +88,11 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
 fn certificate(expiry: Expiry) -> Certificate {
     let Expiry { setting, file, at } = expiry;
     Certificate { setting: setting.into(), file: file.display().to_string(), ends_millis: at.saturating_mul(1_000) }
+}
+
+fn weak(weakness: Weakness) -> Weak {
+    let Weakness { setting, lets, mend } = weakness;
+    Weak { setting, lets: lets.to_owned(), mend }
 }
 
 /// What listens beyond loopback without asking who comes.

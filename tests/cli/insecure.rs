@@ -1,0 +1,49 @@
+//! Settings in force that weaken what keeps strangers out are named before a node runs.
+
+use super::{Folder, ends_with};
+
+/// What each of these is told by.
+const WEAK: [(&str, &str); 7] = [
+    ("zazen.security.allow_open: true", "[zazen.security.allow_open: true]"),
+    ("zazen.security.users: users", "[zazen.security.users: users]"),
+    ("zazen.security.http.certificate: http.crt", "[zazen.security.http.certificate: http.crt]"),
+    ("transport.host: 192.0.2.1\nzazen.security.secret: secret", "[zazen.security.secret: secret]"),
+    ("http.cors.enabled: true\nhttp.cors.allow-origin: '*'", "[http.cors.allow-origin: \"*\"]"),
+    ("zazen.http.allowed_hosts: '*'", "[zazen.http.allowed_hosts: \"*\"]"),
+    ("zazen.faults.enabled: true", "[zazen.faults.enabled: true]"),
+];
+
+#[test]
+fn check_config_names_every_insecure_setting() {
+    let folder = Folder::new("insecure-check");
+    for (lines, expected) in WEAK {
+        folder.file("zazen.yml", format!("{lines}\n").as_bytes());
+        let (code, out, err) = folder.check_config("-c zazen.yml", &[]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{lines}");
+        let told: Vec<&str> = out.lines().filter(|line| line.starts_with("insecure: ")).collect();
+        assert!(matches!(told[..], [line] if line.contains(expected)), "{lines}: {out}");
+    }
+}
+
+/// What the doctor says of a file with these lines, for ports and a directory that are free, if it ends with this code.
+fn doctor(folder: &Folder, code: i32, lines: &str) -> String {
+    let data = folder.0.join("data");
+    let common =
+        format!("http.port: 0\ntransport.port: 0\ndiscovery.type: single-node\npath.data: {}\n", data.display());
+    folder.file("zazen.yml", format!("{common}{lines}\n").as_bytes());
+    ends_with(code, &format!("doctor -c {}", folder.0.join("zazen.yml").display())).0
+}
+
+#[test]
+fn the_doctor_names_what_lets_strangers_in_and_what_keeps_a_node_from_starting() {
+    let folder = Folder::new("insecure-doctor");
+    assert!(doctor(&folder, 0, "").contains("ok  no setting weakens what keeps strangers out"));
+    for (lines, expected) in WEAK.into_iter().filter(|(lines, _)| !lines.starts_with("transport.host")) {
+        let out = doctor(&folder, 1, lines);
+        assert!(out.contains("insecure-setting") && out.contains(expected), "{lines}: {out}");
+    }
+    let open = doctor(&folder, 1, "http.host: 0.0.0.0\nzazen.security.allow_open: true");
+    assert!(open.contains("open-to-strangers") && open.contains("http listens beyond loopback"), "{open}");
+    let refused = doctor(&folder, 2, "http.host: 0.0.0.0");
+    assert!(refused.contains("zazen setup --out security") && refused.contains("bad-settings"), "{refused}");
+}
