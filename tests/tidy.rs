@@ -4,6 +4,8 @@
 //! literals are not code: naming a clock in a sentence is fine. Each checker is a function from a source to findings, and
 //! tests on small samples beside it show that it can fail.
 
+#[path = "tidy/dependencies.rs"]
+mod dependencies;
 #[path = "tidy/layers.rs"]
 mod layers;
 #[path = "tidy/lexer.rs"]
@@ -11,6 +13,7 @@ mod lexer;
 #[path = "tidy/looks.rs"]
 mod looks;
 
+use dependencies::dependencies;
 use layers::{Table, layers, purity, table};
 use looks::{debugging, header, names, promises, sizes, titles};
 use std::path::Path;
@@ -83,6 +86,11 @@ fn what_is_pure_depends_on_nothing_of_the_server() {
         "allowed: none of {SERVER_CRATES:?}; leave it to zazen-node\n{pure}"
     );
     assert!(!server_crates(&cargo_tree(&[])).is_empty(), "the server depends on some of {SERVER_CRATES:?}");
+}
+
+#[test]
+fn dependencies_have_licences_and_origins_that_are_allowed() {
+    demand_none(&dependencies());
 }
 
 #[test]
