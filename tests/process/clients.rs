@@ -109,6 +109,15 @@ fn read(stream: &mut BufReader<TcpStream>) -> io::Result<(http::Response, bool)>
     Ok((http::Response { status, body: String::from_utf8_lossy(&body).into_owned() }, is_kept))
 }
 
+/// Ends clients, also when what they are watched for panics: whoever waits for them would wait for ever.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Lets clients write and read at these nodes while something happens, and demands that none saw an error.
 fn under_load(cluster: &mut Cluster, nodes: &[usize], happens: impl FnOnce(&mut Cluster)) {
     let ports: Vec<u16> = nodes.iter().map(|at| cluster.nodes[*at].http).collect();
@@ -121,10 +130,11 @@ fn under_load(cluster: &mut Cluster, nodes: &[usize], happens: impl FnOnce(&mut 
         };
         let clients: Vec<_> = (0..CLIENTS).map(begin).collect();
         let more = |wanted: u64| wait_for(|| (answered.load(Ordering::Relaxed) >= wanted).then_some(()));
+        let ending = Ending(is_over);
         more(SOME);
         happens(cluster);
         more(answered.load(Ordering::Relaxed) + SOME);
-        is_over.store(true, Ordering::Relaxed);
+        drop(ending);
         clients.into_iter().map(|client| client.join().expect("it tells what is wrong")).collect()
     });
     let wrong: Vec<&String> = told.iter().filter_map(|told| told.as_ref().err()).collect();
@@ -176,7 +186,7 @@ fn clients_that_reconnect_see_no_error_in_a_rolling_restart() {
         for at in 0..3 {
             assert_eq!(cluster.nodes[at].terminate(), Some(0), "{}", cluster.nodes[at].tail());
             cluster.restart(at);
-            cluster.wait_master(&[0, 1, 2]);
+            cluster.wait_master_under_load(&[0, 1, 2]);
         }
     });
 }

@@ -83,13 +83,24 @@ impl Cluster {
 
     /// Waits until these nodes hold one state that lists just them and has one of them as its master; tells which.
     pub(crate) fn wait_master(&self, among: &[usize]) -> usize {
+        self.wait_alike(among, |one, other| one == other)
+    }
+
+    /// The same while clients write: no two nodes need hold one state at a time, but follow one master and list just these.
+    pub(crate) fn wait_master_under_load(&self, among: &[usize]) -> usize {
+        self.wait_alike(among, |one, other| {
+            (one.term, &one.master, &one.members) == (other.term, &other.master, &other.members)
+        })
+    }
+
+    fn wait_alike(&self, among: &[usize], is_alike: fn(&View, &View) -> bool) -> usize {
         let names: BTreeSet<String> = among.iter().map(|at| self.nodes[*at].name.clone()).collect();
         let agree = || {
             let views: Option<Vec<View>> = among.iter().map(|at| self.nodes[*at].view()).collect();
             let views = views?;
             let first = views.first()?;
-            let is_one = views.iter().all(|view| view == first) && first.members == names && first.blocks.is_empty();
-            is_one.then_some(first.master.clone()?)
+            let is_fit = |view: &View| is_alike(view, first) && view.members == names && view.blocks.is_empty();
+            views.iter().all(is_fit).then_some(first.master.clone()?)
         };
         let master = self.wait(&format!("{names:?} form a cluster of just them"), agree);
         among
