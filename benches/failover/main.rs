@@ -28,7 +28,7 @@ mod wires;
 
 use clap::{Args, Parser, Subcommand};
 use clients::ClientsArgs;
-use endure::{AlarmArgs, LargeArgs, SoakArgs, StormArgs, SwarmArgs};
+use endure::{AlarmArgs, LargeArgs, SecureArgs, SoakArgs, StormArgs, SwarmArgs};
 use peer::Peer;
 use report::{Column, Report};
 use rows::Scenario;
@@ -65,6 +65,8 @@ enum Command {
     Soak(SoakArgs),
     #[command(override_usage = "cargo bench --bench failover -- large-state [OPTIONS]")]
     LargeState(LargeArgs),
+    #[command(override_usage = "cargo bench --bench failover -- tls [OPTIONS]")]
+    Tls(SecureArgs),
 }
 
 #[derive(Args)]
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
             Command::KillStorm(args) => args.run(),
             Command::Soak(args) => args.run(),
             Command::LargeState(args) => args.run(),
+            Command::Tls(args) => args.run(),
         }),
         // This is no part of a plain `cargo bench`: it takes long, and other programs.
         None => {

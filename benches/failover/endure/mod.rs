@@ -2,6 +2,7 @@
 
 mod alarm;
 mod large;
+mod secure;
 mod soak;
 mod storm;
 mod swarm;
@@ -11,6 +12,7 @@ mod writer;
 
 pub(crate) use alarm::AlarmArgs;
 pub(crate) use large::LargeArgs;
+pub(crate) use secure::SecureArgs;
 pub(crate) use soak::SoakArgs;
 pub(crate) use storm::StormArgs;
 pub(crate) use swarm::SwarmArgs;

@@ -31,6 +31,18 @@ const HOSTS_MAX: usize = 5;
 impl Zazen {
     /// All at its defaults.
     pub(crate) const PLAIN: Zazen = Zazen { settings: &[] };
+    /// With all that `zazen setup` makes, in the directory of each node.
+    pub(crate) const SECURE: Zazen = Zazen {
+        settings: &[
+            "zazen.security.secret=cluster.secret",
+            "zazen.security.certificate=node.crt",
+            "zazen.security.key=node.key",
+            "zazen.security.authorities=ca.crt",
+            "zazen.security.users=users",
+            "zazen.security.http.certificate=http.crt",
+            "zazen.security.http.key=http.key",
+        ],
+    };
     /// Nodes that cut their own links when they are asked to.
     pub(crate) const CUTTABLE: Zazen = Zazen { settings: &["zazen.faults.enabled=true"] };
 }
