@@ -5,6 +5,7 @@
 //! lines, heads are read for the lengths of bodies; from a body of no stated length on, nothing is escaped any more.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -35,8 +36,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.handed == this.ready.len() {
-            let mut chunk = [0; CHUNK];
-            let mut chunk = ReadBuf::new(&mut chunk);
+            let mut chunk = [MaybeUninit::uninit(); CHUNK];
+            let mut chunk = ReadBuf::uninit(&mut chunk);
             ready!(Pin::new(&mut this.stream).poll_read(cx, &mut chunk))?;
             this.ready.clear();
             this.handed = 0;
@@ -108,9 +109,11 @@ impl Reading {
                     self.target(byte, out);
                 }
                 Place::Head => {
+                    let end = bytes.iter().position(|byte| *byte == b'\n');
+                    let (now, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
                     bytes = rest;
-                    out.push(byte);
-                    self.head(byte);
+                    out.extend_from_slice(now);
+                    self.head(now);
                 }
                 Place::Body(left) => {
                     let now = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -144,17 +147,20 @@ impl Reading {
         }
     }
 
-    fn head(&mut self, byte: u8) {
-        match byte {
-            b'\n' => self.head_line(),
-            b'\r' => {}
-            _ if self.line.len() == LINE_MAX => self.place = Place::Lost,
-            other => self.line.push(other),
+    /// Takes a part of a line in, or all that is left of it.
+    fn head(&mut self, part: &[u8]) {
+        self.line.extend(part.iter().filter(|byte| !b"\r\n".contains(byte)));
+        if self.line.len() > LINE_MAX {
+            self.place = Place::Lost;
+        } else if part.ends_with(b"\n") {
+            let mut line = std::mem::take(&mut self.line);
+            self.head_line(&line);
+            line.clear();
+            self.line = line;
         }
     }
 
-    fn head_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
+    fn head_line(&mut self, line: &[u8]) {
         if line.is_empty() {
             self.place = match self.body {
                 _ if self.has_open_end => Place::Lost,

@@ -85,6 +85,12 @@ fn write_object(fields: &[(Cow<'static, str>, Json)], style: &Style, depth: usiz
 /// A text between quotation marks. YAML reads it too.
 pub(super) fn quoted(text: &str, out: &mut String) {
     out.push('"');
+    // Most texts are written as they are.
+    if !text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for letter in text.chars() {
         match letter {
             '"' => out.push_str("\\\""),
