@@ -27,7 +27,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) async fn explain(call: Call) -> Result<Reply, RestError> {
     let has_yes = call.parameters.flag("include_yes_decisions")?.unwrap_or(false);
     call.parameters.flag("include_disk_info")?;
-    let index = if call.body.is_empty() { None } else { index(&call)? };
+    let index = index(&call)?;
     snapshot::wanted(&call, Some(BlockLevel::MetadataRead)).await?;
     match index {
         Some(index) => {

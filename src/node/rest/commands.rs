@@ -2,9 +2,12 @@
 //!
 //! Mirrors `AllocationCommands` and the commands themselves (6.8), whose messages name the place of a mistake.
 
+use super::body::Json;
 use super::error::{Kind, RestError};
 use super::nodes::select;
-use super::object::{Fields, fields, position_after, position_behind, position_of_end, token, unknown_field};
+use super::object::{
+    self, Fields, Wanted, fields, position_after, position_behind, position_of_end, token, unknown_field,
+};
 use super::parameters::flag;
 use super::route::Call;
 use crate::cluster::ClusterState;
@@ -28,11 +31,50 @@ pub(super) struct Command {
     told: Map<String, Value>,
 }
 
+impl Command {
+    /// The number of its shard; what stands behind the point is cut off.
+    fn shard(&self) -> u64 {
+        let shard = self.told.get("shard");
+        let number = shard.and_then(|shard| shard.as_f64().or_else(|| shard.as_str()?.parse().ok()));
+        number.unwrap_or_default().trunc() as u64
+    }
+
+    fn told(&self, name: &str) -> String {
+        let value = self.told.get(name);
+        value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
+    }
+
+    /// Why it cannot be carried out, where it is only to be explained: shards that are moved need not be there.
+    pub(super) fn explained(&self, call: &Call, state: &ClusterState) -> Result<Json, RestError> {
+        let refusal = no_shard(call, state, self);
+        if self.name != "move" || !refusal.reason().starts_with("[move_allocation]") {
+            return Err(refusal);
+        }
+        let shard = self.shard();
+        let parameters = Json::object([
+            ("index", self.told("index").into()),
+            ("shard", shard.into()),
+            ("from_node", self.told("from_node").into()),
+            ("to_node", self.told("to_node").into()),
+        ]);
+        let decision = Json::object([
+            ("decider", "move_allocation_command".into()),
+            ("decision", "NO".into()),
+            ("explanation", format!("shard {shard} not found").into()),
+        ]);
+        let decisions = Json::List(vec![decision]);
+        Ok(Json::object([("command", self.name.into()), ("parameters", parameters), ("decisions", decisions)]))
+    }
+}
+
 /// The commands of a body.
 pub(super) fn commands(call: &Call) -> Result<Vec<Command>, RestError> {
     let Fields { text, fields } = fields(call, BODY)?;
     if let Some(name) = fields.keys().find(|name| !["commands", "dry_run"].contains(&name.as_str())) {
         return Err(unknown_field(&text, BODY, name));
+    }
+    if let Some(value) = fields.get("dry_run") {
+        object::check(&text, BODY, "dry_run", value, Wanted::Flag)?;
     }
     let list = match fields.get("commands") {
         None => return Ok(Vec::new()),
@@ -123,13 +165,15 @@ fn check_told(text: &str, name: &str, field: &str, value: &Value) -> Result<(), 
         let inner = RestError::new(Kind::XContentParse, reason).caused_by(cause);
         return Err(malformed(&at, inner));
     }
-    Err(malformed(&at, cause))
+    let is_argument = matches!(value, Value::String(_));
+    let error = malformed(&at, cause);
+    Err(if is_argument { error.without_root() } else { error })
 }
 
 fn is_missing(told: &Map<String, Value>, field: &str) -> bool {
     match told.get(field) {
         None | Some(Value::Null) => true,
-        Some(Value::Number(number)) => field == "shard" && number.as_u64().is_none(),
+        Some(Value::Number(number)) => field == "shard" && number.as_f64().is_none_or(|number| number < 0.0),
         Some(Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => false,
     }
 }
@@ -161,10 +205,7 @@ fn missing_field(text: &str, name: &str, field: &str) -> RestError {
 
 /// Why a command cannot be carried out.
 pub(super) fn no_shard(call: &Call, state: &ClusterState, command: &Command) -> RestError {
-    let told = |name: &str| {
-        let value = command.told.get(name);
-        value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
-    };
+    let told = |name: &str| command.told(name);
     let missing = || RestError::new(Kind::IndexNotFound, "no such index");
     let index = told("index");
     if command.name == "allocate_stale_primary" {
@@ -181,7 +222,7 @@ pub(super) fn no_shard(call: &Call, state: &ClusterState, command: &Command) -> 
     match resolved(from).and_then(|node| resolved(to).map(|_| node)) {
         Err(error) => error,
         Ok(node) if command.name == "move" => {
-            let shard = told("shard");
+            let shard = command.shard();
             RestError::illegal(format!("[move_allocation] can't move {shard}, failed to find it on node {node}"))
         }
         Ok(_) => missing().about("index_uuid", "_na_").about("index", index),

@@ -215,7 +215,13 @@ pub(super) async fn stats(call: Call) -> Result<Reply, RestError> {
     check_names(&call)?;
     let all = Json::object([("primaries", nothing()), ("total", nothing())]);
     let body = Json::object([("_shards", no_shards()), ("_all", all)]);
-    Ok(Reply::tree(if level == "cluster" { body } else { body.with("indices", nothing()) }))
+    let reply = Reply::tree(if level == "cluster" { body } else { body.with("indices", nothing()) });
+    Ok(match metrics.contains(&"suggest") {
+        true => {
+            reply.with_warning(&format!("the suggest metric is deprecated on the indices stats API [{}]", call.target))
+        }
+        false => reply,
+    })
 }
 
 /// Segments of shards.
@@ -283,7 +289,7 @@ pub(super) async fn aliases(call: Call) -> Result<Reply, RestError> {
 /// Templates; what is named is missing.
 pub(super) async fn templates(call: Call) -> Result<Reply, RestError> {
     snapshot::wanted(&call, None).await?;
-    let is_missing = call.parameters.text("name").is_some();
+    let is_missing = call.parameters.text("name").is_some_and(|names| !names.is_empty());
     let status = if is_missing { StatusCode::NOT_FOUND } else { StatusCode::OK };
     Ok(Reply::tree(nothing()).with_status(status))
 }
@@ -293,7 +299,7 @@ pub(super) async fn mappings(call: Call) -> Result<Reply, RestError> {
     call.parameters.flag("include_type_name")?;
     check_names_by_master(&call).await?;
     match call.parameters.text("type") {
-        None | Some("_all" | "*") => Ok(Reply::tree(nothing())),
+        None | Some("" | "_all" | "*") => Ok(Reply::tree(nothing())),
         Some(kind) => {
             let error = RestError::new(Kind::TypeMissing, format!("type[[{kind}]] missing"));
             Err(error.about("index_uuid", "_na_").about("index", "_all"))

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `ElasticsearchException`, `RestStatus` and `BytesRestResponse.build` (6.8).
 
-use super::body::Json;
+use super::body::{Json, Place};
 use crate::cluster::Blocks;
 use crate::service::{Answer, Refusal};
 use crate::settings::{Exception, Objection};
@@ -56,6 +56,8 @@ pub(super) enum Kind {
     RequestForgotten,
     /// There is no parser of this name.
     NamedObjectNotFound,
+    /// A part of a search makes no sense.
+    Parsing,
     /// There is no repository of this name.
     RepositoryMissing,
     /// There is nothing of this name.
@@ -99,6 +101,7 @@ impl Kind {
             Kind::MasterNotDiscovered => "MasterNotDiscovered",
             Kind::NodeClosed => "NodeClosed",
             Kind::NamedObjectNotFound => "NamedObjectNotFound",
+            Kind::Parsing => "Parsing",
             Kind::NumberFormat => "NumberFormat",
             Kind::ProcessClusterEventTimeout => "ProcessClusterEventTimeout",
             Kind::RequestForgotten => "RequestForgotten",
@@ -127,6 +130,7 @@ impl Kind {
             | Kind::JsonParse
             | Kind::NamedObjectNotFound
             | Kind::NumberFormat
+            | Kind::Parsing
             | Kind::TaskCancelled
             | Kind::TooLongFrame
             | Kind::UnsupportedOperation
@@ -159,6 +163,7 @@ impl Kind {
             | Kind::InvalidIndexName
             | Kind::MasterNotDiscovered
             | Kind::NodeClosed
+            | Kind::Parsing
             | Kind::ProcessClusterEventTimeout
             | Kind::RepositoryMissing
             | Kind::ResourceNotFound
@@ -206,7 +211,7 @@ pub(super) struct RestError {
     status: StatusCode,
     reason: Option<String>,
     /// What the request was about, by name.
-    about: Vec<(&'static str, String)>,
+    about: Vec<(&'static str, Json)>,
     caused_by: Option<Box<RestError>>,
     /// What it began with, where that is another one.
     root: Option<Box<RestError>>,
@@ -266,9 +271,14 @@ impl RestError {
     }
 
     /// Adds what the request was about.
-    pub(super) fn about(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(super) fn about(mut self, name: &'static str, value: impl Into<Json>) -> Self {
         self.about.push((name, value.into()));
         self
+    }
+
+    /// Something in a body that makes no sense, and where it stands.
+    pub(super) fn parsing(place: Place, reason: impl Into<String>) -> Self {
+        RestError::new(Kind::Parsing, reason).about("line", place.line).about("col", place.column)
     }
 
     /// Adds what led to it.
@@ -279,6 +289,11 @@ impl RestError {
     /// Adds what it began with.
     pub(super) fn rooted_in(self, root: RestError) -> Self {
         RestError { root: Some(Box::new(root)), ..self }
+    }
+
+    /// The same, which began with nothing else.
+    pub(super) fn without_root(self) -> Self {
+        RestError { root: None, ..self }
     }
 
     /// Adds what may help.
@@ -352,7 +367,7 @@ impl RestError {
     fn fields(&self, has_trace: bool) -> Json {
         let mut fields = Json::object([("type", self.kind.name().into()), ("reason", self.reason.clone().into())]);
         for (name, value) in &self.about {
-            fields = fields.with(name, value.as_str());
+            fields = fields.with(name, value.clone());
         }
         fields.with_some("stack_trace", has_trace.then(|| self.to_string()))
     }

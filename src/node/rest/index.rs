@@ -61,6 +61,12 @@ pub(super) fn refusal(method: &str, path: &str, captured: &[(&'static str, Strin
         return RestError::asks_for_nothing("type is missing");
     }
     let find = |wanted: &str| captured.iter().find(|(name, _)| *name == wanted).map(|(_, piece)| piece.as_str());
+    // Two names that Elasticsearch captures on a way that leads nowhere, and finds that nobody asks for them.
+    let quirks = [("/_tasks/", "task_id"), ("/_cluster/nodes/", "nodeId")];
+    let strays = quirks.iter().find(|(begin, _)| method == "GET" && path.starts_with(begin));
+    if let Some((_, name)) = strays.filter(|_| find("id").is_some()) {
+        return RestError::illegal(format!("request [{path}] contains unrecognized parameter: [{name}]"));
+    }
     if let Some(index) = find("index").filter(|index| index.starts_with('_')) {
         return misspelt(method, index, find("type").is_some(), has_body);
     }

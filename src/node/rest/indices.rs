@@ -54,7 +54,7 @@ pub(super) struct Options {
 impl Options {
     /// Reads them from a request.
     pub(super) fn read(parameters: &Parameters, ignore_unavailable: bool) -> Result<Options, RestError> {
-        let given = |name: &str| parameters.text(name).filter(|text| !text.is_empty());
+        let given = |name: &str| parameters.text(name).filter(|text| !text.trim().is_empty());
         let lenient = |name: &'static str, default: bool| match given(name).map(flag) {
             None => Ok(default),
             Some(Ok(value)) => Ok(value),
@@ -119,7 +119,19 @@ pub(super) fn resolve(state: &ClusterState, names: &[&str], options: Options) ->
             None => found.extend(named(state, name, options)?),
         }
     }
-    Ok(found)
+    match found.is_empty() && !options.allow_no_indices {
+        true => Err(none_of(&names.join(","))),
+        false => Ok(found),
+    }
+}
+
+/// None of the indices that were named, though it is fine that some are not there.
+fn none_of(names: &str) -> RestError {
+    RestError::new(Kind::IndexNotFound, "no such index")
+        .about("resource.type", "index_expression")
+        .about("resource.id", names)
+        .about("index_uuid", "_na_")
+        .about("index", names)
 }
 
 /// No index where one was wanted, whichever.

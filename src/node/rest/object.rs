@@ -5,7 +5,7 @@
 use super::error::{Kind, RestError};
 use super::parameters::flag;
 use super::route::Call;
-use super::sent;
+use super::sent::{self, Body};
 use serde_json::{Map, Value};
 
 /// The fields of a body, and the text that they stood in.
@@ -18,9 +18,12 @@ pub(super) struct Fields {
 
 /// Reads a body, which Elasticsearch calls so.
 pub(super) fn fields(call: &Call, object: &str) -> Result<Fields, RestError> {
+    let Some(Body { bytes, notation }) = sent::body(call)? else {
+        return Ok(Fields { text: String::new(), fields: Map::new() });
+    };
     // The places of mistakes are told of what is text.
-    let text = String::from_utf8_lossy(&call.body).into_owned();
-    let value = sent::tree(call)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let value = sent::read(&bytes, notation)?;
     let Value::Object(fields) = value else {
         let reason = format!("[1:1] [{object}] Expected START_OBJECT but was: {}", token(&value));
         return Err(RestError::new(Kind::XContentParse, reason));

@@ -51,12 +51,13 @@ impl Values {
 }
 
 /// What Elasticsearch reads only with something else, and does not know without.
-const READ_WITH: [(&str, &str); 8] = [
+const READ_WITH: [(&str, &str); 9] = [
     ("analyze_wildcard", "q"),
     ("analyzer", "q"),
     ("default_operator", "q"),
     ("df", "q"),
     ("lenient", "q"),
+    ("source_content_type", "source"),
     ("suggest_mode", "suggest_field"),
     ("suggest_size", "suggest_field"),
     ("suggest_text", "suggest_field"),
@@ -88,9 +89,10 @@ impl Parameters {
         self.given.get(name).map(String::as_str)
     }
 
-    /// Whether something is wanted, if that was said.
+    /// Whether something is wanted, if that was said; blanks say nothing.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, RestError> {
-        self.text(name).map(flag).transpose()
+        let is_blank = |text: &str| !text.is_empty() && text.trim().is_empty();
+        self.text(name).filter(|text| !is_blank(text)).map(flag).transpose()
     }
 
     /// A time, or what holds when none is given.

@@ -19,7 +19,7 @@ const fn flag(name: &'static str, doc: &'static str) -> Parameter {
 /// What it understands besides what every change of Elasticsearch's understands.
 pub(super) const PARAMETERS: &[Parameter] = &[
     flag("dry_run", "Understood, and without a meaning, as nothing is moved."),
-    flag("explain", "Adds `explanations`, of which there are none."),
+    flag("explain", "Adds `explanations`: why commands are not carried out."),
     flag("retry_failed", "Understood, and without a meaning, as no shard ever failed."),
     Parameter {
         name: "metric",
@@ -42,11 +42,12 @@ pub(super) async fn reroute(call: Call) -> Result<Reply, RestError> {
     }
     let explains = call.parameters.flag("explain")?.unwrap_or(false);
     call.parameters.time("timeout", snapshot::MASTER_TIMEOUT)?;
-    let commands = if call.body.is_empty() { Vec::new() } else { commands(&call)? };
+    let commands = commands(&call)?;
     let state = snapshot::wanted(&call, Some(BlockLevel::MetadataWrite)).await?;
     if let Some(command) = commands.first().filter(|_| !explains) {
         return Err(no_shard(&call, &state, command));
     }
+    let explained = commands.iter().map(|command| command.explained(&call, &state)).collect::<Result<Vec<_>, _>>()?;
     let body = Json::object([("acknowledged", true.into()), ("state", part_of_reroute(&call.parameters, &state))]);
-    Ok(Reply::tree(body.with_some("explanations", explains.then(|| Json::List(Vec::new())))))
+    Ok(Reply::tree(body.with_some("explanations", explains.then_some(Json::List(explained)))))
 }

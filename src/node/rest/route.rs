@@ -131,8 +131,8 @@ impl Captures<'_> {
     }
 }
 
-/// The captures of routes about documents, which Elasticsearch lets be empty, to find out later what is missing.
-const MAY_BE_EMPTY: [&str; 3] = ["index", "type", "id"];
+/// The captures that Elasticsearch lets be empty, where routes about documents find out later what is missing.
+const MAY_BE_EMPTY: [&str; 5] = ["index", "type", "id", "nodeId", "task_id"];
 
 /// Whether a pattern fits these pieces. An empty piece is captured by few.
 fn fit<'a>(pattern: &'static str, path: &'a str) -> Option<Captures<'a>> {

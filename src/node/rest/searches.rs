@@ -1,14 +1,15 @@
 //! Searches in a cluster without documents: what is asked for is looked at, and nothing is found.
 //!
-//! The body is not looked at: tools ask this to see whether somebody is there. Mirrors `RestSearchAction` and
+//! Tools ask this to see whether somebody is there. Mirrors `RestSearchAction` and
 //! `RestCountAction` (6.8).
 
 use super::body::Json;
 use super::empties::{check_names, idle, idle_as};
-use super::error::RestError;
+use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
+use super::search_body::{check_count, check_search};
 
 /// What documents are looked for with.
 pub(super) const QUERY: &[Parameter] = &[
@@ -20,8 +21,6 @@ pub(super) const QUERY: &[Parameter] = &[
     idle_as("lenient", Values::Flag),
     idle("preference"),
     idle("routing"),
-    idle("source"),
-    idle("source_content_type"),
 ];
 
 /// What documents are counted with besides.
@@ -81,6 +80,7 @@ fn none_searched() -> Json {
 
 /// Documents that fit, and how many there are: none.
 pub(super) async fn search(call: Call) -> Result<Reply, RestError> {
+    check_search(&call)?;
     check(&call)?;
     check_names(&call)?;
     let hits = [("total", 0_u64.into()), ("max_score", 0.0.into()), ("hits", Json::List(Vec::new()))];
@@ -110,6 +110,9 @@ fn check(call: &Call) -> Result<(), RestError> {
         None | Some("dfs_query_then_fetch" | "query_then_fetch" | "query_and_fetch" | "dfs_query_and_fetch") => Ok(()),
         Some(other) => Err(RestError::illegal(format!("No search type for [{other}]"))),
     }?;
+    if call.parameters.text("suggest_field").is_some_and(str::is_empty) {
+        return Err(RestError::illegal("suggestion field name is empty"));
+    }
     check_operator(call)
 }
 
@@ -128,16 +131,32 @@ fn warnings(call: &Call) -> Vec<String> {
     renamed.map(|(old, new)| format!("Deprecated parameter [{old}] used, expected [{new}] instead")).collect()
 }
 
+/// Java lets a letter behind a number say how it is kept.
+fn check_float(name: &str, text: &str) -> Result<(), RestError> {
+    let number = text.trim();
+    let number = number.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(number);
+    if number.parse::<f32>().is_ok() {
+        return Ok(());
+    }
+    let cause =
+        if text.is_empty() { RestError::new(Kind::NumberFormat, "empty String") } else { RestError::no_number(text) };
+    let reason = format!("Failed to parse float parameter [{name}] with value [{text}]");
+    Err(RestError::illegal(reason).caused_by(cause))
+}
+
 /// How many documents fit: none.
 pub(super) async fn count(call: Call) -> Result<Reply, RestError> {
-    if let Some(text) = call.parameters.text("min_score").filter(|text| text.parse::<f32>().is_err()) {
-        let reason = format!("Failed to parse float parameter [min_score] with value [{text}]");
-        return Err(RestError::illegal(reason).caused_by(RestError::no_number(text)));
+    check_count(&call)?;
+    if let Some(text) = call.parameters.text("min_score") {
+        check_float("min_score", text)?;
     }
     if call.parameters.int("terminate_after")?.is_some_and(|number| number < 0) {
         return Err(RestError::illegal("terminateAfter must be > 0"));
     }
     check_operator(&call)?;
     check_names(&call)?;
-    Ok(Reply::tree(Json::object([("count", 0_u64.into()), ("_shards", none_searched())])))
+    // Whether it ended early is told of a count that may, though nobody knows.
+    let early = call.parameters.text("terminate_after").filter(|limit| *limit != "0").map(|_| Json::Null);
+    let body = Json::object([("count", 0_u64.into())]).with_some("terminated_early", early);
+    Ok(Reply::tree(body.with("_shards", none_searched())))
 }

@@ -1,20 +1,58 @@
-//! A body that holds a tree, in the notation that its header names.
+//! A body that holds a tree, in the notation that its header names, or that was given as a parameter.
 //!
-//! Mirrors `XContentParser` and its kin (6.8).
+//! Mirrors `XContentParser` and its kin, and `RestRequest.contentOrSourceParam` (6.8).
 
 use super::body::{from_cbor, from_json, from_smile, from_yaml};
 use super::error::{Kind, RestError};
+use super::parameters::{Parameter, Values};
 use super::route::Call;
-use super::wish::{Format, content_type};
+use super::wish::{Format, check_media_type, content_type};
+use axum::http::StatusCode;
+use bytes::Bytes;
 use serde_json::Value;
 
-/// Reads it.
-pub(super) fn tree(call: &Call) -> Result<Value, RestError> {
-    let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
-    read(&call.body, notation)
+/// The parameters that a body may be given as.
+pub(super) const SOURCE: &[Parameter] = &[
+    Parameter {
+        name: "source",
+        values: Values::Text,
+        default: "none",
+        doc: "What is taken for the body if none is sent.",
+    },
+    Parameter {
+        name: "source_content_type",
+        values: Values::Text,
+        default: "none",
+        doc: "The media type of `source`, which must be given with it.",
+    },
+];
+
+/// What was sent.
+pub(super) struct Body {
+    pub(super) bytes: Bytes,
+    pub(super) notation: Format,
 }
 
-/// The same of a body whose notation is known.
+/// What was sent behind the headers, or else in the query, if anything was.
+pub(super) fn body(call: &Call) -> Result<Option<Body>, RestError> {
+    if !call.body.is_empty() {
+        let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
+        return Ok(Some(Body { bytes: call.body.clone(), notation }));
+    }
+    let Some(source) = call.parameters.text("source") else {
+        return Ok(None);
+    };
+    let mistake = |reason: String| RestError::new(Kind::IllegalState, reason).with_status(StatusCode::BAD_REQUEST);
+    let Some(kind) = call.parameters.text("source_content_type") else {
+        return Err(mistake("source and source_content_type parameters are required".into()));
+    };
+    check_media_type(kind)?;
+    let notation = Format::named(kind);
+    let notation = notation.ok_or_else(|| mistake(format!("Unknown value for source_content_type [{kind}]")))?;
+    Ok((!source.is_empty()).then(|| Body { bytes: source.to_owned().into(), notation }))
+}
+
+/// Reads a body in this notation.
 pub(super) fn read(body: &[u8], notation: Format) -> Result<Value, RestError> {
     let refuse =
         |name: &str, why: String| RestError::new(Kind::ElasticsearchParse, format!("the body is no {name}: {why}"));

@@ -245,7 +245,7 @@ async fn answer(route: &'static Route, call: Call, wish: &Wish) -> Result<Reply,
     let (columns, rows) = match route.answers {
         Answers::Table(columns, rows) => (columns, rows),
         Answers::Reply(reply, _) => {
-            check_known(&call, route, false)?;
+            check_known(&call, route, false).map_err(|unknown| tasks::malformed(&call).unwrap_or(unknown))?;
             return reply(call).await;
         }
         Answers::Refused => return Err(index::refusal(call.method.as_str(), &call.path, &[], false)),

@@ -139,6 +139,7 @@ pub(super) fn part_of_reroute(parameters: &Parameters, state: &ClusterState) -> 
     if parameters.text("metric").is_none() {
         view.metrics.remove(&Metric::Metadata);
     }
+    view.has_routed_nodes = true;
     let mut body = view.write(Json::object([]), state, None);
     if let Json::Object(fields) = &mut body {
         fields.retain(|(name, _)| name != "cluster_name");
@@ -154,16 +155,22 @@ fn timed_out(state: &ClusterState) -> Json {
 struct View {
     metrics: BTreeSet<Metric>,
     is_flat: bool,
+    /// Whether the nodes that shards may be on are named though nodes are not shown.
+    has_routed_nodes: bool,
 }
 
 impl View {
     fn read(parameters: &Parameters) -> View {
-        View { metrics: Metric::read(parameters), is_flat: is_flat(parameters) }
+        let metrics = Metric::read(parameters);
+        let has_routed_nodes = metrics.contains(&Metric::Nodes) || metrics.contains(&Metric::MasterNode);
+        View { metrics, is_flat: is_flat(parameters), has_routed_nodes }
     }
 
     /// Whether anything is shown of indices; names are looked at only then.
     fn has_indices(&self) -> bool {
-        self.metrics.contains(&Metric::Metadata) || self.metrics.contains(&Metric::RoutingTable)
+        [Metric::Metadata, Metric::RoutingTable, Metric::RoutingNodes]
+            .iter()
+            .any(|metric| self.metrics.contains(metric))
     }
 
     fn write(&self, body: Json, state: &ClusterState, indices: Option<&BTreeSet<String>>) -> Json {
@@ -206,8 +213,7 @@ impl View {
 
     /// Nodes are listed only where they, or the master, are asked for as well.
     fn routing_nodes(&self, state: &ClusterState) -> Json {
-        let has_nodes = self.metrics.contains(&Metric::Nodes) || self.metrics.contains(&Metric::MasterNode);
-        let nodes = state.nodes.data().filter(|_| has_nodes);
+        let nodes = state.nodes.data().filter(|_| self.has_routed_nodes);
         let nodes = Json::map(nodes.map(|node| (node.id.as_str(), Json::List(Vec::new()))));
         Json::object([("unassigned", Json::List(Vec::new())), ("nodes", nodes)])
     }

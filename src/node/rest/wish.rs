@@ -146,13 +146,18 @@ pub(super) fn content_type(headers: &HeaderMap) -> Result<Option<&str>, RestErro
         let reason = "only one Content-Type header should be provided".into();
         return Err(RestError::wrapping(Kind::ContentTypeHeader, reason));
     }
+    let strange = |reason| RestError::wrapping(Kind::ContentTypeHeader, reason);
     match first.to_str().ok().filter(|text| is_media_type(text)) {
         Some(text) => Ok(Some(text)),
-        None => {
-            let reason = format!("invalid Content-Type header [{}]", String::from_utf8_lossy(first.as_bytes()));
-            Err(RestError::wrapping(Kind::ContentTypeHeader, reason))
-        }
+        None if first.as_bytes() == b";" => Err(strange("empty Content-Type header".into())),
+        None => Err(strange(format!("invalid Content-Type header [{}]", String::from_utf8_lossy(first.as_bytes())))),
     }
+}
+
+/// Refuses what is no media type, where it was given in a query.
+pub(super) fn check_media_type(text: &str) -> Result<(), RestError> {
+    let refuse = || RestError::illegal(format!("invalid Content-Type header [{text}]"));
+    is_media_type(text).then_some(()).ok_or_else(refuse)
 }
 
 /// Whether a body in this notation can be sent.

@@ -4,6 +4,7 @@ use super::column::{Cell, Column, Row};
 use super::empty::of_local_indices;
 use crate::rest::error::RestError;
 use crate::rest::route::Call;
+use crate::rest::search_body::check_count;
 use crate::rest::time::{clock, since_1970};
 
 pub(super) static COLUMNS: [Column; 3] = [
@@ -14,6 +15,7 @@ pub(super) static COLUMNS: [Column; 3] = [
 
 /// One row, unless an index is named that is missing.
 pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
+    check_count(&call)?;
     of_local_indices(call).await?;
     let seconds = since_1970().as_secs();
     Ok(vec![vec![Cell::Count(seconds), Cell::text(clock(seconds)), Cell::Count(0)]])

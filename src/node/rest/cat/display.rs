@@ -59,7 +59,9 @@ impl Display {
     /// Reads it from a request.
     pub(in crate::rest) fn read(columns: &'static [Column], parameters: &Parameters) -> Result<Self, RestError> {
         let is_help = parameters.flag("help")?.unwrap_or(false);
-        let has_time = parameters.flag("ts")?.unwrap_or(true);
+        let tells_time = columns.iter().any(|column| TIMESTAMPS.contains(&column.name));
+        // A table that does not tell what time it is does not look at it.
+        let has_time = !tells_time || parameters.flag("ts")?.unwrap_or(true);
         let mut shown = match parameters.list("h") {
             Some(names) => chosen(columns, &names),
             None => usual(columns),

@@ -36,17 +36,21 @@ pub(in crate::rest) const PARAMETERS: &[Parameter] = &[METRICS_PARAMETER, FLAT];
 
 /// What nodes are.
 pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
-    let nodes = call.parameters.list("nodeId");
+    // Blanks around names are passed over here, unlike elsewhere.
+    let list = |name: &str| -> Option<Vec<&str>> {
+        Some(call.parameters.list(name)?.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect())
+    };
+    let nodes = list("nodeId");
     let is_metrics = |list: &Vec<&str>| list.iter().all(|name| *name == "_all" || METRICS.contains(name));
     // Where only one list is given it may be either: names of parts, or else of nodes.
-    let (nodes, metrics) = match (nodes, call.parameters.list("metrics")) {
+    let (nodes, metrics) = match (nodes, list("metrics")) {
         (Some(list), None) if is_metrics(&list) => (None, Some(list)),
         (nodes, metrics) => (nodes, metrics),
     };
     let is_all = metrics.as_ref().is_none_or(|metrics| metrics.as_slice() == ["_all"]);
     let is_wanted = |metric: &str| is_all || metrics.as_ref().is_some_and(|metrics| metrics.contains(&metric));
     let chosen = choose(&call, "NodesInfoRequest.timeout", nodes.as_deref())?;
-    let is_flat = call.parameters.flag("flat_settings")?.unwrap_or(false);
+    let is_flat = is_wanted("settings") && call.parameters.flag("flat_settings")?.unwrap_or(false);
     let asked = infos(&call.handle, chosen.nodes, chosen.timeout).await;
     let head = header(&chosen.state, Action("cluster:monitor/nodes/info"), &asked);
     let told = asked.iter().filter_map(|(node, told)| {

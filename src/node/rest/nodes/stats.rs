@@ -172,7 +172,7 @@ impl Wanted {
 
 /// Without indices nobody reads what is about their fields and groups.
 fn check_unread(call: &Call) -> Result<(), RestError> {
-    let idle = ["completion_fields", "fielddata_fields", "fields", "groups", "types"];
+    let idle = ["completion_fields", "fielddata_fields", "fields", "groups", "include_segment_file_sizes", "types"];
     let given: Vec<&str> = idle.into_iter().filter(|name| call.parameters.text(name).is_some()).collect();
     if given.is_empty() {
         return Ok(());

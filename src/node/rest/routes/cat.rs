@@ -6,6 +6,7 @@ use crate::rest::parameters::{Parameter, Values};
 use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::searches::{COUNT, QUERY};
+use crate::rest::sent::SOURCE;
 use crate::rest::snapshot::{LOCAL, MASTER, READ};
 
 const FULL_ID: Parameter = Parameter {
@@ -118,7 +119,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET"],
         paths: &["/_cat/count", "/_cat/count/{index}"],
-        parameters: &[&[INDEX], QUERY, COUNT],
+        parameters: &[&[INDEX], QUERY, COUNT, SOURCE],
         needs: Needs::LOOK,
         takes: Takes::Tree,
         answers: cat::COUNT,

@@ -4,6 +4,7 @@ use crate::rest::indices::INDICES;
 use crate::rest::nodes::TO_NODES;
 use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
+use crate::rest::sent::SOURCE;
 use crate::rest::snapshot::{MASTER, READ};
 use crate::rest::submit::WRITE;
 use crate::rest::{
@@ -102,7 +103,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["POST"],
         paths: &["/_cluster/reroute"],
-        parameters: &[&[MASTER, state::FLAT_SETTINGS], reroute::PARAMETERS],
+        parameters: &[&[MASTER, state::FLAT_SETTINGS], reroute::PARAMETERS, SOURCE],
         needs: Needs::OPERATE,
         takes: Takes::Body("{commands?:[{}]}"),
         answers: Answers::Reply(
@@ -115,7 +116,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["GET", "POST"],
         paths: &["/_cluster/allocation/explain"],
-        parameters: &[allocation::PARAMETERS],
+        parameters: &[allocation::PARAMETERS, SOURCE],
         needs: Needs::LOOK,
         takes: Takes::Body("{index?:string,shard?:integer,primary?:boolean,current_node?:string}"),
         answers: Answers::Reply(|call| Box::pin(allocation::explain(call)), "{}"),

@@ -9,6 +9,7 @@ use crate::rest::indices::INDICES;
 use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 use crate::rest::searches::{self, COUNT, QUERY, SEARCH};
+use crate::rest::sent::SOURCE;
 use crate::rest::snapshot::{LOCAL, MASTER, READ};
 use crate::rest::state::FLAT_SETTINGS;
 
@@ -69,7 +70,7 @@ pub(super) static ROUTES: &[Route] = &[
         [UPGRADE, &[INDEX], INDICES], empties::broadcast, "{_shards:@Shards}", "upgrade_action",
         "Has all shards write their segments anew: there are none."),
     empty!(["GET"], ["/_alias"],
-        [&[LOCAL, INDEX, NAME], INDICES], empties::aliases, "{*:any}", "get_aliases_action",
+        [&[LOCAL], INDICES], empties::aliases, "{*:any}", "get_aliases_action",
         "Tells the aliases of indices: there are none, and one that is named is missing."),
     empty!(["GET", "HEAD"], ["/_alias/{name}", "/{index}/_alias", "/{index}/_alias/{name}"],
         [&[LOCAL, INDEX, NAME], INDICES], empties::aliases, "{*:any}", "get_aliases_action",
@@ -100,10 +101,10 @@ pub(super) static ROUTES: &[Route] = &[
         [READ, &[INDEX, NAME, DEFAULTS, FLAT_SETTINGS], INDICES], empties::settings, "{*:any}", "get_settings_action",
         "Tells the settings of indices: there are none."),
     empty!(["GET", "POST"], ["/_search", "/{index}/_search", "/{index}/{type}/_search"],
-        [QUERY, SEARCH, &[INDEX, TYPE], INDICES], searches::search, "{took:integer,timed_out:boolean,_shards:@Searched,hits:{total:integer,max_score:number|null,hits:[any]}}", "search_action",
-        "Finds documents: none.\nTools ask this to see whether somebody is there; the body is not looked at."),
+        [QUERY, SEARCH, SOURCE, &[INDEX, TYPE], INDICES], searches::search, "{took:integer,timed_out:boolean,_shards:@Searched,hits:{total:integer,max_score:number|null,hits:[any]}}", "search_action",
+        "Finds documents: none.\nTools ask this to see whether somebody is there; of a body names and kinds are looked at, as far as the queries inside queries."),
     empty!(["GET", "POST"], ["/_count", "/{index}/_count", "/{index}/{type}/_count"],
-        [QUERY, COUNT, &[INDEX, TYPE], INDICES], searches::count, "{count:integer,_shards:@Searched}", "count_action",
+        [QUERY, COUNT, SOURCE, &[INDEX, TYPE], INDICES], searches::count, "{count:integer,terminated_early?:null,_shards:@Searched}", "count_action",
         "Counts documents: none."),
     empty!(["GET"], ["/_snapshot/{repository}/{snapshot}"],
         [&[MASTER, REPOSITORY, SNAPSHOT, IGNORED, VERBOSE]], empties::repositories, "{*:any}", "get_snapshots_action",

@@ -45,13 +45,18 @@ pub(super) fn way(method: &str, path: &str) -> Result<Way, RestError> {
     })
 }
 
+/// The parameters of tables that are understood even where only their columns are wanted.
+const WITH_HELP: [(&str, &str); 3] =
+    [("cat_indices_action", "local"), ("cat_indices_action", "health"), ("cat_tasks_action", "detailed")];
+
 /// The parameters that a route understands. Where only its columns are wanted, the route itself is not asked.
 fn understood(route: &'static Route, is_help: bool) -> impl Iterator<Item = &'static Parameter> {
     let display = match route.answers {
         Answers::Table(..) => DISPLAY,
         Answers::Reply(..) | Answers::Refused => &[],
     };
-    let own = route.parameters.iter().filter(move |_| !is_help).flat_map(|group| group.iter());
+    let own = route.parameters.iter().flat_map(|group| group.iter());
+    let own = own.filter(move |parameter| !is_help || WITH_HELP.contains(&(route.name, parameter.name)));
     COMMON.iter().chain(display).chain(own)
 }
 

@@ -71,7 +71,7 @@ struct Wanted {
 impl Wanted {
     fn read(call: &Call) -> Result<Self, RestError> {
         let parent = call.parameters.text("parent_task_id").filter(|text| !text.is_empty());
-        let parent = parent.map(|text| TaskId::parse(text).map(|id| id.to_string())).transpose()?;
+        let parent = parent.map(TaskId::parse).transpose()?.flatten().map(|id| id.to_string());
         let actions = call.parameters.list("actions").unwrap_or_default();
         Ok(Wanted { actions: actions.into_iter().map(str::to_owned).collect(), parent })
     }
@@ -89,13 +89,14 @@ struct TaskId<'a> {
 }
 
 impl<'a> TaskId<'a> {
-    fn parse(text: &'a str) -> Result<Self, RestError> {
+    /// Reads it; the number -1 stands for no task.
+    fn parse(text: &'a str) -> Result<Option<Self>, RestError> {
         let refuse = || RestError::illegal(format!("malformed task id {text}"));
         let (node, number) = text.split_once(':').ok_or_else(refuse)?;
         match number.parse::<i64>() {
-            Ok(-1) => Err(RestError::asks_for_nothing("task id is required")),
+            Ok(-1) => Ok(None),
             // No task has such a number, and none is ever found.
-            Ok(number) => Ok(TaskId { node, number: u64::try_from(number).unwrap_or(u64::MAX) }),
+            Ok(number) => Ok(Some(TaskId { node, number: u64::try_from(number).unwrap_or(u64::MAX) })),
             Err(_) => Err(refuse().caused_by(RestError::no_number(number))),
         }
     }
@@ -118,6 +119,11 @@ pub(super) async fn asked(call: &Call, nodes: Vec<Arc<Node>>, timeout: Duration)
         std::future::ready(Some(meter.list_tasks(Some(begun))))
     };
     own(figures::of_all(&call.handle, nodes, (&target, timeout), here).await, |tasks| &tasks.node)
+}
+
+/// What is wrong with the task that a path names, which is looked at before what else was given.
+pub(super) fn malformed(call: &Call) -> Option<RestError> {
+    TaskId::parse(call.parameters.text("task_id")?).err()
 }
 
 /// The tasks that are wanted.
@@ -148,6 +154,7 @@ pub(super) async fn list(call: Call) -> Result<Reply, RestError> {
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     call.parameters.flag("wait_for_completion")?;
     let id = TaskId::parse(call.parameters.text("task_id").unwrap_or_default())?;
+    let id = id.ok_or_else(|| RestError::asks_for_nothing("task id is required"))?;
     let filter = [id.node];
     let chosen = choose(&call, "timeout", Some(&filter))?;
     if !chosen.nodes.iter().any(|node| node.id.as_str() == id.node) {
@@ -176,13 +183,14 @@ fn not_running(id: &TaskId<'_>) -> RestError {
 pub(super) async fn cancel(call: Call) -> Result<Reply, RestError> {
     let grouping = Grouping::read(&call)?;
     let wanted = Wanted::read(&call)?;
-    let one = call.parameters.text("task_id").map(TaskId::parse).transpose()?;
+    let one = call.parameters.text("task_id").map(TaskId::parse).transpose()?.flatten();
     if one.is_some() && call.parameters.list("nodes").is_some_and(|nodes| !nodes.is_empty()) {
         return Err(RestError::asks_for_nothing("task id cannot be used together with node ids"));
     }
     let filter = one.as_ref().map(|id| vec![id.node]).or_else(|| call.parameters.list("nodes"));
     let chosen = choose(&call, "timeout", filter.as_deref())?;
-    if let Some(id) = one.as_ref().filter(|_| chosen.nodes.is_empty()) {
+    let is_there = |id: &TaskId<'_>| chosen.nodes.iter().any(|node| node.id.as_str() == id.node);
+    if let Some(id) = one.as_ref().filter(|id| !is_there(id)) {
         let body = Json::object([("node_failures", [tree::no_such_node(id.node)].into_iter().collect())]);
         return Ok(Reply::tree(body.with("nodes", Json::object([]))));
     }
