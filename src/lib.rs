@@ -12,18 +12,19 @@
 //! | `settings` | `cluster`, `service`, `zen` |
 //! | `wire` | `cluster`, `service`, `zen` |
 //! | `lab` | `protocol` |
-//! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab` |
-//! | `runtime` | all but `sim`, `lab` |
+//! | `zen68` | `cluster`, `protocol`, `service`, `zen` |
+//! | `sim` | `cluster`, `protocol`, `service`, `zen`, `settings`, `wire`, `lab`, `zen68` |
+//! | `runtime` | all but `sim`, `zen68`, `lab` |
 //! | `rest` | `cluster`, `diagnose`, `protocol`, `service`, `settings`, `wire`, `runtime` |
 //! | `live` | `cluster`, `protocol`, `service`, `settings`, `lab`, `runtime` |
 //! | `client` | `cluster`, `protocol`, `service`, `runtime` |
-//! | `embed` | all but `sim`, `lab`, `live` |
+//! | `embed` | all but `sim`, `zen68`, `lab`, `live` |
 //! | `cli` | all |
 //!
 //! They are parts of four packages, so that nobody builds what they do not use:
 //!
 //! - `zazen-core`: all up to `wire`. It is pure: it reads no clock, no entropy and no file.
-//! - `zazen-simulator`, with the feature `simulator`: `lab` and `sim`, which are pure as well.
+//! - `zazen-simulator`, with the feature `simulator`: `lab`, `zen68` and `sim`, which are pure as well.
 //! - `zazen-node`, with the feature `node`: `runtime`, `rest`, `client` and `embed`.
 //! - `zazen`, with the feature `cli`: `live` and `cli`.
 
@@ -32,7 +33,7 @@ pub use zazen_core::{cluster, diagnose, protocol, service, settings, wire, zen};
 #[cfg(feature = "node")]
 pub use zazen_node::{Client, Node, client, embed, rest, runtime};
 #[cfg(feature = "simulator")]
-pub use zazen_simulator::{lab, sim};
+pub use zazen_simulator::{lab, sim, zen68};
 
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,5 +1,5 @@
-//! The proof of Zazen: the simulator, which tries the core in worlds of its own, and the lab, which sets election algorithms
-//! side by side.
+//! The proof of Zazen: the simulator, which tries the core in worlds of its own, Zen as it was, whose flaws it shows there,
+//! and the lab, which sets election algorithms side by side.
 //!
 //! Pure as the core is, and no part of a node.
 
@@ -7,3 +7,4 @@ use zazen_core::{cluster, protocol, service, settings, wire, zen};
 
 pub mod lab;
 pub mod sim;
+pub mod zen68;

@@ -170,28 +170,18 @@ impl Exposed {
         {
             self.fail(format!("nobody can read what it says: {error}"));
         }
-        let effect = match effect {
-            Effect::Send { to, call, message, timeout } => {
-                self.calls.insert(call);
-                Effect::Send { to, call, message, timeout }
+        if let Effect::Send { call, .. } = &effect {
+            self.calls.insert(*call);
+        }
+        if let Effect::Reply { exchange, .. } = &effect
+            && exchange.0 >= MADE_UP
+        {
+            if !self.exchanges.remove(&exchange.0) {
+                self.fail(format!("{exchange:?} was replied to twice"));
             }
-            Effect::Reply { exchange, .. } if exchange.0 >= MADE_UP => {
-                if !self.exchanges.remove(&exchange.0) {
-                    self.fail(format!("{exchange:?} was replied to twice"));
-                }
-                return;
-            }
-            Effect::Reply { exchange, message } => Effect::Reply { exchange, message },
-            Effect::Tell { to, message } => Effect::Tell { to, message },
-            Effect::Store { id, write } => Effect::Store { id, write },
-            Effect::Link { to } => Effect::Link { to },
-            Effect::Unlink { to } => Effect::Unlink { to },
-            Effect::Resolve => Effect::Resolve,
-            Effect::Apply(view) => Effect::Apply(view),
-            Effect::Answer { ticket, answer } => Effect::Answer { ticket, answer },
-            Effect::Note(note) => Effect::Note(note),
-        };
-        out.push(effect);
+            return;
+        }
+        out.push(effect.pass_on());
     }
 }
 
@@ -209,28 +199,13 @@ impl Protocol for Exposed {
         if self.is_dead {
             return;
         }
-        let input = match input {
-            Input::Received { exchange, message } => {
-                self.liars.borrow_mut().overhear(&message);
-                Input::Received { exchange, message }
-            }
-            Input::Replied { call, message } => {
-                self.liars.borrow_mut().overhear(&message);
-                self.calls.remove(&call);
-                Input::Replied { call, message }
-            }
-            Input::Failed { call, why } => {
-                self.calls.remove(&call);
-                Input::Failed { call, why }
-            }
-            Input::Started => Input::Started,
-            Input::LinkClosed { peer } => Input::LinkClosed { peer },
-            Input::Woke => Input::Woke,
-            Input::Stored(id) => Input::Stored(id),
-            Input::Resolved(found) => Input::Resolved(found),
-            Input::Asked { ticket, question } => Input::Asked { ticket, question },
-        };
-        self.take(now, input, out);
+        if let Input::Received { message, .. } | Input::Replied { message, .. } = &input {
+            self.liars.borrow_mut().overhear(message);
+        }
+        if let Input::Replied { call, .. } | Input::Failed { call, .. } = &input {
+            self.calls.remove(call);
+        }
+        self.take(now, input.pass_on(), out);
         while !self.is_dead && self.liars.borrow_mut().speak() {
             self.lie(now, out);
         }

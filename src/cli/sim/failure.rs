@@ -62,9 +62,6 @@ fn replay(request: &Request, failure: &Failure) -> String {
     if request.options.updates != UPDATES {
         line += &format!(" --updates {}", request.options.updates);
     }
-    if request.options.rules.is_old() {
-        line += &format!(" --rules {}", request.options.rules.dialect());
-    }
     for (key, value) in &request.settings {
         line += &format!(" -E {}", quoted(&format!("{key}={value}")));
     }

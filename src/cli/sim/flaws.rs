@@ -6,7 +6,6 @@ use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::{Outcome, Trouble, crew};
 use crate::sim::flaws::{self, FLAWS, Flaw, Kind, Oracle};
-use crate::zen::rules::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -26,7 +25,7 @@ struct Found {
 pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Result<Outcome, Trouble> {
     let played = FLAWS.iter().map(|flaw| {
         let under = |dialect| quietly(|| flaws::play(flaw, dialect)).result.unwrap_or_else(flaws::Outcome::Broken);
-        (flaw, under(flaw.dialect), under(Dialect::Zazen))
+        (flaw, under(Some(flaw.dialect)), under(None))
     });
     let played: Vec<_> = played.collect();
     let found = search(seed, runs, jobs);
@@ -92,6 +91,6 @@ fn search(seed: u64, runs: u64, jobs: usize) -> Found {
 fn witnessed((kind, seed): &(Kind, u64)) -> (Kind, Vec<Oracle>) {
     match quietly(|| flaws::witnessed(*kind, *seed)).result {
         Ok(seen) => (*kind, seen.into_keys().collect()),
-        Err(message) => panic!("a node panicked in the run of seed {seed} under {}: {message}", kind.dialect),
+        Err(message) => panic!("a node panicked in the run of seed {seed} of {kind:?}: {message}"),
     }
 }

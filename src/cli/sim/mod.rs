@@ -24,7 +24,8 @@ use crate::sim::scale::Size;
 use crate::sim::script::ScriptWorld;
 use crate::sim::{Detail, RunOptions};
 use crate::zen::Tuning;
-use crate::zen::rules::{Dialect, Protection, Rules};
+use crate::zen::rules::{Protection, Rules};
+use crate::zen68::Dialect;
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use std::io::Write;
@@ -82,29 +83,29 @@ pub(super) struct SimArgs {
     /// Each seed takes another story and changes it otherwise; in the end everything heals. A single run is printed.
     #[arg(long, value_name = "FOLDER", help_heading = "Runs",
           conflicts_with_all = ["scenario", "scenarios", "until", "nodes", "crowd", "updates", "settings", "trace",
-                                "lines", "rules"])]
+                                "lines"])]
     around: Option<PathBuf>,
 
     /// Show Zen's documented failures instead, those of docs/flaws.md.
     ///
     /// Plays each under the rules of its time and under ours, and tells in how many random runs it is found as well.
     #[arg(long, help_heading = "Runs",
-          conflicts_with_all = ["scenario", "until", "nodes", "crowd", "updates", "settings", "trace", "lines", "rules"])]
+          conflicts_with_all = ["scenario", "until", "nodes", "crowd", "updates", "settings", "trace", "lines"])]
     scenarios: bool,
 
-    /// Let the nodes speak an old dialect of Zen; that breaks rules.
+    /// Play a script with nodes of this Zen, whatever it says: `zazen` is ours, the others break rules.
     ///
     /// No terms, votes and acknowledgements in memory only, the number that was typed: `zen68` as in Elasticsearch 6.8,
-    /// `fd56` as in 5.6, `zen13` as before 1.4. With --scenario it goes over what the script says, and `zazen` is ours.
-    #[arg(long, value_name = "DIALECT", value_parser = dialect, help_heading = "Cluster")]
-    rules: Option<Dialect>,
+    /// `fd56` as in 5.6, `zen14` as in 1.4, `zen13` as before that.
+    #[arg(long, value_name = "DIALECT", value_parser = spoken, help_heading = "Cluster", requires = "scenario")]
+    rules: Option<Spoken>,
 
     /// Measure clusters of these sizes instead, as in 10,30,100 or 1000/3 where three can be master.
     ///
     /// Starts each at once and kills ten masters in a row; prints events, messages and bytes for each node.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = scale::parse, help_heading = "Runs",
           conflicts_with_all = ["scenario", "around", "seed", "runs", "jobs", "until", "nodes", "crowd", "updates",
-                                "settings", "trace", "rules", "scenarios"])]
+                                "settings", "trace", "scenarios"])]
     scale: Vec<Size>,
 
     /// Switch each protection of the protocol off alone, and search for what it then breaks.
@@ -177,6 +178,10 @@ pub(super) struct SimArgs {
     lines: Option<usize>,
 }
 
+/// Which Zen the nodes of a script are: one of old, or ours.
+#[derive(Clone, Copy, Debug)]
+struct Spoken(Option<Dialect>);
+
 /// How much of a trace is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TraceArg {
@@ -212,7 +217,8 @@ impl SimArgs {
 
     fn search(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         if let Some(file) = &self.scenario {
-            let stage = self.rules.map_or_else(|| ScriptWorld::keeping(self.rules()), ScriptWorld::under);
+            let keeping = || ScriptWorld::keeping(self.protections());
+            let stage = self.rules.map_or_else(keeping, |Spoken(dialect)| ScriptWorld::under(dialect));
             return scenario::play(file, stage, self.rules.is_none(), out);
         }
         if !self.scale.is_empty() {
@@ -248,13 +254,12 @@ impl SimArgs {
         self.jobs.map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from)
     }
 
-    fn rules(&self) -> Rules {
-        let rules = self.rules.map_or_else(Rules::default, Rules::of);
-        self.without.map_or(rules, |protection| rules.without(protection))
+    fn protections(&self) -> Rules {
+        self.without.map_or_else(Rules::default, |protection| Rules::default().without(protection))
     }
 
     fn checked(self) -> Result<Request, Trouble> {
-        let rules = self.rules();
+        let rules = self.protections();
         let mut tuning = settings::tuning(&self.settings).map_err(|error| Trouble::Usage(error.to_string()))?;
         tuning.crowd = self.crowd.map_or(tuning.crowd, usize::from);
         let (runs, jobs) = (self.runs.unwrap_or(RUNS), self.jobs());
@@ -310,8 +315,12 @@ impl Request {
 }
 
 /// A dialect by its name.
-fn dialect(name: &str) -> Result<Dialect, String> {
-    Dialect::named(name).ok_or_else(|| format!("allowed: zazen, {}", Dialect::OLD.map(Dialect::name).join(", ")))
+fn spoken(name: &str) -> Result<Spoken, String> {
+    let dialect = Dialect::named(name);
+    if dialect.is_none() && name != "zazen" {
+        return Err(format!("allowed: zazen, {}", Dialect::ALL.map(Dialect::name).join(", ")));
+    }
+    Ok(Spoken(dialect))
 }
 
 /// A protection by its name.

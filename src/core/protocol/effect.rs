@@ -74,6 +74,51 @@ pub enum Effect<P: Protocol> {
     Note(P::Note),
 }
 
+/// Participants that say, store, show, answer and note the same things, so that one can be a part of the other.
+pub trait Alike<P: Protocol>:
+    Protocol<
+        Peer = P::Peer,
+        Message = P::Message,
+        Disk = P::Disk,
+        View = P::View,
+        Question = P::Question,
+        Answer = P::Answer,
+        Note = P::Note,
+    >
+{
+}
+
+impl<P: Protocol, Q> Alike<P> for Q where
+    Q: Protocol<
+            Peer = P::Peer,
+            Message = P::Message,
+            Disk = P::Disk,
+            View = P::View,
+            Question = P::Question,
+            Answer = P::Answer,
+            Note = P::Note,
+        >
+{
+}
+
+impl<P: Protocol> Effect<P> {
+    /// The same, wanted by a participant of which this one is a part.
+    pub fn pass_on<Q: Alike<P>>(self) -> Effect<Q> {
+        match self {
+            Effect::Send { to, call, message, timeout } => Effect::Send { to, call, message, timeout },
+            Effect::Tell { to, message } => Effect::Tell { to, message },
+            Effect::Reply { exchange, message } => Effect::Reply { exchange, message },
+            Effect::Store { id, write } => Effect::Store { id, write },
+            Effect::Link { to } => Effect::Link { to },
+            Effect::Unlink { to } => Effect::Unlink { to },
+            Effect::Resolve => Effect::Resolve,
+            Effect::Apply(view) => Effect::Apply(view),
+            Effect::Answer { ticket, answer } => Effect::Answer { ticket, answer },
+            Effect::Note(note) => Effect::Note(note),
+        }
+    }
+}
+
 /// The effects of one input, in order.
 pub struct Effects<P: Protocol>(Vec<Effect<P>>);
 

@@ -1,6 +1,6 @@
 //! Everything that can happen to a participant.
 
-use super::Protocol;
+use super::{Alike, Protocol};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -124,4 +124,21 @@ pub enum Input<P: Protocol> {
         /// What is wanted.
         question: P::Question,
     },
+}
+
+impl<P: Protocol> Input<P> {
+    /// The same, for a participant that is a part of this one.
+    pub fn pass_on<Q: Alike<P>>(self) -> Input<Q> {
+        match self {
+            Input::Started => Input::Started,
+            Input::Received { exchange, message } => Input::Received { exchange, message },
+            Input::Replied { call, message } => Input::Replied { call, message },
+            Input::Failed { call, why } => Input::Failed { call, why },
+            Input::LinkClosed { peer } => Input::LinkClosed { peer },
+            Input::Woke => Input::Woke,
+            Input::Stored(id) => Input::Stored(id),
+            Input::Resolved(found) => Input::Resolved(found),
+            Input::Asked { ticket, question } => Input::Asked { ticket, question },
+        }
+    }
 }

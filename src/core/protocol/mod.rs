@@ -11,7 +11,7 @@ mod rng;
 mod time;
 mod timers;
 
-pub use effect::{Effect, Effects, Level};
+pub use effect::{Alike, Effect, Effects, Level};
 pub use input::{Call, Exchange, Failure, Initial, Input, Resolution, StoreId, Ticket, Unresolved};
 pub use rng::Rng;
 pub use time::Time;

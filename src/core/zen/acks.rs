@@ -21,7 +21,7 @@ impl Zen {
         let mut waiters = Vec::new();
         for Finished { queued, done } in tasks {
             let waiter = queued.waiter;
-            let timeout = self.ack_patience(now, waiter.timeout);
+            let timeout = waiter.timeout;
             // What was refused changed nothing that others would have to apply.
             if timeout.is_zero() || matches!(done.outcome, Outcome::Refused(_)) {
                 self.answer(now, waiter.origin, told(done, false), out);
@@ -32,14 +32,14 @@ impl Zen {
         let Some(deadline) = waiters.iter().map(|waiting| waiting.deadline).min() else {
             return;
         };
-        let (patience, is_old) = (self.tuning.fd_ping_timeout, self.is_old());
+        let patience = self.tuning.fd_ping_timeout;
         let Some(lead) = self.lead() else {
             return;
         };
         // Nobody waits for who does not follow yet, but the client is not told that it has applied it. A member that is
         // taken for dead will not apply it before it is removed, and one that is slow not soon.
         let behind = || lead.peers.iter().filter(|(_, peer)| peer.applied != id);
-        let is_awaited = |peer: &Peer| (peer.follows || is_old) && peer.failed.is_none();
+        let is_awaited = |peer: &Peer| peer.follows && peer.failed.is_none();
         let is_late = |peer: &Peer| !is_awaited(peer) || peer.is_slow || peer.has_owed(now, patience);
         let missing = behind().filter(|(_, peer)| !is_late(peer)).map(|(id, _)| id.clone()).collect();
         let is_incomplete = behind().any(|(_, peer)| is_late(peer));

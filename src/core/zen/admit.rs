@@ -22,9 +22,6 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let own_term = self.ledger.promise.term;
-        if let Some(why) = self.old_objection(node) {
-            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
-        }
         if join.term > own_term && !self.keeps(Protection::JoinersTerm) {
             self.rebuff(exchange, out);
             return self.step_down(now, format!("a joiner is in term {}", join.term), out);
@@ -68,9 +65,8 @@ impl Zen {
     }
 
     fn is_member(&mut self, node: &Node) -> bool {
-        let is_old = self.is_old();
         let peer = self.lead().and_then(|lead| lead.peers.get(&node.id));
-        peer.is_some_and(|peer| peer.node.same_process(node)) && !is_old
+        peer.is_some_and(|peer| peer.node.same_process(node))
     }
 
     /// A member joins again: it follows only once it is sent the state again.

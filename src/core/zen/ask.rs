@@ -213,7 +213,7 @@ impl Zen {
 
     /// Gives a change a name before a master gets it, and says whether it may go.
     fn name_ask(&mut self, ticket: Ticket) -> bool {
-        let is_named = self.keeps(Protection::UnknownStays) && !self.is_old();
+        let is_named = self.keeps(Protection::UnknownStays);
         let (by, since) = (self.local.ephemeral_id.clone(), self.applied.version);
         let Some(ask) = self.asks.get_mut(&ticket) else {
             return false;
@@ -256,8 +256,7 @@ impl Zen {
 
     /// Who was asked is followed no more: what it has is for the next one.
     pub(super) fn take_back_asks(&mut self, which: impl Fn(&Ask) -> bool) {
-        let is_old = self.is_old();
-        for ask in self.asks.values_mut().filter(|ask| ask.is_placed && !is_old && which(ask)) {
+        for ask in self.asks.values_mut().filter(|ask| ask.is_placed && which(ask)) {
             ask.take_back("the master that was asked is followed no more");
             self.timers.set_earlier(Timer::Asks, ask.limit());
         }
@@ -419,7 +418,7 @@ impl Zen {
 
     /// Whether a change that was given to a master is not answered yet.
     pub(super) fn has_open_change(&self) -> bool {
-        !self.is_old() && self.asks.values().any(|ask| ask.name.is_some())
+        self.asks.values().any(|ask| ask.name.is_some())
     }
 
     pub(super) fn on_forward_failed(

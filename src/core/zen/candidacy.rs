@@ -19,9 +19,6 @@ use std::time::Duration;
 impl Zen {
     /// Stands as a candidate: in exactly `term`, or in the next one that nobody was seen in.
     pub(super) fn stand(&mut self, now: Time, term: Option<Term>, reason: &'static str, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.wait_for_joins(now, reason, out);
-        }
         let stood = &self.ledger.promise;
         let next = stood.term.max(self.highest_seen()).next();
         let stands_again = !self.keeps(Protection::EndedCandidacies) && stood.vote.as_ref() == Some(&self.local.id);
@@ -47,7 +44,7 @@ impl Zen {
     /// while its own connection lasts. Who joins later is asked by the master.
     pub(super) fn was_reached(&self, node: &Node) -> bool {
         let seen = self.search.seen.get(&node.address);
-        self.is_formed() || self.is_old() || seen.is_some_and(|seen| seen.sight.node.same_process(node))
+        self.is_formed() || seen.is_some_and(|seen| seen.sight.node.same_process(node))
     }
 
     /// Tells a better candidate that stands in a term in which this node has voted for another one: it would not hear of it
@@ -57,7 +54,7 @@ impl Zen {
         let is_given =
             |term| term < promise.term || term == promise.term && promise.vote.as_ref() != Some(&sight.node.id);
         let is_better = |other: Candidate| other.rank() < self.own_candidate().rank();
-        let has_a_vote = self.is_masterless() && self.local.is_master_eligible() && !self.is_old();
+        let has_a_vote = self.is_masterless() && self.local.is_master_eligible();
         if has_a_vote && sight.stands.is_some_and(is_given) && Candidate::of(sight).is_some_and(is_better) {
             let message = Message::Notice { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
             out.push(Effect::Tell { to: sight.node.address.clone(), message });
@@ -199,9 +196,6 @@ impl Zen {
         state: Option<Arc<ClusterState>>,
         out: &mut Effects<Zen>,
     ) {
-        if self.is_old() {
-            return self.on_disk_told(now, Some(state), out);
-        }
         if !self.is_masterless() {
             return;
         }
@@ -243,7 +237,7 @@ impl Zen {
     /// A vote for the forming of a cluster may have waited until its voter was reached.
     pub(super) fn count_vote_of_reached(&mut self, now: Time, voter: &NodeId, out: &mut Effects<Zen>) {
         let has_voted = matches!(&self.mode, Mode::Electing(candidacy) if candidacy.joins.contains_key(voter));
-        if has_voted && !self.is_formed() && !self.is_old() {
+        if has_voted && !self.is_formed() {
             self.count_votes(now, out);
         }
     }
@@ -253,9 +247,6 @@ impl Zen {
         let Mode::Electing(candidacy) = &self.mode else {
             return;
         };
-        if self.is_old() {
-            return self.count_joins(now, out);
-        }
         let durable = &self.ledger.durable.promise;
         let is_stored = durable.term == candidacy.term && durable.vote.as_ref() == Some(&self.local.id);
         if !is_stored && self.keeps(Protection::OwnVoteStored) {
@@ -297,7 +288,7 @@ impl Zen {
             return;
         };
         let end = candidacy.since + self.tuning.candidacy_timeout();
-        if now >= end || self.is_old() {
+        if now >= end {
             return self.end_candidacy(now, "timed out while waiting for joins", out);
         }
         self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);

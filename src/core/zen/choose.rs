@@ -79,8 +79,7 @@ impl Zen {
 
     /// Acts on the answers if they suffice.
     pub(super) fn consider(&mut self, now: Time, out: &mut Effects<Zen>) {
-        // Zen waited for the end of the round, whatever had been answered.
-        if !self.is_searching() || self.is_old() {
+        if !self.is_searching() {
             return;
         }
         let is_everybody_asked = self.search.is_complete() && self.search.spared == 0;
@@ -143,7 +142,7 @@ impl Zen {
     /// may have formed a cluster by then; and nobody leaves a node out that does not remember it.
     pub(super) fn note_left_out_by(&mut self, asker: &Sender, out: &mut Effects<Zen>) {
         let may_form = asker.cluster_uuid.is_none() && asker.node.is_master_eligible();
-        let is_able = self.local.is_master_eligible() || self.is_formed() || self.is_old();
+        let is_able = self.local.is_master_eligible() || self.is_formed();
         let (known, asker) = (&self.ledger.promise.left_out, Arc::from(asker.node.address.as_str()));
         if may_form && !is_able && known.len() < LEFT_OUT_MAX && !known.contains(&asker) {
             let mut promise = self.ledger.promise.clone();
@@ -196,9 +195,6 @@ impl Zen {
 
     /// What an election or a commit on the accepted state must be backed by.
     pub(super) fn requirement(&self, mut bootstrap: BTreeSet<BootstrapSet>) -> Requirement {
-        if self.is_old() {
-            return self.typed_requirement();
-        }
         let mut sets = self.accepted_sets();
         if !self.keeps(Protection::OldMajority) {
             sets.committed = sets.own.clone();
@@ -235,7 +231,7 @@ impl Zen {
 
     /// Who must take part in the first forming, as this node was told; none once it knows of a committed state.
     pub(super) fn own_bootstrap(&self) -> Option<BootstrapSet> {
-        if self.is_formed() || self.is_old() {
+        if self.is_formed() {
             return None;
         }
         let own: Arc<str> = self.local.address.as_str().into();
@@ -284,9 +280,6 @@ impl Zen {
     }
 
     fn candidates(&self) -> Vec<Candidate> {
-        if self.is_old() {
-            return self.old_candidates();
-        }
         let seen = self.search.seen.values().filter(|seen| self.counts(seen));
         let mut candidates: Vec<Candidate> = seen.filter_map(|seen| Candidate::of(&seen.sight)).collect();
         if self.may_lead() {
@@ -337,7 +330,7 @@ impl Zen {
 
     /// Whether a cluster is to be formed of whoever is found, so that nobody may be left out.
     pub(super) fn is_forming_of_all(&self) -> bool {
-        self.config.bootstrap == Bootstrap::Found && !self.is_old() && !self.is_formed()
+        self.config.bootstrap == Bootstrap::Found && !self.is_formed()
     }
 
     fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {

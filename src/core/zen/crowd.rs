@@ -12,9 +12,9 @@ use crate::protocol::{Effects, Time};
 use std::time::Duration;
 
 impl Zen {
-    /// Whether there are more hosts than each can look for. Zen knew no such thing.
+    /// Whether there are more hosts than each can look for.
     pub(super) fn is_crowd(&self) -> bool {
-        self.search.targets.len() > self.tuning.crowd && !self.is_old()
+        self.search.targets.len() > self.tuning.crowd
     }
 
     /// Whether every host is a concern of this node.
@@ -72,10 +72,9 @@ impl Zen {
     /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
     pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
         self.search.widen();
-        let is_old = self.is_old();
         let Search { targets, spared, waiting, silent, unheard, .. } = &mut self.search;
         let pinged = targets.len() - *spared;
-        if pinged <= self.tuning.crowd || (*waiting + *silent) * 2 <= pinged || is_old {
+        if pinged <= self.tuning.crowd || (*waiting + *silent) * 2 <= pinged {
             *unheard = 0;
             return self.start_round(now, out);
         }

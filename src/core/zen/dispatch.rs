@@ -171,12 +171,10 @@ impl Zen {
         match errand {
             Errand::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
             Errand::Join { target } => self.on_join_failed(now, &target, why, out),
-            Errand::Fetch { .. } if self.is_old() => self.on_disk_told(now, None, out),
             Errand::Fetch { from } => self.on_fetch_failed(&from, why, out),
             Errand::Publish { node, at, asked } => self.on_publish_failed(now, &node, (&at, asked), why, out),
-            Errand::Commit { node, .. } | Errand::CallVote { node, .. } => {
-                self.give_up_waiting_for(now, &node, why, out)
-            }
+            // The node tells by its next answer, whatever that is to.
+            Errand::Commit { .. } | Errand::CallVote { .. } => {}
             Errand::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
             Errand::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),
             Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),

@@ -23,9 +23,6 @@ impl Zen {
         body: Body,
         out: &mut Effects<Zen>,
     ) {
-        if self.is_old() {
-            return self.on_old_publish(now, exchange, from, body, out);
-        }
         let id = body.id();
         let own = self.ledger.accepted.id();
         let is_again = id == own;
@@ -192,9 +189,6 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         self.hear(now, from);
-        if self.is_old() {
-            return self.on_old_commit(now, exchange, id, out);
-        }
         let own = self.ledger.accepted.id();
         if (id == own || !self.keeps(Protection::ExactCommits)) && own != self.ledger.committed {
             let state = self.ledger.accepted.clone();
@@ -247,9 +241,6 @@ impl Zen {
         candidate: Arc<Node>,
         out: &mut Effects<Zen>,
     ) {
-        if self.is_old() {
-            return self.on_rejoin_request(now, exchange, from, out);
-        }
         self.hear(now, from);
         let may_call = self.has_for_master(from) || !self.keeps(Protection::OwnMasterCalls);
         if !may_call || term <= self.ledger.promise.term || !self.local.is_master_eligible() {

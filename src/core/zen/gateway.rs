@@ -119,9 +119,6 @@ impl Zen {
 
     /// Gives the state back if it is time.
     pub(super) fn recover(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.ask_disks(now, out);
-        }
         let is_blocked = self.applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
         let (gateway, nodes) = (self.tuning.gateway.clone(), self.applied.nodes.clone());
         let indices = self.applied.metadata.indices.len();

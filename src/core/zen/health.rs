@@ -11,7 +11,7 @@ use std::time::Duration;
 impl Zen {
     /// Whether others should come first: a write is overdue, or what it tried lately did not work out.
     pub(super) fn is_unwell(&self, now: Time) -> bool {
-        !self.is_old() && (self.is_write_overdue(now) || self.setbacks.is_recent(now, &self.local.id))
+        self.is_write_overdue(now) || self.setbacks.is_recent(now, &self.local.id)
     }
 
     /// Whether the disk has not finished a write that it should have finished by now.
@@ -19,7 +19,7 @@ impl Zen {
         let oldest = self.ledger.oldest_write();
         let is_late = oldest.is_some_and(|since| now.since(since) >= self.tuning.write_patience());
         // A stalled node has not looked yet what its disk finished meanwhile.
-        is_late && now >= self.doubts_until && !self.is_old()
+        is_late && now >= self.doubts_until
     }
 
     /// A write is durable. One that took long makes the node rank last for some time: the next one may as well.
@@ -32,7 +32,7 @@ impl Zen {
             None => self.timers.stop(Timer::Disk),
         }
         let took = since.map_or_else(Default::default, |since| now.since(since));
-        if took >= self.tuning.write_patience() && now >= self.doubts_until && !self.is_old() {
+        if took >= self.tuning.write_patience() && now >= self.doubts_until {
             out.note(Note::SlowWrite { took });
             self.set_back(now, &self.local.id.clone(), took * 4);
             if !self.is_write_overdue(now) {
@@ -44,7 +44,7 @@ impl Zen {
 
     /// The disk hangs: a candidate cannot give itself its vote, and a master lets somebody else lead.
     pub(super) fn on_write_overdue(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(since) = self.ledger.oldest_write().filter(|_| !self.is_old()) else {
+        let Some(since) = self.ledger.oldest_write() else {
             return;
         };
         if !self.is_write_overdue(now) {
@@ -60,6 +60,6 @@ impl Zen {
 
     /// Remembers that it did not work out with a node, and says for how long it is left alone.
     pub(super) fn set_back(&mut self, now: Time, id: &NodeId, first: Duration) -> Duration {
-        if self.is_old() { first } else { self.setbacks.note(now, id, first) }
+        self.setbacks.note(now, id, first)
     }
 }

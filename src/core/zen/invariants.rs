@@ -1,6 +1,6 @@
 //! What must hold for one node after every input, asserted always: a node that finds it broken must not go on.
 //!
-//! What must hold between nodes is checked by the simulator. An old dialect promises less: it has no votes that last. Mirrors `Coordinator.invariant` (7.x).
+//! What must hold between nodes is checked by the simulator. Mirrors `Coordinator.invariant` (7.x).
 
 use super::{Mode, Zen};
 
@@ -8,7 +8,7 @@ impl Zen {
     pub(super) fn check(&self) {
         let ledger = &self.ledger;
         let promised = ledger.promise.term;
-        let votes_for_itself = self.is_old() || ledger.promise.vote.as_ref() == Some(&self.local.id);
+        let votes_for_itself = ledger.promise.vote.as_ref() == Some(&self.local.id);
         assert!(ledger.accepted.term <= promised, "an accepted state is a promise of its term");
         assert!(ledger.committed.rank() <= ledger.accepted.rank(), "what is committed was accepted before");
         assert!(ledger.durable.promise.term <= promised, "a promise is kept");

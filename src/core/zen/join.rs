@@ -24,9 +24,6 @@ impl Zen {
     /// Votes for a candidate in the term in which it stands, or asks it to be taken in if this node has no vote to give.
     /// One that does not stand yet will say so when it does.
     pub(super) fn vote_for(&mut self, now: Time, candidate: Arc<Node>, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.start_join(now, candidate, false, self.old_vote(), out);
-        }
         if !self.local.is_master_eligible() {
             return self.start_join(now, candidate, false, None, out);
         }
@@ -64,7 +61,7 @@ impl Zen {
             return;
         }
         out.note(Note::Joins { master: master.clone() });
-        self.start_join(now, master, true, self.old_vote(), out);
+        self.start_join(now, master, true, None, out);
     }
 
     fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
@@ -107,15 +104,14 @@ impl Zen {
         let errand = Errand::Join { target: target.ephemeral_id.clone() };
         let message = Message::Join { from: self.sender.clone(), join };
         self.call(&target.address, message, errand, self.tuning.ping_timeout, out);
-        let usual = self.tuning.ping_timeout;
-        let patience = if self.is_old() { usual } else { self.fd_timeout(&target.address).min(usual) };
+        let patience = self.fd_timeout(&target.address).min(self.tuning.ping_timeout);
         self.timers.set(Timer::Join, now + patience);
     }
 
     /// Sends an unanswered join again, or gives it up: if it is not answered for as long as a fault detector waits; a vote
     /// after two rounds, a master that answers later than that, and a candidate that won not as long as it answers.
     pub(super) fn join_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (candidate, is_doubtful, is_old) = (self.tuning.vote_timeout(), now < self.doubts_until, self.is_old());
+        let (candidate, is_doubtful) = (self.tuning.vote_timeout(), now < self.doubts_until);
         let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
@@ -126,11 +122,7 @@ impl Zen {
         let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
         let most = self.tuning.fd_ping_retries.max(MISSED_MIN);
         let is_silent = joining.missed >= most || now.since(joining.answered) >= candidate;
-        let is_over = if is_old {
-            now.since(joining.since) >= self.tuning.join_timeout
-        } else {
-            is_silent || !joining.won && now.since(joining.since) >= patience
-        };
+        let is_over = is_silent || !joining.won && now.since(joining.since) >= patience;
         if is_over {
             self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
         } else if is_stored && self.keeps(Protection::RepeatedJoins) {
@@ -149,7 +141,7 @@ impl Zen {
         };
         let id = joining.target.id.clone();
         let was_heard = joining.answered > joining.since;
-        let is_repelled = joining.leads && (was_heard || self.is_old());
+        let is_repelled = joining.leads && was_heard;
         let pause = if is_repelled { self.set_back(now, &id, pause).min(self.tuning.vote_timeout()) } else { pause };
         self.end_join(now, reason.into(), pause, out);
     }
@@ -322,14 +314,12 @@ impl Zen {
         join: Join,
         out: &mut Effects<Zen>,
     ) {
-        if join.to != self.local.id && self.keeps(Protection::NamedVotes) && !self.is_old() {
+        if join.to != self.local.id && self.keeps(Protection::NamedVotes) {
             let why = format!("this is {}, not {}", self.local.id, join.to);
             return self.reply(exchange, Message::Rejected(why.as_str().into()), out);
         }
         match &self.mode {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
-            Mode::Electing(_) if self.is_old() => self.take_old_join(now, exchange, node, out),
-            Mode::Finding if self.is_old() => self.hold_join(exchange, node, out),
             Mode::Electing(_) if !join.to_master || !self.keeps(Protection::FormerMasters) => {
                 self.on_join_as_candidate(now, exchange, node, join, out)
             }

@@ -186,9 +186,6 @@ impl Zen {
 
     /// Runs what is queued, if anything is, and publishes what came of it.
     fn run_tasks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.run_old_tasks(now, out);
-        }
         self.ask_voters(now, out);
         let Mode::Leading(lead) = &self.mode else {
             return;
@@ -313,11 +310,8 @@ impl Zen {
     /// The same, and makes no choice for some time.
     pub(super) fn step_down_for(&mut self, now: Time, pause: Duration, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
-        let is_old = self.is_old();
-        let followers: Option<Vec<Address>> = self
-            .lead()
-            .filter(|_| !is_old)
-            .map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
+        let followers: Option<Vec<Address>> =
+            self.lead().map(|lead| lead.peers.values().map(|peer| peer.node.address.clone()).collect());
         for to in followers.unwrap_or_default() {
             out.push(Effect::Unlink { to });
         }
@@ -349,9 +343,7 @@ impl Zen {
         ] {
             self.timers.stop(timer);
         }
-        self.forget_early_joins(out);
         self.forget_search();
-        self.forget_accepted();
         match mem::replace(&mut self.mode, Mode::Finding) {
             Mode::Finding | Mode::Electing(_) => {}
             Mode::Joining(joining) => {

@@ -30,9 +30,6 @@ impl Zen {
         if let Some(earlier) = self.leaving.replace(ticket) {
             out.push(Effect::Answer { ticket: earlier, answer: Answer::Left });
         }
-        if self.is_old() {
-            return self.begin_old_leave(now, out);
-        }
         self.timers.set(Timer::Leave, now + self.tuning.commit_timeout);
         match &mut self.mode {
             Mode::Leading(lead) => {
@@ -66,9 +63,6 @@ impl Zen {
     }
 
     pub(super) fn on_leave(&mut self, now: Time, exchange: Exchange, from: &Arc<Node>, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.on_old_leave(now, exchange, from, out);
-        }
         let Some(lead) = self.lead() else {
             return self.reply(exchange, Message::Rejected("not master".into()), out);
         };
@@ -123,9 +117,6 @@ impl Zen {
     }
 
     pub(super) fn wish_succession(&mut self, now: Time, origin: Origin, to: Option<NodeId>, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.answer(now, origin, Answer::Refused(Refusal::Invalid("Zen hands nothing over".into())), out);
-        }
         let local = self.local.id.clone();
         let Some(lead) = self.lead() else {
             return self.answer(now, origin, Answer::NotMaster, out);

@@ -114,17 +114,6 @@ impl Ledger {
         self.asked
     }
 
-    /// Goes back to a committed state, as Zen did that kept in memory what it had only accepted.
-    pub(super) fn go_back_to(&mut self, state: Arc<ClusterState>) {
-        self.committed = state.id();
-        self.accepted = state;
-    }
-
-    /// Takes a state for accepted that is written nowhere, as Zen's master did with what it published.
-    pub(super) fn assume(&mut self, state: Arc<ClusterState>) {
-        self.accepted = state;
-    }
-
     /// Notes that a write and all before it are durable.
     pub fn stored(&mut self, id: StoreId) {
         while self.under_way.front().is_some_and(|(asked, _, _)| *asked <= id) {

@@ -16,8 +16,6 @@
 //!                        leave    good-bye and hand-over            ──► Effects
 //! ```
 //!
-//! `zen68` holds what Zen did in the place of some of that; only the simulator asks for it ([`rules`]).
-//!
 //! The pure decisions stand in `elect` and `quorum`; what a node keeps in `memory`, `mode`, `search` and `leadership`, what
 //! may be looked at in `view`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
@@ -67,7 +65,6 @@ mod span;
 mod tuning;
 mod view;
 mod watch;
-mod zen68;
 
 pub use ask::Ask;
 pub use explain::Explanation;
@@ -239,8 +236,6 @@ pub struct Zen {
     now: Time,
     /// The node was stalled and does not count silence before this.
     doubts_until: Time,
-    /// What only an old dialect keeps.
-    old: zen68::Old,
 }
 
 /// How many early joins, lost masters and the like are remembered.
@@ -256,10 +251,7 @@ impl Zen {
     }
 
     /// A node that keeps these rules; only the simulator has others than [`Rules::default`].
-    pub fn with_rules(mut config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
-        if rules.is_old() {
-            config.tuning.overrides.clear();
-        }
+    pub fn with_rules(config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
         if !rules.keep(Protection::DurableVote) {
             disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };
         }
@@ -274,11 +266,7 @@ impl Zen {
             node.id = id.clone();
         }
         let local = Arc::new(node);
-        let mut ledger = Ledger::new(disk, ClusterState::initial(config.cluster_name.clone()));
-        if rules.is_old() {
-            // What is on disk is looked at only when a master recovers it.
-            ledger.go_back_to(Arc::new(ClusterState::initial(config.cluster_name.clone())));
-        }
+        let ledger = Ledger::new(disk, ClusterState::initial(config.cluster_name.clone()));
         let mut initial = ClusterState::initial(config.cluster_name.clone());
         initial.nodes.insert(local.clone());
         let is_shown = ledger.is_settled() || !rules.keep(Protection::SettledRestart);
@@ -317,7 +305,6 @@ impl Zen {
             leaving: None,
             successor: None,
             doubts_until: Time::ZERO,
-            old: zen68::Old::default(),
         };
         zen.tuning = zen.config.tuning.with_dynamic(&zen.ledger.accepted.metadata).0;
         zen
@@ -370,7 +357,7 @@ impl Zen {
             term: durable.promise.term,
             vote: durable.promise.vote.clone(),
             follows,
-            accepted: if self.is_old() { self.applied.id() } else { stored },
+            accepted: stored,
             committed: self.ledger.committed,
             needs_full: false,
             storing: Some(self.ledger.accepted.id()).filter(|id| *id != self.ledger.durable_id()),

@@ -149,9 +149,9 @@ impl Zen {
         self.consider(now, out);
     }
 
-    /// Whether it looks for others. Zen's candidates only waited.
+    /// Whether it looks for others, as candidates do: Zen's only waited.
     pub(super) fn is_searching(&self) -> bool {
-        matches!(self.mode, Mode::Finding) || matches!(self.mode, Mode::Electing(_)) && !self.is_old()
+        matches!(self.mode, Mode::Finding | Mode::Electing(_))
     }
 
     pub(super) fn is_masterless(&self) -> bool {
@@ -171,7 +171,7 @@ impl Zen {
             node: self.local.clone(),
             master,
             term: self.ledger.promise.term,
-            accepted: if self.is_old() { self.recovered_id() } else { self.ledger.durable_id() },
+            accepted: self.ledger.durable_id(),
             masterless: self.is_masterless(),
             sees_quorum: self.offers_to_lead(now),
             stands: self.stands_in(),
@@ -405,7 +405,7 @@ impl Zen {
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),
         };
-        if self.search.told.as_ref() == Some(&told) || self.is_old() {
+        if self.search.told.as_ref() == Some(&told) {
             return;
         }
         let is_between = !told.masterless && told.master.is_none();

@@ -56,9 +56,6 @@ impl Zen {
             reason,
             is_committed: false,
         });
-        if self.is_old() {
-            return self.begin_old_round(now, state, has_newcomers, out);
-        }
         let Some(lead) = self.lead() else {
             return;
         };
@@ -78,8 +75,7 @@ impl Zen {
 
     /// Sends a node the newest state, unless one is on its way to it or being stored: then it is sent when that is known.
     pub(super) fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
-        let (is_old, with_diffs) = (self.is_old(), self.tuning.publish_diff && !self.is_old());
-        let mut timeout = self.tuning.commit_timeout;
+        let (with_diffs, mut timeout) = (self.tuning.publish_diff, self.tuning.commit_timeout);
         let Mode::Leading(lead) = &mut self.mode else {
             return;
         };
@@ -92,9 +88,7 @@ impl Zen {
             return;
         }
         let body = publish.body_for(peer, &self.sent, with_diffs);
-        if !is_old {
-            self.sent.send(now, &address, publish.state.clone(), &body);
-        }
+        self.sent.send(now, &address, publish.state.clone(), &body);
         if let Body::Full(state) = &body {
             timeout = self.round_trips.at_least(&address, self.tuning.fd_ping_timeout) + intake_time(state);
         }
@@ -151,9 +145,6 @@ impl Zen {
 
     /// What a node says that it has promised and knows may acknowledge, vote and confirm, whatever it was asked.
     pub(super) fn on_report(&mut self, now: Time, id: &NodeId, asked: Time, report: &Report, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.on_old_report(now, id, report, out);
-        }
         let local = self.local.id.clone();
         let (accepted_rank, rules, patience) = (self.ledger.accepted.rank(), self.rules, self.tuning.fd_ping_timeout);
         let Mode::Leading(lead) = &mut self.mode else {
@@ -216,9 +207,6 @@ impl Zen {
 
     /// Commits the publish under way if enough nodes have stored it, this one included once it has.
     pub(super) fn count_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.count_old_acks(now, out);
-        }
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
@@ -244,7 +232,6 @@ impl Zen {
     }
 
     pub(super) fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let is_old = self.is_old();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -256,8 +243,7 @@ impl Zen {
         lead.bootstrap.clear();
         let (state, reason, took) = (publish.state.clone(), mem::take(&mut publish.reason), now.since(publish.since));
         let id = state.id();
-        // Zen told the nodes before it was committed here.
-        let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id && !is_old);
+        let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id);
         let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
         let tasks = mem::take(&mut publish.tasks);
         self.timers.stop(Timer::Commit);
@@ -332,9 +318,6 @@ impl Zen {
 
     /// Remembers that a state is committed, and of which cluster this node is from then on.
     pub(super) fn record_commit(&mut self, state: &Arc<ClusterState>, out: &mut Effects<Zen>) {
-        if self.is_old() {
-            return self.write_down(state, out);
-        }
         if let Some(uuid) = state.cluster_uuid.filter(|uuid| self.ledger.cluster_uuid != Some(*uuid)) {
             self.store(Write::Identity(uuid), out);
         }
@@ -361,9 +344,6 @@ impl Zen {
             return;
         }
         let timeout = self.tuning.commit_timeout;
-        if self.is_old_round_committed() {
-            return self.end_old_round(now, out);
-        }
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
@@ -401,8 +381,7 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         self.sent.end(at, asked);
-        self.give_up_waiting_for(now, id, why, out);
-        if why == Failure::TimedOut && !self.is_old() {
+        if why == Failure::TimedOut {
             self.ping_node(now, id, PingKind::Confirm, out);
         }
     }

@@ -163,10 +163,10 @@ impl Zen {
 
     /// Whether a node goes by the id of this one, or by that of its process. Zen knew nodes by their process only.
     pub(super) fn is_itself(&self, node: &Node) -> bool {
-        node.id == self.local.id && !self.is_old() || node.same_process(&self.local)
+        node.id == self.local.id || node.same_process(&self.local)
     }
 
-    /// Whether it is of another cluster. An old node knows none by its uuid: it never keeps one.
+    /// Whether it is of another cluster.
     pub(super) fn is_foreign(&self, from: &Sender) -> bool {
         from.cluster_name != self.config.cluster_name
             || matches!((from.cluster_uuid, self.ledger.cluster_uuid), (Some(theirs), Some(ours)) if theirs != ours)

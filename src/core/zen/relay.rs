@@ -19,7 +19,7 @@ impl Zen {
     /// Who can pass questions on to the master that this node has lost: whoever said last that it follows that one. If it is
     /// wrong, it says so at once. Of a process that was no member yet nothing would be remembered.
     pub(super) fn relay(&self) -> Option<&Arc<Node>> {
-        if !self.is_masterless() || self.is_old() || !self.is_awake {
+        if !self.is_masterless() || !self.is_awake {
             return None;
         }
         let follows_lost = |sight: &&Sight| {

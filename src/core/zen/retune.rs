@@ -23,7 +23,7 @@ impl Zen {
     /// Runs by its own numbers, and over them what the settings of a state say.
     pub(super) fn tune(&mut self, state: &ClusterState, out: &mut Effects<Zen>) {
         let (tuning, faults) = self.config.tuning.with_dynamic(&state.metadata);
-        self.tuning = self.without_refused_minimum(tuning, state);
+        self.tuning = tuning;
         for what in faults {
             out.note(Note::BadSetting { what });
         }

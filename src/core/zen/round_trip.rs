@@ -75,14 +75,14 @@ impl Zen {
         }
         self.round_trips.note(&node.address, now.since(asked));
         let (set, needed) = (self.tuning.fd_ping_timeout, self.round_trips.needed(&node.address));
-        if self.round_trips.is_news(&node.address, needed > set) && !self.is_old() {
+        if self.round_trips.is_news(&node.address, needed > set) {
             out.note(Note::TimeoutRaised { node: node.clone().into(), round_trip: needed / 2, set, to: needed });
         }
     }
 
     /// How long a fault detector waits for an answer of a peer: as it is set, unless the link takes longer.
     pub(super) fn fd_timeout(&self, peer: &Address) -> Duration {
-        if self.is_old() { self.tuning.fd_ping_timeout } else { self.answer_timeout(peer, self.tuning.fd_ping_timeout) }
+        self.answer_timeout(peer, self.tuning.fd_ping_timeout)
     }
 
     /// How long an answer of a peer is waited for.

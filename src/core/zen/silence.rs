@@ -73,7 +73,7 @@ impl Zen {
         };
         let (silence, timeout) = (self.silence_of(&following.master), self.fd_timeout(&following.master.address));
         let is_heard = following.failures == 0 || now.since(following.heard) < silence;
-        if is_heard || now < self.doubts_until || self.is_old() {
+        if is_heard || now < self.doubts_until {
             return false;
         }
         // What others say is as old as its way here; they count from the same beats, and not to the millisecond.

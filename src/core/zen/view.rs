@@ -1,7 +1,6 @@
 //! What may be looked at of a node: for those who show it, drive it or check it. Nothing is decided here.
 
 use super::mode::Mode;
-use super::rules::Rules;
 use super::{Ledger, Timer, Tuning, Zen, quorum};
 use crate::cluster::{ClusterState, Node, StateId, Term};
 use crate::protocol::Timers;
@@ -66,7 +65,7 @@ impl Zen {
 
     /// The newest state that it could give back if all others were gone.
     pub fn newest_held(&self) -> StateId {
-        self.newest_pending().max(self.ledger.accepted.id()).max(self.ledger.durable_id())
+        self.ledger.accepted.id().max(self.ledger.durable_id())
     }
 
     /// The newest committed state that was applied.
@@ -82,11 +81,6 @@ impl Zen {
     /// The numbers it runs by at present.
     pub fn tuning(&self) -> &Tuning {
         &self.tuning
-    }
-
-    /// The rules that it keeps.
-    pub fn rules(&self) -> Rules {
-        self.rules
     }
 
     /// The deadlines that are set.

@@ -76,7 +76,7 @@ impl Zen {
     }
 
     pub(super) fn ping_node(&mut self, now: Time, id: &NodeId, kind: PingKind, out: &mut Effects<Zen>) {
-        let term = self.node_ping_term();
+        let term = self.ledger.promise.term;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
@@ -98,9 +98,6 @@ impl Zen {
         term: Term,
         out: &mut Effects<Zen>,
     ) {
-        if self.is_old() {
-            return self.on_old_node_ping(now, exchange, from, target, term, out);
-        }
         let is_for_me = *target == self.local.ephemeral_id;
         let is_deposed = matches!(self.mode, Mode::Leading(_)) && term > self.ledger.promise.term;
         if is_for_me && is_deposed {
@@ -138,18 +135,12 @@ impl Zen {
         let local = self.local.id.clone();
         let (term, rules) = (self.ledger.promise.term, self.rules);
         let retries = self.tuning.fd_ping_retries;
-        let is_old = self.is_old();
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
         peer.is_pinging &= kind != PingKind::Regular;
         if peer.node.ephemeral_id != report.ephemeral_id {
             return self.node_failed(now, id, "another process answers at its address".into(), out);
-        }
-        if is_old {
-            // Whoever answers lives; whom it follows was not asked.
-            peer.failures = 0;
-            return;
         }
         let is_master = report.follows.as_ref() == Some(id) || !rules.keep(Protection::OthersTerms);
         if report.term > term && is_master {
@@ -192,7 +183,7 @@ impl Zen {
         };
         let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&address));
         self.doubt_if_late(now, asked + timeout, out);
-        let (is_doubtful, is_old) = (now < self.doubts_until, self.is_old());
+        let is_doubtful = now < self.doubts_until;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
@@ -204,7 +195,7 @@ impl Zen {
             (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
             (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
             (Failure::TimedOut, PingKind::Regular) => {
-                peer.failures += u32::from(!is_doubtful && (peer.seen <= asked || is_old));
+                peer.failures += u32::from(!is_doubtful && peer.seen <= asked);
                 if peer.failures >= retries.max(1) {
                     return self.node_failed(now, id, out_of_patience(retries, timeout), out);
                 }
@@ -332,7 +323,7 @@ impl Zen {
         }
         let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&following.master.address));
         self.doubt_if_late(now, asked + timeout, out);
-        let (is_doubtful, is_old) = (now < self.doubts_until, self.is_old());
+        let is_doubtful = now < self.doubts_until;
         let Mode::Following(following) = &mut self.mode else {
             return;
         };
@@ -349,7 +340,7 @@ impl Zen {
             }
             (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
             (Failure::TimedOut, PingKind::Regular) => {
-                following.failures += u32::from(!is_doubtful && (following.heard <= asked || is_old));
+                following.failures += u32::from(!is_doubtful && following.heard <= asked);
                 if following.failures >= retries.max(1) {
                     let address = following.master.address.clone();
                     self.set_dead(address);
@@ -359,7 +350,7 @@ impl Zen {
                 let silent = heard + self.silence_of(&node);
                 out.note(Note::PingFailed { node, tried, of: retries });
                 self.ping_master(now, PingKind::Regular, out);
-                if !is_doubtful && !is_old {
+                if !is_doubtful {
                     self.timers.set(Timer::Silence, silent.max(now));
                 }
             }
@@ -377,7 +368,6 @@ impl Zen {
             let master = following.master.clone();
             self.forget_master(now, &master, format!("lost: {reason}"));
             self.leave_master(now, reason, out);
-            self.succeed_unasked(now, &master, out);
         }
     }
 

@@ -1,17 +1,19 @@
-//! Zen nodes in a world: the one place that makes participants of descriptions.
+//! Nodes in a world: the one place that makes participants of descriptions.
 //!
 //! Names are as short as can be, so that traces are readable: a node called `a` has the id `a` and the ephemeral ids
 //! `a-1`, `a-2` and so on, one for each start. Its disk decides who it is; a start that finds the disk wiped makes a new
 //! node, `a~2` if it is the second start.
 
+use super::member::Member;
 use super::transit;
 use super::watch::Watch;
 use super::world::World;
 use crate::cluster::{Address, ClusterName, Node, Roles};
-use crate::protocol::{Protocol, Resolution};
+use crate::protocol::{Protocol, Resolution, Rng};
 use crate::sim::Boot;
 use crate::zen::rules::Rules;
-use crate::zen::{Bootstrap, Config, Tuning, Zen};
+use crate::zen::{Bootstrap, Config, Memory, Message, Tuning, Zen};
+use crate::zen68::{Dialect, Zen68};
 use std::sync::Arc;
 
 /// The name of every cluster that is not given one.
@@ -39,6 +41,30 @@ pub struct NodeSpec {
     pub seeds: Resolution<Address>,
     /// The protections that it keeps.
     pub rules: Rules,
+    /// Which Zen it is, if it is one of old: only a world of [`Member`]s has such nodes.
+    pub dialect: Option<Dialect>,
+}
+
+/// A participant that can be made of a description.
+pub trait Described: Protocol<Peer = Address, Message = Message, Disk = Memory> {
+    /// A process that finds this on its disk.
+    fn begin(spec: &NodeSpec, config: Config, disk: Memory, rng: Rng) -> Self;
+}
+
+impl Described for Zen {
+    fn begin(spec: &NodeSpec, config: Config, disk: Memory, rng: Rng) -> Zen {
+        assert_eq!(spec.dialect, None, "{} is to be a member", spec.name);
+        Zen::with_rules(config, disk, rng, spec.rules)
+    }
+}
+
+impl Described for Member {
+    fn begin(spec: &NodeSpec, config: Config, disk: Memory, rng: Rng) -> Member {
+        match spec.dialect {
+            Some(dialect) => Member::Zen68(Box::new(Zen68::new(dialect, config, disk, rng))),
+            None => Member::Zen(Box::new(Zen::begin(spec, config, disk, rng))),
+        }
+    }
 }
 
 impl NodeSpec {
@@ -53,12 +79,12 @@ impl NodeSpec {
             tuning: Tuning::default(),
             seeds: Resolution::of(hosts.to_vec()),
             rules: Rules::default(),
+            dialect: None,
         }
     }
 
-    /// The node as its process of this boot knows itself.
-    fn node(&self, boot: &Boot<'_, Zen>) -> Node {
-        let start = boot.boots + 1;
+    /// The node as its process of this start knows itself.
+    fn node(&self, start: u32) -> Node {
         let id = if start == 1 { self.name.to_string() } else { format!("{}~{start}", self.name) };
         Node {
             id: id.into(),
@@ -71,15 +97,15 @@ impl NodeSpec {
         }
     }
 
-    pub(super) fn boot(&self, boot: Boot<'_, Zen>) -> Zen {
+    pub(super) fn boot<P: Described>(&self, boot: Boot<'_, P>) -> P {
         let config = Config {
             cluster_name: self.cluster_name.clone(),
-            node: self.node(&boot),
+            node: self.node(boot.boots + 1),
             bootstrap: self.bootstrap.clone(),
             tuning: self.tuning.clone(),
             rule: crate::settings::rule,
         };
-        Zen::with_rules(config, boot.disk, boot.rng, self.rules)
+        P::begin(self, config, boot.disk, boot.rng)
     }
 }
 
@@ -91,7 +117,7 @@ pub fn address(index: usize) -> Address {
 }
 
 /// Tells a world how Zen's messages travel.
-pub fn prepare<W: Watch<Zen>>(world: &mut World<Zen, W>) {
+pub fn prepare<P: Described, W: Watch<P>>(world: &mut World<P, W>) {
     world.weigh_messages(transit::bytes);
     world.send_over_links(transit::goes_over_links);
 }
@@ -103,7 +129,7 @@ pub(super) fn prepare_bulky<W: Watch<Zen>>(world: &mut World<Zen, W>) {
 }
 
 /// Adds a node that is down, and tells its index.
-pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
+pub fn add<P: Described, W: Watch<P>>(world: &mut World<P, W>, spec: NodeSpec) -> usize {
     let seeds = spec.seeds.clone();
     let node = world.add(spec.address.clone(), Vec::new(), move |boot| spec.boot(boot));
     world.set_seeds(node, seeds);
@@ -112,7 +138,7 @@ pub fn add<W: Watch<Zen>>(world: &mut World<Zen, W>, spec: NodeSpec) -> usize {
 
 /// Sets a node up anew: its seeds at once, all else from its next start on. A node that is given another address moves
 /// there, and must be down.
-pub fn configure<W: Watch<Zen>>(world: &mut World<Zen, W>, node: usize, spec: NodeSpec) {
+pub fn configure<P: Described, W: Watch<P>>(world: &mut World<P, W>, node: usize, spec: NodeSpec) {
     if world.peer(node) != &spec.address {
         world.move_to(node, spec.address.clone());
     }
@@ -121,11 +147,11 @@ pub fn configure<W: Watch<Zen>>(world: &mut World<Zen, W>, node: usize, spec: No
 }
 
 /// The index of the running node that leads and shows it, if there is exactly one.
-pub fn only_master<W: Watch<Zen>>(world: &World<Zen, W>) -> Option<usize> {
+pub fn only_master<P: Described, W: Watch<P>>(world: &World<P, W>) -> Option<usize> {
     let leads = |node: &usize| {
         let own = world.peer(*node);
         world.is_running(*node)
-            && world.participant(*node).is_some_and(|zen| zen.standing().leader.as_ref() == Some(own))
+            && world.participant(*node).is_some_and(|node| node.standing().leader.as_ref() == Some(own))
     };
     let mut masters = (0..world.len()).filter(leads);
     masters.next().filter(|_| masters.next().is_none())
@@ -144,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_disk_decides_who_a_node_is_and_every_process_is_another() {
-        let mut world = World::new(1, Unwatched);
+        let mut world: World<Zen, _> = World::new(1, Unwatched);
         let hosts = [address(0)];
         add(&mut world, NodeSpec::new("a", address(0), &hosts));
         let mut seen = Vec::new();

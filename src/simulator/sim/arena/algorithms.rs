@@ -2,17 +2,18 @@
 
 use super::record::{Lookout, Record};
 use super::trial::{Play, Trial};
-use crate::cluster::Address;
+use crate::cluster::{Address, ClusterState};
 use crate::lab::roster::{self, Part, ROSTER, Stage};
 use crate::lab::{Algorithm, Letter, Participant, Question, Rank, Word};
+use crate::protocol::Protocol;
 use crate::service::{Answer, Question as ZenQuestion, Task, Txn};
 use crate::sim::check::Checkers;
-use crate::sim::cluster_world::{self, NodeSpec};
+use crate::sim::cluster_world::{self, Described, NodeSpec};
 use crate::sim::watch::Watch;
-use crate::sim::{Baseline, Boot, Quality, Unwatched, World};
+use crate::sim::{Baseline, Boot, Member, Quality, Unwatched, World};
 use crate::wire;
-use crate::zen::rules::{Dialect, Rules};
 use crate::zen::{Message, Tuning, Zen};
+use crate::zen68::Dialect;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -78,7 +79,7 @@ const ZEN: [Entry; 5] = [
     Entry { name: "zazen", about: "Zen with ballots, durability and a quorum", source: "src/core/zen", make: zazen },
 ];
 
-const OLD: &str = "src/core/zen/zen68";
+const OLD: &str = "src/simulator/zen68";
 
 const fn entries() -> [Entry; ROSTER.len() + ZEN.len()] {
     let mut all = [ZEN[0]; ROSTER.len() + ZEN.len()];
@@ -150,7 +151,7 @@ fn size<W: Word>(letter: &Letter<W>) -> usize {
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
 
 fn zazen(cast: &Cast) -> Box<dyn Trial> {
-    zen(cast, Tuning::default(), Rules::default(), Checkers::default())
+    zen(cast, &NodeSpec::new("all", cluster_world::address(0), &[]), zazen_holds, Checkers::default())
 }
 
 /// Zen as it was, which breaks our rules and is not held to them.
@@ -161,10 +162,16 @@ fn old_zen(cast: &Cast) -> Box<dyn Trial> {
     };
     let dialect = Dialect::named(name).expect("the table names dialects");
     let tuning = Tuning { minimum_master_nodes: Some(typed), ..Tuning::default() };
-    zen(cast, tuning, Rules::of(dialect), Unwatched)
+    let all = NodeSpec::new("all", cluster_world::address(0), &[]);
+    zen(cast, &NodeSpec { tuning, dialect: Some(dialect), ..all }, old_zen_holds, Unwatched)
 }
 
-fn zen<W: Watch<Zen> + 'static>(cast: &Cast, tuning: Tuning, rules: Rules, watch: W) -> Box<dyn Trial> {
+/// A world whose nodes are set up like this one.
+fn zen<P, W>(cast: &Cast, all: &NodeSpec, holds: fn(&P, u64) -> bool, watch: W) -> Box<dyn Trial>
+where
+    P: Described + Protocol<Question = ZenQuestion, Answer = Answer> + 'static,
+    W: Watch<P> + 'static,
+{
     let addresses: Vec<Address> = (0..cast.nodes).map(cluster_world::address).collect();
     let lookout = Lookout {
         record: Record::new(cast.nodes),
@@ -174,13 +181,13 @@ fn zen<W: Watch<Zen> + 'static>(cast: &Cast, tuning: Tuning, rules: Rules, watch
         done_in,
         holds,
     };
-    let mut world: World<Zen, _> = World::new(cast.seed, (lookout, watch));
+    let mut world: World<P, _> = World::new(cast.seed, (lookout, watch));
     world.set_normal(cast.normal);
     world.without_hash();
     for node in 0..cast.nodes {
         let name = format!("n{:03}", node + 1);
         let spec = NodeSpec::new(&name, cluster_world::address(node), &addresses);
-        cluster_world::add(&mut world, NodeSpec { tuning: tuning.clone(), rules, ..spec });
+        cluster_world::add(&mut world, NodeSpec { tuning: all.tuning.clone(), dialect: all.dialect, ..spec });
     }
     Box::new(Play { world, election: None, probe: Some(write), probes: 0, violation: None })
 }
@@ -195,8 +202,16 @@ fn write(number: u64) -> ZenQuestion {
     ZenQuestion::Submit { task, timeout: WRITE_WITHIN, master_timeout: WRITE_WITHIN }
 }
 
-fn holds(zen: &Zen, number: u64) -> bool {
-    zen.applied().metadata.keys.get(key(number).as_str()).is_some()
+fn zazen_holds(zen: &Zen, number: u64) -> bool {
+    holds(zen.applied(), number)
+}
+
+fn old_zen_holds(member: &Member, number: u64) -> bool {
+    holds(member.applied(), number)
+}
+
+fn holds(state: &ClusterState, number: u64) -> bool {
+    state.metadata.keys.get(key(number).as_str()).is_some()
 }
 
 fn key(number: u64) -> String {

@@ -1,8 +1,7 @@
 //! S4: only committed states are applied, and applied versions rise.
 
-use super::descent::is_told;
 use super::{Descent, broken};
-use crate::cluster::{Block, ClusterState, StateId};
+use crate::cluster::{ClusterState, StateId};
 use crate::sim::watch::Violation;
 use crate::zen::Zen;
 use std::collections::BTreeMap;
@@ -21,9 +20,6 @@ impl Applied {
     }
 
     pub(super) fn handled(&mut self, node: usize, zen: &Zen, descent: &Descent) -> Result<(), Violation> {
-        if !is_told(zen, zen.applied()) {
-            return Ok(());
-        }
         let id = zen.applied().id();
         let last = self.last.insert(node, id).unwrap_or(StateId::NONE);
         if id == last {
@@ -41,9 +37,7 @@ impl Applied {
 
     /// A node shows its readers a state, which may be one that it passes on the way to the newest.
     pub(super) fn shown(&self, node: usize, view: &ClusterState, descent: &Descent) -> Result<(), Violation> {
-        // What an old master shows first after a full restart belongs to no line.
-        let is_told = view.nodes.master.is_some() && !view.blocks.contains(Block::STATE_NOT_RECOVERED.id);
-        if is_told && descent.committed(&view.id()).is_none() {
+        if view.nodes.master.is_some() && descent.committed(&view.id()).is_none() {
             return broken(COMMITTED, format!("n{node} shows {}, which nobody committed", view.id()));
         }
         Ok(())

@@ -5,7 +5,7 @@
 //! otherwise than the change that it sends. States are committed once any node says so, and all their ancestors with them.
 
 use super::broken;
-use crate::cluster::{Block, ClusterState, StateId};
+use crate::cluster::{ClusterState, StateId};
 use crate::sim::watch::Violation;
 use crate::zen::message::{Body, Message};
 use crate::zen::{Memory, Write, Zen};
@@ -80,7 +80,7 @@ impl Descent {
     /// Takes a node's word in, and tells whether more is committed than before.
     pub(super) fn handled(&mut self, node: usize, zen: &Zen) -> Result<bool, Violation> {
         if let Some((made, from)) = zen.made() {
-            self.claims(made, Claim { node, from, is_checked: !zen.rules().is_old() })?;
+            self.claims(made, Claim { node, from, is_checked: true })?;
         }
         let accepted = &zen.ledger().accepted;
         if self.accepted.insert(node, accepted.id()) != Some(accepted.id()) {
@@ -88,7 +88,7 @@ impl Descent {
         }
         let committed = zen.ledger().committed;
         let is_known = self.committed.insert(node, committed) == Some(committed) || committed == StateId::NONE;
-        if is_known || !is_told(zen, accepted) {
+        if is_known {
             return Ok(false);
         }
         let before = self.newest;
@@ -195,11 +195,6 @@ impl Descent {
         self.held.values_mut().for_each(|held| held.retain(|state| state.rank() >= newest.rank()));
         Ok(())
     }
-}
-
-/// Whether a state counts: an old master's first states after a full restart hold nothing and belong to no line.
-pub(super) fn is_told(zen: &Zen, state: &ClusterState) -> bool {
-    !zen.rules().is_old() || !state.blocks.contains(Block::STATE_NOT_RECOVERED.id)
 }
 
 #[cfg(test)]

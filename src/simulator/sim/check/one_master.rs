@@ -19,8 +19,7 @@ impl OneMaster {
     }
 
     pub(super) fn handled(&mut self, zen: &Zen) -> Result<(), Violation> {
-        // Where there are no terms, two masters are for the flaws' witness to see.
-        let Some(term) = zen.reign().filter(|_| !zen.rules().is_old()) else {
+        let Some(term) = zen.reign() else {
             return Ok(());
         };
         let process = &zen.local().ephemeral_id;

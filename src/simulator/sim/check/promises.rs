@@ -27,10 +27,6 @@ const ON_DISK: &str = "S6 a promise is on disk before it is told";
 
 impl Promises {
     pub(super) fn booted(&mut self, node: usize, zen: &Zen) -> Result<(), Violation> {
-        if zen.rules().is_old() {
-            // It makes none.
-            return Ok(());
-        }
         let ledger = zen.ledger();
         self.starts(node, zen.local().id.clone(), (ledger.promise.term, ledger.accepted.id()))
     }

@@ -8,7 +8,6 @@
 mod told;
 
 use super::check::{Acknowledged, Bounds, Checkers, Configured, Kept, Order, Storm, Timely};
-use super::flaws::Witness;
 use super::history::{End, Histories, History};
 use super::lease_holders::{Asked, LeaseHolders};
 use super::operation::{Choice, Key, Known, Operation, Update, question};
@@ -126,8 +125,6 @@ pub struct Clients {
     pub left: Vec<usize>,
     /// What clients were told, by kind.
     pub told: BTreeMap<&'static str, u64>,
-    /// Looks on in the place of the checkers, where flaws are to be seen to their end.
-    pub witness: Option<Witness>,
 }
 
 impl Clients {
@@ -154,7 +151,6 @@ impl Clients {
             gone: Wiped::default(),
             left: Vec::new(),
             told: BTreeMap::new(),
-            witness: None,
             rng,
         }
     }
@@ -202,9 +198,7 @@ impl Clients {
 
     /// Lets the watchers look whose time has come.
     pub fn look(&mut self, now: Time) -> Result<(), Violation> {
-        let verdict = self.watchers.look(now, &self.checkers.descent);
-        // A witness stops nothing, and the checkers know of no state then.
-        if self.witness.is_some() { Ok(()) } else { verdict }
+        self.watchers.look(now, &self.checkers.descent)
     }
 
     /// What somebody asks whose time has come.
@@ -264,13 +258,8 @@ impl Clients {
 
     /// Remembers that a question was asked.
     pub fn asked(&mut self, ticket: Ticket, node: usize, request: Request, began: Time) {
-        match &mut self.witness {
-            Some(witness) => witness.asked(began, ticket, &request.question),
-            None => {
-                self.storm.asked(began);
-                self.timely.asked(ticket, node, &request.question, began);
-            }
-        }
+        self.storm.asked(began);
+        self.timely.asked(ticket, node, &request.question, began);
         if let Some(Wish { operation: Operation::Set { setting, value }, .. }) = &request.wish {
             self.configured.asked(setting, value.as_ref());
         }

@@ -25,9 +25,6 @@ impl Clients {
             self.left.extend(matches!(answer, Answer::Left).then_some(node));
             return Ok(());
         }
-        if self.witness.is_some() {
-            return Ok(());
-        }
         let Some((state, end)) = self.understand(wish, answer)? else {
             self.give_up(wish, at);
             return Ok(());
@@ -130,16 +127,10 @@ impl Watch<Zen> for Clients {
         self.watchers.booted(node);
         self.configured.booted(node, &zen.local().id);
         self.gone.booted(node, &zen.local().id);
-        match &mut self.witness {
-            Some(witness) => witness.booted(at, node, zen),
-            None => self.checkers.booted(at, node, zen),
-        }
+        self.checkers.booted(at, node, zen)
     }
 
     fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        if let Some(witness) = &mut self.witness {
-            return witness.handled(at, node, zen);
-        }
         let before = self.checkers.descent.newest();
         self.checkers.handled(at, node, zen)?;
         self.timely.passes(at)?;
@@ -151,33 +142,28 @@ impl Watch<Zen> for Clients {
         self.holders.keep_theirs(at, &self.checkers.descent)
     }
 
-    fn ended(&mut self, at: Time, node: usize) -> Result<(), Violation> {
+    fn ended(&mut self, _at: Time, node: usize) -> Result<(), Violation> {
         self.configured.ended(node);
         self.storm.ended(node);
         self.timely.ended(node);
-        self.witness.as_mut().map_or(Ok(()), |witness| witness.ended(at, node))
+        Ok(())
     }
 
-    fn paused(&mut self, at: Time, node: usize, is_paused: bool) -> Result<(), Violation> {
+    fn paused(&mut self, _at: Time, node: usize, is_paused: bool) -> Result<(), Violation> {
         self.timely.paused(node, is_paused);
-        self.witness.as_mut().map_or(Ok(()), |witness| witness.paused(at, node, is_paused))
+        Ok(())
     }
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {
-        match &mut self.witness {
-            Some(witness) => witness.sent(at, from, to, message),
-            None => {
-                self.storm.sent(at, from, message)?;
-                if let Message::Publish { body, .. } = message {
-                    self.configured.made(body.id());
-                }
-                self.checkers.sent(at, from, to, message)
-            }
+        self.storm.sent(at, from, message)?;
+        if let Message::Publish { body, .. } = message {
+            self.configured.made(body.id());
         }
+        self.checkers.sent(at, from, to, message)
     }
 
     fn called(&mut self, _at: Time, ends: (usize, usize), call: Call, message: &Message) -> Result<(), Violation> {
-        if self.witness.is_some() { Ok(()) } else { self.storm.called(ends, call, message) }
+        self.storm.called(ends, call, message)
     }
 
     fn call_ended(&mut self, _at: Time, ends: (usize, usize), call: Call) -> Result<(), Violation> {
@@ -191,9 +177,6 @@ impl Watch<Zen> for Clients {
     }
 
     fn wrote(&mut self, at: Time, node: usize, write: &Write) -> Result<(), Violation> {
-        if self.witness.is_some() {
-            return Ok(());
-        }
         self.timely.wrote(at, node);
         if let Write::Accepted(state) = write {
             self.configured.made(state.id());
@@ -205,9 +188,6 @@ impl Watch<Zen> for Clients {
     }
 
     fn synced(&mut self, at: Time, node: usize, disk: &Memory) -> Result<(), Violation> {
-        if self.witness.is_some() {
-            return Ok(());
-        }
         self.timely.synced(at, node);
         self.checkers.synced(at, node, disk)
     }
@@ -219,24 +199,17 @@ impl Watch<Zen> for Clients {
     fn applied(&mut self, at: Time, node: usize, view: &Arc<ClusterState>) -> Result<(), Violation> {
         self.watchers.applied(node, view);
         self.configured.applied(node, view);
-        if self.witness.is_some() { Ok(()) } else { self.checkers.applied(at, node, view) }
+        self.checkers.applied(at, node, view)
     }
 
     fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
         let Some(Open { who, node, wish, .. }) = self.open.remove(&ticket) else {
             return Ok(());
         };
-        match &mut self.witness {
-            Some(witness) => witness.answered(at, node, ticket, answer)?,
-            None => self.timely.answered(ticket, at, answer)?,
-        }
+        self.timely.answered(ticket, at, answer)?;
         let is_drop = matches!(&wish, Some(Wish { operation: Operation::Drop(_), .. }));
         self.count(if is_drop && matches!(answer, Answer::Done { .. }) { "voter dropped" } else { outcome(answer) });
         match (&who, wish) {
-            (Who::Holder(holder, _), _) if self.witness.is_some() => {
-                self.holders.unanswered(*holder, at);
-                Ok(())
-            }
             (Who::Holder(holder, asked), _) => {
                 self.holders.answered(*holder, at, (asked, answer), &mut self.checkers.fencing)?;
                 self.acknowledged.lease(&self.checkers.descent, answer)?;
@@ -248,13 +221,10 @@ impl Watch<Zen> for Clients {
     }
 
     fn lost(&mut self, at: Time, _node: usize, ticket: Ticket) -> Result<(), Violation> {
-        let Some(Open { who, node, wish, .. }) = self.open.remove(&ticket) else {
+        let Some(Open { who, wish, .. }) = self.open.remove(&ticket) else {
             return Ok(());
         };
-        match &mut self.witness {
-            Some(witness) => witness.lost(at, node, ticket)?,
-            None => self.timely.lost(ticket, at)?,
-        }
+        self.timely.lost(ticket, at)?;
         self.count("lost");
         match (&who, wish) {
             (Who::Holder(holder, _), _) => self.holders.unanswered(*holder, at),

@@ -1,8 +1,8 @@
-//! Plays the script of a flaw under the rules of some dialect.
+//! Plays the script of a flaw among nodes of this protocol, or of Zen as it was.
 
 use super::Flaw;
 use crate::sim::script::{Script, ScriptWorld, Trouble};
-use crate::zen::rules::Dialect;
+use crate::zen68::Dialect;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a script showed.
@@ -16,8 +16,8 @@ pub enum Outcome {
     Broken(String),
 }
 
-/// Plays the script of a flaw among nodes that speak this.
-pub fn play(flaw: &Flaw, dialect: Dialect) -> Outcome {
+/// Plays the script of a flaw among nodes of this Zen, or of none.
+pub fn play(flaw: &Flaw, dialect: Option<Dialect>) -> Outcome {
     match catch_unwind(AssertUnwindSafe(|| perform(flaw, dialect))) {
         Ok(Ok(Some(Ok(())))) => Outcome::Clean,
         Ok(Ok(Some(Err(evidence)))) => Outcome::Flawed(evidence),
@@ -31,7 +31,7 @@ pub fn play(flaw: &Flaw, dialect: Dialect) -> Outcome {
     }
 }
 
-fn perform(flaw: &Flaw, dialect: Dialect) -> Result<Option<Result<(), String>>, Trouble> {
+fn perform(flaw: &Flaw, dialect: Option<Dialect>) -> Result<Option<Result<(), String>>, Trouble> {
     let script = Script::parse(flaw.script)?;
     let mut stage = ScriptWorld::under(dialect);
     for block in script.blocks() {

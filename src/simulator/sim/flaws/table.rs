@@ -2,7 +2,7 @@
 
 use super::random::{Kind, Typed};
 use super::{Oracle, random};
-use crate::zen::rules::Dialect;
+use crate::zen68::Dialect;
 
 /// One of Zen's documented failures.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub struct Flaw {
 impl Flaw {
     /// The random runs that may show it, if there are any.
     pub fn runs(&self) -> Option<random::Kind> {
-        self.search.ok().map(|typed| Kind { dialect: self.dialect, typed })
+        self.search.ok().map(|typed| Kind { dialect: Some(self.dialect), typed })
     }
 }
 

@@ -7,8 +7,9 @@ use super::claims::Claims;
 use crate::cluster::{Block, ClusterState, EphemeralId, NodeId, Outcome, StateId, Term, Uuid, Version};
 use crate::protocol::{Ticket, Time};
 use crate::service::{Answer, Question};
+use crate::sim::Member;
 use crate::sim::watch::{Violation, Watch};
-use crate::zen::{Message, Zen};
+use crate::zen::Message;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,9 +129,9 @@ impl Witness {
         self.firsts.entry(oracle).or_insert_with(text);
     }
 
-    fn see_reign(&mut self, at: Time, node: usize, zen: &Zen) {
-        let shows = zen.open_master();
-        let leads = shows.is_some_and(|master| master.same_process(zen.local()));
+    fn see_reign(&mut self, at: Time, node: usize, member: &Member) {
+        let shows = member.open_master();
+        let leads = shows.is_some_and(|master| master.same_process(member.local()));
         let has_master = shows.is_some();
         let Some(process) = self.processes.get_mut(&node) else {
             return;
@@ -143,23 +144,22 @@ impl Witness {
         }
         let name = process.name.clone();
         self.overlap = self.overlap.take().max(self.overlap_at(at));
-        let listed =
-            zen.applied().nodes.iter().filter_map(|member| Some((member, self.gone.get(&member.ephemeral_id)?)));
-        for (member, ended) in listed {
+        let nodes = member.applied().nodes.iter();
+        for (listed, ended) in nodes.filter_map(|listed| Some((listed, self.gone.get(&listed.ephemeral_id)?))) {
             let lasted = at.since(*ended);
             if self.dead.as_ref().is_none_or(|(longest, _)| *longest < lasted) {
-                self.dead = Some((lasted, format!("{name} lists {}", member.name)));
+                self.dead = Some((lasted, format!("{name} lists {}", listed.name)));
             }
         }
     }
 
-    fn see_commit(&mut self, node: usize, zen: &Zen) {
-        let applied = zen.applied();
-        let is_unrecovered = zen.rules().is_old() && applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
+    fn see_commit(&mut self, node: usize, member: &Member) {
+        let applied = member.applied();
+        let is_unrecovered = member.zen().is_none() && applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
         if is_unrecovered || applied.id() == StateId::NONE {
             return;
         }
-        let (id, name) = (applied.id(), &zen.local().name);
+        let (id, name) = (applied.id(), &member.local().name);
         let known = *self.committed.entry(id.rank()).or_insert(id.uuid);
         if known != id.uuid {
             self.note(Oracle::TwoStates, || format!("{name} applied a state {id} that is not the {id} of others"));
@@ -171,21 +171,21 @@ impl Witness {
             self.note(Oracle::TimeTravel, || format!("{name} applied {id} after {before}"));
         }
         if before != id
-            && zen.reign().is_some()
+            && member.leads()
             && !self.firsts.contains_key(&Oracle::LostUpdate)
             && let Some(missing) = self.claims.missing_in(applied, true)
         {
             self.note(Oracle::LostUpdate, || format!("{missing} is not in {id} of {name}"));
         }
         if let Some(uuid) = applied.cluster_uuid
-            && self.clusters.insert(zen.local().id.clone(), uuid).is_some_and(|before| before != uuid)
+            && self.clusters.insert(member.local().id.clone(), uuid).is_some_and(|before| before != uuid)
         {
             self.note(Oracle::IdentityChanged, || format!("{name} follows a cluster with another uuid than before"));
         }
     }
 
-    fn see_acknowledged(&mut self, zen: &Zen) {
-        let (held, id) = (zen.newest_held(), &zen.local().id);
+    fn see_acknowledged(&mut self, member: &Member) {
+        let (held, id) = (member.newest_held(), &member.local().id);
         if let Some(told) = self.acknowledged.get(id).copied().filter(|told| told.rank() > held.rank()) {
             self.note(Oracle::ForgottenAck, || format!("{id} acknowledged {told} and holds {held}"));
         }
@@ -209,9 +209,9 @@ impl Witness {
     }
 }
 
-impl Watch<Zen> for Witness {
-    fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        let local = zen.local();
+impl Watch<Member> for Witness {
+    fn booted(&mut self, at: Time, node: usize, member: &Member) -> Result<(), Violation> {
+        let local = member.local();
         let process = Process {
             name: local.name.clone(),
             id: local.id.clone(),
@@ -226,10 +226,10 @@ impl Watch<Zen> for Witness {
         Ok(())
     }
 
-    fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        self.see_commit(node, zen);
-        self.see_reign(at, node, zen);
-        self.see_acknowledged(zen);
+    fn handled(&mut self, at: Time, node: usize, member: &Member) -> Result<(), Violation> {
+        self.see_commit(node, member);
+        self.see_reign(at, node, member);
+        self.see_acknowledged(member);
         Ok(())
     }
 

@@ -31,7 +31,7 @@ const COMMANDS: &[Command] = &[
     ),
     command("node d [the options of `nodes`]", setup::nodes),
     command("configure a… [address=10.0.9.9:9300] [the options of `nodes`]", setup::configure),
-    command("rules zazen|zen68|fd56|zen13", setup::speak),
+    command("rules zazen|zen68|fd56|zen14|zen13", setup::speak),
     command("notes debug|info|warn|off", setup::notes),
     command("messages on|off [<kind>,…]", setup::messages),
     command("advance 3s", settle::advance),

@@ -1,16 +1,16 @@
 //! Checks what must always hold, in each cluster of a script for itself.
 //!
 //! Two clusters in one world may both have a master in one term. A node belongs to the cluster whose name it was added
-//! with, whatever it is told later; those that are added apart are a cluster of their own under the same name. Nodes of an
-//! old dialect are not guarded: what they do wrong is what their story is about.
+//! with, whatever it is told later; those that are added apart are a cluster of their own under the same name. Nodes of
+//! old are not guarded: what they do wrong is what their story is about.
 
 use super::lease_holders::LeaseHolders;
 use crate::cluster::ClusterName;
 use crate::protocol::{Ticket, Time};
 use crate::service::Answer;
 use crate::sim::check::Checkers;
-use crate::sim::{Violation, Watch};
-use crate::zen::{Memory, Message, Write, Zen};
+use crate::sim::{Member, Violation, Watch};
+use crate::zen::{Memory, Message, Write};
 
 /// The checkers of each cluster.
 #[derive(Debug, Default)]
@@ -38,13 +38,13 @@ impl Guards {
     }
 }
 
-impl Watch<Zen> for Guards {
-    fn booted(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        if zen.rules().is_old() { Ok(()) } else { self.of(node).booted(at, node, zen) }
+impl Watch<Member> for Guards {
+    fn booted(&mut self, at: Time, node: usize, member: &Member) -> Result<(), Violation> {
+        member.zen().map_or(Ok(()), |zen| self.of(node).booted(at, node, zen))
     }
 
-    fn handled(&mut self, at: Time, node: usize, zen: &Zen) -> Result<(), Violation> {
-        if zen.rules().is_old() { Ok(()) } else { self.of(node).handled(at, node, zen) }
+    fn handled(&mut self, at: Time, node: usize, member: &Member) -> Result<(), Violation> {
+        member.zen().map_or(Ok(()), |zen| self.of(node).handled(at, node, zen))
     }
 
     fn sent(&mut self, at: Time, from: usize, to: usize, message: &Message) -> Result<(), Violation> {

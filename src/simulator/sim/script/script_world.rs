@@ -1,4 +1,4 @@
-//! Where a script is played: a world of Zen nodes without chance, and the story that they tell.
+//! Where a script is played: a world of nodes without chance, and the story that they tell.
 //!
 //! A hop takes a millisecond, a synced write 200 µs, and what was not synced is lost in a crash. Messages that are sent
 //! at the same time keep their order.
@@ -15,9 +15,9 @@ use crate::protocol::Protocol;
 use crate::service::Question;
 use crate::sim::cluster_world::{self, NodeSpec};
 use crate::sim::flaws::Witness;
-use crate::sim::{Baseline, Quality, World};
-use crate::zen::Zen;
-use crate::zen::rules::{Dialect, Rules as Protections};
+use crate::sim::{Baseline, Member, Quality, World};
+use crate::zen::rules::Rules as Protections;
+use crate::zen68::Dialect;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ const HOP_US: u64 = 1_000;
 pub(super) const DISK_US: u64 = 200;
 
 /// The world of a script, its story written down and everything checked, and a witness for what no guard stops.
-pub(super) type Told = World<Zen, (Story, (Guards, Witness))>;
+pub(super) type Told = World<Member, (Story, (Guards, Witness))>;
 
 /// Where a script is played.
 pub struct ScriptWorld {
@@ -34,7 +34,9 @@ pub struct ScriptWorld {
     pub(super) rules: Rc<RefCell<Rules>>,
     /// The protections that the nodes keep which are added.
     pub(super) protections: Protections,
-    /// Whether a script may name another dialect.
+    /// Which Zen of old those are, if they are one.
+    pub(super) dialect: Option<Dialect>,
+    /// Whether a script may name another one.
     may_change_dialect: bool,
     /// What the last oracle said, if one was asked.
     pub(super) verdict: Option<Result<(), String>>,
@@ -54,9 +56,9 @@ impl ScriptWorld {
         ScriptWorld::keeping(Protections::default())
     }
 
-    /// An empty stage whose nodes speak this, whatever a script says.
-    pub fn under(dialect: Dialect) -> Self {
-        ScriptWorld { may_change_dialect: false, ..ScriptWorld::keeping(Protections::of(dialect)) }
+    /// An empty stage whose nodes are of this Zen, or of none, whatever a script says.
+    pub fn under(dialect: Option<Dialect>) -> Self {
+        ScriptWorld { dialect, may_change_dialect: false, ..ScriptWorld::new() }
     }
 
     /// An empty stage whose nodes keep these protections only.
@@ -77,6 +79,7 @@ impl ScriptWorld {
             cast: Vec::new(),
             rules,
             protections,
+            dialect: None,
             may_change_dialect: true,
             verdict: None,
             gave_up: false,
@@ -88,10 +91,10 @@ impl ScriptWorld {
         self.verdict.clone()
     }
 
-    /// Nodes that are added from now on speak this, unless the stage was made for another dialect.
-    pub(super) fn speak(&mut self, dialect: Dialect) {
+    /// Nodes that are added from now on are of this Zen, unless the stage was made for another one.
+    pub(super) fn speak(&mut self, dialect: Option<Dialect>) {
         if self.may_change_dialect {
-            self.protections = Protections::of(dialect);
+            self.dialect = dialect;
         }
     }
 
@@ -149,7 +152,7 @@ impl ScriptWorld {
     /// The id that a node has at present, or had last.
     pub(super) fn id(&self, name: &str) -> Result<NodeId, Mistake> {
         let node = self.node(name)?;
-        let id = self.world.participant(node).map(|zen| zen.local().id.clone());
+        let id = self.world.participant(node).map(|member| member.local().id.clone());
         Ok(id.or_else(|| self.world.disk(node).promise.node_id.clone()).unwrap_or_else(|| name.into()))
     }
 

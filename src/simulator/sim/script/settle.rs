@@ -8,7 +8,6 @@ use super::story::moment;
 use super::words::{Words, time};
 use crate::cluster::{ClusterState, NodeId, Term, Version};
 use crate::protocol::Protocol;
-use crate::zen::{Mode, Zen};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +59,7 @@ fn run(
 fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
     let running: Vec<usize> = nodes.iter().copied().filter(|node| world.is_running(*node)).collect();
     let master = running.iter().copied().find(|node| leads(world, *node))?;
-    world.participant(master).filter(|zen| is_done(zen))?;
+    world.participant(master).filter(|member| member.is_settled())?;
     let ids = |nodes: &[usize]| -> BTreeSet<NodeId> {
         nodes.iter().filter_map(|node| Some(world.participant(*node)?.local().id.clone())).collect()
     };
@@ -78,23 +77,6 @@ fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
 
 fn leads(world: &Told, node: usize) -> bool {
     world.participant(node).is_some_and(|zen| zen.standing().leader.as_ref() == Some(world.peer(node)))
-}
-
-/// Whether a master has committed its last state and has nothing else to do.
-fn is_done(zen: &Zen) -> bool {
-    match zen.mode() {
-        Mode::Leading(lead) => {
-            lead.publish.as_ref().is_some_and(|publish| publish.is_committed)
-                && lead.queue.is_empty()
-                && lead.joiners.is_empty()
-                && lead.leaving.is_empty()
-                && lead.bump.is_none()
-                && lead.wanted_term.is_none()
-                && lead.awaiting.is_empty()
-                && lead.wish.is_none()
-        }
-        Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => false,
-    }
 }
 
 /// Something that a script waits for.
@@ -143,7 +125,7 @@ impl Condition {
             Condition::Follows(node, master) => {
                 node != master && of(*node).and_then(|zen| zen.standing().leader).as_ref() == Some(world.peer(*master))
             }
-            Condition::Is(node, mode) => of(*node).is_some_and(|zen| zen.mode().name() == *mode),
+            Condition::Is(node, mode) => of(*node).is_some_and(|member| member.mode_name() == *mode),
             Condition::Holds(node, rank) => world.disk(*node).accepted.as_ref().is_some_and(|own| own.rank() == *rank),
             Condition::Shows(node, rank) => world.view(*node).is_some_and(|view| view.rank() == *rank),
         }

@@ -8,8 +8,8 @@ use crate::cluster::Address;
 use crate::protocol::{Initial, Level, Unresolved};
 use crate::settings::{self, REGISTRY, SettingsError};
 use crate::sim::cluster_world::{self, NodeSpec};
-use crate::zen::rules::Dialect;
 use crate::zen::{Bootstrap, Tuning};
+use crate::zen68::Dialect;
 use std::sync::Arc;
 
 /// The defaults of Elasticsearch 6.8 that differ from this protocol's.
@@ -51,8 +51,9 @@ pub(super) fn nodes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<()
 
 /// A node that speaks what is spoken, at the pace of that protocol.
 fn new_spec(stage: &ScriptWorld, name: &str, address: Address, hosts: &[Address]) -> Result<NodeSpec, Mistake> {
-    let spec = NodeSpec { rules: stage.protections, ..NodeSpec::new(name, address, hosts) };
-    if !spec.rules.is_old() {
+    let (rules, dialect) = (stage.protections, stage.dialect);
+    let spec = NodeSpec { rules, dialect, ..NodeSpec::new(name, address, hosts) };
+    if dialect.is_none() {
         return Ok(spec);
     }
     let mistake = |error: SettingsError| Mistake::new(error.to_string(), "Zen's own settings");
@@ -62,8 +63,10 @@ fn new_spec(stage: &ScriptWorld, name: &str, address: Address, hosts: &[Address]
 /// What everybody speaks who is added from here on.
 pub(super) fn speak(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     let name = words.need("a dialect")?;
-    let dialect = Dialect::named(name)
-        .ok_or_else(|| Mistake::new(format!("`{name}` as a dialect"), "zazen, zen68, fd56, zen14, zen13"))?;
+    let dialect = Dialect::named(name);
+    if dialect.is_none() && name != "zazen" {
+        return Err(Mistake::new(format!("`{name}` as a dialect"), "zazen, zen68, fd56, zen14, zen13").into());
+    }
     words.end()?;
     stage.speak(dialect);
     Ok(())

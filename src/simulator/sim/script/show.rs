@@ -5,8 +5,10 @@ use super::script_world::ScriptWorld;
 use super::story::moment;
 use super::words::{Words, time};
 use crate::cluster::{ClusterState, NodeId, StateId};
-use crate::sim::Fault;
+use crate::protocol::Protocol;
+use crate::sim::{Fault, Member};
 use crate::zen::{Ledger, Promise, Zen};
+use crate::zen68::Zen68;
 
 /// How long a write takes on a slow disk, in microseconds.
 const SLOW_DISK_US: u64 = 500_000;
@@ -14,14 +16,15 @@ const SLOW_DISK_US: u64 = 500_000;
 /// Whom a master leads, in which term and with which state.
 pub(super) fn reign(stage: &ScriptWorld, master: usize) -> String {
     let name = &stage.cast[master].name;
-    let Some(zen) = stage.world.participant(master) else {
+    let Some(member) = stage.world.participant(master) else {
         return format!("{name} is down");
     };
-    let followers = zen.applied().nodes.iter().filter(|node| node.id != zen.local().id);
+    let followers = member.applied().nodes.iter().filter(|node| node.id != member.local().id);
     let followers: Vec<&str> = followers.map(|node| node.id.as_str()).collect();
     let whom = if followers.is_empty() { "alone".into() } else { followers.join(", ") };
-    let (term, voting) = (zen.ledger().promise.term, voting(zen.ledger()));
-    format!("{name} leads {whom} in term {term} at {}, voting {voting}", zen.applied().id())
+    let (term, at) = (member.standing().term, member.applied().id());
+    let voting = member.zen().map_or_else(String::new, |zen| format!(", voting {}", voting(zen.ledger())));
+    format!("{name} leads {whom} in term {term} at {at}{voting}")
 }
 
 /// A line for each node: whom it follows.
@@ -35,15 +38,15 @@ pub(super) fn masters(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<
 }
 
 fn stance(stage: &ScriptWorld, node: usize) -> String {
-    let Some(zen) = stage.world.participant(node) else {
+    let Some(member) = stage.world.participant(node) else {
         return "down".into();
     };
-    let term = zen.ledger().promise.term;
+    let term = member.standing().term;
     let shown = stage.world.view(node).map_or(StateId::NONE, |view| view.id());
     let stance = match stage.leader_of(node) {
         Some(leader) if leader == node => format!("leads in term {term} at {shown}"),
         Some(leader) => format!("follows {} in term {term} at {shown}", stage.cast[leader].name),
-        None => format!("{} in term {term}, no master, at {shown}", zen.mode().name()),
+        None => format!("{} in term {term}, no master, at {shown}", member.mode_name()),
     };
     if stage.world.is_running(node) { stance } else { format!("paused: {stance}") }
 }
@@ -51,26 +54,41 @@ fn stance(stage: &ScriptWorld, node: usize) -> String {
 /// Everything that counts of a node.
 pub(super) fn state(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
     for node in stage.nodes(words)? {
-        let text = stage.world.participant(node).map_or_else(|| "down".into(), describe);
+        let text = stage.world.participant(node).map_or_else(|| "down".into(), of_member);
         stage.say_of(node, &text);
     }
     Ok(())
 }
 
+fn of_member(member: &Member) -> String {
+    match member {
+        Member::Zen(zen) => describe(zen),
+        Member::Zen68(zen68) => describe_old(zen68),
+    }
+}
+
+/// What an old node keeps is all that it shows.
+fn describe_old(zen68: &Zen68) -> String {
+    format!("{}, holds {}; shows {}", zen68.mode_name(), zen68.newest_held(), members(zen68.state()))
+}
+
+/// A state, its master and its nodes.
+fn members(state: &ClusterState) -> String {
+    let nodes: Vec<&str> = state.nodes.iter().map(|node| node.id.as_str()).collect();
+    let master = state.nodes.master.as_ref().map_or("no master".into(), |master| format!("master {master}"));
+    format!("{}: {master}, nodes {}", state.id(), nodes.join(" "))
+}
+
 fn describe(zen: &Zen) -> String {
     let ledger = zen.ledger();
-    let shown = zen.shown();
-    let nodes: Vec<&str> = shown.nodes.iter().map(|node| node.id.as_str()).collect();
-    let master = shown.nodes.master.as_ref().map_or("no master".into(), |master| format!("master {master}"));
     format!(
-        "{}, {}; accepted {}, committed {}; voting {}; shows {}: {master}, nodes {}",
+        "{}, {}; accepted {}, committed {}; voting {}; shows {}",
         zen.mode().name(),
         promise(&ledger.promise),
         ledger.accepted.id(),
         ledger.committed,
         voting(ledger),
-        shown.id(),
-        nodes.join(" ")
+        members(zen.shown())
     )
 }
 
@@ -90,8 +108,8 @@ pub(super) fn explain(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     let now = stage.world.local_time(node);
-    let Some(explanation) = stage.world.participant(node).map(|zen| zen.explain(now)) else {
-        stage.say_of(node, "down");
+    let Some(explanation) = stage.world.participant(node).and_then(Member::zen).map(|zen| zen.explain(now)) else {
+        stage.say_of(node, "down, or a node of old");
         return Ok(());
     };
     let advice = explanation.advice.iter().map(|advice| format!("advice: {advice}"));
@@ -107,7 +125,7 @@ pub(super) fn timers(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     let now = stage.world.local_time(node);
-    let due = stage.world.participant(node).map(|zen| zen.timers().in_order()).unwrap_or_default();
+    let due = stage.world.participant(node).map(Member::deadlines).unwrap_or_default();
     let due: Vec<String> = due.into_iter().map(|(at, timer)| format!("{timer} in {}", moment(at.since(now)))).collect();
     let text = if due.is_empty() { "waits for nothing".into() } else { due.join(", ") };
     stage.say_of(node, &text);

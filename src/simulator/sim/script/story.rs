@@ -7,8 +7,8 @@ use super::answers::told;
 use super::rules::Kinds;
 use crate::protocol::{Level, Remark, Ticket, Time};
 use crate::service::Answer;
-use crate::sim::{Passage, Stop, Violation, Watch};
-use crate::zen::{Message, Note, Zen};
+use crate::sim::{Member, Passage, Stop, Violation, Watch};
+use crate::zen::{Message, Note};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ pub(super) fn moment(span: Duration) -> String {
     }
 }
 
-impl Watch<Zen> for Story {
+impl Watch<Member> for Story {
     fn noted(&mut self, at: Time, node: usize, note: &Note) -> Result<(), Violation> {
         if self.notes.is_some_and(|least| note.level() >= least) {
             let name = self.names[node].clone();
@@ -97,7 +97,7 @@ impl Watch<Zen> for Story {
         Ok(())
     }
 
-    fn stopped(&mut self, at: Time, stop: Stop<'_, Zen>) -> Result<(), Violation> {
+    fn stopped(&mut self, at: Time, stop: Stop<'_, Member>) -> Result<(), Violation> {
         let fate = match stop.passage {
             Passage::Deliver => "",
             Passage::Drop => ", dropped",

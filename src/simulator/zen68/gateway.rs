@@ -1,13 +1,12 @@
-//! What an old cluster finds on its disks after all of it was down: the newest metadata of those who happen to be there.
+//! What a cluster finds on its disks after all of it was down: the newest metadata of those who happen to be there.
 //!
 //! The first master of a fresh start asks every node of its state that can be master, and takes the newest answer if there
-//! are as many as were typed. Mirrors `GatewayService` and `Gateway` (6.8).
+//! are as many as its file names. Mirrors `GatewayService` and `Gateway` (6.8).
 
-use super::is_recovered;
-use crate::cluster::{Address, Block, ClusterState, Metadata, NodeId, Settings, Uuid, VotingSets};
+use super::{Errand, Zen68, is_recovered};
+use crate::cluster::{Address, Block, ClusterState, Metadata, Settings, Uuid, VotingSets};
 use crate::protocol::{Effects, Time};
-use crate::zen::message::Message;
-use crate::zen::{Errand, Zen};
+use crate::zen::Message;
 use std::sync::Arc;
 
 /// A recovery under way.
@@ -33,6 +32,11 @@ impl Gateway {
         self.found.take()
     }
 
+    /// Whether something is found out, or to be published.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_running || self.found.is_some()
+    }
+
     fn hear(&mut self, state: Option<Arc<ClusterState>>) {
         self.told += 1;
         let is_newer = |state: &Arc<ClusterState>| {
@@ -42,20 +46,21 @@ impl Gateway {
     }
 }
 
-impl Zen {
+impl Zen68 {
     /// Asks for what the disks hold, if this master's state is yet to be recovered.
-    pub(in crate::zen) fn ask_disks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let is_idle = !self.old.gateway.is_running && self.old.gateway.found.is_none();
-        if self.reign().is_none() || is_recovered(&self.applied) || !is_idle {
+    pub(super) fn ask_disks(&mut self, now: Time, out: &mut Effects<Zen68>) {
+        let is_needed = !is_recovered(&self.state);
+        let others = self.state.nodes.eligible().filter(|node| node.id != self.local.id);
+        let others: Vec<Address> = others.map(|node| node.address.clone()).collect();
+        let own = self.disk.accepted.clone();
+        let Some(reign) = self.reign().filter(|reign| is_needed && !reign.gateway.is_busy()) else {
             return;
-        }
-        let others = self.applied.nodes.eligible().filter(|node| node.id != self.local.id);
-        let others: Vec<(NodeId, Address)> = others.map(|node| (node.id.clone(), node.address.clone())).collect();
-        self.old.gateway = Gateway { is_running: true, waiting: others.len(), ..Gateway::default() };
-        self.old.gateway.hear(self.ledger.durable.accepted.clone());
-        for (id, address) in &others {
+        };
+        reign.gateway = Gateway { is_running: true, waiting: others.len(), ..Gateway::default() };
+        reign.gateway.hear(own);
+        for address in &others {
             let message = Message::Fetch { from: self.sender.clone() };
-            self.call(address, message, Errand::Fetch { from: id.clone() }, self.tuning.commit_timeout, out);
+            self.call(address, message, Errand::Disk, self.tuning.commit_timeout, out);
         }
         if others.is_empty() {
             self.end_recovery(now, out);
@@ -63,16 +68,15 @@ impl Zen {
     }
 
     /// One disk was told, or will not be.
-    pub(in crate::zen) fn on_disk_told(
+    pub(super) fn on_disk_told(
         &mut self,
         now: Time,
         told: Option<Option<Arc<ClusterState>>>,
-        out: &mut Effects<Zen>,
+        out: &mut Effects<Zen68>,
     ) {
-        let gateway = &mut self.old.gateway;
-        if !gateway.is_running || gateway.waiting == 0 {
+        let Some(gateway) = self.reign().map(|reign| &mut reign.gateway).filter(|gateway| gateway.waiting > 0) else {
             return;
-        }
+        };
         gateway.waiting -= 1;
         if let Some(state) = told {
             gateway.hear(state);
@@ -83,30 +87,31 @@ impl Zen {
     }
 
     /// Publishes what was found if enough disks were told; the number is the one of the file, since no other is known.
-    fn end_recovery(&mut self, now: Time, out: &mut Effects<Zen>) {
+    fn end_recovery(&mut self, now: Time, out: &mut Effects<Zen68>) {
         let required = self.config.tuning.minimum().max(1);
-        let gateway = &mut self.old.gateway;
+        let Some(reign) = self.reign() else {
+            return;
+        };
+        let gateway = &mut reign.gateway;
         gateway.is_running = false;
         if gateway.told >= required {
             gateway.found = Some(Found(gateway.newest.take()));
-            self.advance(now, out);
+            self.run_tasks(now, out);
         }
     }
 
-    pub(super) fn publish_recovered(&mut self, now: Time, Found(found): Found, out: &mut Effects<Zen>) {
-        let mut state = self.next_old_state();
-        let mut base = self.ledger.accepted.clone();
+    pub(super) fn publish_recovered(&mut self, now: Time, Found(found): Found, out: &mut Effects<Zen68>) {
+        let mut state = self.next_state();
         state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
         if let Some(found) = found {
             let (transient, voting) = (Settings::default(), VotingSets::default());
             state.metadata = Metadata { transient, voting, ..found.metadata.clone() };
             state.cluster_uuid = found.cluster_uuid;
             state.version = state.version.max(found.version.next());
-            base = found;
         }
         if state.cluster_uuid.is_none() {
             state.cluster_uuid = Some(Uuid::from_u128(self.rng.next_u128()));
         }
-        self.start_publish(now, base, state, Vec::new(), "local-gateway-elected-state".into(), out);
+        self.start_publish(now, state, Vec::new(), "local-gateway-elected-state".into(), out);
     }
 }
