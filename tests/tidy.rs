@@ -94,6 +94,18 @@ fn dependencies_have_licences_and_origins_that_are_allowed() {
 }
 
 #[test]
+fn only_with_the_simulator_a_protection_can_be_switched_off() {
+    let has_switches =
+        |args: &[&str]| cargo_tree(&[&["-e", "features"], args].concat()).contains("zazen-core feature \"switches\"");
+    assert!(has_switches(&["--package", "zazen-simulator"]), "the simulator turns them on");
+    for args in
+        [&["--package", "zazen-node"][..], &["--package", "zazen", "--no-default-features", "--features", "node"]]
+    {
+        assert!(!has_switches(args), "{args:?}: what a node is built of must not turn on `switches` of zazen-core");
+    }
+}
+
+#[test]
 fn a_crate_of_the_server_is_found_by_its_whole_name() {
     assert_eq!(server_crates("zazen v0.1.0 (/x)\ntokio v1.0.0\ntokio-util v0.7\n"), ["tokio"]);
 }

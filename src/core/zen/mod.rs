@@ -247,11 +247,16 @@ const BETWEEN_MAX: usize = 256;
 impl Zen {
     /// A node with what its disk holds. The first input must be [`Input::Started`](crate::protocol::Input::Started).
     pub fn new(config: Config, disk: Memory, rng: Rng) -> Self {
-        Zen::with_rules(config, disk, rng, Rules::default())
+        Zen::begin(config, disk, rng, Rules::default())
     }
 
-    /// A node that keeps these rules; only the simulator has others than [`Rules::default`].
-    pub fn with_rules(config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
+    /// A node that keeps these rules.
+    #[cfg(feature = "switches")]
+    pub fn with_rules(config: Config, disk: Memory, rng: Rng, rules: Rules) -> Self {
+        Zen::begin(config, disk, rng, rules)
+    }
+
+    fn begin(config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
         if !rules.keep(Protection::DurableVote) {
             disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };
         }

@@ -1,7 +1,7 @@
 //! Which of the protocol's protections a node keeps.
 //!
-//! Every node keeps all of them, and no configuration can change that: only the simulator gives a node other rules, to
-//! show what happens without one of them, and that its checkers see it.
+//! Every node keeps all of them: they are constants, unless the feature `switches` is on. Only the simulator turns it on, and
+//! gives nodes other rules to show what happens without one of them, and that its checkers see it.
 
 use std::fmt;
 
@@ -113,12 +113,14 @@ impl fmt::Display for Protection {
     }
 }
 
-/// The protections that are switched off: none, in every real node.
+/// The protections that are switched off: none, and without the feature `switches` there is no way to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
+    #[cfg(feature = "switches")]
     off: u128,
 }
 
+#[cfg(feature = "switches")]
 impl Rules {
     /// All protections but this one.
     pub fn without(self, protection: Protection) -> Rules {
@@ -128,5 +130,14 @@ impl Rules {
     /// Whether a protection is kept.
     pub fn keep(self, protection: Protection) -> bool {
         self.off >> protection as u32 & 1 == 0
+    }
+}
+
+#[cfg(not(feature = "switches"))]
+impl Rules {
+    /// Whether a protection is kept: each is.
+    #[inline]
+    pub const fn keep(self, _protection: Protection) -> bool {
+        true
     }
 }
