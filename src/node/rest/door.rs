@@ -9,7 +9,7 @@ use super::error::{Kind, RestError};
 use super::login::{Guest, Login, Stranger};
 use super::probes;
 use super::reply::Reply;
-use super::wish::Wish;
+use super::response_format::ResponseFormat;
 use crate::runtime::secure;
 use crate::runtime::wall::{self, Wall};
 use crate::settings::NodeSettings;
@@ -112,9 +112,9 @@ fn refusal(stranger: &Stranger, path: &str) -> Response<Body> {
         }
         Stranger::Braked(wait) => reply.with_header(header::RETRY_AFTER, (wait.as_secs() + 1).to_string()),
     };
-    reply.write(&Wish::default())
+    reply.write(&ResponseFormat::default())
 }
 
 fn forbidden(text: String) -> Response<Body> {
-    Reply::simple_error(StatusCode::FORBIDDEN, text).write(&Wish::default())
+    Reply::simple_error(StatusCode::FORBIDDEN, text).write(&ResponseFormat::default())
 }

@@ -46,6 +46,7 @@ mod remote;
 mod removal;
 mod reply;
 mod reroute;
+mod response_format;
 mod rights;
 mod route;
 mod routes;
@@ -65,7 +66,6 @@ mod txn;
 mod uri;
 mod watch;
 mod welcome;
-mod wish;
 
 pub use page::page;
 pub use reply::HINT;

@@ -2,9 +2,9 @@
 
 use super::cat::{Column, DISPLAY};
 use super::parameters::Parameter;
+use super::response_format::COMMON;
 use super::route::{Answers, Route};
 use super::routes::routes;
-use super::wish::COMMON;
 use std::fmt::Write;
 
 const HEAD: &str = "\

@@ -5,7 +5,7 @@
 use super::body::{Json, cbor, compact, pretty, smile, yaml};
 use super::error::RestError;
 use super::release::warning;
-use super::wish::{Format, Wish};
+use super::response_format::{Format, ResponseFormat};
 use crate::runtime::tasks::Running;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
@@ -157,12 +157,12 @@ impl Reply {
     }
 
     /// Writes it as the user wants it.
-    pub(super) fn write(self, wish: &Wish) -> Response<Body> {
-        let is_pretty = wish.is_pretty.unwrap_or(self.is_pretty);
+    pub(super) fn write(self, wanted: &ResponseFormat) -> Response<Body> {
+        let is_pretty = wanted.is_pretty.unwrap_or(self.is_pretty);
         let mut response = match self.content {
             Content::Tree(json) => {
-                let json = if self.is_partial { part(json, wish) } else { Some(json) };
-                let format = wish.format();
+                let json = if self.is_partial { part(json, wanted) } else { Some(json) };
+                let format = wanted.format();
                 let bytes = json.map_or_else(Vec::new, |json| written(&json, format, is_pretty));
                 response(self.status, format.content_type(), bytes)
             }
@@ -178,9 +178,9 @@ impl Reply {
 }
 
 /// What the user wants of it. Of an object an empty one is left at least, of a list nothing.
-fn part(json: Json, wish: &Wish) -> Option<Json> {
+fn part(json: Json, wanted: &ResponseFormat) -> Option<Json> {
     let empty = matches!(json, Json::Object(_)).then(|| Json::object([]));
-    wish.filter.apply(json).or(empty)
+    wanted.filter.apply(json).or(empty)
 }
 
 fn written(json: &Json, format: Format, is_pretty: bool) -> Vec<u8> {

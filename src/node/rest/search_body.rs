@@ -7,10 +7,10 @@ use super::body::{Field, Part, Place, Placed};
 use super::error::{Kind, RestError};
 use super::parameters::flag;
 use super::query;
+use super::response_format::Format;
 use super::route::Call;
 use super::sent::{self, Body};
 use super::time;
-use super::wish::Format;
 use serde_json::Value;
 
 const NUMBERS: [&str; 4] = ["from", "size", "terminate_after", "min_score"];

@@ -5,8 +5,8 @@
 use super::body::{from_cbor, from_json, from_smile, from_yaml};
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
+use super::response_format::{Format, check_media_type, content_type};
 use super::route::Call;
-use super::wish::{Format, check_media_type, content_type};
 use axum::http::StatusCode;
 use bytes::Bytes;
 use serde_json::Value;

@@ -14,9 +14,9 @@ use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
 use super::receive::{NotReceived, no_room, paid, receive};
 use super::reply::{Reply, bare};
+use super::response_format::{ResponseFormat, content_type, is_body_type};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way};
 use super::routes::{check_known, way};
-use super::wish::{Wish, content_type, is_body_type};
 use super::{icon, index, removal, rights, tasks, uri};
 use crate::runtime::Handle;
 use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
@@ -62,7 +62,7 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
     let (route, _) = aim(&way);
     let response = respond((handle, guest.as_ref()), &parts, body, way).await;
     door.note(&parts, guest.as_ref(), response.status()).await;
-    let refused = |error| no_room(error, rest.detailed_errors).write(&Wish::default());
+    let refused = |error| no_room(error, rest.detailed_errors).write(&ResponseFormat::default());
     let mut response = paid(response, &budget).unwrap_or_else(refused);
     meter.instruments().answered(route, response.status().as_u16(), began.elapsed());
     if rest.compression && parts.method != Method::HEAD {
@@ -101,21 +101,25 @@ async fn respond(
     let body = match receive(parts, body, takes, account).await {
         Ok(body) => body,
         Err(NotReceived::Status(status)) => return bare(status),
-        Err(NotReceived::NoRoom(error)) => return no_room(error, rest.detailed_errors).write(&Wish::default()),
+        Err(NotReceived::NoRoom(error)) => {
+            return no_room(error, rest.detailed_errors).write(&ResponseFormat::default());
+        }
     };
     let body = match unpacked(&parts.headers, body, rest.max_content_length).await {
         Ok(body) => body,
         Err(Unfit::TooLarge) => return bare(StatusCode::PAYLOAD_TOO_LARGE),
-        Err(Unfit::NoRoom(error)) => return no_room(error, rest.detailed_errors).write(&Wish::default()),
-        Err(Unfit::Strange(error)) => return Reply::error(&error, false, rest.detailed_errors).write(&Wish::default()),
+        Err(Unfit::NoRoom(error)) => return no_room(error, rest.detailed_errors).write(&ResponseFormat::default()),
+        Err(Unfit::Strange(error)) => {
+            return Reply::error(&error, false, rest.detailed_errors).write(&ResponseFormat::default());
+        }
     };
-    let (parameters, wish) = match read(parts) {
+    let (parameters, wanted) = match read(parts) {
         Ok(read) => read,
-        Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&Wish::default()),
+        Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&ResponseFormat::default()),
     };
-    let found = Found { way, parameters, wish: &wish };
+    let found = Found { way, parameters, wanted: &wanted };
     let answered = dispatch((handle, guest), parts, &body.bytes, found).await;
-    answered.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, rest.detailed_errors)).write(&wish)
+    answered.unwrap_or_else(|error| Reply::error(&error, wanted.has_trace, rest.detailed_errors)).write(&wanted)
 }
 
 /// What the route of a request is called, and what it takes; nothing is read on any other way.
@@ -127,15 +131,15 @@ fn aim(way: &Result<Way, RestError>) -> (&'static str, Takes) {
 }
 
 /// Reads what can be read without knowing the route.
-fn read(parts: &Parts) -> Result<(Parameters, Wish), RestError> {
+fn read(parts: &Parts) -> Result<(Parameters, ResponseFormat), RestError> {
     check_lengths(parts)?;
     if !METHODS.contains(&parts.method.as_str()) {
         return Err(RestError::illegal(format!("Unexpected http method: {}", parts.method)));
     }
     let pairs = uri::pairs(parts.uri.query().unwrap_or_default());
     let parameters: Parameters = pairs.map_err(|reason| RestError::wrapping(Kind::BadParameter, reason))?.into();
-    let wish = Wish::read(&parameters, &parts.headers)?;
-    Ok((parameters, wish))
+    let wanted = ResponseFormat::read(&parameters, &parts.headers)?;
+    Ok((parameters, wanted))
 }
 
 fn check_lengths(parts: &Parts) -> Result<(), RestError> {
@@ -164,14 +168,14 @@ fn target(parts: &Parts) -> &str {
 struct Found<'a> {
     way: Result<Way, RestError>,
     parameters: Parameters,
-    wish: &'a Wish,
+    wanted: &'a ResponseFormat,
 }
 
 async fn dispatch(
     (handle, guest): (Handle, Option<&Guest>),
     parts: &Parts,
     body: &Bytes,
-    Found { way, mut parameters, wish }: Found<'_>,
+    Found { way, mut parameters, wanted }: Found<'_>,
 ) -> Result<Reply, RestError> {
     let (route, captured) = match way? {
         Way::Here(route, captured) => (route, captured),
@@ -186,7 +190,7 @@ async fn dispatch(
     if let Some(guest) = guest {
         rights::check(guest, route.name, route.needs, &parameters)?;
     }
-    if wish.has_trace && !handle.settings().rest.detailed_errors {
+    if wanted.has_trace && !handle.settings().rest.detailed_errors {
         let text = "error traces in responses are disabled.".to_owned();
         return Ok(Reply::simple_error(StatusCode::BAD_REQUEST, text));
     }
@@ -199,7 +203,7 @@ async fn dispatch(
     let target = target(parts).to_owned();
     let running = handle.meter().tasks().begin(begun(route, &target, &headers));
     let task = running.id();
-    let is_human = wish.is_human;
+    let is_human = wanted.is_human;
     let warnings = removal::warnings(route.name, &method, &parameters);
     let is_detailed = handle.settings().rest.detailed_errors;
     let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| *peer);
@@ -210,12 +214,12 @@ async fn dispatch(
     let reply = tokio::select! {
         biased;
         () = running.cancelled() => Err(RestError::new(Kind::TaskCancelled, "the request was ended by another one")),
-        reply = answer(route, call, wish) => reply.map(|reply| reply.while_running(running, until)),
+        reply = answer(route, call, wanted) => reply.map(|reply| reply.while_running(running, until)),
     };
     if warnings.is_empty() {
         return reply;
     }
-    let reply = reply.unwrap_or_else(|error| Reply::error(&error, wish.has_trace, is_detailed));
+    let reply = reply.unwrap_or_else(|error| Reply::error(&error, wanted.has_trace, is_detailed));
     Ok(warnings.iter().fold(reply, |reply, text| reply.with_warning(text)))
 }
 
@@ -241,7 +245,7 @@ fn begun(route: &'static Route, target: &str, headers: &HeaderMap) -> Begun {
     Begun { kind: "transport", action, description: shortened(target), is_cancellable, parent: None, opaque_id }
 }
 
-async fn answer(route: &'static Route, call: Call, wish: &Wish) -> Result<Reply, RestError> {
+async fn answer(route: &'static Route, call: Call, wanted: &ResponseFormat) -> Result<Reply, RestError> {
     let (columns, rows) = match route.answers {
         Answers::Table(columns, rows) => (columns, rows),
         Answers::Reply(reply, _) => {
@@ -257,7 +261,7 @@ async fn answer(route: &'static Route, call: Call, wish: &Wish) -> Result<Reply,
     }
     let rows = rows(call).await?;
     // A table is text unless a notation was asked for; that of the request does not count.
-    Ok(if wish.asked.is_some() { Reply::tree(display.tree(rows)) } else { Reply::text(display.text(rows)) })
+    Ok(if wanted.asked.is_some() { Reply::tree(display.tree(rows)) } else { Reply::text(display.text(rows)) })
 }
 
 fn other_methods(parts: &Parts, methods: Vec<&'static str>) -> Reply {

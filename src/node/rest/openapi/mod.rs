@@ -11,10 +11,10 @@ use super::cat::DISPLAY;
 use super::error::{Kind, RestError};
 use super::icon;
 use super::reply::Reply;
+use super::response_format::COMMON;
 use super::route::{Call, Route};
 use super::routes::routes;
 use super::uri;
-use super::wish::COMMON;
 use operation::operation;
 use std::collections::BTreeMap;
 

@@ -5,9 +5,9 @@ use super::shape::{named, schema};
 use crate::rest::body::Json;
 use crate::rest::cat::DISPLAY;
 use crate::rest::parameters::{Parameter, Values};
+use crate::rest::response_format::COMMON;
 use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
-use crate::rest::wish::COMMON;
 
 /// The notations of trees.
 const NOTATIONS: [&str; 4] = ["application/json", "application/yaml", "application/cbor", "application/smile"];

@@ -10,8 +10,8 @@ mod refused;
 use super::cat::DISPLAY;
 use super::error::RestError;
 use super::parameters::Parameter;
+use super::response_format::COMMON;
 use super::route::{Answers, Call, Route, Way, find};
-use super::wish::COMMON;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 

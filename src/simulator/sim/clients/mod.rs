@@ -28,7 +28,7 @@ const LEISURE_US: (u64, u64) = (100_000, 600_000);
 
 /// One thing that a client wants, however often it has to ask.
 #[derive(Clone, Debug)]
-struct Wish {
+struct Pending {
     operation: Operation,
     /// What names the request; without a name it must not be sent twice, by nobody.
     request: Option<RequestId>,
@@ -50,7 +50,7 @@ enum Who {
 struct Open {
     who: Who,
     node: usize,
-    wish: Option<Wish>,
+    pending: Option<Pending>,
     began: Time,
 }
 
@@ -58,7 +58,7 @@ struct Open {
 #[derive(Debug)]
 pub struct Request {
     who: Who,
-    wish: Option<Wish>,
+    pending: Option<Pending>,
     /// What is asked.
     pub question: Question,
 }
@@ -69,7 +69,7 @@ struct Client {
     /// When it asks next; none while it waits for an answer.
     next: Option<Time>,
     /// What it asks again.
-    again: Option<Wish>,
+    again: Option<Pending>,
     sequence: u64,
 }
 
@@ -204,22 +204,22 @@ impl Clients {
     /// What somebody asks whose time has come.
     pub fn next(&mut self, now: Time, eligible: u64) -> Option<Request> {
         if let Some((holder, asked, question)) = self.holders.next(now, &mut self.checkers.fencing) {
-            return Some(Request { who: Who::Holder(holder, asked), wish: None, question });
+            return Some(Request { who: Who::Holder(holder, asked), pending: None, question });
         }
         let at = self.clients.iter().position(|client| client.next.is_some_and(|next| next <= now))?;
-        let wish = self.clients[at].again.take();
-        let wish = wish.unwrap_or_else(|| self.draw(at, now, eligible));
+        let pending = self.clients[at].again.take();
+        let pending = pending.unwrap_or_else(|| self.draw(at, now, eligible));
         self.clients[at].next = None;
-        Some(Self::request(Who::Client(at), wish))
+        Some(Self::request(Who::Client(at), pending))
     }
 
-    fn request(who: Who, mut wish: Wish) -> Request {
-        let question = question(&wish.operation, wish.request, wish.tries > 0);
-        wish.tries += 1;
-        Request { who, wish: Some(wish), question }
+    fn request(who: Who, mut pending: Pending) -> Request {
+        let question = question(&pending.operation, pending.request, pending.tries > 0);
+        pending.tries += 1;
+        Request { who, pending: Some(pending), question }
     }
 
-    fn draw(&mut self, at: usize, now: Time, eligible: u64) -> Wish {
+    fn draw(&mut self, at: usize, now: Time, eligible: u64) -> Pending {
         let gone = self.gone.voters(&self.checkers.descent);
         let mut choice = Choice {
             rng: &mut self.rng,
@@ -239,7 +239,7 @@ impl Clients {
         let request = RequestId { client: Uuid::from_u128(at as u128 + 1), sequence: client.sequence };
         // A network that delivers a request twice has it carried out twice, unless it has a name.
         let request = (self.habits.is_doubling || self.rng.percent(70)).then_some(request);
-        Wish { operation, request, began: now, tries: 0 }
+        Pending { operation, request, began: now, tries: 0 }
     }
 
     /// An update by somebody who asks no more than this.
@@ -247,8 +247,8 @@ impl Clients {
         self.issued += 1;
         let request = Some(RequestId { client: Uuid::from_u128(1 << 64), sequence: self.issued });
         let update = Update { puts: vec![(Key(self.habits.keys | 1), self.issued)], ..Update::default() };
-        let wish = Wish { operation: Operation::Update(update), request, began: now, tries: 0 };
-        Self::request(Who::Passer, wish)
+        let pending = Pending { operation: Operation::Update(update), request, began: now, tries: 0 };
+        Self::request(Who::Passer, pending)
     }
 
     /// Which node a client asks.
@@ -260,29 +260,29 @@ impl Clients {
     pub fn asked(&mut self, ticket: Ticket, node: usize, request: Request, began: Time) {
         self.storm.asked(began);
         self.timely.asked(ticket, node, &request.question, began);
-        if let Some(Wish { operation: Operation::Set { setting, value }, .. }) = &request.wish {
+        if let Some(Pending { operation: Operation::Set { setting, value }, .. }) = &request.pending {
             self.configured.asked(setting, value.as_ref());
         }
-        self.open.insert(ticket, Open { who: request.who, node, wish: request.wish, began });
+        self.open.insert(ticket, Open { who: request.who, node, pending: request.pending, began });
     }
 
     /// The node was not there: whoever asked tries elsewhere after a pause.
     pub fn not_there(&mut self, request: Request, now: Time) {
-        match (request.who, request.wish) {
+        match (request.who, request.pending) {
             (Who::Holder(holder, _), _) => self.holders.unanswered(holder, now),
-            (who, Some(mut wish)) => {
-                wish.tries -= 1;
-                self.try_again(&who, wish, now);
+            (who, Some(mut pending)) => {
+                pending.tries -= 1;
+                self.try_again(&who, pending, now);
             }
             (Who::Client(_) | Who::Passer, None) => {}
         }
     }
 
-    fn try_again(&mut self, who: &Who, wish: Wish, now: Time) {
+    fn try_again(&mut self, who: &Who, pending: Pending, now: Time) {
         if let Who::Client(at) = who
             && let Some(client) = self.clients.get_mut(*at)
         {
-            client.again = Some(wish);
+            client.again = Some(pending);
         }
         self.rest(who, now);
     }
@@ -301,16 +301,16 @@ impl Clients {
         self.has_operators = false;
         for client in &mut self.clients {
             // One that met nobody would ask once more.
-            client.again.take_if(|wish| wish.operation.is_of_operators());
+            client.again.take_if(|pending| pending.operation.is_of_operators());
         }
-        let is_leaving = |open: &&Open| matches!(&open.wish, Some(Wish { operation: Operation::Leave, .. }));
+        let is_leaving = |open: &&Open| matches!(&open.pending, Some(Pending { operation: Operation::Leave, .. }));
         let leaving = self.open.values().filter(is_leaving);
         leaving.map(|open| open.node).chain(std::mem::take(&mut self.left)).collect()
     }
 
     /// The nodes of which operators asked something that is not answered.
     pub fn asked_by_operators(&self) -> Vec<usize> {
-        let is_open = |open: &&Open| open.wish.as_ref().is_some_and(|wish| wish.operation.is_of_operators());
+        let is_open = |open: &&Open| open.pending.as_ref().is_some_and(|pending| pending.operation.is_of_operators());
         self.open.values().filter(is_open).map(|open| open.node).collect()
     }
 
@@ -321,7 +321,7 @@ impl Clients {
 
     /// Whether a change of a setting may be under way.
     pub fn is_setting(&self) -> bool {
-        self.open.values().any(|open| matches!(&open.wish, Some(Wish { operation: Operation::Set { .. }, .. })))
+        self.open.values().any(|open| matches!(&open.pending, Some(Pending { operation: Operation::Set { .. }, .. })))
     }
 
     /// From now on clients take their time, and nobody else asks.
@@ -334,8 +334,8 @@ impl Clients {
     /// Nobody asks any more by himself.
     pub fn fall_silent(&mut self) {
         for client in std::mem::take(&mut self.clients) {
-            if let Some(wish) = client.again {
-                self.give_up(&wish, wish.began);
+            if let Some(pending) = client.again {
+                self.give_up(&pending, pending.began);
             }
         }
         self.holders.fall_silent();
@@ -344,17 +344,17 @@ impl Clients {
 
     /// Judges what all clients were told. What is open by then, at a node that stands still, may have been carried out.
     pub fn judge_histories(&mut self, now: Time) -> Result<Histories, Violation> {
-        let open: Vec<Wish> = self.open.values().filter_map(|open| open.wish.clone()).collect();
-        for wish in open {
-            self.give_up(&wish, now);
+        let open: Vec<Pending> = self.open.values().filter_map(|open| open.pending.clone()).collect();
+        for pending in open {
+            self.give_up(&pending, now);
         }
         self.history.judge()
     }
 
-    /// The outcome of a wish will never be known: a copy of it may be on its way even if nobody has carried it out yet.
-    fn give_up(&mut self, wish: &Wish, at: Time) {
-        if wish.tries > 0 {
-            self.history.ended(&wish.operation, wish.began, at, &End::Unknown);
+    /// The outcome of a pending will never be known: a copy of it may be on its way even if nobody has carried it out yet.
+    fn give_up(&mut self, pending: &Pending, at: Time) {
+        if pending.tries > 0 {
+            self.history.ended(&pending.operation, pending.began, at, &End::Unknown);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What clients were told, and what becomes of what they wish.
+//! What clients were told, and what becomes of what they pending.
 //!
 //! Everything that happens in a run comes by here, on its way to the checkers. Who asks what and when stands in the module
 //! above.
 
-use super::{Clients, Open, TRIES_MAX, Who, Wish};
+use super::{Clients, Open, Pending, TRIES_MAX, Who};
 use crate::cluster::{ClusterState, KeyValue, Outcome, StateId};
 use crate::protocol::{Call, Disk, Ticket, Time};
 use crate::service::{Answer, Refusal};
@@ -19,27 +19,27 @@ impl Clients {
         *self.told.entry(what).or_default() += 1;
     }
 
-    /// What became of a wish is known, or will never be.
-    fn settle(&mut self, at: Time, node: usize, wish: &Wish, answer: &Answer) -> Result<(), Violation> {
-        if let Operation::Leave = wish.operation {
+    /// What became of a pending is known, or will never be.
+    fn settle(&mut self, at: Time, node: usize, pending: &Pending, answer: &Answer) -> Result<(), Violation> {
+        if let Operation::Leave = pending.operation {
             self.left.extend(matches!(answer, Answer::Left).then_some(node));
             return Ok(());
         }
-        let Some((state, end)) = self.understand(wish, answer)? else {
-            self.give_up(wish, at);
+        let Some((state, end)) = self.understand(pending, answer)? else {
+            self.give_up(pending, at);
             return Ok(());
         };
-        self.history.ended(&wish.operation, wish.began, at, &end);
-        let writes = matches!(wish.operation, Operation::Update(_) | Operation::Set { .. } | Operation::Drop(_));
+        self.history.ended(&pending.operation, pending.began, at, &end);
+        let writes = matches!(pending.operation, Operation::Update(_) | Operation::Set { .. } | Operation::Drop(_));
         match state {
-            Some(state) => self.order.finished(&Finished { began: wish.began, ended: at, at: state, writes }),
+            Some(state) => self.order.finished(&Finished { began: pending.began, ended: at, at: state, writes }),
             None => Ok(()),
         }
     }
 
     /// The state that an answer speaks of, and how the operation ended; nothing if the answer says nothing for certain.
-    fn understand(&mut self, wish: &Wish, answer: &Answer) -> Result<Option<(Option<StateId>, End)>, Violation> {
-        Ok(match (&wish.operation, answer) {
+    fn understand(&mut self, pending: &Pending, answer: &Answer) -> Result<Option<(Option<StateId>, End)>, Violation> {
+        Ok(match (&pending.operation, answer) {
             (Operation::Update(update), Answer::Done { at, outcome: Outcome::Written { part, .. }, .. }) => {
                 self.acknowledged.update(&self.checkers.descent, *at, update)?;
                 self.learn(update, *at, *part);
@@ -81,18 +81,21 @@ impl Clients {
     }
 
     /// Whether a client asks again for what it got no answer to.
-    fn may_repeat(&self, who: &Who, wish: &Wish) -> bool {
+    fn may_repeat(&self, who: &Who, pending: &Pending) -> bool {
         let is_there = matches!(who, Who::Client(at) if *at < self.clients.len());
-        is_there && wish.request.is_some() && matches!(wish.operation, Operation::Update(_)) && wish.tries < TRIES_MAX
+        is_there
+            && pending.request.is_some()
+            && matches!(pending.operation, Operation::Update(_))
+            && pending.tries < TRIES_MAX
     }
 
-    fn heard(&mut self, at: Time, node: usize, who: &Who, wish: Wish, answer: &Answer) -> Result<(), Violation> {
-        if self.may_repeat(who, &wish) && failure(answer).is_some() {
-            self.try_again(who, wish, at);
+    fn heard(&mut self, at: Time, node: usize, who: &Who, pending: Pending, answer: &Answer) -> Result<(), Violation> {
+        if self.may_repeat(who, &pending) && failure(answer).is_some() {
+            self.try_again(who, pending, at);
             return Ok(());
         }
         self.rest(who, at);
-        self.settle(at, node, &wish, answer)
+        self.settle(at, node, &pending, answer)
     }
 }
 
@@ -203,36 +206,36 @@ impl Watch<Zen> for Clients {
     }
 
     fn answered(&mut self, at: Time, _node: usize, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
-        let Some(Open { who, node, wish, .. }) = self.open.remove(&ticket) else {
+        let Some(Open { who, node, pending, .. }) = self.open.remove(&ticket) else {
             return Ok(());
         };
         self.timely.answered(ticket, at, answer)?;
-        let is_drop = matches!(&wish, Some(Wish { operation: Operation::Drop(_), .. }));
+        let is_drop = matches!(&pending, Some(Pending { operation: Operation::Drop(_), .. }));
         self.count(if is_drop && matches!(answer, Answer::Done { .. }) { "voter dropped" } else { outcome(answer) });
-        match (&who, wish) {
+        match (&who, pending) {
             (Who::Holder(holder, asked), _) => {
                 self.holders.answered(*holder, at, (asked, answer), &mut self.checkers.fencing)?;
                 self.acknowledged.lease(&self.checkers.descent, answer)?;
                 self.holders.keep_theirs(at, &self.checkers.descent)
             }
-            (_, Some(wish)) => self.heard(at, node, &who, wish, answer),
+            (_, Some(pending)) => self.heard(at, node, &who, pending, answer),
             (Who::Client(_) | Who::Passer, None) => Ok(()),
         }
     }
 
     fn lost(&mut self, at: Time, _node: usize, ticket: Ticket) -> Result<(), Violation> {
-        let Some(Open { who, wish, .. }) = self.open.remove(&ticket) else {
+        let Some(Open { who, pending, .. }) = self.open.remove(&ticket) else {
             return Ok(());
         };
         self.timely.lost(ticket, at)?;
         self.count("lost");
-        match (&who, wish) {
+        match (&who, pending) {
             (Who::Holder(holder, _), _) => self.holders.unanswered(*holder, at),
-            (_, Some(wish)) => {
-                if self.may_repeat(&who, &wish) {
-                    self.try_again(&who, wish, at);
+            (_, Some(pending)) => {
+                if self.may_repeat(&who, &pending) {
+                    self.try_again(&who, pending, at);
                 } else {
-                    self.give_up(&wish, at);
+                    self.give_up(&pending, at);
                     self.rest(&who, at);
                 }
             }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// Something that a node wants done, as far as it has a consequence here.
 #[derive(Clone, Debug, Hash)]
-pub(super) enum Wish {
+pub(super) enum Pending {
     Send { to: Address, call: Call, message: Message },
     Tell { to: Address, message: Message },
     Reply { exchange: Exchange, message: Message },
@@ -20,16 +20,16 @@ pub(super) enum Wish {
     Resolve,
 }
 
-impl Wish {
+impl Pending {
     /// What an effect comes to; none if nobody here cares.
-    fn of(effect: Effect<Zen>) -> Option<Wish> {
+    fn of(effect: Effect<Zen>) -> Option<Pending> {
         match effect {
-            Effect::Send { to, call, message, .. } => Some(Wish::Send { to, call, message }),
-            Effect::Tell { to, message } => Some(Wish::Tell { to, message }),
-            Effect::Reply { exchange, message } => Some(Wish::Reply { exchange, message }),
-            Effect::Link { to } => Some(Wish::Link { to }),
-            Effect::Unlink { to } => Some(Wish::Unlink { to }),
-            Effect::Resolve => Some(Wish::Resolve),
+            Effect::Send { to, call, message, .. } => Some(Pending::Send { to, call, message }),
+            Effect::Tell { to, message } => Some(Pending::Tell { to, message }),
+            Effect::Reply { exchange, message } => Some(Pending::Reply { exchange, message }),
+            Effect::Link { to } => Some(Pending::Link { to }),
+            Effect::Unlink { to } => Some(Pending::Unlink { to }),
+            Effect::Resolve => Some(Pending::Resolve),
             Effect::Store { .. } | Effect::Apply(_) | Effect::Answer { .. } | Effect::Note(_) => None,
         }
     }
@@ -40,7 +40,7 @@ impl Wish {
 struct Unwritten {
     id: StoreId,
     write: Write,
-    held: Vec<Wish>,
+    held: Vec<Pending>,
 }
 
 /// One node.
@@ -86,7 +86,7 @@ impl Node {
     }
 
     /// Lets the process handle an input; returns what may be done at once.
-    pub(super) fn handle(&mut self, input: Input<Zen>) -> Vec<Wish> {
+    pub(super) fn handle(&mut self, input: Input<Zen>) -> Vec<Pending> {
         let Some(zen) = &mut self.zen else {
             return Vec::new();
         };
@@ -100,13 +100,13 @@ impl Node {
                 self.unwritten.push_back(Unwritten { id, write, held: Vec::new() });
                 continue;
             }
-            let Some(wish) = Wish::of(effect) else {
+            let Some(pending) = Pending::of(effect) else {
                 continue;
             };
             let synced = self.unwritten.iter_mut().rev().find(|unwritten| !Memory::is_lazy(&unwritten.write));
             match synced.filter(|_| is_behind) {
-                Some(unwritten) => unwritten.held.push(wish),
-                None => now.push(wish),
+                Some(unwritten) => unwritten.held.push(pending),
+                None => now.push(pending),
             }
         }
         now
@@ -128,7 +128,7 @@ impl Node {
     }
 
     /// The first write is done: returns its id and what waited for it.
-    pub(super) fn write(&mut self) -> Option<(StoreId, Vec<Wish>)> {
+    pub(super) fn write(&mut self) -> Option<(StoreId, Vec<Pending>)> {
         let Unwritten { id, write, held } = self.unwritten.pop_front()?;
         if Memory::is_lazy(&write) {
             self.lazy.push(write);
@@ -148,7 +148,7 @@ impl Node {
     }
 
     /// Lets the next deadline pass.
-    pub(super) fn wake(&mut self) -> Vec<Wish> {
+    pub(super) fn wake(&mut self) -> Vec<Pending> {
         if let Some((due, _)) = self.zen.as_ref().and_then(Zen::next_deadline) {
             self.clock = self.clock.max(due);
         }
@@ -168,7 +168,7 @@ impl Node {
     }
 
     /// What waits for writes.
-    pub(super) fn held(&self) -> impl Iterator<Item = &Wish> {
+    pub(super) fn held(&self) -> impl Iterator<Item = &Pending> {
         self.unwritten.iter().flat_map(|unwritten| &unwritten.held)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Nodes are shared between states: a step copies only the one that it concerns.
 
-use super::node::{Node, Wish};
+use super::node::{Node, Pending};
 use super::step::{Parcel, Step};
 use super::{Bounds, Checkers};
 use crate::cluster::Address;
@@ -128,9 +128,9 @@ impl State {
             Step::Wake(node) => {
                 self.bounds.deadlines -= u32::from(self.nodes[*node].deadline() == Some(true));
                 let before = self.nodes[*node].unwritten();
-                let wishes = self.node(*node).wake();
+                let pending = self.node(*node).wake();
                 self.handed_over(*node, before)?;
-                self.handled(*node, wishes)?;
+                self.handled(*node, pending)?;
             }
             Step::End(node, written) => self.end(*node, *written),
             Step::Start(node) => self.start(*node)?,
@@ -148,9 +148,9 @@ impl State {
 
     fn handle(&mut self, node: usize, input: Input<crate::zen::Zen>) -> Result<(), Violation> {
         let before = self.nodes[node].unwritten();
-        let wishes = self.node(node).handle(input);
+        let pending = self.node(node).handle(input);
         self.handed_over(node, before)?;
-        self.handled(node, wishes)
+        self.handled(node, pending)
     }
 
     /// Tells what a node handed to its disk, behind as many writes as were under way.
@@ -164,43 +164,43 @@ impl State {
     }
 
     /// Checks what a node came to, and does what it wants.
-    fn handled(&mut self, node: usize, wishes: Vec<Wish>) -> Result<(), Violation> {
+    fn handled(&mut self, node: usize, pending: Vec<Pending>) -> Result<(), Violation> {
         let now = Time::ZERO;
         if let Some(zen) = &self.nodes[node].zen {
             Rc::make_mut(&mut self.checkers).handled(now, node, zen)?;
         }
-        wishes.into_iter().try_for_each(|wish| self.grant(node, wish))
+        pending.into_iter().try_for_each(|pending| self.grant(node, pending))
     }
 
-    fn grant(&mut self, node: usize, wish: Wish) -> Result<(), Violation> {
+    fn grant(&mut self, node: usize, pending: Pending) -> Result<(), Violation> {
         let life = self.nodes[node].life;
-        match wish {
-            Wish::Send { to, call, message } => match self.at(&to) {
+        match pending {
+            Pending::Send { to, call, message } => match self.at(&to) {
                 Some(to) => self.send(node, to, Parcel::Request { from: node, life, call, message })?,
                 None => self.ways.push((node, Parcel::Failed { life, call, why: Failure::Refused })),
             },
-            Wish::Tell { to, message } => {
+            Pending::Tell { to, message } => {
                 if let Some(to) = self.at(&to) {
                     self.send(node, to, Parcel::Tell { from: node, message })?;
                 }
             }
-            Wish::Reply { exchange, message } => {
+            Pending::Reply { exchange, message } => {
                 if let Some((to, life, call)) = caller(exchange) {
                     self.send(node, to, Parcel::Reply { from: node, life, call, message })?;
                 }
             }
-            Wish::Link { to } => match self.at(&to).filter(|to| self.nodes[*to].zen.is_some()) {
+            Pending::Link { to } => match self.at(&to).filter(|to| self.nodes[*to].zen.is_some()) {
                 Some(to) => {
                     self.links.insert((node, to));
                 }
                 None => self.ways.push((node, Parcel::Closed { life, peer: to })),
             },
-            Wish::Unlink { to } => {
+            Pending::Unlink { to } => {
                 if let Some(other) = self.at(&to) {
                     self.unlink(node, other);
                 }
             }
-            Wish::Resolve => self.ways.push((node, Parcel::Resolved { life })),
+            Pending::Resolve => self.ways.push((node, Parcel::Resolved { life })),
         }
         Ok(())
     }
@@ -275,7 +275,7 @@ impl State {
             return Ok(());
         };
         self.synced(node)?;
-        held.into_iter().try_for_each(|wish| self.grant(node, wish))?;
+        held.into_iter().try_for_each(|pending| self.grant(node, pending))?;
         self.handle(node, Input::Stored(id))
     }
 
@@ -321,7 +321,7 @@ impl State {
         let mut hasher = DefaultHasher::new();
         for (at, node) in self.nodes.iter().enumerate() {
             node.fold(&mut hasher);
-            node.held().map(|wish| self.fold_wish(at, wish)).fold(0, u64::wrapping_add).hash(&mut hasher);
+            node.held().map(|pending| self.fold_pending(at, pending)).fold(0, u64::wrapping_add).hash(&mut hasher);
         }
         self.ways.iter().map(|(to, parcel)| self.fold_parcel(*to, parcel)).fold(0, u64::wrapping_add).hash(&mut hasher);
         (&self.links, &self.checkers, self.asked).hash(&mut hasher);
@@ -349,17 +349,19 @@ impl State {
         hasher.finish()
     }
 
-    fn fold_wish(&self, node: usize, wish: &Wish) -> u64 {
+    fn fold_pending(&self, node: usize, pending: &Pending) -> u64 {
         let mut hasher = DefaultHasher::new();
-        match wish {
-            Wish::Send { to, call, message } => {
+        match pending {
+            Pending::Send { to, call, message } => {
                 (0, to, self.errand(node, self.nodes[node].life, *call), message).hash(&mut hasher)
             }
-            Wish::Reply { exchange, message } => {
+            Pending::Reply { exchange, message } => {
                 let errand = caller(*exchange).map_or(0, |(from, life, call)| self.errand(from, life, call));
                 (1, errand, message).hash(&mut hasher)
             }
-            Wish::Tell { .. } | Wish::Link { .. } | Wish::Unlink { .. } | Wish::Resolve => (2, wish).hash(&mut hasher),
+            Pending::Tell { .. } | Pending::Link { .. } | Pending::Unlink { .. } | Pending::Resolve => {
+                (2, pending).hash(&mut hasher)
+            }
         }
         hasher.finish()
     }

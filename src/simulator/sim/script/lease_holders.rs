@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What a holder waits for.
 #[derive(Debug)]
-enum Wish {
+enum Pending {
     Grant(Arc<str>, Duration),
     Alive(Holding),
 }
@@ -23,7 +23,7 @@ enum Wish {
 /// All holders of a story.
 #[derive(Debug, Default)]
 pub(super) struct LeaseHolders {
-    open: BTreeMap<Ticket, (Time, Wish)>,
+    open: BTreeMap<Ticket, (Time, Pending)>,
     /// The leases, by the numbers that they are judged under.
     leases: Vec<Arc<str>>,
     /// What was given up, maybe before its holder was told that it had it.
@@ -37,7 +37,7 @@ impl LeaseHolders {
             self.submitted(now, ticket, task);
         }
         if let Question::Read { query: Query::KeepAlive(holding), .. } = question {
-            self.open.insert(ticket, (now, Wish::Alive(holding.clone())));
+            self.open.insert(ticket, (now, Pending::Alive(holding.clone())));
         }
     }
 
@@ -46,7 +46,7 @@ impl LeaseHolders {
             self.submitted(now, ticket, task);
         }
         if let Task::GrantLease { name, ttl, .. } = task {
-            self.open.insert(ticket, (now, Wish::Grant(name.clone(), *ttl)));
+            self.open.insert(ticket, (now, Pending::Grant(name.clone(), *ttl)));
         }
         if let Task::ReleaseLease(holding) = task {
             let lease = self.number(&holding.name);
@@ -56,17 +56,17 @@ impl LeaseHolders {
     }
 
     pub(super) fn answered(&mut self, at: Time, ticket: Ticket, answer: &Answer) -> Result<(), Violation> {
-        let Some((asked, wish)) = self.open.remove(&ticket) else {
+        let Some((asked, pending)) = self.open.remove(&ticket) else {
             return Ok(());
         };
-        match (wish, answer) {
-            (Wish::Grant(name, ttl), Answer::Done { outcome: Outcome::Granted { token }, .. }) => {
+        match (pending, answer) {
+            (Pending::Grant(name, ttl), Answer::Done { outcome: Outcome::Granted { token }, .. }) => {
                 self.believes(&name, *token, at, asked + holders_ttl(ttl))
             }
-            (Wish::Alive(holding), Answer::Lease { lease: Some(lease), .. }) => {
+            (Pending::Alive(holding), Answer::Lease { lease: Some(lease), .. }) => {
                 self.believes(&holding.name, holding.token, at, asked + holders_ttl(lease.ttl))
             }
-            (Wish::Grant(..) | Wish::Alive(_), _) => Ok(()),
+            (Pending::Grant(..) | Pending::Alive(_), _) => Ok(()),
         }
     }
 

@@ -100,7 +100,7 @@ impl Format {
 
 /// How an answer is wanted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wish {
+pub(super) struct ResponseFormat {
     /// Whether it is to be spread out, if that was said.
     pub(super) is_pretty: Option<bool>,
     /// Whether figures are wanted in a form for people as well.
@@ -115,12 +115,12 @@ pub(super) struct Wish {
     pub(super) sent: Option<Format>,
 }
 
-impl Wish {
+impl ResponseFormat {
     /// Reads it from what a request was given.
-    pub(super) fn read(parameters: &Parameters, headers: &HeaderMap) -> Result<Wish, RestError> {
+    pub(super) fn read(parameters: &Parameters, headers: &HeaderMap) -> Result<ResponseFormat, RestError> {
         let accepted = || headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
         let filter = parameters.text("filter_path").map(Filter::parse).transpose().map_err(RestError::illegal)?;
-        Ok(Wish {
+        Ok(ResponseFormat {
             is_pretty: parameters.flag("pretty")?,
             is_human: parameters.flag("human")?.unwrap_or(false),
             has_trace: parameters.flag("error_trace")?.unwrap_or(false),
@@ -185,14 +185,14 @@ mod tests {
     type Query = &'static [(&'static str, &'static str)];
     type Headers = &'static [(header::HeaderName, &'static str)];
 
-    fn wish(query: &[(&str, &str)], headers: &[(header::HeaderName, &str)]) -> Result<Wish, RestError> {
+    fn wanted(query: &[(&str, &str)], headers: &[(header::HeaderName, &str)]) -> Result<ResponseFormat, RestError> {
         let given: BTreeMap<String, String> =
             query.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(name, HeaderValue::from_str(value).expect("the sample is a header"));
         }
-        Wish::read(&given.into(), &map)
+        ResponseFormat::read(&given.into(), &map)
     }
 
     #[test]
@@ -209,15 +209,15 @@ mod tests {
             (&[("format", "smile")], &[], Some(Format::Smile), Format::Smile),
         ];
         for (query, headers, asked, format) in cases {
-            let wish = wish(query, headers).unwrap_or_else(|error| panic!("{query:?} {headers:?}: {error}"));
-            assert_eq!((wish.asked, wish.format()), (asked, format), "{query:?} {headers:?}");
+            let wanted = wanted(query, headers).unwrap_or_else(|error| panic!("{query:?} {headers:?}: {error}"));
+            assert_eq!((wanted.asked, wanted.format()), (asked, format), "{query:?} {headers:?}");
         }
     }
 
     #[test]
     fn headers_and_booleans_that_make_no_sense_are_refused() {
         let reason = |query: &[(&str, &str)], headers: &[(header::HeaderName, &str)]| {
-            wish(query, headers).map(drop).map_err(|error| error.to_string())
+            wanted(query, headers).map(drop).map_err(|error| error.to_string())
         };
         let class = "ContentTypeHeaderException[java.lang.IllegalArgumentException: ";
         assert_eq!(
