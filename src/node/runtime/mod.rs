@@ -23,6 +23,7 @@ mod handle;
 pub mod hooks;
 pub mod inquiry;
 mod journal;
+mod lenient_request_line;
 pub mod listen;
 pub mod log;
 pub mod metrics;
@@ -37,7 +38,6 @@ pub mod sight;
 pub mod srv;
 mod start;
 pub mod store;
-mod target;
 pub mod tasks;
 mod transport;
 mod versions;
@@ -45,11 +45,11 @@ pub mod wall;
 
 pub use current::Current;
 pub use handle::{Desk, Handle};
+pub use lenient_request_line::Lenient;
 pub use node::Ended;
 pub use proc::{listening, resident};
 pub use reach::{Access, Reach, ReachError};
 pub use start::{Running, StartError, VERSION, published, start};
-pub use target::Lenient;
 #[cfg(fuzzing)]
 use transport::read_frame;
 pub use transport::{Cut, Faults, client, failure};
