@@ -13,7 +13,7 @@ use super::log::Log;
 use super::metrics::Observer;
 use super::seeds::Seeds;
 use super::store::StoreError;
-use super::transport::{Caller, Forms, Inbound, Links, Manner, Outcome, Received, ReplyTo};
+use super::transport::{Caller, EncodeCache, Inbound, Links, Manner, Outcome, Received, ReplyTo};
 use super::versions::{self, Spoken};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{
@@ -78,7 +78,7 @@ pub(super) struct Driver {
     pub(super) zen: Zen,
     pub(super) clock: Clock,
     pub(super) caller: Caller,
-    pub(super) forms: Forms,
+    pub(super) encode_cache: EncodeCache,
     pub(super) links: Links,
     pub(super) journal: Journal,
     pub(super) seeds: Arc<Seeds>,
@@ -398,7 +398,7 @@ impl Driver {
     fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
         let (kind, manner) = (message.kind(), Manner::of(&message));
         self.observer.sent(self.clock.now(), to, call, &message);
-        let form = self.forms.of(self.spoken.of(to), message);
+        let form = self.encode_cache.of(self.spoken.of(to), message);
         if !self.links.ask(to, call, (manner, &form), self.clock.now() + timeout) {
             self.caller.send(to, call, (kind, form), timeout);
         }

@@ -17,7 +17,7 @@ use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::secure::{self, Guard, Side};
 use super::seeds::{Seeds, bootstrap};
 use super::store::{Store, StoreError};
-use super::transport::{self, Caller, Entrance, Faults, Forms, Inbound, Links};
+use super::transport::{self, Caller, EncodeCache, Entrance, Faults, Inbound, Links};
 use super::versions;
 use super::wall::Wall;
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
@@ -212,7 +212,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
         observer: Observer::new(instruments.clone(), clock, zen.shown().clone()),
         clock,
         caller: Caller::new(peers.clone(), faults.clone(), meter.tally().clone(), to_outcomes),
-        forms: Forms::new(instruments.state_bytes().clone()),
+        encode_cache: EncodeCache::new(instruments.state_bytes().clone()),
         links: Links::new(peers.clone(), address.clone(), (faults, meter.tally().clone()), from_nodes),
         journal,
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),

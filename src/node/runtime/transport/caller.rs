@@ -3,7 +3,7 @@
 //!
 //! Refused, reset, timed out and misunderstood are kept apart, because the core draws different conclusions.
 
-use super::forms::Form;
+use super::encode_cache::Encoded;
 use super::notices::Notices;
 use super::parts::{self, PIECE_MAX};
 use super::paths::path_of;
@@ -50,7 +50,7 @@ impl Caller {
         &self,
         to: &Address,
         call: Call,
-        (kind, form): (&'static str, Form),
+        (kind, form): (&'static str, Encoded),
         timeout: Duration,
     ) {
         let outcomes = self.outcomes.clone();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn ping(caller: &Caller, to: &Address, call: u64) {
-        caller.send(to, Call(call), ("ping", Form::of(Bytes::from_static(b"{}"))), TIMEOUT);
+        caller.send(to, Call(call), ("ping", Encoded::of(Bytes::from_static(b"{}"))), TIMEOUT);
     }
 
     /// A peer that answers each request on a connection, as long as that is open.

@@ -3,7 +3,7 @@
 //! Owned by the task that owns the node, so that nothing here is shared. A link that stayed silent carries nothing until
 //! it is heard of again: a connection that met a black hole takes long to come back, a new one does not.
 
-use super::forms::Form;
+use super::encode_cache::Encoded;
 use super::lifeline::{self, BODY_MAX, Frame, Line, Lines, LinkId, Word};
 use super::peers::Peers;
 use super::{Faults, Inbound, ReplyTo, Side};
@@ -189,7 +189,7 @@ impl Links {
         &mut self,
         to: &Address,
         call: Call,
-        (manner, form): (Manner, &Form),
+        (manner, form): (Manner, &Encoded),
         due: Time,
     ) -> bool {
         let is_small = form.at_hand().is_some_and(|body| body.len() <= BODY_MAX);
@@ -352,7 +352,7 @@ mod tests {
 
     fn ask(links: &mut Links, call: u64, manner: Manner, length: usize, due: u64) -> bool {
         let body = Bytes::from(vec![b' '; length]);
-        links.ask(&PEER.into(), Call(call), (manner, &Form::of(body)), Time::from_micros(due))
+        links.ask(&PEER.into(), Call(call), (manner, &Encoded::of(body)), Time::from_micros(due))
     }
 
     fn answer(links: &mut Links, id: LinkId, call: u64) -> bool {
@@ -409,7 +409,7 @@ mod tests {
         let (mut over_link, mut alone) = (BTreeSet::new(), BTreeSet::new());
         for line in MESSAGES.lines().filter(|line| line.starts_with('{')) {
             let message = wire::decode(line.trim_end_matches(',').as_bytes()).expect("a line is a message");
-            let (manner, body) = (Manner::of(&message), Form::of(wire::encode(&message).into()));
+            let (manner, body) = (Manner::of(&message), Encoded::of(wire::encode(&message).into()));
             let is_asked = links.ask(&PEER.into(), Call(1), (manner, &body), Time::from_micros(5));
             assert_eq!(is_asked, sent.try_recv().is_ok(), "{message:?}");
             if is_asked {

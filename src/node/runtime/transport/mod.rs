@@ -9,9 +9,9 @@
 //! What a message means is nobody's business here. Mirrors `TransportService` and `Netty4Transport` (6.8).
 
 mod caller;
+mod encode_cache;
 mod entrance;
 pub(super) mod faults;
-mod forms;
 mod lifeline;
 mod links;
 mod notices;
@@ -22,9 +22,9 @@ mod server;
 
 pub(super) use caller::Caller;
 pub use caller::failure;
+pub(super) use encode_cache::EncodeCache;
 pub(super) use entrance::Entrance;
 pub use faults::{Cut, Faults};
-pub(super) use forms::Forms;
 pub(super) use links::{Links, Manner, Received};
 pub use peers::client;
 pub(super) use peers::{Peers, Wanted, client_with};

@@ -1,8 +1,8 @@
 //! The listening side: requests of other nodes, handed to the core and replied to with what it says.
 
+use super::encode_cache::Encoded;
 use super::entrance::{self, Entrance, Known};
 use super::faults::Faults;
-use super::forms::Form;
 use super::lifeline::{self, ADDRESS_HEADER, LinkId};
 use super::parts::{Incomplete, Part};
 use super::paths::kind_of;
@@ -190,7 +190,7 @@ async fn hand_over(port: &Port, message: Message) -> Response {
     let Ok(reply) = replied.await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    match Form::of_message(version, reply).bytes().await {
+    match Encoded::of_message(version, reply).bytes().await {
         Some(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
         None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }

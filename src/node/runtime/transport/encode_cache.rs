@@ -20,7 +20,7 @@ const NODE_BYTES: u64 = 300;
 
 /// A message as it is sent: encoded already, or by whoever sends it first.
 #[derive(Clone)]
-pub(in crate::runtime) struct Form {
+pub(in crate::runtime) struct Encoded {
     message: Option<Arc<Message>>,
     bytes: Arc<OnceCell<Bytes>>,
     /// Where it is counted how large it is, if it is a state.
@@ -29,18 +29,18 @@ pub(in crate::runtime) struct Form {
     version: u32,
 }
 
-impl Form {
+impl Encoded {
     /// What is encoded already.
     pub(super) fn of(bytes: Bytes) -> Self {
-        Form { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))), sizes: None, version: wire::OLDEST }
+        Encoded { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))), sizes: None, version: wire::OLDEST }
     }
 
     /// A message, encoded at once if it is not large.
     pub(super) fn of_message(version: u32, message: Message) -> Self {
         if is_large(&message) {
-            Form { message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None, version }
+            Encoded { message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None, version }
         } else {
-            Form::of(wire::encode_as(version, &message).into())
+            Encoded::of(wire::encode_as(version, &message).into())
         }
     }
 
@@ -77,27 +77,27 @@ fn is_large(message: &Message) -> bool {
 }
 
 /// The last publishes as they were sent.
-pub(in crate::runtime) struct Forms {
-    kept: Vec<(u32, Message, Form)>,
+pub(in crate::runtime) struct EncodeCache {
+    kept: Vec<(u32, Message, Encoded)>,
     sizes: Arc<StateBytes>,
 }
 
-impl Forms {
+impl EncodeCache {
     /// None so far; how large they are is counted there.
     pub(in crate::runtime) fn new(sizes: Arc<StateBytes>) -> Self {
-        Forms { kept: Vec::new(), sizes }
+        EncodeCache { kept: Vec::new(), sizes }
     }
 
     /// A message as it is sent to somebody who reads this version.
-    pub(in crate::runtime) fn of(&mut self, version: u32, message: Message) -> Form {
+    pub(in crate::runtime) fn of(&mut self, version: u32, message: Message) -> Encoded {
         if !matches!(message, Message::Publish { .. }) {
-            return Form::of_message(version, message);
+            return Encoded::of_message(version, message);
         }
         let is_same = |known: &Message| is_same_publish(known, &message);
         if let Some((_, _, form)) = self.kept.iter().find(|(known, form, _)| *known == version && is_same(form)) {
             return form.clone();
         }
-        let form = Form { sizes: Some(self.sizes.clone()), ..Form::of_message(version, message.clone()) };
+        let form = Encoded { sizes: Some(self.sizes.clone()), ..Encoded::of_message(version, message.clone()) };
         if let Some(bytes) = form.at_hand() {
             self.sizes.count(matches!(&message, Message::Publish { body: Body::Full(_), .. }), bytes.len());
         }
