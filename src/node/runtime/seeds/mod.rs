@@ -14,7 +14,7 @@ mod tests;
 pub use initial::bootstrap;
 
 use super::addresses::reached_at;
-use super::srv::Target;
+use super::dns_srv::Target;
 use crate::cluster::Address;
 use crate::protocol::{Initial, Resolution, Unresolved};
 use crate::settings::{DiscoveryKind, NodeSettings, PortRange};

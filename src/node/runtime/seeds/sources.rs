@@ -2,7 +2,7 @@
 
 use super::initial::FILE_NAME;
 use super::lookups::Lookups;
-use crate::runtime::srv::{NameServers, Target};
+use crate::runtime::dns_srv::{NameServers, Target};
 use futures_util::FutureExt;
 use std::collections::BTreeSet;
 use std::fs::File;
