@@ -8,7 +8,7 @@ use super::fault::{FAULTS_MAX, Fault, Faults};
 use super::layer::{At, Given, Layer, Part, layer};
 use super::meant::remedy;
 use super::setting::Presumed;
-use super::{Effect, Kind, NodeSettings, Origin, Preset, REGISTRY, Setting, Value};
+use super::{DefaultValue, Effect, Kind, NodeSettings, Origin, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
@@ -118,8 +118,8 @@ fn resolved(given: Layer, sources: &Sources<'_>, faults: &mut Vec<Fault>) -> Lay
     let find = |name: &str| -> Option<String> {
         let in_environment = sources.environment.get(name).cloned();
         let in_settings = || given.get(name).map(|given| given.value.joined());
-        let preset = || setting(name).ok().and_then(|setting| setting.effective::<&str>(&[]));
-        in_environment.or_else(in_settings).or_else(preset)
+        let default = || setting(name).ok().and_then(|setting| setting.effective::<&str>(&[]));
+        in_environment.or_else(in_settings).or_else(default)
     };
     let mut all = Layer::new();
     for (key, one) in &given {
@@ -211,7 +211,7 @@ impl Loader<'_> {
             let of_family = |given: &&Given| super::setting(&given.key).is_ok_and(|found| found.key == setting.key);
             return self.given.values().filter(of_family).map(of_given).collect();
         }
-        let follows_others = matches!(setting.preset, Preset::First { .. });
+        let follows_others = matches!(setting.default, DefaultValue::First { .. });
         let own = self.given(setting.key).filter(|given| !(follows_others && given.value.is_empty()));
         if let Some(given) = own {
             return vec![of_given(given)];

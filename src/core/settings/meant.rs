@@ -7,7 +7,7 @@ use super::fault::{Remedy, Span, Way};
 use super::layer::{At, Given};
 use super::load::FileText;
 use super::nearest::slips;
-use super::{Kind, Preset, SettingsError, Why, setting};
+use super::{DefaultValue, Kind, SettingsError, Why, setting};
 
 /// Words with more slips than this resemble nothing.
 const SLIPS_MAX: usize = 2;
@@ -55,9 +55,9 @@ fn in_place(written: &str, full: &str, meant: &str) -> Option<String> {
 /// The value that was meant, or the default.
 fn value_meant(key: &str, written: &str, why: &Why) -> Option<String> {
     let setting = setting(key).ok()?;
-    let preset = match setting.preset {
-        Preset::Fixed(value) => Some(value.to_owned()),
-        Preset::Follows { .. } | Preset::First { .. } | Preset::Unset { .. } => None,
+    let default = match setting.default {
+        DefaultValue::Fixed(value) => Some(value.to_owned()),
+        DefaultValue::Follows { .. } | DefaultValue::First { .. } | DefaultValue::Unset { .. } => None,
     };
     let meant = if let Kind::Enum { words, .. } = &setting.kind {
         nearest_word(written, words)
@@ -65,7 +65,7 @@ fn value_meant(key: &str, written: &str, why: &Why) -> Option<String> {
         // Where a unit is missing, milliseconds are meant most often.
         (*why == Why::NotATime).then(|| format!("{written}ms"))
     };
-    meant.filter(|meant| setting.check(meant).is_ok()).or(preset)
+    meant.filter(|meant| setting.check(meant).is_ok()).or(default)
 }
 
 fn nearest_word(written: &str, words: &[&str]) -> Option<String> {

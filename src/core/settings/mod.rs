@@ -59,7 +59,7 @@ pub use page::page;
 pub use registry::REGISTRY;
 pub use rule::{hint, is_shown_as_list, objection, rule, warning};
 pub use sample::sample;
-pub use setting::{Changes, Effect, Preset, Setting, Topic};
+pub use setting::{Changes, DefaultValue, Effect, Setting, Topic};
 pub use together::together;
 pub use value::{Origin, Place, Value};
 pub use weakness::{Weakness, weaknesses};

@@ -1,7 +1,7 @@
 //! The page of all settings, made from the registry.
 
 use super::spell::time;
-use super::{Preset, REGISTRY, Setting, Topic};
+use super::{DefaultValue, REGISTRY, Setting, Topic};
 use crate::zen::Tuning;
 use std::fmt::Write;
 
@@ -64,15 +64,15 @@ pub(super) fn update(setting: &Setting) -> &'static str {
 fn default(setting: &Setting) -> String {
     let value = setting.effective::<&str>(&[]).filter(|value| !value.is_empty());
     let value = value.map_or_else(|| "none".into(), |value| format!("`{value}`"));
-    match setting.preset {
-        Preset::Fixed(_) | Preset::Unset { .. } | Preset::First { keys: [], .. } => value,
-        Preset::First { keys, .. } => {
+    match setting.default {
+        DefaultValue::Fixed(_) | DefaultValue::Unset { .. } | DefaultValue::First { keys: [], .. } => value,
+        DefaultValue::First { keys, .. } => {
             let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
             format!("{}, else {value}", keys.join(", "))
         }
-        Preset::Follows { key, times, by: 1 } => format!("{times} × `{key}` = {value}"),
-        Preset::Follows { key, times: 1, by } => format!("`{key}` / {by} = {value}"),
-        Preset::Follows { key, times, by } => format!("{times} × `{key}` / {by} = {value}"),
+        DefaultValue::Follows { key, times, by: 1 } => format!("{times} × `{key}` = {value}"),
+        DefaultValue::Follows { key, times: 1, by } => format!("`{key}` / {by} = {value}"),
+        DefaultValue::Follows { key, times, by } => format!("{times} × `{key}` / {by} = {value}"),
     }
 }
 

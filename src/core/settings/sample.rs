@@ -1,6 +1,6 @@
 //! The file that shows every setting with a meaning, made from the registry.
 
-use super::{Preset, REGISTRY, Setting, Topic, page};
+use super::{DefaultValue, REGISTRY, Setting, Topic, page};
 use std::fmt::Write;
 
 /// Lines are not longer, where words allow.
@@ -47,9 +47,9 @@ fn entry(setting: &Setting) -> String {
 
 /// How it is given.
 fn line(setting: &Setting) -> String {
-    match setting.preset {
-        Preset::Unset { example } => example.to_owned(),
-        Preset::Fixed(_) | Preset::Follows { .. } | Preset::First { .. } => {
+    match setting.default {
+        DefaultValue::Unset { example } => example.to_owned(),
+        DefaultValue::Fixed(_) | DefaultValue::Follows { .. } | DefaultValue::First { .. } => {
             let value = setting.effective::<&str>(&[]).unwrap_or_default();
             let value = if value.is_empty() { "[]".into() } else { value };
             format!("{}: {value}", setting.key)

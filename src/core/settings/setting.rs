@@ -15,7 +15,7 @@ pub struct Setting {
     /// What its value is.
     pub kind: Kind,
     /// Its value when none is given.
-    pub preset: Preset,
+    pub default: DefaultValue,
     /// What Elasticsearch 6.8 has in the place of the default or the bounds, where that differs.
     pub original: Option<&'static str>,
     /// When it may change.
@@ -109,7 +109,7 @@ impl Topic {
 
 /// A value that holds when none is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
+pub enum DefaultValue {
     /// Always the same.
     Fixed(&'static str),
     /// That of another setting, a time, so many times over.
@@ -241,15 +241,15 @@ impl Setting {
 
     /// What holds for it when it is not given itself.
     pub(super) fn presumed(&self, given: Given<'_>) -> Presumed {
-        match self.preset {
-            Preset::Fixed(value) => Presumed::fixed(value),
-            Preset::Unset { .. } => Presumed { value: None, follows: None },
-            Preset::First { keys, otherwise } => {
+        match self.default {
+            DefaultValue::Fixed(value) => Presumed::fixed(value),
+            DefaultValue::Unset { .. } => Presumed { value: None, follows: None },
+            DefaultValue::First { keys, otherwise } => {
                 let first = keys.iter().find_map(|key| Some((*key, given(key).filter(|value| !value.is_empty())?)));
                 let follows = |(key, value): (_, &Value)| Presumed { value: Some(value.clone()), follows: Some(key) };
                 first.map_or_else(|| Presumed::fixed(otherwise), follows)
             }
-            Preset::Follows { key, times, by } => {
+            DefaultValue::Follows { key, times, by } => {
                 let (followed, follows) = match (given(key), setting(key)) {
                     (Some(value), _) => (Some(value.clone()), Some(key)),
                     (None, Ok(setting)) => {

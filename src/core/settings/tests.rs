@@ -41,10 +41,10 @@ const TEXTS: [&str; 30] = [
 
 /// The settings that another one follows.
 fn followed(setting: &Setting) -> Vec<&'static str> {
-    match setting.preset {
-        Preset::Fixed(_) | Preset::Unset { .. } => Vec::new(),
-        Preset::Follows { key, .. } => vec![key],
-        Preset::First { keys, .. } => keys.to_vec(),
+    match setting.default {
+        DefaultValue::Fixed(_) | DefaultValue::Unset { .. } => Vec::new(),
+        DefaultValue::Follows { key, .. } => vec![key],
+        DefaultValue::First { keys, .. } => keys.to_vec(),
     }
 }
 

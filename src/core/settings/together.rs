@@ -26,13 +26,13 @@ pub fn together<'a>(
     }
     if changed.clone().any(|key| [LOW, HIGH, FLOOD].contains(&key)) {
         let [low, high, flood] =
-            [(LOW, "85%"), (HIGH, "90%"), (FLOOD, "95%")].map(|(key, preset)| wanted(key).unwrap_or(preset.into()));
+            [(LOW, "85%"), (HIGH, "90%"), (FLOOD, "95%")].map(|(key, default)| wanted(key).unwrap_or(default.into()));
         rising([&low, &high, &flood])?;
     }
     if changed.clone().any(|key| [KEEP_ALIVE, KEEP_ALIVE_MAX].contains(&key)) {
-        let [preset, max] =
-            [(KEEP_ALIVE, "5m"), (KEEP_ALIVE_MAX, "24h")].map(|(key, preset)| wanted(key).unwrap_or(preset.into()));
-        kept_at_most(&preset, &max)?;
+        let [default, max] =
+            [(KEEP_ALIVE, "5m"), (KEEP_ALIVE_MAX, "24h")].map(|(key, default)| wanted(key).unwrap_or(default.into()));
+        kept_at_most(&default, &max)?;
     }
     Ok(())
 }
@@ -86,15 +86,15 @@ fn in_order<T: Copy>(
     Ok(())
 }
 
-fn kept_at_most(preset: &str, max: &str) -> Result<(), Objection> {
-    if nanos(KEEP_ALIVE, preset)? <= nanos(KEEP_ALIVE_MAX, max)? {
+fn kept_at_most(default: &str, max: &str) -> Result<(), Objection> {
+    if nanos(KEEP_ALIVE, default)? <= nanos(KEEP_ALIVE_MAX, max)? {
         return Ok(());
     }
     let shown = |text: &str| nanos(KEEP_ALIVE, text).map(spell);
     Err(Objection::illegal(format!(
         "Default keep alive setting for scroll [{KEEP_ALIVE}] should be smaller than max keep alive [{KEEP_ALIVE_MAX}], was \
          ({} > {})",
-        shown(preset)?,
+        shown(default)?,
         shown(max)?,
     )))
 }

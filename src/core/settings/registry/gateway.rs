@@ -1,6 +1,6 @@
 //! What is waited for after a full restart, before users get the state back.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic};
 use crate::zen::{Tuning, parse_time};
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ const NODES: Kind = Kind::Integer { min: 0, none: Some(-1) };
 type Set = fn(&mut Tuning, &str) -> Option<()>;
 
 const fn nodes(key: &'static str, set: Set, doc: &'static str) -> Setting {
-    let (preset, changes, effect) = (Preset::Fixed("-1"), Changes::Static, Effect::Protocol(set));
-    Setting { key, topic: Topic::Gateway, kind: NODES, preset, original: None, changes, effect, doc }
+    let (default, changes, effect) = (DefaultValue::Fixed("-1"), Changes::Static, Effect::Protocol(set));
+    Setting { key, topic: Topic::Gateway, kind: NODES, default, original: None, changes, effect, doc }
 }
 
 /// The number in a text; none stands for the one below zero.
@@ -57,7 +57,7 @@ pub(super) const GATEWAY: [Setting; 7] = [
         key: "gateway.recover_after_time",
         topic: Topic::Gateway,
         kind: Kind::Time { min: Duration::ZERO },
-        preset: Preset::Unset { example: "gateway.recover_after_time: 5m" },
+        default: DefaultValue::Unset { example: "gateway.recover_after_time: 5m" },
         original: Some("`0ms`, which stands for the same"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
@@ -81,7 +81,7 @@ pub(super) const GATEWAY: [Setting; 7] = [
          It counts once after a restart: nodes that go later take nothing away again.",
     ),
     Setting {
-        preset: Preset::Fixed("0"),
+        default: DefaultValue::Fixed("0"),
         kind: Kind::Integer { min: 0, none: None },
         original: Some("`0`, which stands for `discovery.zen.minimum_master_nodes` if it is not set"),
         ..nodes(

@@ -1,6 +1,6 @@
 //! What a node runs when its master or its members change.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic};
 use crate::settings::Hook;
 use crate::zen::parse_time;
 use std::time::Duration;
@@ -11,7 +11,7 @@ macro_rules! hook {
             key: concat!("hooks.", $key),
             topic: Topic::Hooks,
             kind: Kind::Hook,
-            preset: Preset::Unset { example: $example },
+            default: DefaultValue::Unset { example: $example },
             original: Some("it has none"),
             changes: Changes::Static,
             effect: Effect::Elements(|node, elements| {
@@ -67,7 +67,7 @@ pub(super) const HOOKS: [Setting; 8] = [
         key: "hooks.timeout",
         topic: Topic::Hooks,
         kind: Kind::Time { min: Duration::from_millis(100) },
-        preset: Preset::Fixed("5s"),
+        default: DefaultValue::Fixed("5s"),
         original: Some("it has none"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -82,7 +82,7 @@ pub(super) const HOOKS: [Setting; 8] = [
         key: "hooks.attempts",
         topic: Topic::Hooks,
         kind: Kind::Integer { min: 1, none: None },
-        preset: Preset::Fixed("3"),
+        default: DefaultValue::Fixed("3"),
         original: Some("it has none"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {

@@ -1,6 +1,6 @@
 //! Where a node looks for the others.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic};
 use crate::settings::{DiscoveryKind, EXPERIMENTS};
 use crate::zen::{parse_count, parse_time};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) const HOSTS: [Setting; 7] = [
         key: "discovery.type",
         topic: Topic::Hosts,
         kind: Kind::Enum { what: "discovery type", words: &KINDS },
-        preset: Preset::Fixed("zen"),
+        default: DefaultValue::Fixed("zen"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -48,7 +48,7 @@ pub(super) const HOSTS: [Setting; 7] = [
         key: "discovery.zen.ping.unicast.hosts",
         topic: Topic::Hosts,
         kind: Kind::List,
-        preset: Preset::Unset {
+        default: DefaultValue::Unset {
             example: "discovery.zen.ping.unicast.hosts: [\"host1\", \"host2:9301\", \"[::1]:9300\"]",
         },
         original: None,
@@ -67,7 +67,7 @@ pub(super) const HOSTS: [Setting; 7] = [
         key: "discovery.zen.ping.unicast.hosts.resolve_timeout",
         topic: Topic::Hosts,
         kind: Kind::Time { min: RESOLVE_TIMEOUT_MIN },
-        preset: Preset::Fixed("5s"),
+        default: DefaultValue::Fixed("5s"),
         original: Some("`5s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -82,7 +82,7 @@ pub(super) const HOSTS: [Setting; 7] = [
         key: "discovery.zen.ping.unicast.concurrent_connects",
         topic: Topic::Hosts,
         kind: Kind::Integer { min: 1, none: None },
-        preset: Preset::Fixed("10"),
+        default: DefaultValue::Fixed("10"),
         original: Some("`10`, at least `0`, but with `0` it does not start"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -97,7 +97,7 @@ pub(super) const HOSTS: [Setting; 7] = [
         key: "discovery.zen.hosts_provider",
         topic: Topic::Hosts,
         kind: Kind::Words { what: "zen hosts provider", words: &["settings", "file"] },
-        preset: Preset::Fixed(""),
+        default: DefaultValue::Fixed(""),
         original: Some("plugins provide more"),
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| {
@@ -111,7 +111,7 @@ pub(super) const HOSTS: [Setting; 7] = [
         key: "cluster.initial_master_nodes",
         topic: Topic::Hosts,
         kind: Kind::List,
-        preset: Preset::Unset { example: "cluster.initial_master_nodes: [n0, n1, n2]" },
+        default: DefaultValue::Unset { example: "cluster.initial_master_nodes: [n0, n1, n2]" },
         original: Some("it has none; Elasticsearch 7 has"),
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| {
@@ -127,7 +127,7 @@ pub(super) const HOSTS: [Setting; 7] = [
         key: "discovery.initial_state_timeout",
         topic: Topic::Hosts,
         kind: Kind::Time { min: Duration::ZERO },
-        preset: Preset::Fixed("30s"),
+        default: DefaultValue::Fixed("30s"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {

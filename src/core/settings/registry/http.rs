@@ -1,6 +1,6 @@
 //! How users are answered: packed or not, to pages of which origin, and in whose name.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic, put};
 
 /// Of the users' side, besides where it listens.
 pub(super) const HTTP: [Setting; 11] = [
@@ -8,7 +8,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "zazen.http.allowed_hosts",
         topic: Topic::Http,
         kind: Kind::List,
-        preset: Preset::Fixed(""),
+        default: DefaultValue::Fixed(""),
         original: Some("it has none, and heeds no name"),
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.rest.allowed_hosts = elements),
@@ -22,7 +22,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.compression",
         topic: Topic::Http,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("true"),
+        default: DefaultValue::Fixed("true"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.rest.compression, text)),
@@ -33,7 +33,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.compression_level",
         topic: Topic::Http,
         kind: Kind::Integer { min: 0, none: None },
-        preset: Preset::Fixed("3"),
+        default: DefaultValue::Fixed("3"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -47,7 +47,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.cors.enabled",
         topic: Topic::Http,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("false"),
+        default: DefaultValue::Fixed("false"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.rest.cors.enabled, text)),
@@ -58,7 +58,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.cors.allow-origin",
         topic: Topic::Http,
         kind: Kind::List,
-        preset: Preset::Fixed(""),
+        default: DefaultValue::Fixed(""),
         original: None,
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.rest.cors.allow_origin = elements.join(",")),
@@ -70,7 +70,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.cors.max-age",
         topic: Topic::Http,
         kind: Kind::Integer { min: 0, none: None },
-        preset: Preset::Fixed("1728000"),
+        default: DefaultValue::Fixed("1728000"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.rest.cors.max_age, text)),
@@ -81,7 +81,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.cors.allow-methods",
         topic: Topic::Http,
         kind: Kind::List,
-        preset: Preset::Fixed("OPTIONS,HEAD,GET,POST,PUT,DELETE"),
+        default: DefaultValue::Fixed("OPTIONS,HEAD,GET,POST,PUT,DELETE"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.rest.cors.allow_methods = elements),
@@ -92,7 +92,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.cors.allow-headers",
         topic: Topic::Http,
         kind: Kind::List,
-        preset: Preset::Fixed("X-Requested-With,Content-Type,Content-Length"),
+        default: DefaultValue::Fixed("X-Requested-With,Content-Type,Content-Length"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.rest.cors.allow_headers = elements),
@@ -103,7 +103,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "http.cors.allow-credentials",
         topic: Topic::Http,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("false"),
+        default: DefaultValue::Fixed("false"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.rest.cors.allow_credentials, text)),
@@ -114,7 +114,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "compatibility.version",
         topic: Topic::Http,
         kind: Kind::Enum { what: "releases of Elasticsearch", words: &["6.8.23", "5.6.16"] },
-        preset: Preset::Fixed("6.8.23"),
+        default: DefaultValue::Fixed("6.8.23"),
         original: Some("–"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -128,7 +128,7 @@ pub(super) const HTTP: [Setting; 11] = [
         key: "zazen.health.green_without_redundancy",
         topic: Topic::Http,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("false"),
+        default: DefaultValue::Fixed("false"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {

@@ -1,6 +1,6 @@
 //! What a node logs, and what only tests need.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic, put};
 use crate::settings::units::parse_bytes;
 use crate::zen::parse_time;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "logger.level",
         topic: Topic::Logging,
         kind: Kind::Level,
-        preset: Preset::Fixed("info"),
+        default: DefaultValue::Fixed("info"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -26,7 +26,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "logger.*",
         topic: Topic::Logging,
         kind: Kind::Level,
-        preset: Preset::Unset { example: "logger.discovery: debug" },
+        default: DefaultValue::Unset { example: "logger.discovery: debug" },
         original: None,
         changes: Changes::Dynamic,
         effect: Effect::Family(|node, name, text| {
@@ -42,7 +42,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "zazen.log.format",
         topic: Topic::Logging,
         kind: Kind::Enum { what: "log format", words: &["text", "json"] },
-        preset: Preset::Fixed("text"),
+        default: DefaultValue::Fixed("text"),
         original: Some("it has none"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -57,7 +57,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "zazen.log.max_size",
         topic: Topic::Logging,
         kind: Kind::Bytes,
-        preset: Preset::Fixed("128mb"),
+        default: DefaultValue::Fixed("128mb"),
         original: Some("`128mb`, in `log4j2.properties`"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -72,7 +72,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "zazen.log.max_age",
         topic: Topic::Logging,
         kind: Kind::Time { min: Duration::from_secs(1) },
-        preset: Preset::Fixed("1d"),
+        default: DefaultValue::Fixed("1d"),
         original: Some("a day, in `log4j2.properties`"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -86,7 +86,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "zazen.log.max_files",
         topic: Topic::Logging,
         kind: Kind::Integer { min: 0, none: None },
-        preset: Preset::Fixed("10"),
+        default: DefaultValue::Fixed("10"),
         original: Some("as many as have 2 GB, in `log4j2.properties`"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.log.max_files, text)),
@@ -97,7 +97,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "zazen.faults.enabled",
         topic: Topic::Testing,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("false"),
+        default: DefaultValue::Fixed("false"),
         original: Some("it has none"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.faults, text)),
@@ -108,7 +108,7 @@ pub(super) const LOG: [Setting; 8] = [
         key: "zazen.lab.zookeeper",
         topic: Topic::Testing,
         kind: Kind::List,
-        preset: Preset::Unset { example: "zazen.lab.zookeeper: [\"127.0.0.1:2181\"]" },
+        default: DefaultValue::Unset { example: "zazen.lab.zookeeper: [\"127.0.0.1:2181\"]" },
         original: Some("it has none"),
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| node.discovery.zookeeper = elements),

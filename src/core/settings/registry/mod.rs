@@ -13,7 +13,7 @@ mod security;
 mod service;
 mod zen;
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic};
 use std::str::FromStr;
 
 /// Puts what a text says into its place; nothing where it does not say such a thing.

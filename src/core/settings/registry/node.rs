@@ -1,6 +1,6 @@
 //! Who a node is, what it does in its cluster, and where its files lie.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic, put};
 
 /// Of the node itself.
 pub(super) const NODE: [Setting; 9] = [
@@ -8,7 +8,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "cluster.name",
         topic: Topic::Node,
         kind: Kind::Name { without: Some(':') },
-        preset: Preset::Fixed("elasticsearch"),
+        default: DefaultValue::Fixed("elasticsearch"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -24,7 +24,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "node.name",
         topic: Topic::Node,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "node.name: n0" },
+        default: DefaultValue::Unset { example: "node.name: n0" },
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -39,7 +39,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "node.master",
         topic: Topic::Node,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("true"),
+        default: DefaultValue::Fixed("true"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.roles.master, text)),
@@ -51,7 +51,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "node.data",
         topic: Topic::Node,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("true"),
+        default: DefaultValue::Fixed("true"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.roles.data, text)),
@@ -63,7 +63,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "node.ingest",
         topic: Topic::Node,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("true"),
+        default: DefaultValue::Fixed("true"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.roles.ingest, text)),
@@ -74,7 +74,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "node.attr.*",
         topic: Topic::Node,
         kind: Kind::String,
-        preset: Preset::Unset { example: "node.attr.rack: r1" },
+        default: DefaultValue::Unset { example: "node.attr.rack: r1" },
         original: None,
         changes: Changes::Static,
         effect: Effect::Family(|node, name, text| {
@@ -90,7 +90,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "path.home",
         topic: Topic::Paths,
         kind: Kind::String,
-        preset: Preset::Fixed("."),
+        default: DefaultValue::Fixed("."),
         original: Some("where it is installed"),
         changes: Changes::Static,
         effect: Effect::Others,
@@ -102,7 +102,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "path.data",
         topic: Topic::Paths,
         kind: Kind::List,
-        preset: Preset::Fixed("data"),
+        default: DefaultValue::Fixed("data"),
         original: Some("`data` below `path.home`; several directories share the shards"),
         changes: Changes::Static,
         effect: Effect::Elements(|node, elements| {
@@ -120,7 +120,7 @@ pub(super) const NODE: [Setting; 9] = [
         key: "path.logs",
         topic: Topic::Paths,
         kind: Kind::String,
-        preset: Preset::Unset { example: "path.logs: logs" },
+        default: DefaultValue::Unset { example: "path.logs: logs" },
         original: Some("`logs` below `path.home`"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {

@@ -1,6 +1,6 @@
 //! What tells those who belong from all others: files of secrets, certificates and users.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic, put};
 
 /// What Elasticsearch has in their place.
 const NONE: Option<&str> = Some("`xpack.security.*`, which has no meaning here");
@@ -11,7 +11,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.secret",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.secret: cluster.secret" },
+        default: DefaultValue::Unset { example: "zazen.security.secret: cluster.secret" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -28,7 +28,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.certificate",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.certificate: node.crt" },
+        default: DefaultValue::Unset { example: "zazen.security.certificate: node.crt" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -44,7 +44,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.key",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.key: node.key" },
+        default: DefaultValue::Unset { example: "zazen.security.key: node.key" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -58,7 +58,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.authorities",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.authorities: ca.crt" },
+        default: DefaultValue::Unset { example: "zazen.security.authorities: ca.crt" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -72,7 +72,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.http.certificate",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.http.certificate: http.crt" },
+        default: DefaultValue::Unset { example: "zazen.security.http.certificate: http.crt" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -86,7 +86,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.http.key",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.http.key: http.key" },
+        default: DefaultValue::Unset { example: "zazen.security.http.key: http.key" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -100,7 +100,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.users",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.users: users" },
+        default: DefaultValue::Unset { example: "zazen.security.users: users" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -115,7 +115,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.audit",
         topic: Topic::Security,
         kind: Kind::Name { without: None },
-        preset: Preset::Unset { example: "zazen.security.audit: /var/log/zazen/audit.log" },
+        default: DefaultValue::Unset { example: "zazen.security.audit: /var/log/zazen/audit.log" },
         original: NONE,
         changes: Changes::Static,
         effect: Effect::Node(|node, text| {
@@ -130,7 +130,7 @@ pub(super) const SECURITY: [Setting; 9] = [
         key: "zazen.security.allow_open",
         topic: Topic::Security,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("false"),
+        default: DefaultValue::Fixed("false"),
         original: Some("ports are always open"),
         changes: Changes::Static,
         effect: Effect::Node(|node, text| put(&mut node.security.allow_open, text)),

@@ -1,15 +1,15 @@
 //! Settings of Zen and the cluster service that have nothing to act on here, and why.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic};
 use std::time::Duration;
 
 /// Any time.
 const TIME: Kind = Kind::Time { min: Duration::ZERO };
 
 /// A static setting without a meaning here.
-const fn unused(key: &'static str, topic: Topic, kind: Kind, preset: &'static str, doc: &'static str) -> Setting {
-    let (preset, changes, effect) = (Preset::Fixed(preset), Changes::Static, Effect::None);
-    Setting { key, topic, kind, preset, original: None, changes, effect, doc }
+const fn unused(key: &'static str, topic: Topic, kind: Kind, default: &'static str, doc: &'static str) -> Setting {
+    let (default, changes, effect) = (DefaultValue::Fixed(default), Changes::Static, Effect::None);
+    Setting { key, topic, kind, default, original: None, changes, effect, doc }
 }
 
 /// A dynamic setting without a meaning here.
@@ -17,10 +17,10 @@ const fn unused_dynamic(
     key: &'static str,
     topic: Topic,
     kind: Kind,
-    preset: &'static str,
+    default: &'static str,
     doc: &'static str,
 ) -> Setting {
-    Setting { changes: Changes::Dynamic, ..unused(key, topic, kind, preset, doc) }
+    Setting { changes: Changes::Dynamic, ..unused(key, topic, kind, default, doc) }
 }
 
 /// What is known and without a meaning.

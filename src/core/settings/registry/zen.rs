@@ -1,6 +1,6 @@
 //! The settings that the protocol runs by: how nodes ping, elect, join, watch each other and publish.
 
-use super::{Changes, Effect, Kind, Preset, Setting, Topic, put};
+use super::{Changes, DefaultValue, Effect, Kind, Setting, Topic, put};
 use crate::zen::{Tuning, parse_count, parse_time};
 
 /// A number of which there must be at least one.
@@ -12,7 +12,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.ping_timeout",
         topic: Topic::Pinging,
         kind: Kind::Time { min: Tuning::PING_TIMEOUT_MIN },
-        preset: Preset::Fixed("1s"),
+        default: DefaultValue::Fixed("1s"),
         original: Some("`3s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
@@ -31,7 +31,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.join_timeout",
         topic: Topic::Election,
         kind: Kind::Time { min: Tuning::JOIN_TIMEOUT_MIN },
-        preset: Preset::Follows { key: "discovery.zen.ping_timeout", times: 20, by: 1 },
+        default: DefaultValue::Follows { key: "discovery.zen.ping_timeout", times: 20, by: 1 },
         original: Some("20 × `discovery.zen.ping_timeout` = `60s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
@@ -49,7 +49,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.join_retry_attempts",
         topic: Topic::Election,
         kind: COUNT,
-        preset: Preset::Fixed("3"),
+        default: DefaultValue::Fixed("3"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
@@ -66,7 +66,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.join_retry_delay",
         topic: Topic::Election,
         kind: Kind::Time { min: Tuning::JOIN_RETRY_DELAY_MIN },
-        preset: Preset::Fixed("100ms"),
+        default: DefaultValue::Fixed("100ms"),
         original: Some("`100ms`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
@@ -81,7 +81,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.master_election.wait_for_joins_timeout",
         topic: Topic::Election,
         kind: Kind::Time { min: Tuning::WAIT_FOR_JOINS_TIMEOUT_MIN },
-        preset: Preset::Follows { key: "discovery.zen.join_timeout", times: 1, by: 2 },
+        default: DefaultValue::Follows { key: "discovery.zen.join_timeout", times: 1, by: 2 },
         original: Some("`discovery.zen.join_timeout` / 2 = `30s`, at least `0ms`"),
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| {
@@ -98,7 +98,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.master_election.ignore_non_master_pings",
         topic: Topic::Election,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("false"),
+        default: DefaultValue::Fixed("false"),
         original: None,
         changes: Changes::Static,
         effect: Effect::Protocol(|tuning, text| put(&mut tuning.ignore_non_master_pings, text)),
@@ -112,7 +112,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.minimum_master_nodes",
         topic: Topic::Election,
         kind: Kind::Integer { min: 1, none: Some(-1) },
-        preset: Preset::Fixed("-1"),
+        default: DefaultValue::Fixed("-1"),
         original: Some("`-1`, which like every number below 1 lets a node elect itself alone"),
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
@@ -129,7 +129,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.fd.ping_interval",
         topic: Topic::FaultDetection,
         kind: Kind::Time { min: Tuning::FD_PING_INTERVAL_MIN },
-        preset: Preset::Fixed("200ms"),
+        default: DefaultValue::Fixed("200ms"),
         original: Some("`1s`, at least `0ms`"),
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
@@ -145,7 +145,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.fd.ping_timeout",
         topic: Topic::FaultDetection,
         kind: Kind::Time { min: Tuning::FD_PING_TIMEOUT_MIN },
-        preset: Preset::Fixed("250ms"),
+        default: DefaultValue::Fixed("250ms"),
         original: Some("`30s`, any time"),
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
@@ -163,7 +163,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.fd.ping_retries",
         topic: Topic::FaultDetection,
         kind: COUNT,
-        preset: Preset::Fixed("3"),
+        default: DefaultValue::Fixed("3"),
         original: Some("`3`, any number; below 1 means 1"),
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
@@ -177,7 +177,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.commit_timeout",
         topic: Topic::Publishing,
         kind: Kind::Time { min: Tuning::COMMIT_TIMEOUT_MIN },
-        preset: Preset::Fixed("5s"),
+        default: DefaultValue::Fixed("5s"),
         original: Some("that of `discovery.zen.publish_timeout` = `30s`, any time"),
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
@@ -194,7 +194,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.publish_diff.enable",
         topic: Topic::Publishing,
         kind: Kind::Boolean,
-        preset: Preset::Fixed("true"),
+        default: DefaultValue::Fixed("true"),
         original: None,
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
@@ -207,7 +207,7 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         key: "discovery.zen.no_master_block",
         topic: Topic::Publishing,
         kind: Kind::Enum { what: "master block", words: &["write", "all"] },
-        preset: Preset::Fixed("write"),
+        default: DefaultValue::Fixed("write"),
         original: None,
         changes: Changes::Dynamic,
         effect: Effect::Cluster,
