@@ -6,11 +6,11 @@
 use super::fault::{Remedy, Span, Way};
 use super::layer::{At, Given};
 use super::load::FileText;
-use super::nearest::slips;
+use super::nearest::edit_distance;
 use super::{DefaultValue, Kind, SettingsError, Why, setting};
 
-/// Words with more slips than this resemble nothing.
-const SLIPS_MAX: usize = 2;
+/// Words at a larger edit distance resemble nothing.
+const DISTANCE_MAX: usize = 2;
 
 /// What to do about an error in a file.
 pub(super) fn remedy(file: &FileText<'_>, given: &Given, error: &SettingsError) -> Option<Remedy> {
@@ -69,8 +69,8 @@ fn value_meant(key: &str, written: &str, why: &Why) -> Option<String> {
 }
 
 fn nearest_word(written: &str, words: &[&str]) -> Option<String> {
-    let near = words.iter().map(|word| (slips(word, &written.to_ascii_lowercase()), *word)).min()?;
-    (near.0 <= SLIPS_MAX).then(|| near.1.to_owned())
+    let near = words.iter().map(|word| (edit_distance(word, &written.to_ascii_lowercase()), *word)).min()?;
+    (near.0 <= DISTANCE_MAX).then(|| near.1.to_owned())
 }
 
 #[cfg(test)]

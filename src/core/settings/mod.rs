@@ -49,7 +49,7 @@ pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
-pub use nearest::slips;
+pub use nearest::edit_distance;
 pub use node::{
     CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, ListenSettings,
     LogSettings, MemoryLimit, NodeSettings, PortRange, Ports, RestSettings, SecuritySettings,

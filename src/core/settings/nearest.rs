@@ -1,4 +1,4 @@
-//! Which known key somebody may have meant: the one with the fewest slips of the pen between.
+//! Which known key somebody may have meant: the one at the smallest edit distance.
 
 use super::REGISTRY;
 use super::known::known_keys;
@@ -12,16 +12,18 @@ pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
     if length > LENGTH_MAX {
         return None;
     }
-    let near = |key: &'static str| tails(key).map(|tail| slips(tail, unknown)).min().map(|slips| (slips, key));
+    let near = |key: &'static str| {
+        tails(key).map(|tail| edit_distance(tail, unknown)).min().map(|edit_distance| (edit_distance, key))
+    };
     // What is documented here comes first among equals.
     let documented = REGISTRY.iter().filter_map(|setting| near(setting.key)).min();
     let other = known_keys().filter_map(near).min();
-    let (slips, key) = match (documented, other) {
+    let (edit_distance, key) = match (documented, other) {
         (Some(documented), Some(other)) if documented.0 <= other.0 => documented,
         (Some(documented), None) => documented,
         (_, other) => other?,
     };
-    (slips * 2 <= length).then_some(key)
+    (edit_distance * 2 <= length).then_some(key)
 }
 /// The key, and what is left of it without its first part, its first two and so on.
 fn tails(key: &str) -> impl Iterator<Item = &str> {
@@ -29,7 +31,7 @@ fn tails(key: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein's distance).
-pub fn slips(one: &str, other: &str) -> usize {
+pub fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, letter) in one.chars().enumerate() {
@@ -51,7 +53,7 @@ mod tests {
     #[test]
     fn slips_are_counted() {
         for (one, other, expected) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("flaw", "lawn", 2)] {
-            assert_eq!(slips(one, other), expected, "{one} and {other}");
+            assert_eq!(edit_distance(one, other), expected, "{one} and {other}");
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::error::RestError;
 use super::time;
-use crate::settings::slips;
+use crate::settings::edit_distance;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -172,8 +172,8 @@ fn suggestion(unknown: &str, known: &BTreeSet<&str>) -> String {
         return String::new();
     }
     let unlike = |name: &str| {
-        let (slips, longer) = (slips(unknown, name), length.max(name.chars().count()));
-        (slips * 2 < longer).then_some(slips * 1_000_000 / longer)
+        let (edit_distance, longer) = (edit_distance(unknown, name), length.max(name.chars().count()));
+        (edit_distance * 2 < longer).then_some(edit_distance * 1_000_000 / longer)
     };
     let mut near: Vec<(usize, &str)> = known.iter().filter_map(|name| Some((unlike(name)?, *name))).collect();
     near.sort_unstable();
