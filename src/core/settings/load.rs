@@ -81,7 +81,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
     settings.file = sources.file.map(|file| file.name.into());
-    settings.given = loader.spoken();
+    settings.given = loader.canonical();
     settings.origins = loader.origins();
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
@@ -172,9 +172,9 @@ impl Loader<'_> {
             }
             let (part, result) = match (setting(&given.key), known(&given.key)) {
                 (Ok(setting), _) => {
-                    (Part::Value, setting.kind.check(&given.key, &spoken(given, setting.kind == Kind::Boolean)))
+                    (Part::Value, setting.kind.check(&given.key, &canonical(given, setting.kind == Kind::Boolean)))
                 }
-                (Err(_), Some(known)) => (Part::Value, known.check(&given.key, &spoken(given, known.is_boolean()))),
+                (Err(_), Some(known)) => (Part::Value, known.check(&given.key, &canonical(given, known.is_boolean()))),
                 (Err(error), None) => (Part::Key, Err(error)),
             };
             if let Err(error) = result {
@@ -204,7 +204,7 @@ impl Loader<'_> {
     fn values(&self, setting: &'static Setting) -> Vec<Effective> {
         let of_given = |given: &Given| Effective {
             key: given.key.clone(),
-            value: listed(spoken(given, setting.kind == Kind::Boolean), setting),
+            value: listed(canonical(given, setting.kind == Kind::Boolean), setting),
             origin: given.origin(self.file),
         };
         if setting.is_family() {
@@ -225,12 +225,12 @@ impl Loader<'_> {
     }
 
     /// All that was given, as it is understood.
-    fn spoken(&self) -> BTreeMap<String, Value> {
+    fn canonical(&self) -> BTreeMap<String, Value> {
         let is_boolean = |key: &str| match setting(key) {
             Ok(setting) => setting.kind == Kind::Boolean,
             Err(_) => known(key).is_some_and(|known| known.is_boolean()),
         };
-        self.given.iter().map(|(key, given)| (key.clone(), spoken(given, is_boolean(key)))).collect()
+        self.given.iter().map(|(key, given)| (key.clone(), canonical(given, is_boolean(key)))).collect()
     }
 
     /// Where what was given was given.
@@ -267,7 +267,7 @@ fn listed(value: Value, setting: &Setting) -> Value {
 }
 
 /// What was given, with the words that YAML 1.1 has for `true` and `false`, where one of these is meant.
-fn spoken(given: &Given, is_boolean: bool) -> Value {
+fn canonical(given: &Given, is_boolean: bool) -> Value {
     let word = given.value.text().filter(|_| is_boolean && given.is_plain && matches!(given.at, At::File { .. }));
     match word.map(str::to_ascii_lowercase).as_deref() {
         Some("true" | "yes" | "on") => "true".into(),
