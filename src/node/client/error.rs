@@ -106,7 +106,7 @@ impl fmt::Display for ClientError {
         match self {
             ClientError::Setup(why) => write!(f, "cannot ask: {why}"),
             ClientError::Refused { status, kind, reason } => write!(f, "{reason} ({status} {kind})"),
-            ClientError::Silent(place, why) => write!(f, "{place} does not answer ({why})"),
+            ClientError::Silent(endpoint, why) => write!(f, "{endpoint} does not answer ({why})"),
             ClientError::Strange(what) => write!(f, "an answer makes no sense: {what}"),
             ClientError::NotDone(last) => write!(f, "nobody could do it in time; last: {last}"),
             ClientError::Unknown(last) => {

@@ -4,10 +4,10 @@
 //! twice is carried out once: every change bears a name, and a second attempt says so. What the routes mean is told in
 //! `docs/rest.md`.
 
+mod endpoints;
 mod error;
 mod grant;
 mod lease;
-mod places;
 mod watch;
 
 pub use error::ClientError;
@@ -19,8 +19,8 @@ use crate::cluster::{Blob, RequestId, Revision, Uuid};
 pub use crate::runtime::Access;
 use crate::runtime::{self, Reach};
 use crate::service::{Condition, Txn};
+use endpoints::Endpoints;
 use error::Fate;
-use places::Places;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -46,7 +46,7 @@ const PAGE: usize = 1_000;
 #[derive(Clone)]
 pub struct Client {
     http: Reach,
-    places: Arc<Places>,
+    endpoints: Arc<Endpoints>,
     id: Uuid,
     requests: Arc<AtomicU64>,
     patience: Duration,
@@ -144,10 +144,10 @@ impl Client {
         nodes: I,
         access: &Access,
     ) -> Result<Client, ClientError> {
-        let places = Places::new(nodes)?;
+        let endpoints = Endpoints::new(nodes)?;
         let http = Reach::new(access).map_err(|error| ClientError::Setup(error.to_string()))?;
         let id = Uuid::from_u128(uuid::Uuid::new_v4().as_u128());
-        Ok(Client { http, places: Arc::new(places), id, requests: Arc::default(), patience: PATIENCE })
+        Ok(Client { http, endpoints: Arc::new(endpoints), id, requests: Arc::default(), patience: PATIENCE })
     }
 
     /// The same client that tries a request for so long.
@@ -276,9 +276,9 @@ impl Client {
         let (mut pause, mut turn) = (PAUSE_MIN, TURN);
         let (mut attempts, mut may_be_done) = (0_usize, false);
         loop {
-            let place = self.places.best(&self.http).await;
+            let endpoint = self.endpoints.best(&self.http).await;
             let until = deadline.min(Instant::now() + turn + ask.wait);
-            let error = match self.attempt(&ask, &place, may_be_done, until).await {
+            let error = match self.attempt(&ask, &endpoint, may_be_done, until).await {
                 Ok(body) => return Ok(body),
                 Err(error) => error,
             };
@@ -287,13 +287,13 @@ impl Client {
                 Fate::NotDone => {}
                 Fate::Unknown => may_be_done |= ask.id.is_some(),
             }
-            self.places.avoid(&place);
+            self.endpoints.avoid(&endpoint);
             attempts += 1;
             if Instant::now() >= deadline {
                 let last = Box::new(error);
                 return Err(if may_be_done { ClientError::Unknown(last) } else { ClientError::NotDone(last) });
             }
-            if attempts.is_multiple_of(self.places.count()) {
+            if attempts.is_multiple_of(self.endpoints.count()) {
                 tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
                 pause = (pause * 2).min(PAUSE_MAX);
                 turn = (turn * 2).min(self.patience);
@@ -301,20 +301,20 @@ impl Client {
         }
     }
 
-    async fn attempt(&self, ask: &Ask, place: &str, is_retry: bool, until: Instant) -> Result<Vec<u8>, ClientError> {
+    async fn attempt(&self, ask: &Ask, endpoint: &str, is_retry: bool, until: Instant) -> Result<Vec<u8>, ClientError> {
         let left = until.saturating_duration_since(Instant::now()).max(PAUSE_MIN);
-        let response = self.request(ask, place, is_retry).timeout(left).send().await;
-        let response = response.map_err(|error| ClientError::Silent(place.to_owned(), runtime::failure(&error)))?;
+        let response = self.request(ask, endpoint, is_retry).timeout(left).send().await;
+        let response = response.map_err(|error| ClientError::Silent(endpoint.to_owned(), runtime::failure(&error)))?;
         let status = response.status().as_u16();
-        let body = read(response, place).await?;
+        let body = read(response, endpoint).await?;
         if (200..300).contains(&status) { Ok(body) } else { Err(ClientError::refused(status, &body)) }
     }
 
-    fn request(&self, ask: &Ask, place: &str, is_retry: bool) -> RequestBuilder {
+    fn request(&self, ask: &Ask, endpoint: &str, is_retry: bool) -> RequestBuilder {
         let retry = (is_retry && ask.id.is_some()).then_some("retry=true".to_owned());
         let pairs = ask.query.iter().map(|(name, value)| format!("{name}={}", escaped(value))).chain(retry);
         let query = pairs.collect::<Vec<_>>().join("&");
-        let mut request = self.http.request(ask.method.clone(), place, &format!("{}?{query}", ask.path));
+        let mut request = self.http.request(ask.method.clone(), endpoint, &format!("{}?{query}", ask.path));
         if let Some(id) = ask.id {
             request = request.header("idempotency-key", id.to_string());
         }
@@ -325,13 +325,13 @@ impl Client {
     }
 }
 
-async fn read(mut response: Response, place: &str) -> Result<Vec<u8>, ClientError> {
+async fn read(mut response: Response, endpoint: &str) -> Result<Vec<u8>, ClientError> {
     let mut body = Vec::new();
-    let silent = |error: reqwest::Error| ClientError::Silent(place.to_owned(), runtime::failure(&error));
+    let silent = |error: reqwest::Error| ClientError::Silent(endpoint.to_owned(), runtime::failure(&error));
     while let Some(chunk) = response.chunk().await.map_err(silent)? {
         body.extend_from_slice(&chunk);
         if body.len() > ANSWER_BYTES_MAX {
-            return Err(ClientError::Strange(format!("{place} answers with more than {ANSWER_BYTES_MAX} bytes")));
+            return Err(ClientError::Strange(format!("{endpoint} answers with more than {ANSWER_BYTES_MAX} bytes")));
         }
     }
     Ok(body)

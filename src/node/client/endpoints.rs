@@ -7,18 +7,18 @@ use serde::Deserialize;
 use std::time::Duration;
 
 /// How many nodes are remembered.
-const PLACES_MAX: usize = 100;
+const ENDPOINTS_MAX: usize = 100;
 /// How long a node may take to tell who leads.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Where users are listened to unless it is said.
 const USUAL_PORT: u16 = 9200;
 
 /// The nodes that a client knows.
-pub(super) struct Places(Mutex<Known>);
+pub(super) struct Endpoints(Mutex<Known>);
 
 struct Known {
     /// Those that are asked first stand first.
-    places: Vec<String>,
+    endpoints: Vec<String>,
     /// Whether the first one was the master when that was last asked for.
     is_sorted: bool,
 }
@@ -30,25 +30,25 @@ struct Row {
     master: Option<String>,
 }
 
-impl Places {
-    pub(super) fn new<I: IntoIterator<Item = S>, S: Into<String>>(nodes: I) -> Result<Places, ClientError> {
-        let places: Vec<String> = nodes.into_iter().map(|node| read(&node.into())).take(PLACES_MAX).collect();
-        if places.is_empty() {
+impl Endpoints {
+    pub(super) fn new<I: IntoIterator<Item = S>, S: Into<String>>(nodes: I) -> Result<Endpoints, ClientError> {
+        let endpoints: Vec<String> = nodes.into_iter().map(|node| read(&node.into())).take(ENDPOINTS_MAX).collect();
+        if endpoints.is_empty() {
             return Err(ClientError::Setup("no node is named to ask; allowed: HOST:PORT of one or more".into()));
         }
-        Ok(Places(Mutex::new(Known { places, is_sorted: false })))
+        Ok(Endpoints(Mutex::new(Known { endpoints, is_sorted: false })))
     }
 
     /// How many there are; one at least.
     pub(super) fn count(&self) -> usize {
-        self.0.lock().places.len().max(1)
+        self.0.lock().endpoints.len().max(1)
     }
 
     /// Whom to ask next. Finds the master if it is not known.
     pub(super) async fn best(&self, http: &Reach) -> String {
         let (first, is_sorted) = {
             let known = self.0.lock();
-            (known.places.first().cloned().unwrap_or_default(), known.is_sorted)
+            (known.endpoints.first().cloned().unwrap_or_default(), known.is_sorted)
         };
         if is_sorted {
             return first;
@@ -58,15 +58,15 @@ impl Places {
         let mut known = self.0.lock();
         known.is_sorted = true;
         known.learn(rows);
-        known.places.first().cloned().unwrap_or(first)
+        known.endpoints.first().cloned().unwrap_or(first)
     }
 
     /// Asks others first.
-    pub(super) fn avoid(&self, place: &str) {
+    pub(super) fn avoid(&self, endpoint: &str) {
         let mut known = self.0.lock();
-        if let Some(at) = known.places.iter().position(|held| held == place) {
-            let place = known.places.remove(at);
-            known.places.push(place);
+        if let Some(at) = known.endpoints.iter().position(|held| held == endpoint) {
+            let endpoint = known.endpoints.remove(at);
+            known.endpoints.push(endpoint);
         }
         known.is_sorted = false;
     }
@@ -77,23 +77,23 @@ impl Known {
         let is_master = |row: &Row| row.master.as_deref() == Some("*");
         let master = rows.iter().find(|row| is_master(row)).and_then(|row| row.http.clone());
         for http in rows.into_iter().filter_map(|row| row.http) {
-            if !self.places.contains(&http) && self.places.len() < PLACES_MAX {
-                self.places.push(http);
+            if !self.endpoints.contains(&http) && self.endpoints.len() < ENDPOINTS_MAX {
+                self.endpoints.push(http);
             }
         }
-        if let Some(at) = master.and_then(|master| self.places.iter().position(|held| *held == master)) {
-            self.places[..=at].rotate_right(1);
+        if let Some(at) = master.and_then(|master| self.endpoints.iter().position(|held| *held == master)) {
+            self.endpoints[..=at].rotate_right(1);
         }
     }
 }
 
-async fn rows(http: &Reach, place: &str) -> Option<Vec<Row>> {
+async fn rows(http: &Reach, endpoint: &str) -> Option<Vec<Row>> {
     let target = "/_cat/nodes?local=true&format=json&h=http,master";
-    let response = http.get(place, target).timeout(PATIENCE).send().await.ok()?;
+    let response = http.get(endpoint, target).timeout(PATIENCE).send().await.ok()?;
     serde_json::from_slice(&response.bytes().await.ok()?).ok()
 }
 
-/// A place as people write it.
+/// An endpoint as people write it.
 fn read(text: &str) -> String {
     let bare = ["http://", "https://"]
         .iter()
@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn the_master_is_asked_first_and_who_failed_last() {
-        let places = Places::new(["http://a:1/", "b:2"]).expect("two are named");
+        let endpoints = Endpoints::new(["http://a:1/", "b:2"]).expect("two are named");
         let row = |http: &str, master: &str| Row { http: Some(http.into()), master: Some(master.into()) };
-        places.0.lock().learn(vec![row("a:1", "-"), row("b:2", "-"), row("c:3", "*")]);
-        assert_eq!(places.0.lock().places, ["c:3", "a:1", "b:2"]);
-        places.avoid("c:3");
-        assert_eq!(places.0.lock().places, ["a:1", "b:2", "c:3"]);
-        assert!(Places::new([] as [&str; 0]).is_err());
+        endpoints.0.lock().learn(vec![row("a:1", "-"), row("b:2", "-"), row("c:3", "*")]);
+        assert_eq!(endpoints.0.lock().endpoints, ["c:3", "a:1", "b:2"]);
+        endpoints.avoid("c:3");
+        assert_eq!(endpoints.0.lock().endpoints, ["a:1", "b:2", "c:3"]);
+        assert!(Endpoints::new([] as [&str; 0]).is_err());
     }
 }
