@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{fs, process};
 use zazen::Node;
-use zazen::client::{Change, Client, News, Only};
+use zazen::client::{Change, Client, News, Precondition};
 use zazen::embed::Mastership;
 use zazen::service::{Condition, Txn};
 
@@ -84,10 +84,11 @@ async fn a_client_writes_reads_and_lists_keys_whoever_leads() {
     let mut cluster = Cluster::start("keys", 3);
     let client = cluster.client();
     let first = client.put("a/1", "x").await.expect("it is written");
-    let second = client.put_only("a/1", vec![0xff, 0x00], Only::IfUnchanged(first)).await.expect("nobody was faster");
-    let late = client.put_only("a/1", "y", Only::IfUnchanged(first)).await;
+    let second =
+        client.put_if("a/1", vec![0xff, 0x00], Precondition::IfUnchanged(first)).await.expect("nobody was faster");
+    let late = client.put_if("a/1", "y", Precondition::IfUnchanged(first)).await;
     assert!(late.as_ref().is_err_and(|error| error.is_conflict()), "{late:?}");
-    assert!(client.put_only("a/1", "y", Only::IfAbsent).await.is_err_and(|error| error.is_conflict()));
+    assert!(client.put_if("a/1", "y", Precondition::IfAbsent).await.is_err_and(|error| error.is_conflict()));
     let entry = client.get("a/1").await.expect("it is read").expect("it is there");
     assert_eq!((entry.value.as_bytes(), entry.revision), (&[0xff, 0x00][..], second));
 

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use zazen::Client;
-use zazen::client::{News, Only};
+use zazen::client::{News, Precondition};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -15,8 +15,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let revision = client.put("example/limit", "100").await?;
-    client.put_only("example/limit", "200", Only::IfUnchanged(revision)).await?;
-    let refused = client.put_only("example/limit", "300", Only::IfUnchanged(revision)).await;
+    client.put_if("example/limit", "200", Precondition::IfUnchanged(revision)).await?;
+    let refused = client.put_if("example/limit", "300", Precondition::IfUnchanged(revision)).await;
     println!("overtaken: {}", refused.is_err_and(|error| error.is_conflict()));
 
     for _ in 0..2 {

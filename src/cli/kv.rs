@@ -2,7 +2,7 @@
 
 use super::ask::UrlArgs;
 use super::{Outcome, Trouble, completions, failed, master};
-use crate::client::{Change, Client, ClientError, Entry, News, Only, Watch};
+use crate::client::{Change, Client, ClientError, Entry, News, Precondition, Watch};
 use crate::cluster::Revision;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
@@ -88,9 +88,9 @@ struct OnlyArgs {
 }
 
 impl OnlyArgs {
-    fn only(&self) -> Option<Only> {
-        let absent = self.if_absent.then_some(Only::IfAbsent);
-        absent.or(self.if_version.map(Only::IfUnchanged))
+    fn only(&self) -> Option<Precondition> {
+        let absent = self.if_absent.then_some(Precondition::IfAbsent);
+        absent.or(self.if_version.map(Precondition::IfUnchanged))
     }
 }
 
@@ -104,7 +104,7 @@ impl KvArgs {
                 KvCommand::Put { key, value, only } => {
                     let value = content(value.as_deref())?;
                     let written = match only.only() {
-                        Some(only) => client.put_only(key, value, only).await,
+                        Some(only) => client.put_if(key, value, only).await,
                         None => client.put(key, value).await,
                     };
                     writeln!(out, "{}", written.map_err(refused)?)?;
@@ -154,7 +154,7 @@ fn content(value: Option<&str>) -> Result<Vec<u8>, Trouble> {
 
 async fn delete(client: &Client, key: &str, only: &OnlyArgs, out: &mut impl Write) -> Result<Outcome, Trouble> {
     let deleted = match only.only() {
-        Some(only) => client.delete_only(key, only).await,
+        Some(only) => client.delete_if(key, only).await,
         None => client.delete(key).await,
     };
     let was_there = deleted.map_err(refused)?;

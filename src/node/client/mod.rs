@@ -54,18 +54,18 @@ pub struct Client {
 
 /// Under which condition a key is written or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Only {
+pub enum Precondition {
     /// It does not exist.
     IfAbsent,
     /// Its last change is this one.
     IfUnchanged(Revision),
 }
 
-impl Only {
+impl Precondition {
     fn on(self, key: &str) -> Condition {
         match self {
-            Only::IfAbsent => Condition::Absent { key: key.into() },
-            Only::IfUnchanged(by) => Condition::Changed { key: key.into(), by },
+            Precondition::IfAbsent => Condition::Absent { key: key.into() },
+            Precondition::IfUnchanged(by) => Condition::Changed { key: key.into(), by },
         }
     }
 }
@@ -187,8 +187,13 @@ impl Client {
     }
 
     /// Writes a key if the condition holds; [`ClientError::is_conflict`] tells that it does not.
-    pub async fn put_only(&self, key: &str, value: impl Into<Blob>, only: Only) -> Result<Revision, ClientError> {
-        self.change(&Txn::put(key, value).only_if(only.on(key))).await
+    pub async fn put_if(
+        &self,
+        key: &str,
+        value: impl Into<Blob>,
+        precondition: Precondition,
+    ) -> Result<Revision, ClientError> {
+        self.change(&Txn::put(key, value).only_if(precondition.on(key))).await
     }
 
     /// Deletes a key, and tells whether it was there.
@@ -197,8 +202,8 @@ impl Client {
     }
 
     /// Deletes a key if the condition holds.
-    pub async fn delete_only(&self, key: &str, only: Only) -> Result<bool, ClientError> {
-        Ok(self.written(&Txn::delete(key).only_if(only.on(key))).await?.deleted > 0)
+    pub async fn delete_if(&self, key: &str, precondition: Precondition) -> Result<bool, ClientError> {
+        Ok(self.written(&Txn::delete(key).only_if(precondition.on(key))).await?.deleted > 0)
     }
 
     /// Makes several changes together if all conditions hold.
