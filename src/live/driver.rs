@@ -1,7 +1,7 @@
 //! The task that owns a process of the lab: brings it what happens, and carries out what it wants.
 
-use super::face::Face;
-use super::post::{self, Inbound, Outcome, Post, Reply, Signature};
+use super::transport::{self, Inbound, Outcome, Reply, Signature, Transport};
+use super::view::View;
 use crate::lab::{Algorithm, Letter, Participant, Persisted, Rank, Stand};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Time};
 use crate::runtime::log::NODE;
@@ -76,11 +76,11 @@ pub(super) struct Driver<A: Algorithm> {
     seat: Participant<A>,
     began: Instant,
     places: Places,
-    post: Post<A::Word>,
+    post: Transport<A::Word>,
     letters: mpsc::Sender<Inbound<A::Word>>,
     aside: Option<Aside<A::Word>>,
     disk: PathBuf,
-    face: Face,
+    view: View,
     replies: BTreeMap<Exchange, oneshot::Sender<Letter<A::Word>>>,
     exchanges: u64,
 }
@@ -97,7 +97,7 @@ where
         places: Places,
         client: reqwest::Client,
         disk: PathBuf,
-        face: Face,
+        view: View,
         handle: Handle,
         aside: Option<Aside<A::Word>>,
         make: impl Fn(Rank, A::Persisted) -> A,
@@ -111,12 +111,12 @@ where
         let (to_outcomes, outcomes) = mpsc::unbounded_channel();
         let faults = handle.faults().clone();
         let (own, name) = (handle.local().address.to_string(), Signature::of(&handle.local().name));
-        let router = post::router(to_letters.clone(), faults.clone(), name.clone());
-        let post = Post { client, faults, outcomes: to_outcomes, own, name };
+        let router = transport::router(to_letters.clone(), faults.clone(), name.clone());
+        let post = Transport { client, faults, outcomes: to_outcomes, own, name };
         let began = Instant::now();
         let (letters_in, replies) = (to_letters, BTreeMap::new());
         let driver =
-            Driver { seat, began, places, post, letters: letters_in, aside, disk, face, replies, exchanges: 0 };
+            Driver { seat, began, places, post, letters: letters_in, aside, disk, view, replies, exchanges: 0 };
         (driver, Inbox { letters, outcomes }, router)
     }
 
@@ -135,14 +135,14 @@ where
                 biased;
                 Some((call, reply)) = inbox.outcomes.recv() => self.conclude(call, reply),
                 Some((question, answer)) = desk.next() => {
-                    self.face.answer(self.now(), &question, answer);
+                    self.view.answer(self.now(), &question, answer);
                     Ok(())
                 }
                 Some(inbound) = inbox.letters.recv() => self.receive(inbound),
                 () = tokio::time::sleep_until(deadline) => Ok(()),
             };
             let now = self.now();
-            self.face.give_up(now);
+            self.view.give_up(now);
             if done.is_ok() && self.seat.next_deadline().is_some_and(|(at, _)| at <= now) {
                 done = self.handle(Input::Woke);
             }
@@ -158,7 +158,7 @@ where
 
     fn deadline(&self) -> tokio::time::Instant {
         let core = self.seat.next_deadline().map(|(at, _)| at);
-        let next = core.into_iter().chain(self.face.next_due()).min();
+        let next = core.into_iter().chain(self.view.next_due()).min();
         let wait = next.map_or(SLEEP_MAX, |next| next.since(self.now()).min(SLEEP_MAX));
         (self.began + self.began.elapsed() + wait).into()
     }
@@ -169,7 +169,7 @@ where
             Err(why) => return self.handle(Input::Failed { call, why }),
         };
         if let Some(name) = reply.name {
-            self.face.named(reply.letter.from, &name);
+            self.view.named(reply.letter.from, &name);
         }
         self.handle(Input::Replied { call, message: reply.letter })
     }
@@ -177,7 +177,7 @@ where
     fn receive(&mut self, inbound: Inbound<A::Word>) -> io::Result<()> {
         let Inbound { letter, name, reply } = inbound;
         if let Some(name) = name {
-            self.face.named(letter.from, &name);
+            self.view.named(letter.from, &name);
         }
         self.exchanges += 1;
         let exchange = Exchange(self.exchanges);
@@ -236,8 +236,8 @@ where
     fn show(&mut self, desk: &Desk) {
         let standing = self.seat.standing();
         let stand = Stand { mode: standing.mode, term: standing.term, leader: standing.leader };
-        self.face.stands(stand);
-        if let Some(news) = self.face.news() {
+        self.view.stands(stand);
+        if let Some(news) = self.view.news() {
             desk.show(news);
         }
     }

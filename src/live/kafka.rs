@@ -8,7 +8,7 @@
 //! Differs from Kafka: a broker looks for `/controller` with each heartbeat, besides being told that it was deleted.
 
 use super::driver::{Aside, Driver, Gates, Job};
-use super::post::{Inbound, Reply};
+use super::transport::{Inbound, Reply};
 use super::zookeeper::{Client, Error, Session};
 use super::{Set, perform};
 use crate::lab::kafka::{Kafka, Message, SESSION};
@@ -37,10 +37,10 @@ pub(super) async fn play(set: Set) {
     let cluster_name = set.handle.settings().cluster_name.to_string().replace('/', "_");
     let (me, rank) = (set.places.me, Rank(set.places.len() as u32 + 1));
     let (jobs, waiting) = mpsc::channel(JOBS);
-    let Set { places, listeners, client, disk, face, desk, handle } = set;
+    let Set { places, listeners, client, disk, view, desk, handle } = set;
     let door = (listeners, Terms::of_nodes(&handle.settings()));
     let make = move |me, epoch| Kafka::new(me, rank, epoch);
-    let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, Some(Aside { rank, jobs }), make);
+    let (driver, inbox, router) = Driver::new(places, client, disk, view, handle, Some(Aside { rank, jobs }), make);
     let service = Service {
         me,
         rank,

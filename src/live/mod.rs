@@ -4,13 +4,13 @@
 //! behind it, no quorum where the algorithm has none, and no promise of safety. The processes are the seed hosts of the
 //! configuration, the node itself among them; their ranks are the order of their addresses.
 //!
-//! `driver` owns the algorithm, `post` carries letters over HTTP, `face` shows users who leads. `kafka` elects through a
+//! `driver` owns the algorithm, `transport` carries letters over HTTP, `view` shows users who leads. `kafka` elects through a
 //! real ZooKeeper, which `zookeeper` speaks to.
 
 mod driver;
-mod face;
 mod kafka;
-mod post;
+mod transport;
+mod view;
 mod zookeeper;
 
 use crate::cluster::{Address, EphemeralId, Node};
@@ -22,7 +22,6 @@ use crate::runtime::{self, Desk, Handle, VERSION, addresses};
 use crate::settings::{KAFKA, NodeSettings};
 use axum::Router;
 use driver::{Driver, Inbox, Places};
-use face::Face;
 use std::fmt::Display;
 use std::future::Future;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -33,6 +32,7 @@ use std::sync::mpsc as std_mpsc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
+use view::View;
 
 /// Fewer processes elect nobody, more are no experiment.
 const PROCESSES: std::ops::RangeInclusive<usize> = 2..=100;
@@ -113,7 +113,7 @@ struct Set {
     listeners: Vec<tokio::net::TcpListener>,
     client: reqwest::Client,
     disk: PathBuf,
-    face: Face,
+    view: View,
     desk: Desk,
     handle: Handle,
 }
@@ -125,10 +125,10 @@ async fn assemble(name: &str, settings: NodeSettings) -> Result<(Set, Handle), S
     let own = runtime::published(&settings.transport, &listeners).map_err(|error| error.to_string())?;
     let places = places(&settings, own)?;
     let mut attributes = settings.attributes.clone();
-    attributes.insert(face::MARK.into(), name.into());
+    attributes.insert(view::MARK.into(), name.into());
     let node_name = settings.node_name.clone().unwrap_or_else(|| places.me.to_string().into());
     let local = Arc::new(Node {
-        id: face::id_of(places.me),
+        id: view::id_of(places.me),
         ephemeral_id: EphemeralId::from(format!("{}-{own}", places.me)),
         name: node_name,
         address: Address::from(own.to_string()),
@@ -136,13 +136,13 @@ async fn assemble(name: &str, settings: NodeSettings) -> Result<(Set, Handle), S
         attributes: Arc::new(attributes),
         version: VERSION.into(),
     });
-    let face = Face::new(settings.cluster_name.clone(), local.clone(), &places);
+    let view = View::new(settings.cluster_name.clone(), local.clone(), &places);
     let disk = settings.path_data.join("lab.json");
     std::fs::create_dir_all(&settings.path_data)
         .map_err(|error| said(&format!("make the directory [{}]", settings.path_data.display()), error))?;
-    let (handle, desk) = Handle::without_node(settings, local, face.state());
+    let (handle, desk) = Handle::without_node(settings, local, view.state());
     let client = runtime::client().map_err(|error| said("make a client for other nodes", error))?;
-    Ok((Set { places, listeners, client, disk, face, desk, handle: handle.clone() }, handle))
+    Ok((Set { places, listeners, client, disk, view, desk, handle: handle.clone() }, handle))
 }
 
 /// Who takes part: the seed hosts and the process itself, in the order of their addresses.
@@ -172,10 +172,10 @@ impl roster::Stage for Set {
     type Run = Playing;
 
     fn play<A: Algorithm + 'static>(self, make: impl Fn(Rank, A::Persisted) -> A + 'static) -> Self::Run {
-        let Set { places, listeners, client, disk, face, desk, handle } = self;
+        let Set { places, listeners, client, disk, view, desk, handle } = self;
         let door = (listeners, Terms::of_nodes(&handle.settings()));
         Box::pin(async move {
-            let (driver, inbox, router) = Driver::new(places, client, disk, face, handle, None, make);
+            let (driver, inbox, router) = Driver::new(places, client, disk, view, handle, None, make);
             perform(driver, inbox, router, door, desk).await;
         })
     }

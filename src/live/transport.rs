@@ -115,7 +115,7 @@ async fn take<W: Word + Send + 'static>(State(port): State<Port<W>>, headers: He
 }
 
 /// Sends letters.
-pub(super) struct Post<W> {
+pub(super) struct Transport<W> {
     pub(super) client: reqwest::Client,
     pub(super) faults: Arc<Faults>,
     pub(super) outcomes: mpsc::UnboundedSender<Outcome<W>>,
@@ -123,7 +123,7 @@ pub(super) struct Post<W> {
     pub(super) name: Signature,
 }
 
-impl<W: Word + Send + 'static> Post<W> {
+impl<W: Word + Send + 'static> Transport<W> {
     /// Sends a request; exactly one outcome follows.
     pub(super) fn send(&self, to: SocketAddr, call: Call, letter: &Letter<W>, timeout: Duration) {
         let request = self.request(to, letter, timeout).map(|request| request.header(WANTED, "1"));

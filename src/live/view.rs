@@ -22,13 +22,13 @@ pub(super) fn id_of(rank: Rank) -> NodeId {
 pub(super) const MARK: &str = "experimental";
 
 /// The state that is shown, and who waits for another one.
-pub(super) struct Face {
+pub(super) struct View {
     state: ClusterState,
     is_news: bool,
     waiting: Vec<(Time, oneshot::Sender<Answer>)>,
 }
 
-impl Face {
+impl View {
     pub(super) fn new(cluster_name: ClusterName, local: Arc<Node>, places: &Places) -> Self {
         let mut state = ClusterState::initial(cluster_name);
         state.version = Version::ZERO.next();
@@ -55,7 +55,7 @@ impl Face {
             }
         }
         state.nodes.insert(local);
-        Face { state, is_news: false, waiting: Vec::new() }
+        View { state, is_news: false, waiting: Vec::new() }
     }
 
     /// What is shown.
