@@ -5,7 +5,7 @@ use super::view::View;
 use crate::lab::{Algorithm, Letter, Participant, Persisted, Rank, Stand};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Time};
 use crate::runtime::log::NODE;
-use crate::runtime::{Desk, Handle};
+use crate::runtime::{Handle, RequestReceiver};
 use axum::Router;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -126,7 +126,7 @@ where
     }
 
     /// Runs the process for as long as it is polled, or until its disk fails.
-    pub(super) async fn run(mut self, mut inbox: Inbox<A::Word>, mut desk: Desk) {
+    pub(super) async fn run(mut self, mut inbox: Inbox<A::Word>, mut desk: RequestReceiver) {
         let mut done = self.handle(Input::Started);
         while done.is_ok() {
             self.show(&desk);
@@ -233,7 +233,7 @@ where
         Ok(())
     }
 
-    fn show(&mut self, desk: &Desk) {
+    fn show(&mut self, desk: &RequestReceiver) {
         let standing = self.seat.standing();
         let stand = Stand { mode: standing.mode, term: standing.term, leader: standing.leader };
         self.view.stands(stand);

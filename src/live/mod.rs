@@ -18,7 +18,7 @@ use crate::lab::roster;
 use crate::lab::{Algorithm, Rank};
 use crate::runtime::listen::{Server, Terms, bind};
 use crate::runtime::secure::{self, Side};
-use crate::runtime::{self, Desk, Handle, VERSION, addresses};
+use crate::runtime::{self, Handle, RequestReceiver, VERSION, addresses};
 use crate::settings::{KAFKA, NodeSettings};
 use axum::Router;
 use driver::{Driver, Inbox, Places};
@@ -114,7 +114,7 @@ struct Set {
     client: reqwest::Client,
     disk: PathBuf,
     view: View,
-    desk: Desk,
+    desk: RequestReceiver,
     handle: Handle,
 }
 
@@ -187,7 +187,7 @@ async fn perform<A: Algorithm + 'static>(
     inbox: Inbox<A::Word>,
     router: Router,
     (listeners, terms): (Vec<tokio::net::TcpListener>, Terms),
-    desk: Desk,
+    desk: RequestReceiver,
 ) {
     let server = Server::start(listeners, router, terms);
     driver.run(inbox, desk).await;

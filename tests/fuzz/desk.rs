@@ -21,32 +21,32 @@ const REQUESTS_MAX: u32 = 2_000;
 /// How long anything may go on: watches never end. It passes at once where nothing else is to be done.
 const PATIENCE: Duration = Duration::from_secs(100);
 
-struct Desk {
+struct RequestReceiver {
     runtime: Runtime,
     world: World,
     asked: u32,
 }
 
-impl Desk {
+impl RequestReceiver {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = runtime.expect("there are threads and descriptors");
         let world = runtime.block_on(async { World::new(state_of("led")) });
-        Desk { runtime, world, asked: 0 }
+        RequestReceiver { runtime, world, asked: 0 }
     }
 }
 
 thread_local! {
-    static DESK: RefCell<Desk> = RefCell::new(Desk::new());
+    static DESK: RefCell<RequestReceiver> = RefCell::new(RequestReceiver::new());
 }
 
 fn at_the_desk(work: impl AsyncFnOnce(&World)) {
     DESK.with_borrow_mut(|desk| {
         desk.asked += 1;
         if desk.asked > REQUESTS_MAX {
-            *desk = Desk::new();
+            *desk = RequestReceiver::new();
         }
-        let Desk { runtime, world, .. } = desk;
+        let RequestReceiver { runtime, world, .. } = desk;
         // A watch goes on for ever.
         let _ = runtime.block_on(async { tokio::time::timeout(PATIENCE, work(world)).await });
     });

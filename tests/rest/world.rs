@@ -16,7 +16,7 @@ use zazen::cluster::{
 };
 use zazen::rest::router;
 use zazen::runtime::figures::{Connections, Place};
-use zazen::runtime::{Desk, Handle};
+use zazen::runtime::{Handle, RequestReceiver};
 use zazen::service::{Answer, Batch, PendingTask, Query, Question, Refusal, Task};
 use zazen::settings::NodeSettings;
 
@@ -185,7 +185,7 @@ fn unpacked(body: &[u8], encoding: Option<&HeaderValue>) -> Vec<u8> {
 
 /// Answers as a node does, after the states that it is shown, and carries out what it is asked for.
 async fn attend(
-    mut desk: Desk,
+    mut desk: RequestReceiver,
     states: watch::Sender<Arc<ClusterState>>,
     mut shown: watch::Receiver<Arc<ClusterState>>,
     tasks: Vec<PendingTask>,

@@ -47,7 +47,7 @@ pub struct Handle {
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
-pub struct Desk {
+pub struct RequestReceiver {
     requests: mpsc::Receiver<Request>,
     states: watch::Sender<Arc<ClusterState>>,
     history: Arc<Mutex<Log>>,
@@ -56,7 +56,7 @@ pub struct Desk {
 /// How many questions may wait at a desk.
 const DESK_MAX: usize = 1_024;
 
-impl Desk {
+impl RequestReceiver {
     /// The next question, and where its answer goes; none when all handles are gone.
     pub async fn next(&mut self) -> Option<(Question, oneshot::Sender<Answer>)> {
         loop {
@@ -77,13 +77,17 @@ impl Desk {
 
 impl Handle {
     /// A handle without a node behind it: whoever has the desk answers in its place.
-    pub fn without_node(settings: NodeSettings, local: Arc<Node>, state: Arc<ClusterState>) -> (Handle, Desk) {
+    pub fn without_node(
+        settings: NodeSettings,
+        local: Arc<Node>,
+        state: Arc<ClusterState>,
+    ) -> (Handle, RequestReceiver) {
         let (asked, requests) = mpsc::channel(DESK_MAX);
         let (states, newest) = watch::channel(state);
         let faults = Arc::new(Faults::new(settings.faults));
         let history = Arc::new(Mutex::new(Log::default()));
         history.lock().advance(&newest.borrow());
-        let desk = Desk { requests, states, history: history.clone() };
+        let desk = RequestReceiver { requests, states, history: history.clone() };
         let budget = Budget::new(settings.rest.memory);
         let settings = Current::new(settings);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));

@@ -44,7 +44,7 @@ mod versions;
 pub mod wall;
 
 pub use current::Current;
-pub use handle::{Desk, Handle};
+pub use handle::{Handle, RequestReceiver};
 pub use lenient_request_line::Lenient;
 pub use node::Ended;
 pub use proc::{listening, resident};
