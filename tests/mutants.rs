@@ -31,32 +31,32 @@ fn is_caught(protection: Protection, checkers: &[&str]) {
 }
 
 #[test]
-fn a_vote_that_is_forgotten_is_missed() {
+fn a_vote_that_is_forgotten_is_caught() {
     is_caught(Protection::DurableVote, &["S6", "assertion"]);
 }
 
 #[test]
-fn an_acknowledgement_before_the_store_is_missed() {
+fn an_acknowledgement_before_the_store_is_caught() {
     is_caught(Protection::StoredAcks, &["S2", "S5", "S6"]);
 }
 
 #[test]
-fn a_commit_that_is_one_short_is_missed() {
+fn a_commit_that_is_one_short_is_caught() {
     is_caught(Protection::WholeCommits, &["S2"]);
 }
 
 #[test]
-fn a_state_that_is_applied_before_its_commit_is_missed() {
+fn a_state_that_is_applied_before_its_commit_is_caught() {
     is_caught(Protection::CommittedApplies, &["S4"]);
 }
 
 #[test]
-fn an_end_of_a_reign_that_is_not_told_is_missed() {
+fn an_end_of_a_reign_that_is_not_told_is_caught() {
     is_caught(Protection::ToldAtEnd, &["S7", "L3"]);
 }
 
 #[test]
-fn an_unknown_update_that_is_carried_out_again_is_missed() {
+fn an_unknown_update_that_is_carried_out_again_is_caught() {
     is_caught(Protection::UnknownStays, &["S5"]);
 }
 
