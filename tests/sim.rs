@@ -25,7 +25,7 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 17] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 18] = [
     (841_653, "the judge took the order in which the changes of a batch are told for the one in which they apply"),
     (837_416, "a publish waited for a state on its way for longer than its timeout and the longest transfer"),
     (872_255, "a request was answered later than that, too"),
@@ -43,6 +43,10 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 17] = [
     (1_200_500, "a publish whose answers came too late was not asked for before the master stepped down"),
     (1_203_335, "a master with seldom beats forgot between two of them who asked to be taken in"),
     (4_001_090, "after a standstill of all, members were removed for what they had said before it"),
+    (
+        9_018_560,
+        "a master whose disk hung stayed: the state that it had accepted last never left it, and it waited for one who holds that",
+    ),
 ];
 
 fn options(seed: u64) -> RunOptions {

@@ -157,15 +157,19 @@ impl Zen {
     }
 
     /// The own disk hangs: the best follower is told to stand, if the others can do without this node's vote.
+    ///
+    /// They need to hold no more than what is committed: a newer state may be one that never left this node.
     pub(super) fn give_way(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (newest, term) = (self.ledger.accepted.id(), self.ledger.promise.term.next());
+        let (committed, term) = (self.applied.rank(), self.ledger.promise.term.next());
         let requirement = self.requirement(BTreeSet::new());
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        let fit = lead.peers.iter().filter(|(id, _)| is_fit(lead, id, newest));
-        let fit: BTreeMap<NodeId, Arc<Node>> = fit.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
-        let Some(node) = fit.values().next().filter(|_| lead.is_settled && requirement.is_met_by(&fit)).cloned() else {
+        let fit = lead.peers.iter().filter(|(id, peer)| is_able(lead, id) && peer.accepted.rank() >= committed);
+        let fit: BTreeMap<NodeId, &Peer> = fit.map(|(id, peer)| (id.clone(), peer)).collect();
+        let voters = fit.iter().map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
+        let best = fit.values().rev().max_by_key(|peer| peer.accepted.rank()).map(|peer| peer.node.clone());
+        let Some(node) = best.filter(|_| lead.is_settled && requirement.is_met_by(&voters)) else {
             return self.timers.set(Timer::Disk, now + self.tuning.write_patience());
         };
         let message = Message::CallVote { from: self.sender.clone(), term, candidate: node.clone() };
@@ -230,14 +234,15 @@ impl Zen {
     }
 }
 
-/// A fit successor can lead, lives, and holds the newest state.
+/// A fit successor holds the newest state as well.
 fn is_fit(lead: &Leadership, id: &NodeId, newest: crate::cluster::StateId) -> bool {
-    lead.peers.get(id).is_some_and(|peer| {
-        peer.node.is_master_eligible()
-            && peer.failed.is_none()
-            && peer.accepted == newest
-            && !lead.leaving.contains_key(id)
-    })
+    is_able(lead, id) && lead.peers.get(id).is_some_and(|peer| peer.accepted == newest)
+}
+
+/// Whether a follower can lead, lives and stays.
+fn is_able(lead: &Leadership, id: &NodeId) -> bool {
+    let lives = |peer: &Peer| peer.node.is_master_eligible() && peer.failed.is_none();
+    lead.peers.get(id).is_some_and(lives) && !lead.leaving.contains_key(id)
 }
 
 fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &Arc<Node>) -> bool {

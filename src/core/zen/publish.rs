@@ -347,7 +347,8 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        if lead.awaits_whole(&self.sent, timeout) {
+        // A disk that hangs may be what keeps the state here.
+        if lead.awaits_whole(&self.sent, timeout) && !self.is_write_overdue(now) {
             return self.timers.set(Timer::Commit, now + Tuning::GRACE);
         }
         match &lead.publish {
