@@ -262,6 +262,21 @@ async fn bodies_are_taken_in_known_notations_and_up_to_a_size() {
 }
 
 #[tokio::test]
+async fn bodies_that_become_trees_are_refused_by_their_size_before_they_are_read() {
+    let world = World::new(state_of("led"));
+    let json = [("content-type", "application/json")];
+    let body = format!("{}{{}}", " ".repeat((1 << 20) - 1));
+    for path in ["/_search", "/_count", "/_cluster/reroute", "/_cluster/allocation/explain"] {
+        let told = world.ask("POST", path, &json, &body).await;
+        let reason = "the body has 1048577 bytes, allowed are 1048576 for this request";
+        assert_eq!(told.status, StatusCode::BAD_REQUEST, "{path}: {told:?}");
+        assert!(told.body.contains(reason), "{path}: {told:?}");
+        let told = world.ask("POST", path, &json, &body[1..]).await;
+        assert!(!told.body.contains("allowed are"), "{path}: {told:?}");
+    }
+}
+
+#[tokio::test]
 async fn lines_and_headers_that_are_too_long_are_refused() {
     let world = World::new(state_of("led"));
     let told = world.get(&format!("/_cluster/state?x={}", "x".repeat(4_096))).await;

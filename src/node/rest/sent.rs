@@ -27,6 +27,9 @@ pub(super) const SOURCE: &[Parameter] = &[
     },
 ];
 
+/// Longer bodies are not read: a tree takes many times as much, and whoever waits for the thread that reads it waits as long.
+const TREE_BYTES_MAX: usize = 1 << 20;
+
 /// What was sent.
 pub(super) struct Body {
     pub(super) bytes: Bytes,
@@ -36,6 +39,7 @@ pub(super) struct Body {
 /// What was sent behind the headers, or else in the query, if anything was.
 pub(super) fn body(call: &Call) -> Result<Option<Body>, RestError> {
     if !call.body.is_empty() {
+        check_size(&call.body, "this request")?;
         let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
         return Ok(Some(Body { bytes: call.body.clone(), notation }));
     }
@@ -50,6 +54,15 @@ pub(super) fn body(call: &Call) -> Result<Option<Body>, RestError> {
     let notation = Format::named(kind);
     let notation = notation.ok_or_else(|| mistake(format!("Unknown value for source_content_type [{kind}]")))?;
     Ok((!source.is_empty()).then(|| Body { bytes: source.to_owned().into(), notation }))
+}
+
+/// Refuses a body that is too long to be read as a tree.
+pub(super) fn check_size(body: &[u8], what: &str) -> Result<(), RestError> {
+    let (found, max) = (body.len(), TREE_BYTES_MAX);
+    if found > max {
+        return Err(RestError::illegal(format!("the body has {found} bytes, allowed are {max} for {what}")));
+    }
+    Ok(())
 }
 
 /// Reads a body in this notation.

@@ -20,9 +20,6 @@ use crate::settings::{Value, hint, in_full, is_shown_as_list, objection, togethe
 use serde_json::Value as Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longer bodies are no settings.
-const BODY_BYTES_MAX: usize = 1 << 20;
-
 /// As much as is remembered of what an asker calls himself.
 const OPAQUE_MAX: usize = 128;
 
@@ -157,12 +154,7 @@ fn read(body: &[u8], notation: Format) -> Result<[Changes; 2], RestError> {
     if body.is_empty() {
         return Err(RestError::new(Kind::ElasticsearchParse, "request body is required"));
     }
-    if body.len() > BODY_BYTES_MAX {
-        let (found, max) = (body.len(), BODY_BYTES_MAX);
-        return Err(RestError::illegal(format!(
-            "the body has {found} bytes, allowed are {max} for a change of settings"
-        )));
-    }
+    sent::check_size(body, "a change of settings")?;
     let Tree::Object(fields) = sent::read(body, notation)? else {
         return Err(RestError::asks_for_nothing("no settings to update"));
     };
@@ -359,7 +351,7 @@ mod tests {
             assert_eq!(changes(body), expected.map(str::to_owned).map_err(str::to_owned), "{body}");
         }
         assert!(changes("{").is_err_and(|error| error.starts_with("JsonParseException[")));
-        assert!(changes(&" ".repeat(BODY_BYTES_MAX + 1)).is_err_and(|error| error.contains("allowed are 1048576")));
+        assert!(changes(&" ".repeat((1 << 20) + 1)).is_err_and(|error| error.contains("allowed are 1048576")));
     }
 
     #[test]
