@@ -409,16 +409,7 @@ impl Zen {
 
     /// Shows readers the last applied state without its master.
     fn show_masterless(&mut self, out: &mut Effects<Zen>) {
-        let mut state = (*self.applied).clone();
-        state.nodes.master = None;
-        state.blocks.add(match self.tuning.no_master_block {
-            NoMasterBlock::Write => Block::NO_MASTER_WRITES,
-            NoMasterBlock::All => Block::NO_MASTER_ALL,
-        });
-        if state.id() == StateId::NONE {
-            state.blocks.add(Block::STATE_NOT_RECOVERED);
-        }
-        self.shown = Arc::new(state);
+        self.shown = Arc::new(self.tuning.no_master_block.masterless(&self.applied));
         out.push(Effect::Apply(self.shown.clone()));
     }
 }

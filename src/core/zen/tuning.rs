@@ -5,7 +5,7 @@
 //! Mirrors the settings of `ZenDiscovery`, `FaultDetection`, `DiscoverySettings` and `ElectMasterService` (6.8).
 
 use super::gateway::Gateway;
-use crate::cluster::Metadata;
+use crate::cluster::{Block, ClusterState, Metadata, StateId};
 use crate::service::MINIMUM_MASTER_NODES;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -55,6 +55,22 @@ pub enum NoMasterBlock {
     Write,
     /// Everything.
     All,
+}
+
+impl NoMasterBlock {
+    /// A state as readers see it while there is no master.
+    pub fn masterless(self, state: &ClusterState) -> ClusterState {
+        let mut state = state.clone();
+        state.nodes.master = None;
+        state.blocks.add(match self {
+            NoMasterBlock::Write => Block::NO_MASTER_WRITES,
+            NoMasterBlock::All => Block::NO_MASTER_ALL,
+        });
+        if state.id() == StateId::NONE {
+            state.blocks.add(Block::STATE_NOT_RECOVERED);
+        }
+        state
+    }
 }
 
 impl Default for Tuning {

@@ -7,13 +7,17 @@ use super::clients::Origin;
 use super::tasks::Reign;
 use super::{Errand, Mode, Timer, Zen68, answer_join};
 use crate::cluster::{EphemeralId, Node, Term};
-use crate::protocol::{Effect, Effects, Exchange, Time};
+use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::Task;
 use crate::zen::elect::{Candidate, Choice, best_candidate, counts, tie_break};
 use crate::zen::message::{Join, JoinAnswer, Sight};
 use crate::zen::{Message, Note};
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a join may be lost before it is sent again, as TCP does: to Zen it is one request all the time.
+const LOST: Duration = Duration::from_secs(1);
 
 /// A node that joined, and every request in which it did.
 #[derive(Clone, Debug)]
@@ -102,16 +106,25 @@ impl Zen68 {
         self.leave_mode(now, out);
         out.note(Note::Joins { master: target.clone() });
         out.push(Effect::Link { to: target.address.clone() });
-        self.mode = Mode::Joining { target, tries: 0 };
-        self.send_join(out);
+        self.mode = Mode::Joining { target, tries: 0, until: now };
+        self.send_join(now, out);
     }
 
-    pub(super) fn send_join(&mut self, out: &mut Effects<Zen68>) {
-        let Mode::Joining { target, tries } = &mut self.mode else {
+    pub(super) fn send_join(&mut self, now: Time, out: &mut Effects<Zen68>) {
+        let Mode::Joining { tries, until, .. } = &mut self.mode else {
             return;
         };
         *tries += 1;
-        let target = target.clone();
+        *until = now + self.tuning.join_timeout;
+        self.carry_join(now, out);
+    }
+
+    /// Sends the join that is asked, for the first time or after it was lost.
+    fn carry_join(&mut self, now: Time, out: &mut Effects<Zen68>) {
+        let Mode::Joining { target, until, .. } = &self.mode else {
+            return;
+        };
+        let (target, patience) = (target.clone(), until.since(now).min(LOST));
         let (from, accepted) = (self.sender.clone(), self.state.id());
         let join = Join {
             to: target.id.clone(),
@@ -123,7 +136,26 @@ impl Zen68 {
             awake: false,
         };
         let errand = Errand::Join { target: target.ephemeral_id.clone() };
-        self.call(&target.address, Message::Join { from, join }, errand, self.tuning.join_timeout, out);
+        self.call(&target.address, Message::Join { from, join }, errand, patience, out);
+    }
+
+    pub(super) fn on_join_unanswered(
+        &mut self,
+        now: Time,
+        target: &EphemeralId,
+        why: Failure,
+        out: &mut Effects<Zen68>,
+    ) {
+        match &self.mode {
+            Mode::Joining { target: asked, until, .. }
+                if why == Failure::TimedOut && asked.ephemeral_id == *target && now < *until =>
+            {
+                self.carry_join(now, out)
+            }
+            Mode::Joining { .. } | Mode::Finding | Mode::Electing | Mode::Following { .. } | Mode::Leading(_) => {
+                self.on_join_failed(now, target, why.to_string(), out)
+            }
+        }
     }
 
     /// Whoever says that it is no master is asked again a few times, and then, as after any other error, all are.
@@ -136,7 +168,7 @@ impl Zen68 {
     ) {
         let (delay, attempts) = (self.tuning.join_retry_delay, self.tuning.join_retry_attempts);
         match (&self.mode, answer) {
-            (Mode::Joining { target: asked, tries }, JoinAnswer::NotMaster)
+            (Mode::Joining { target: asked, tries, .. }, JoinAnswer::NotMaster)
                 if asked.ephemeral_id == *target && *tries < attempts =>
             {
                 self.timers.set(Timer::Join, now + delay)

@@ -40,7 +40,7 @@ use crate::protocol::{
 };
 use crate::service::{Answer, Question};
 use crate::zen::message::{Body, JoinAnswer, Report, Sender, Sight};
-use crate::zen::{Config, Memory, Message, NoMasterBlock, Note, Promise, Rejection, Tuning, Write};
+use crate::zen::{Config, Memory, Message, Note, Promise, Rejection, Tuning, Write};
 use clients::Ask;
 use elect::Joiner;
 use ping::Round;
@@ -85,8 +85,8 @@ enum Mode {
     Finding,
     /// It was chosen and waits for joins.
     Electing,
-    /// It asked this node to be taken in.
-    Joining { target: Arc<Node>, tries: u32 },
+    /// It asked this node to be taken in, so many times, and waits for the answer until then.
+    Joining { target: Arc<Node>, tries: u32, until: Time },
     /// It follows this master, which has not answered so many pings in a row.
     Following { master: Arc<Node>, failures: u32 },
     /// It is master, or about to be: until its first state is committed it shows none.
@@ -268,16 +268,7 @@ impl Zen68 {
 
     /// Shows readers the last committed state without its master.
     fn show_masterless(&mut self, out: &mut Effects<Zen68>) {
-        let mut state = (*self.state).clone();
-        state.nodes.master = None;
-        state.blocks.add(match self.tuning.no_master_block {
-            NoMasterBlock::Write => Block::NO_MASTER_WRITES,
-            NoMasterBlock::All => Block::NO_MASTER_ALL,
-        });
-        if state.id() == StateId::NONE {
-            state.blocks.add(Block::STATE_NOT_RECOVERED);
-        }
-        self.state = Arc::new(state);
+        self.state = Arc::new(self.tuning.no_master_block.masterless(&self.state));
         out.push(Effect::Apply(self.state.clone()));
     }
 
@@ -354,7 +345,7 @@ impl Zen68 {
     fn failed(&mut self, now: Time, errand: Errand, why: Failure, out: &mut Effects<Zen68>) {
         match errand {
             Errand::Ping { .. } | Errand::Leave => {}
-            Errand::Join { target } => self.on_join_failed(now, &target, why.to_string(), out),
+            Errand::Join { target } => self.on_join_unanswered(now, &target, why, out),
             Errand::Validate { exchange, .. } => {
                 let why = format!("failure when sending a validation request to node: {why}");
                 answer_join(exchange, JoinAnswer::Rejected(why), out);
@@ -374,7 +365,7 @@ impl Zen68 {
             match timer {
                 Timer::Round => self.go_on_with_round(now, out),
                 Timer::Joins => self.rejoin(now, "timed out waiting to be elected".into(), out),
-                Timer::Join => self.send_join(out),
+                Timer::Join => self.send_join(now, out),
                 Timer::MasterPing => self.ping_master(out),
                 Timer::NodePings => self.ping_nodes(now, out),
                 Timer::Publish => self.publish_timed_out(now, out),
