@@ -4,7 +4,7 @@
 //! is looked at through [`Member::zen`].
 
 use crate::cluster::{Address, ClusterState, Node, StateId};
-use crate::protocol::{Effect, Effects, Input, Protocol, Standing, Time};
+use crate::protocol::{Alike, Effect, Effects, Input, Protocol, Standing, Time};
 use crate::service::{Answer, Question};
 use crate::zen::{Memory, Message, Mode, Note, Zen};
 use crate::zen68::Zen68;
@@ -173,18 +173,7 @@ impl Protocol for Member {
     }
 }
 
-fn handle<P>(part: &mut P, now: Time, input: Input<Member>, out: &mut Effects<Member>)
-where
-    P: Protocol<
-            Peer = Address,
-            Message = Message,
-            Disk = Memory,
-            View = Arc<ClusterState>,
-            Question = Question,
-            Answer = Answer,
-            Note = Note,
-        >,
-{
+fn handle<P: Alike<Member>>(part: &mut P, now: Time, input: Input<Member>, out: &mut Effects<Member>) {
     let mut wanted = Effects::<P>::default();
     part.handle(now, input.pass_on(), &mut wanted);
     wanted.drain().map(Effect::pass_on).for_each(|effect| out.push(effect));
