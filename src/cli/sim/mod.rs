@@ -97,8 +97,8 @@ pub(super) struct SimArgs {
     ///
     /// No terms, votes and acknowledgements in memory only, the number that was typed: `zen68` as in Elasticsearch 6.8,
     /// `fd56` as in 5.6, `zen14` as in 1.4, `zen13` as before that.
-    #[arg(long, value_name = "DIALECT", value_parser = spoken, help_heading = "Cluster", requires = "scenario")]
-    rules: Option<Spoken>,
+    #[arg(long, value_name = "DIALECT", value_parser = zen_version, help_heading = "Cluster", requires = "scenario")]
+    rules: Option<ZenVersion>,
 
     /// Measure clusters of these sizes instead, as in 10,30,100 or 1000/3 where three can be master.
     ///
@@ -180,7 +180,7 @@ pub(super) struct SimArgs {
 
 /// Which Zen the nodes of a script are: one of old, or ours.
 #[derive(Clone, Copy, Debug)]
-struct Spoken(Option<Dialect>);
+struct ZenVersion(Option<Dialect>);
 
 /// How much of a trace is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -218,7 +218,7 @@ impl SimArgs {
     fn search(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
         if let Some(file) = &self.scenario {
             let keeping = || ScriptWorld::keeping(self.protections());
-            let stage = self.rules.map_or_else(keeping, |Spoken(dialect)| ScriptWorld::under(dialect));
+            let stage = self.rules.map_or_else(keeping, |ZenVersion(dialect)| ScriptWorld::under(dialect));
             return scenario::play(file, stage, self.rules.is_none(), out);
         }
         if !self.scale.is_empty() {
@@ -315,12 +315,12 @@ impl Request {
 }
 
 /// A dialect by its name.
-fn spoken(name: &str) -> Result<Spoken, String> {
+fn zen_version(name: &str) -> Result<ZenVersion, String> {
     let dialect = Dialect::named(name);
     if dialect.is_none() && name != "zazen" {
         return Err(format!("allowed: zazen, {}", Dialect::ALL.map(Dialect::name).join(", ")));
     }
-    Ok(Spoken(dialect))
+    Ok(ZenVersion(dialect))
 }
 
 /// A protection by its name.
