@@ -3,7 +3,7 @@
 //! Judged before a body is read. What is sealed is answered under a seal, so that nobody else can answer in this node's
 //! name.
 
-use super::lifeline::Ear;
+use super::lifeline::FrameOpener;
 use crate::cluster::Address;
 use crate::runtime::listen::Shown;
 use crate::runtime::log::TRANSPORT;
@@ -54,9 +54,9 @@ impl Known {
     }
 
     /// What is heard over a link is judged by the first, and what is said sealed with the second.
-    pub(super) fn link(&self) -> (Ear, Option<FrameKey>) {
+    pub(super) fn link(&self) -> (FrameOpener, Option<FrameKey>) {
         let (key, says) = self.sealed.as_ref().map(Sealed::link).unzip();
-        (Ear { key, knows_peer: self.sealed.is_some() || self.shown.is_some() }, says)
+        (FrameOpener { key, knows_peer: self.sealed.is_some() || self.shown.is_some() }, says)
     }
 }
 

@@ -145,16 +145,16 @@ pub(super) fn way_out(
 
 /// What comes in over a link is judged by this.
 #[derive(Debug)]
-pub(super) struct Ear {
+pub(super) struct FrameOpener {
     /// What its frames are sealed with.
     pub(super) key: Option<FrameKey>,
     /// Whether the other end has shown who it is, by a seal or by a certificate: then it speaks for nobody else.
     pub(super) knows_peer: bool,
 }
 
-impl Ear {
+impl FrameOpener {
     /// The frame of a line, if it is one that this peer may send.
-    fn hear(&mut self, line: &[u8], peer: &Address) -> Option<Frame> {
+    fn open(&mut self, line: &[u8], peer: &Address) -> Option<Frame> {
         let line = match &mut self.key {
             Some(key) => key.open(line)?,
             None => line,
@@ -167,7 +167,7 @@ impl Ear {
 struct Made {
     lines: Lines,
     response: reqwest::Response,
-    ear: Ear,
+    opener: FrameOpener,
 }
 
 /// Why a link was not made.
@@ -190,11 +190,11 @@ pub(super) async fn hold(
         made = dial(&peers, &peer, &local, &tally).await;
     }
     match made {
-        Ok(Made { lines, response, ear }) => {
+        Ok(Made { lines, response, opener }) => {
             let opened = Inbound::LinkOpened { id, peer: peer.clone(), side: Side::Held, lines };
             if inbox.send(opened).await.is_ok() {
                 let chunks = response.bytes_stream().map(|chunk| chunk.ok());
-                read(chunks, (id, &peer), ear, (&inbox, &tally)).await;
+                read(chunks, (id, &peer), opener, (&inbox, &tally)).await;
             }
         }
         Err(Unmade::Challenged) => tracing::debug!(target: TRANSPORT, "no link to [{peer}]: it wants another seal"),
@@ -232,14 +232,14 @@ async fn dial(peers: &Peers, peer: &Address, local: &Address, tally: &Arc<Tally>
         return Err(Unmade::Failed(format!("it answers {status}, or not as a node of this cluster does")));
     }
     let knows_peer = hears.is_some() || peers.is_tls();
-    Ok(Made { lines, response, ear: Ear { key: hears, knows_peer } })
+    Ok(Made { lines, response, opener: FrameOpener { key: hears, knows_peer } })
 }
 
 /// Reads frames until the link ends, or something comes that is no frame, or that the peer may not say.
 pub(super) async fn read(
     chunks: impl Stream<Item = Option<Bytes>>,
     (id, peer): (LinkId, &Address),
-    mut ear: Ear,
+    mut opener: FrameOpener,
     (inbox, tally): (&mpsc::Sender<Inbound>, &Tally),
 ) {
     let mut chunks = std::pin::pin!(chunks);
@@ -248,7 +248,7 @@ pub(super) async fn read(
         buffer.extend_from_slice(&chunk);
         while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
             let line = buffer.split_to(end + 1);
-            let Some(frame) = ear.hear(&line[..end], peer) else {
+            let Some(frame) = opener.open(&line[..end], peer) else {
                 return;
             };
             tally.received(1, line.len());
@@ -276,8 +276,8 @@ mod tests {
 
     /// Whether a node listens to a fetch of somebody over a link of the node at `10.0.0.1:9300`.
     fn hears(of: &str, knows_peer: bool) -> bool {
-        let mut ear = Ear { key: None, knows_peer };
-        ear.hear(&frame(of), &"10.0.0.1:9300".into()).is_some()
+        let mut opener = FrameOpener { key: None, knows_peer };
+        opener.open(&frame(of), &"10.0.0.1:9300".into()).is_some()
     }
 
     #[test]
