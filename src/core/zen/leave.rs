@@ -31,6 +31,7 @@ impl Zen {
             out.push(Effect::Answer { ticket: earlier, answer: Answer::Left });
         }
         self.timers.set(Timer::Leave, now + self.tuning.commit_timeout);
+        let has_vote = self.has_vote();
         match &mut self.mode {
             Mode::Leading(lead) => {
                 // Whom somebody wants in its place is as good as the best one.
@@ -38,8 +39,16 @@ impl Zen {
                 self.advance(now, out);
             }
             Mode::Following(_) => self.say_good_bye(out),
+            // Whom it voted for may be able to do nothing without it; it says good-bye once it follows.
+            Mode::Joining(_) if has_vote => {}
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.has_left(out),
         }
+    }
+
+    /// Whether elections and commits may depend on this node.
+    fn has_vote(&self) -> bool {
+        let voting = &self.ledger.accepted.metadata.voting;
+        voting.own.contains(&self.local.id) || voting.committed.contains(&self.local.id)
     }
 
     /// Tells the master, if this node is leaving, once no change is open that it asked for: what a node that left had asked
