@@ -9,12 +9,16 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// How many ask at once.
 const CLIENTS: usize = 64;
 
 /// How many requests are answered before something happens, and after it.
 const SOME: u64 = 500;
+
+/// How long a client thinks between two requests.
+const PAUSE: Duration = Duration::from_millis(400);
 
 /// What one client told: how many changes it made, or what went wrong.
 type Told = Result<u64, String>;
@@ -177,6 +181,21 @@ fn clients_of_all_nodes_see_no_error_when_the_master_hands_over() {
         let told = http::ask(port, "POST", "/_zazen/handover", "").expect("it is answered");
         assert_eq!(told.status, 200, "{told:?}");
     });
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a client that does nothing for a while is what is tried")]
+fn a_client_that_pauses_is_answered_by_a_node_that_ends_and_told_to_go() {
+    let (mut cluster, _, others) = started();
+    let port = cluster.nodes[others[0]].http;
+    let mut client = Client { ports: vec![port], at: 0, stream: None };
+    client.demand("GET", "/_zazen/state", "").expect("the node is well");
+    cluster.nodes[others[0]].ask_to_leave();
+    wait_for(|| connect(port).err());
+    thread::sleep(PAUSE);
+    client.demand("GET", "/_zazen/state", "").expect("it asked lately, so it is waited for");
+    assert!(client.stream.is_none(), "it was told that the connection closes");
+    assert_eq!(cluster.nodes[others[0]].ended().code(), Some(0));
 }
 
 #[test]

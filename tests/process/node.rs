@@ -162,9 +162,14 @@ impl Node {
         self.signal(Signal::HUP);
     }
 
+    /// Asks it to leave.
+    pub(crate) fn ask_to_leave(&self) {
+        self.signal(Signal::TERM);
+    }
+
     /// Asks it to leave, and tells how it ended.
     pub(crate) fn terminate(&mut self) -> Option<i32> {
-        self.signal(Signal::TERM);
+        self.ask_to_leave();
         self.ended().code()
     }
 

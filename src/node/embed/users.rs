@@ -90,8 +90,8 @@ fn tls(settings: &NodeSettings) -> Result<Option<Tls>, FileError> {
     Ok(Some(tls))
 }
 
-/// How long connections that are kept may wait for their next request, to be closed with its answer.
-const KEPT: Duration = Duration::from_millis(200);
+/// How long another node may take to become master.
+const HAND_OVER_MAX: Duration = Duration::from_millis(200);
 
 /// How long requests may go on that are being answered.
 const BUSY: Duration = Duration::from_millis(500);
@@ -102,11 +102,11 @@ pub async fn leave(handle: &Handle, server: Option<&Server>) {
     let Some(server) = server else {
         return handle.leave().await;
     };
-    let drained = server.drain(KEPT, BUSY);
+    let drained = server.drain(BUSY);
     let handed_over = async {
         if handle.state().nodes.master.as_ref() == Some(&handle.local().id) {
             // Without a successor the master stays until it leaves.
-            handle.ask(Question::HandOver { to: None, master_timeout: KEPT }).await;
+            handle.ask(Question::HandOver { to: None, master_timeout: HAND_OVER_MAX }).await;
         }
     };
     tokio::join!(drained, handed_over);

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How long a connection may stay silent between two requests. Callers let go of theirs earlier.
@@ -33,6 +34,10 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 /// How long a short visit may take.
 const SHORT_MAX: Duration = Duration::from_secs(10);
 
+/// How long a server that drains waits for the next request of somebody who asked as lately as that. Whoever is closed to
+/// while its request is on the way never hears whether it was carried out.
+pub(super) const NEXT_REQUEST_MAX: Duration = Duration::from_secs(1);
+
 /// The longest head of a request.
 const HEAD_MAX: usize = 64 << 10;
 
@@ -41,7 +46,7 @@ const HEAD_MAX: usize = 64 << 10;
 pub(super) struct Serving {
     pub(super) router: Router,
     pub(super) terms: Arc<Terms>,
-    /// Each connection ends with its next answer.
+    /// Each connection ends with its next answer, or when none is to be expected.
     pub(super) drain: CancellationToken,
     /// Connections end as soon as they are not busy.
     pub(super) stop: CancellationToken,
@@ -98,6 +103,7 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let Serving { router, terms, drain, stop } = serving;
+    let drained = drain.clone();
     let arriving = place.clone();
     let with_peer = tower::util::MapRequest::new(router, move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(caller.peer));
@@ -122,6 +128,8 @@ where
     let mut connection = std::pin::pin!(connection);
     // How a connection ended is of no interest: whoever called knows better.
     tokio::select! {
+        biased;
+        // First, so that a request that is there is answered.
         _ = connection.as_mut() => return,
         () = place.gives_way.cancelled() => {
             if place.is_waiting() {
@@ -130,6 +138,19 @@ where
             connection.as_mut().graceful_shutdown();
         }
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = is_unused(&drained, &place) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// Returns when the server drains and no request is to be expected on a connection that has this place.
+async fn is_unused(drain: &CancellationToken, place: &Place) {
+    drain.cancelled().await;
+    loop {
+        let expected = place.waiting_since().unwrap_or_else(Instant::now) + NEXT_REQUEST_MAX;
+        if expected <= Instant::now() {
+            return;
+        }
+        tokio::time::sleep_until(expected).await;
+    }
 }

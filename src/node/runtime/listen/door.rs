@@ -24,6 +24,9 @@ const PAUSES: u32 = 10;
 /// How long to wait before the next connection when nobody gives one back.
 const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
 
+/// How many who are there are taken when a door closes.
+const BACKLOG: usize = 1_024;
+
 /// A listener with its places.
 pub(super) struct Door {
     listener: TcpListener,
@@ -41,22 +44,38 @@ impl Door {
         door
     }
 
-    /// The next connection, and its place.
-    pub(super) async fn accept(&self) -> (TcpStream, SocketAddr, Place) {
-        let (stream, peer) = loop {
+    /// The next connection.
+    pub(super) async fn accept(&self) -> (TcpStream, SocketAddr) {
+        loop {
             match self.listener.accept().await {
                 Ok(accepted) => {
                     self.failures.store(0, Ordering::Relaxed);
-                    break accepted;
+                    return accepted;
                 }
                 Err(error) => {
                     if let Some(accepted) = self.recover(&error).await {
-                        break accepted;
+                        return accepted;
                     }
                 }
             }
+        }
+    }
+
+    /// A place for somebody who was accepted.
+    pub(super) async fn place(&self) -> Place {
+        self.places.take().await
+    }
+
+    /// Lets nobody in any more, and tells who is there already. The system is asked itself: the runtime takes nobody to be
+    /// there between the last time it found nobody and its next look at all sockets.
+    pub(super) fn close(self) -> (Vec<(TcpStream, SocketAddr)>, Arc<Places>) {
+        let Ok(listener) = self.listener.into_std() else { return (Vec::new(), self.places) };
+        let accepted = std::iter::from_fn(|| listener.accept().ok()).take(BACKLOG);
+        let to_runtime = |(stream, peer): (std::net::TcpStream, SocketAddr)| {
+            stream.set_nonblocking(true).ok()?;
+            Some((TcpStream::from_std(stream).ok()?, peer))
         };
-        (stream, peer, self.places.take().await)
+        (accepted.filter_map(to_runtime).collect(), self.places)
     }
 
     async fn recover(&self, error: &io::Error) -> Option<(TcpStream, SocketAddr)> {
@@ -92,5 +111,24 @@ impl Door {
             *spare = File::open("/dev/null").ok();
         }
         spare.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpStream as Client;
+
+    #[tokio::test]
+    async fn who_is_there_when_it_closes_gets_in_although_the_runtime_did_not_see_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let door = Door::new(listener, Places::new(8, false));
+        assert!(door.accept().now_or_never().is_none(), "nobody is there yet");
+        // The runtime does not look at its sockets before the next await.
+        let clients: Vec<_> = (0..3).map(|_| Client::connect(address).expect("it is taken")).collect();
+        let (here, _) = door.close();
+        assert_eq!(here.len(), clients.len());
+        assert!(Client::connect(address).is_err(), "who comes later is refused");
     }
 }

@@ -19,7 +19,7 @@ pub use bodies::TooSlow;
 pub(in crate::runtime) use connection::Shown;
 
 use axum::Router;
-use connection::{Serving, serve};
+use connection::{NEXT_REQUEST_MAX, Serving, serve};
 use count::{Count, Counted};
 use door::Door;
 use places::Places;
@@ -31,9 +31,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// How many connections that were made before a listener ends are taken all the same.
-const BACKLOG: usize = 1_024;
 
 /// No port could be bound.
 #[derive(Debug)]
@@ -166,6 +163,7 @@ pub struct Server {
     stop: CancellationToken,
     connections: TaskTracker,
     count: Arc<Count>,
+    places: Arc<Places>,
     max: usize,
 }
 
@@ -181,12 +179,12 @@ impl Server {
     pub fn start(listeners: Vec<TcpListener>, router: Router, terms: Terms) -> Self {
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
         let max = terms.connections;
-        let server = Server { drain, stop, connections: TaskTracker::new(), count: Arc::default(), max };
-        let places = Places::new(terms.connections, terms.keeps_known);
+        let places = Places::new(max, terms.keeps_known);
+        let server = Server { drain, stop, connections: TaskTracker::new(), count: Arc::default(), places, max };
         let (drain, stop) = (server.drain.clone(), server.stop.clone());
         let serving = Serving { router, terms: Arc::new(terms), drain, stop };
         for listener in listeners {
-            let door = Door::new(listener, places.clone());
+            let door = Door::new(listener, server.places.clone());
             let (connections, count) = (server.connections.clone(), server.count.clone());
             server.connections.spawn(keep(door, connections, count, serving.clone()));
         }
@@ -199,16 +197,15 @@ impl Server {
         move || count.read(max)
     }
 
-    /// Takes no more connections and closes those that are kept, each with its next answer; the others go on for so long
-    /// at the most. Returns when none is left or only such that wait for something.
-    pub async fn drain(&self, patience: Duration, finish: Duration) {
+    /// Takes no more connections and closes those that are kept, each with its next answer or, if it was not used lately,
+    /// at once. Returns when none is left, or only such that have been answered for so long.
+    pub async fn drain(&self, busy: Duration) {
         self.drain.cancel();
         self.connections.close();
-        if tokio::time::timeout(patience, self.connections.wait()).await.is_err() {
-            self.stop.cancel();
-            // Whoever waits for longer is told when the node ends.
-            let _ = tokio::time::timeout(finish, self.connections.wait()).await;
-        }
+        // Somebody who connected and never asks is not waited for any longer than the others.
+        let _ = tokio::time::timeout(NEXT_REQUEST_MAX, self.places.wait_all_served()).await;
+        // Whoever waits for longer is told when the node ends.
+        let _ = tokio::time::timeout(busy, self.connections.wait()).await;
     }
 
     /// Takes no more connections, lets those that are busy finish their request, and returns when all are closed or the
@@ -224,7 +221,7 @@ impl Server {
 
 /// Takes connections until the server ends.
 async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: Serving) {
-    let begin = |(stream, peer, place)| {
+    let begin = |(stream, peer), place| {
         let (serving, counted) = (serving.clone(), Counted::begin(&count));
         connections.spawn(async move {
             serve(stream, peer, place, serving).await;
@@ -236,15 +233,12 @@ async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: 
             biased;
             () = serving.stop.cancelled() => return,
             () = serving.drain.cancelled() => break,
-            accepted = door.accept() => begin(accepted),
+            accepted = door.accept() => begin(accepted, door.place().await),
         }
     }
     // Who is connected already is answered; who comes later is refused.
-    for _ in 0..BACKLOG {
-        tokio::select! {
-            biased;
-            accepted = door.accept() => begin(accepted),
-            () = std::future::ready(()) => return,
-        }
+    let (here, places) = door.close();
+    for accepted in here {
+        begin(accepted, places.take().await);
     }
 }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How many places there are for short visits.
@@ -21,6 +22,8 @@ pub(super) struct Places {
     keeps_known: bool,
     taken: Mutex<Taken>,
     freed: Notify,
+    /// The node waits for nobody any more.
+    all_served: Notify,
 }
 
 #[derive(Default)]
@@ -39,8 +42,8 @@ type Turn = (bool, u64);
 #[derive(Default)]
 struct Manner {
     has_asked: bool,
-    /// Its turn, while the node waits for it.
-    turn: Option<Turn>,
+    /// Its turn and since when it has it, while the node waits for it.
+    turn: Option<(Turn, Instant)>,
 }
 
 /// What a connection may do.
@@ -63,7 +66,7 @@ pub(super) struct Place {
 
 impl Places {
     pub(super) fn new(most: usize, keeps_known: bool) -> Arc<Self> {
-        Arc::new(Places { most, keeps_known, taken: Mutex::default(), freed: Notify::new() })
+        Arc::new(Places { most, keeps_known, taken: Mutex::default(), freed: Notify::new(), all_served: Notify::new() })
     }
 
     /// A place for somebody who is there already.
@@ -106,6 +109,17 @@ impl Places {
         self.send_away(&mut self.taken.lock());
     }
 
+    /// Returns when the node waits for nobody.
+    pub(super) async fn wait_all_served(&self) {
+        loop {
+            let all_served = self.all_served.notified();
+            if self.taken.lock().waiting.is_empty() {
+                return;
+            }
+            all_served.await;
+        }
+    }
+
     fn send_away(&self, taken: &mut Taken) -> bool {
         let first = taken.waiting.first_entry().filter(|first| !(self.keeps_known && first.key().0));
         first.map(|first| first.remove().cancel()).is_some()
@@ -119,7 +133,7 @@ impl Place {
         let mut taken = self.places.taken.lock();
         taken.next += 1;
         let turn = (manner.has_asked, taken.next);
-        if let Some(before) = manner.turn.replace(turn) {
+        if let Some((before, _)) = manner.turn.replace((turn, Instant::now())) {
             taken.waiting.remove(&before);
         }
         if self.visit == Visit::Usual {
@@ -132,12 +146,21 @@ impl Place {
         self.manner.lock().turn.is_some()
     }
 
+    /// Since when the node waits for whoever is connected.
+    pub(super) fn waiting_since(&self) -> Option<Instant> {
+        self.manner.lock().turn.map(|(_, since)| since)
+    }
+
     /// Whoever is connected has asked, and waits for the node.
     pub(super) fn is_served(&self) {
         let mut manner = self.manner.lock();
         manner.has_asked = true;
-        if let Some(before) = manner.turn.take() {
-            self.places.taken.lock().waiting.remove(&before);
+        if let Some((before, _)) = manner.turn.take() {
+            let mut taken = self.places.taken.lock();
+            taken.waiting.remove(&before);
+            if taken.waiting.is_empty() {
+                self.places.all_served.notify_waiters();
+            }
         }
     }
 }
