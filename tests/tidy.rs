@@ -6,6 +6,8 @@
 
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
+#[path = "tidy/glossary.rs"]
+mod glossary;
 #[path = "tidy/layers.rs"]
 mod layers;
 #[path = "tidy/lexer.rs"]
@@ -74,6 +76,15 @@ fn sources_open_with_their_purpose_and_stay_small_and_finished() {
 #[test]
 fn pages_have_one_title_and_are_finished() {
     check_all("md", &[titles, promises]);
+}
+
+#[test]
+fn the_glossary_has_a_row_for_each_file_of_the_state_machine() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core/zen");
+    let entries = fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("it can be read"));
+    let name = |entry: fs::DirEntry| Path::new(&entry.file_name()).with_extension("").to_string_lossy().into_owned();
+    let page = include_str!("../docs/glossary.md");
+    assert_eq!(glossary::glossary(page, &entries.map(name).collect()), Vec::<String>::new());
 }
 
 #[test]
