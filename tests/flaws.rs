@@ -10,7 +10,7 @@ mod scripts;
 use scripts::Played;
 use std::fs;
 use std::path::{Path, PathBuf};
-use zazen::sim::flaws::{self, FLAWS, Flaw, Oracle, Outcome, Typed};
+use zazen::sim::flaws::{self, FLAWS, Flaw, Oracle, PlayOutcome, Typed};
 use zazen::sim::script::{Script, ScriptWorld};
 use zazen::zen68::Dialect;
 
@@ -22,7 +22,7 @@ fn path(name: &str) -> PathBuf {
 fn every_flaw_shows_under_its_rules_and_not_under_ours() {
     let judge = |flaw: &Flaw| {
         let (old, new) = (flaws::play(flaw, Some(flaw.dialect)), flaws::play(flaw, None));
-        let is_shown = matches!(old, Outcome::Flawed(_)) && new == Outcome::Clean;
+        let is_shown = matches!(old, PlayOutcome::Flawed(_)) && new == PlayOutcome::Clean;
         (!is_shown).then(|| format!("{} {}: under {} {old:?}, under zazen {new:?}", flaw.id, flaw.title, flaw.dialect))
     };
     let wrong: Vec<String> = FLAWS.iter().filter_map(judge).collect();

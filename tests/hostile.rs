@@ -32,7 +32,7 @@ use zazen::cluster::{Address, ClusterState, Node, NodeId, Roles, StateId, Term};
 use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Query, Question, Task, Txn};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
-use zazen::zen::message::{Body, Join, JoinAnswer, Sender, Sight};
+use zazen::zen::message::{Body, Join, JoinAnswer, Sender, PeerStatus};
 use zazen::zen::{Bootstrap, Config, Message, Mode, Rejection, Tuning, Zen};
 
 type Exposure = World<Exposed, Unwatched>;
@@ -86,7 +86,7 @@ fn a_node_that_cannot_be_master_is_not_made_to_stand_by_a_vote_of_its_master() {
 fn a_node_that_cannot_be_master_is_not_made_to_stand_by_what_others_say_in_its_name() {
     let mut data = Hand::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..hand::node("b") });
     let twin = Arc::new(Node { id: "z".into(), ..hand::node("b") });
-    let sight = Box::new(Sight { sees_quorum: true, ..hand::sight(&twin) });
+    let sight = Box::new(PeerStatus { sees_quorum: true, ..hand::sight(&twin) });
     data.handle(Input::Resolved(Resolution::of(vec![hand::node("a").address])));
     let (call, _) = data.sent.remove(0);
     let from = hand::sender("a");
@@ -177,12 +177,12 @@ fn nobody_raises_a_term_so_far_that_none_is_left() {
     node.follow("a", 1);
     let from = hand::sender("a");
     let far = Term::new(1 << 53).expect("the last one");
-    let sight = |sight: Sight| Box::new(sight);
+    let sight = |sight: PeerStatus| Box::new(sight);
     let state = ClusterState { term: far, ..hand::state(&from.node, &node.zen, 2) };
     let id = state.id();
     let messages = [
-        Message::Ping { from: from.clone(), sight: sight(Sight { term: far, ..hand::sight(&from.node) }) },
-        Message::Notice { from: from.clone(), sight: sight(Sight { stands: Some(far), ..hand::sight(&from.node) }) },
+        Message::Ping { from: from.clone(), sight: sight(PeerStatus { term: far, ..hand::sight(&from.node) }) },
+        Message::Notice { from: from.clone(), sight: sight(PeerStatus { stands: Some(far), ..hand::sight(&from.node) }) },
         Message::Join { from: from.clone(), join: Join { vote: true, term: far, ..hand::join("b", 0) } },
         Message::CallVote { from: from.clone(), term: far, candidate: from.node.clone() },
         Message::Commit { from: from.clone(), id },

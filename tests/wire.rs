@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::{env, fs};
-use zazen::cluster::{ClusterState, Diff, KeyValue, Node, Outcome, Remembered, RequestId, Roles, Uuid};
+use zazen::cluster::{ClusterState, Diff, KeyValue, Node, Remembered, RequestId, RequestOutcome, Roles, Uuid};
 use zazen::protocol::Rng;
 use zazen::service::{Batch, Task, Txn};
 use zazen::wire::{DEPTH_MAX, SIZE_MAX, WireError, decode, decode_as, encode, size};
@@ -306,7 +306,7 @@ fn bytes_of_a_change(nodes: u32, keys: u32) -> usize {
     for number in 0..keys {
         state.metadata.keys.insert(format!("key-{number:05}").into(), KeyValue::new("before", state.rank()));
         let request = RequestId { client: Uuid::from_u128(u128::from(number % 200)), sequence: u64::from(number) + 1 };
-        let remembered = Remembered { at: state.id(), outcome: Outcome::Applied };
+        let remembered = Remembered { at: state.id(), outcome: RequestOutcome::Applied };
         state.metadata.requests.remember(request, remembered);
     }
     let request = RequestId { client: Uuid::from_u128(7), sequence: 99_999 };

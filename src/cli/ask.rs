@@ -2,7 +2,7 @@
 //!
 //! One question, one answer or the reason why there is none; whom to ask is decided by the commands.
 
-use super::{Trouble, failed};
+use super::{CommandError, failed};
 use crate::client::Client;
 use crate::protocol::Failure;
 use crate::rest::HINT;
@@ -52,17 +52,17 @@ impl UrlArgs {
     }
 
     /// A client that asks these.
-    pub(super) fn client(&self) -> Result<Client, Trouble> {
+    pub(super) fn client(&self) -> Result<Client, CommandError> {
         let places = self.places().into_iter().map(|place| place.0);
-        Client::with_access(places, &self.access()?).map_err(|error| Trouble::Failed(error.to_string()))
+        Client::with_access(places, &self.access()?).map_err(|error| CommandError::Failed(error.to_string()))
     }
 
     /// What is said to the nodes to be let in.
-    pub(super) fn access(&self) -> Result<Access, Trouble> {
+    pub(super) fn access(&self) -> Result<Access, CommandError> {
         let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         let access = Access::new(self.ca.clone().or_else(|| named("ZAZEN_CA")));
         match self.token_file.clone().or_else(|| named("ZAZEN_TOKEN_FILE")) {
-            Some(path) => access.with_token_file(&path).map_err(|error| Trouble::Usage(error.to_string())),
+            Some(path) => access.with_token_file(&path).map_err(|error| CommandError::Usage(error.to_string())),
             None => Ok(access),
         }
     }
@@ -124,7 +124,7 @@ impl fmt::Display for Silence {
 }
 
 /// What a node tells of a change.
-pub(super) struct Told {
+pub(super) struct ChangeAnswer {
     pub(super) status: u16,
     /// What may have been meant, where something is not known.
     pub(super) hint: Option<String>,
@@ -136,7 +136,7 @@ pub(super) struct Told {
 pub(super) struct Asker(Reach);
 
 impl Asker {
-    pub(super) fn new(access: &Access) -> Result<Self, Trouble> {
+    pub(super) fn new(access: &Access) -> Result<Self, CommandError> {
         Reach::new(access).map(Asker).map_err(|error| failed("make an HTTP client", error))
     }
 
@@ -172,7 +172,7 @@ impl Asker {
         path: &str,
         body: String,
         timeout: Duration,
-    ) -> Result<Told, Silence> {
+    ) -> Result<ChangeAnswer, Silence> {
         let fails = |error: reqwest::Error| Silence::Failed(runtime::failure(&error));
         let request = self.0.request(reqwest::Method::PUT, &place.0, path).timeout(timeout);
         let request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);
@@ -180,7 +180,7 @@ impl Asker {
         let status = response.status().as_u16();
         let hint = response.headers().get(HINT).and_then(|hint| hint.to_str().ok()).map(ToOwned::to_owned);
         let answer = response.bytes().await.map_err(fails)?;
-        Ok(Told { status, hint, answer: serde_json::from_slice(&answer).unwrap_or_default() })
+        Ok(ChangeAnswer { status, hint, answer: serde_json::from_slice(&answer).unwrap_or_default() })
     }
 }
 

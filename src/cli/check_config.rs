@@ -3,7 +3,7 @@
 //! Loads the settings exactly as a node does at its start, and prints them.
 
 use super::config::{self, ConfigArgs};
-use super::{Outcome, Trouble};
+use super::{CommandError, CommandOutcome};
 use crate::settings::{Loaded, Origin, Unheeded, weaknesses};
 use clap::Args;
 use std::io::{self, Write};
@@ -29,10 +29,10 @@ pub(super) struct CheckConfigArgs {
 }
 
 impl CheckConfigArgs {
-    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let loaded = config::load(&self.config)?;
         print(&loaded, self.all, out)?;
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 }
 

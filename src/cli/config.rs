@@ -2,7 +2,7 @@
 //!
 //! Finds and reads them; what they mean is decided in `settings`, and what to type about faults in `start_failure`.
 
-use super::{Trouble, completions, start_failure};
+use super::{CommandError, completions, start_failure};
 use crate::settings::{self, FileText, Loaded, Sources};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -47,16 +47,16 @@ pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
 }
 
 /// Loads the settings that the arguments, this process's environment and a file give.
-pub(super) fn load(args: &ConfigArgs) -> Result<Loaded, Trouble> {
+pub(super) fn load(args: &ConfigArgs) -> Result<Loaded, CommandError> {
     load_for(args, false)
 }
 
 /// The same for a node that is to start: what is said of faults starts it once they are mended.
-pub(super) fn load_to_start(args: &ConfigArgs) -> Result<Loaded, Trouble> {
+pub(super) fn load_to_start(args: &ConfigArgs) -> Result<Loaded, CommandError> {
     load_for(args, true)
 }
 
-fn load_for(args: &ConfigArgs, starts: bool) -> Result<Loaded, Trouble> {
+fn load_for(args: &ConfigArgs, starts: bool) -> Result<Loaded, CommandError> {
     let mut environment = environment()?;
     let directory = environment.remove(DIRECTORY_VARIABLE).filter(|directory| !directory.is_empty());
     let (path, path_conf) = match args.config.clone().or(directory.map(PathBuf::from)) {
@@ -67,19 +67,19 @@ fn load_for(args: &ConfigArgs, starts: bool) -> Result<Loaded, Trouble> {
     let name = path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let file = text.as_deref().map(|text| FileText { name: &name, text });
     let sources = Sources { file, environment: &environment, arguments: &args.settings, path_conf };
-    let refused = |faults| Trouble::Usage(start_failure::faults(&faults, path.as_deref(), starts));
+    let refused = |faults| CommandError::Usage(start_failure::faults(&faults, path.as_deref(), starts));
     settings::load(&sources).map_err(refused)
 }
 
 /// The environment. Variables that are no text are left out, unless they are ours.
-fn environment() -> Result<BTreeMap<String, String>, Trouble> {
+fn environment() -> Result<BTreeMap<String, String>, CommandError> {
     let mut environment = BTreeMap::new();
     for (name, value) in env::vars_os() {
         match (name.to_str(), value.to_str()) {
             (Some(name), Some(value)) => drop(environment.insert(name.to_owned(), value.to_owned())),
             (Some(name), None) if name.starts_with("ZAZEN_") => {
                 let value = value.to_string_lossy();
-                return Err(Trouble::Usage(format!("{name}={value}: the value is not UTF-8")));
+                return Err(CommandError::Usage(format!("{name}={value}: the value is not UTF-8")));
             }
             (Some(_) | None, _) => {}
         }
@@ -88,7 +88,7 @@ fn environment() -> Result<BTreeMap<String, String>, Trouble> {
 }
 
 /// The file that a path names, itself or as its directory; and the directory.
-fn named_file(path: &Path) -> Result<(Option<PathBuf>, PathBuf), Trouble> {
+fn named_file(path: &Path) -> Result<(Option<PathBuf>, PathBuf), CommandError> {
     if !path.is_dir() {
         let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
         return Ok((Some(path.to_owned()), parent.to_owned()));
@@ -97,7 +97,7 @@ fn named_file(path: &Path) -> Result<(Option<PathBuf>, PathBuf), Trouble> {
         Some(file) => Ok((Some(file), path.to_owned())),
         None => {
             let (path, [first, second]) = (path.display(), NAMES);
-            Err(Trouble::Usage(format!("there is neither a {first} nor an {second} in the directory {path}")))
+            Err(CommandError::Usage(format!("there is neither a {first} nor an {second} in the directory {path}")))
         }
     }
 }
@@ -107,13 +107,15 @@ fn file_in(directory: &Path) -> Option<PathBuf> {
 }
 
 /// The text of a file.
-fn read(path: &Path) -> Result<String, Trouble> {
+fn read(path: &Path) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     let read = |file: File| file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
     File::open(path).and_then(read).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > BYTES_MAX {
         let path = path.display();
-        return Err(Trouble::Usage(format!("{path} has more than {BYTES_MAX} bytes, which no file of settings needs")));
+        return Err(CommandError::Usage(format!(
+            "{path} has more than {BYTES_MAX} bytes, which no file of settings needs"
+        )));
     }
     // Windows' editors put a mark before the text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -123,18 +125,18 @@ fn read(path: &Path) -> Result<String, Trouble> {
     }
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Trouble {
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     let (path, [first, second]) = (path.display(), NAMES);
-    Trouble::Usage(format!(
+    CommandError::Usage(format!(
         "cannot read {path}: {error}; allowed: a file, or a directory with a {first} or an {second}"
     ))
 }
 
 /// Says where the first byte is that is no text.
-fn not_text(path: &Path, bytes: &[u8], valid: usize) -> Trouble {
+fn not_text(path: &Path, bytes: &[u8], valid: usize) -> CommandError {
     let before = String::from_utf8_lossy(&bytes[..valid]);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     let (path, byte) = (path.display(), bytes.get(valid).copied().unwrap_or_default());
-    Trouble::Usage(format!("{path}:{line}:{column}: byte 0x{byte:02x} is not UTF-8, allowed is UTF-8 text"))
+    CommandError::Usage(format!("{path}:{line}:{column}: byte 0x{byte:02x} is not UTF-8, allowed is UTF-8 text"))
 }

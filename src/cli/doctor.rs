@@ -7,7 +7,7 @@ use super::ask::{Asker, Place};
 use super::config::{self, ConfigArgs};
 use super::explain::tell;
 use super::stopwatch::Stopwatch;
-use super::{Outcome, Trouble, start_failure};
+use super::{CommandError, CommandOutcome, start_failure};
 use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict};
 use crate::runtime::Access;
 use crate::runtime::addresses;
@@ -54,7 +54,7 @@ struct Findings {
 }
 
 impl DoctorArgs {
-    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let settings = config::load(&self.config)?.settings;
         let runtime = super::runtime()?;
         let mut findings = Findings::default();
@@ -66,9 +66,9 @@ impl DoctorArgs {
         runtime.block_on(seeds(&settings, &asker, &mut findings));
         print(&findings, out)?;
         Ok(match (findings.is_fatal, findings.odd.is_empty()) {
-            (true, _) => Outcome::Ended(2),
-            (false, false) => Outcome::Broken,
-            (false, true) => Outcome::Fine,
+            (true, _) => CommandOutcome::Ended(2),
+            (false, false) => CommandOutcome::Broken,
+            (false, true) => CommandOutcome::Fine,
         })
     }
 }

@@ -5,7 +5,7 @@
 
 use super::ask::{Asker, Place, UrlArgs, nobody};
 use super::status::nodes_of;
-use super::{Outcome, Trouble};
+use super::{CommandError, CommandOutcome};
 use crate::runtime::events::{Entry, Kind};
 use crate::runtime::log::timestamp;
 use clap::Args;
@@ -63,24 +63,24 @@ struct Teller {
 }
 
 /// How far each place has told.
-type Told = BTreeMap<Place, u64>;
+type Positions = BTreeMap<Place, u64>;
 
 impl EventsArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         runtime.block_on(self.tell(out))
     }
 
-    async fn tell(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
-        let (asker, mut told) = (Asker::new(&self.urls.access()?)?, Told::new());
+    async fn tell(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
+        let (asker, mut told) = (Asker::new(&self.urls.access()?)?, Positions::new());
         let (places, silent) = nodes_of(&asker, &self.urls.places(), self.urls.given()).await;
         let mut first = self.newer(&asker, &places, &mut told).await;
         if told.is_empty() {
-            return Err(Trouble::Failed(nobody(&silent)));
+            return Err(CommandError::Failed(nobody(&silent)));
         }
         let surplus = first.len().saturating_sub(self.size);
         self.print(first.split_off(surplus), out)?;
-        if self.follow { self.go_on(&asker, &places, &mut told, out).await } else { Ok(Outcome::Fine) }
+        if self.follow { self.go_on(&asker, &places, &mut told, out).await } else { Ok(CommandOutcome::Fine) }
     }
 
     /// Tells what happens, until Ctrl-C.
@@ -88,16 +88,16 @@ impl EventsArgs {
         &self,
         asker: &Asker,
         places: &[Place],
-        told: &mut Told,
+        told: &mut Positions,
         out: &mut impl Write,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<CommandOutcome, CommandError> {
         let interrupted = tokio::signal::ctrl_c();
         tokio::pin!(interrupted);
         loop {
             out.flush()?;
             tokio::select! {
                 () = tokio::time::sleep(AGAIN) => {}
-                _ = &mut interrupted => return Ok(Outcome::Fine),
+                _ = &mut interrupted => return Ok(CommandOutcome::Fine),
             }
             // Who came since is asked as well.
             let (now, _) = nodes_of(asker, places, places).await;
@@ -107,7 +107,7 @@ impl EventsArgs {
     }
 
     /// What all of these have to tell that was not told, in the order of their clocks.
-    async fn newer(&self, asker: &Asker, places: &[Place], told: &mut Told) -> Vec<(String, Entry)> {
+    async fn newer(&self, asker: &Asker, places: &[Place], told: &mut Positions) -> Vec<(String, Entry)> {
         let asked: Vec<(Place, u64)> =
             places.iter().map(|place| (place.clone(), told.get(place).copied().unwrap_or(0))).collect();
         let ask = |(place, since): (Place, u64)| async move {

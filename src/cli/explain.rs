@@ -2,7 +2,7 @@
 
 use super::ask::{Asker, UrlArgs, nobody};
 use super::status::{View, called};
-use super::{Outcome, Trouble};
+use super::{CommandError, CommandOutcome};
 use crate::diagnose::{Standing, Verdict};
 use clap::Args;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ pub(super) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         let view = runtime.block_on(self.first_view())?;
         match self.json {
@@ -32,13 +32,13 @@ impl ExplainArgs {
             false => print(&view, out)?,
         }
         Ok(match view.standing() {
-            Standing::Sound => Outcome::Fine,
-            Standing::Reduced => Outcome::Broken,
-            Standing::NoMaster => Outcome::Ended(2),
+            Standing::Sound => CommandOutcome::Fine,
+            Standing::Reduced => CommandOutcome::Broken,
+            Standing::NoMaster => CommandOutcome::Ended(2),
         })
     }
 
-    async fn first_view(&self) -> Result<View, Trouble> {
+    async fn first_view(&self) -> Result<View, CommandError> {
         let asker = Asker::new(&self.urls.access()?)?;
         let mut tried = Vec::new();
         for place in self.urls.places() {
@@ -47,7 +47,7 @@ impl ExplainArgs {
                 Err(why) => tried.push((place, why)),
             }
         }
-        Err(Trouble::Usage(nobody(&tried)))
+        Err(CommandError::Usage(nobody(&tried)))
     }
 }
 

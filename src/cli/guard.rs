@@ -6,7 +6,7 @@
 //! has ended. When the guard itself is killed the system kills the command. What neither can promise is told in
 //! `docs/leases.md`.
 
-use super::{Outcome, Trouble, failed};
+use super::{CommandError, CommandOutcome, failed};
 use clap::Args;
 use rustix::cmsg_space;
 use rustix::net::{
@@ -32,14 +32,14 @@ use tokio::sync::watch;
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// A moment on the clock that goes on while the machine sleeps, as it is told: nanoseconds, the least byte first.
-type Told = [u8; 8];
+type BootTimeBytes = [u8; 8];
 
 fn now() -> Duration {
     let now = clock_gettime(ClockId::Boottime);
     Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-fn told(moment: Duration) -> Told {
+fn told(moment: Duration) -> BootTimeBytes {
     u64::try_from(moment.as_nanos()).unwrap_or(u64::MAX).to_le_bytes()
 }
 
@@ -61,7 +61,11 @@ impl Voice {
 
 impl Guarded {
     /// Runs a command with these variables, for so long unless more is told.
-    pub(super) fn start(command: &[OsString], variables: &[(&str, String)], left: Duration) -> Result<Self, Trouble> {
+    pub(super) fn start(
+        command: &[OsString],
+        variables: &[(&str, String)],
+        left: Duration,
+    ) -> Result<Self, CommandError> {
         let refused = |error| failed("run the command", error);
         let this = std::env::current_exe().map_err(|error| failed("find this program", error))?;
         let (ours, theirs) = UnixStream::pair().map_err(refused)?;
@@ -75,18 +79,18 @@ impl Guarded {
     }
 
     /// A way to tell the guard more.
-    pub(super) fn voice(&self) -> Result<Voice, Trouble> {
+    pub(super) fn voice(&self) -> Result<Voice, CommandError> {
         self.voice.0.try_clone().map(Voice).map_err(|error| failed("run the command", error))
     }
 
     /// Waits until the command has ended.
-    pub(super) async fn wait(&mut self) -> Result<ExitStatus, Trouble> {
+    pub(super) async fn wait(&mut self) -> Result<ExitStatus, CommandError> {
         self.guard.wait().await.map_err(|error| failed("wait for the command", error))
     }
 
     /// Asks the command to end, and has it killed after `grace`. A guard that does not do that is killed soon after, and
     /// the command with it.
-    pub(super) async fn stop(&mut self, grace: Duration, soon: Duration) -> Result<ExitStatus, Trouble> {
+    pub(super) async fn stop(&mut self, grace: Duration, soon: Duration) -> Result<ExitStatus, CommandError> {
         self.voice.allow(grace);
         if let Some(guard) = self.guard.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
             // It has ended if it cannot be told.
@@ -99,7 +103,7 @@ impl Guarded {
     }
 }
 
-fn send(line: &UnixStream, told: Told) -> rustix::io::Result<()> {
+fn send(line: &UnixStream, told: BootTimeBytes) -> rustix::io::Result<()> {
     let stdin = io::stdin();
     let descriptors = [stdin.as_fd()];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
@@ -109,8 +113,8 @@ fn send(line: &UnixStream, told: Told) -> rustix::io::Result<()> {
 }
 
 /// Takes the first word of `zazen run`, with the standard input of the command.
-fn receive(line: &UnixStream) -> io::Result<(Told, Option<OwnedFd>)> {
-    let mut told = Told::default();
+fn receive(line: &UnixStream) -> io::Result<(BootTimeBytes, Option<OwnedFd>)> {
+    let mut told = BootTimeBytes::default();
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = recvmsg(line, &mut [IoSliceMut::new(&mut told)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
@@ -135,11 +139,11 @@ pub(super) struct GuardArgs {
 }
 
 impl GuardArgs {
-    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
         super::runtime()?.block_on(self.guard())
     }
 
-    async fn guard(&self) -> Result<Outcome, Trouble> {
+    async fn guard(&self) -> Result<CommandOutcome, CommandError> {
         let lost = |error| failed("hear of the process that started this", error);
         let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed("listen to signals", error))?;
         let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().map_err(lost)?);
@@ -169,10 +173,10 @@ impl GuardArgs {
         };
         // Those that the command left behind are of its group.
         send(Signal::KILL);
-        Ok(Outcome::Ended(code(status.map_err(|error| failed("wait for the command", error))?)))
+        Ok(CommandOutcome::Ended(code(status.map_err(|error| failed("wait for the command", error))?)))
     }
 
-    fn spawn(&self, stdin: Option<OwnedFd>) -> Result<Child, Trouble> {
+    fn spawn(&self, stdin: Option<OwnedFd>) -> Result<Child, CommandError> {
         let this = std::env::current_exe().map_err(|error| failed("find this program", error))?;
         let mut command = Command::new(this);
         command.arg("run-bound").arg(std::process::id().to_string()).arg("--").args(&self.command);
@@ -182,13 +186,13 @@ impl GuardArgs {
 }
 
 /// Until when the command may run, as it is told; nothing once nobody tells any more.
-fn listen(line: UnixStream, first: Told) -> io::Result<watch::Receiver<Duration>> {
+fn listen(line: UnixStream, first: BootTimeBytes) -> io::Result<watch::Receiver<Duration>> {
     let moment = |told| Duration::from_nanos(u64::from_le_bytes(told));
     let (tell, until) = watch::channel(moment(first));
     line.set_nonblocking(true)?;
     let mut line = tokio::net::UnixStream::from_std(line)?;
     tokio::spawn(async move {
-        let mut told = Told::default();
+        let mut told = BootTimeBytes::default();
         while line.read_exact(&mut told).await.is_ok() {
             tell.send_replace(moment(told));
         }
@@ -216,11 +220,11 @@ pub(super) struct BoundArgs {
 }
 
 impl BoundArgs {
-    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| failed("be bound to a process", error))?;
         // It may have died before.
         if getppid() != Pid::from_raw(self.parent) {
-            return Err(Trouble::Failed("the process that started this has ended".into()));
+            return Err(CommandError::Failed("the process that started this has ended".into()));
         }
         let (program, arguments) = self.command.split_first().expect("a command has one word at least");
         let error = Process::new(program).args(arguments).exec();

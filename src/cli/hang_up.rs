@@ -4,7 +4,7 @@
 //! `settings`, and how a node takes it over in `runtime`.
 
 use super::config::{self, ConfigArgs};
-use super::{Trouble, start};
+use super::{CommandError, start};
 use crate::cluster::Metadata;
 use crate::runtime::Handle;
 use crate::runtime::log::NODE;
@@ -57,10 +57,10 @@ pub(super) async fn heed(mut hang_ups: HangUps, config: ConfigArgs, handle: Hand
                 tell(&before, &loaded.settings, &again, &handle.state().metadata);
                 handle.retune(again.settings).await;
             }
-            Err(Trouble::Usage(what) | Trouble::Failed(what)) => {
+            Err(CommandError::Usage(what) | CommandError::Failed(what)) => {
                 tracing::warn!(target: NODE, "SIGHUP: the configuration is refused, and nothing of it is used: {what}");
             }
-            Err(Trouble::Output(_)) => {}
+            Err(CommandError::Output(_)) => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Whoever searches looks at [`came`] between two steps. A second Ctrl-C ends the process at once.
 
-use super::{Outcome, Trouble, failed};
+use super::{CommandError, CommandOutcome, failed};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,10 +13,12 @@ const ENDED: u8 = 128 + 2;
 static CAME: AtomicBool = AtomicBool::new(false);
 
 /// Does work that may be interrupted; what is not complete does not end as if it were.
-pub(super) fn heed(work: impl FnOnce() -> Result<Outcome, Trouble>) -> Result<Outcome, Trouble> {
+pub(super) fn heed(
+    work: impl FnOnce() -> Result<CommandOutcome, CommandError>,
+) -> Result<CommandOutcome, CommandError> {
     listen().map_err(|error| failed("listen to signals", error))?;
     let outcome = work()?;
-    Ok(if outcome == Outcome::Fine && came() { Outcome::Ended(ENDED) } else { outcome })
+    Ok(if outcome == CommandOutcome::Fine && came() { CommandOutcome::Ended(ENDED) } else { outcome })
 }
 
 /// Whether Ctrl-C was pressed.

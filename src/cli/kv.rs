@@ -1,7 +1,7 @@
 //! `zazen kv`: the users' keys from the command line.
 
 use super::ask::UrlArgs;
-use super::{Outcome, Trouble, completions, failed, master};
+use super::{CommandError, CommandOutcome, completions, failed, master};
 use crate::client::{Change, Client, ClientError, Entry, News, Precondition, Watch};
 use crate::cluster::Revision;
 use clap::{Args, Subcommand};
@@ -95,7 +95,7 @@ impl OnlyArgs {
 }
 
 impl KvArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         runtime.block_on(async {
             let client = master::client(&self.urls).await?;
@@ -108,7 +108,7 @@ impl KvArgs {
                         None => client.put(key, value).await,
                     };
                     writeln!(out, "{}", written.map_err(refused)?)?;
-                    Ok(Outcome::Fine)
+                    Ok(CommandOutcome::Fine)
                 }
                 KvCommand::Delete { key, only } => delete(&client, key, only, out).await,
                 KvCommand::List { prefix, values } => list(&client, prefix, *values, out).await,
@@ -126,24 +126,29 @@ impl KvArgs {
 }
 
 /// What a client could not do, as a command says it.
-pub(super) fn refused(error: ClientError) -> Trouble {
-    Trouble::Failed(error.to_string())
+pub(super) fn refused(error: ClientError) -> CommandError {
+    CommandError::Failed(error.to_string())
 }
 
-async fn get(client: &Client, key: &str, is_revision: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+async fn get(
+    client: &Client,
+    key: &str,
+    is_revision: bool,
+    out: &mut impl Write,
+) -> Result<CommandOutcome, CommandError> {
     let found = client.get(key).await.map_err(refused)?;
     let Some(Entry { value, revision, .. }) = found else {
-        return Err(Trouble::Failed(format!("no such key [{key}]")));
+        return Err(CommandError::Failed(format!("no such key [{key}]")));
     };
     match is_revision {
         true => writeln!(out, "{revision}")?,
         false => out.write_all(value.as_bytes())?,
     }
-    Ok(Outcome::Fine)
+    Ok(CommandOutcome::Fine)
 }
 
 /// What is to be written: what was said, or what comes on the standard input.
-fn content(value: Option<&str>) -> Result<Vec<u8>, Trouble> {
+fn content(value: Option<&str>) -> Result<Vec<u8>, CommandError> {
     if let Some(value) = value.filter(|value| *value != "-") {
         return Ok(value.as_bytes().to_vec());
     }
@@ -152,32 +157,42 @@ fn content(value: Option<&str>) -> Result<Vec<u8>, Trouble> {
     Ok(value)
 }
 
-async fn delete(client: &Client, key: &str, only: &OnlyArgs, out: &mut impl Write) -> Result<Outcome, Trouble> {
+async fn delete(
+    client: &Client,
+    key: &str,
+    only: &OnlyArgs,
+    out: &mut impl Write,
+) -> Result<CommandOutcome, CommandError> {
     let deleted = match only.only() {
         Some(only) => client.delete_if(key, only).await,
         None => client.delete(key).await,
     };
     let was_there = deleted.map_err(refused)?;
     writeln!(out, "{}", if was_there { "deleted" } else { "it was not there" })?;
-    Ok(Outcome::Fine)
+    Ok(CommandOutcome::Fine)
 }
 
-async fn list(client: &Client, prefix: &str, has_values: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+async fn list(
+    client: &Client,
+    prefix: &str,
+    has_values: bool,
+    out: &mut impl Write,
+) -> Result<CommandOutcome, CommandError> {
     let entries = client.list(prefix).await.map_err(refused)?;
     let width = entries.iter().map(|entry| entry.key.chars().count()).max().unwrap_or(0);
     for Entry { key, revision, value, .. } in &entries {
         let value = if has_values { format!("  {value}") } else { String::new() };
         writeln!(out, "{key:<width$}  {revision}{value}")?;
     }
-    Ok(Outcome::Fine)
+    Ok(CommandOutcome::Fine)
 }
 
-async fn follow(mut watch: Watch, is_json: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+async fn follow(mut watch: Watch, is_json: bool, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     loop {
         let news = tokio::select! {
             news = watch.next() => news.map_err(refused)?,
             // Without a signal to wait for, the default is to end at once.
-            Ok(()) = tokio::signal::ctrl_c() => return Ok(Outcome::Fine),
+            Ok(()) = tokio::signal::ctrl_c() => return Ok(CommandOutcome::Fine),
         };
         match news {
             News::State { at, keys, .. } => {

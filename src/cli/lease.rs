@@ -6,7 +6,7 @@
 use super::ask::UrlArgs;
 use super::kv::refused;
 use super::run::{holder, time};
-use super::{Outcome, Trouble, completions, master};
+use super::{CommandError, CommandOutcome, completions, master};
 use crate::client::{Client, Held};
 use crate::cluster::{Holding, Token};
 use clap::{Args, Subcommand};
@@ -88,7 +88,7 @@ fn token(text: &str) -> Result<Token, String> {
 }
 
 impl LeaseArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         runtime.block_on(async {
             let client = master::client(&self.urls).await?;
@@ -96,7 +96,7 @@ impl LeaseArgs {
                 LeaseCommand::List => show(&client.leases().await.map_err(refused)?, out)?,
                 LeaseCommand::Get { name } => {
                     let held = client.lease(name).await.map_err(refused)?;
-                    let held = held.ok_or_else(|| Trouble::Failed(format!("nobody holds lease [{name}]")))?;
+                    let held = held.ok_or_else(|| CommandError::Failed(format!("nobody holds lease [{name}]")))?;
                     show(&[held], out)?;
                 }
                 LeaseCommand::Acquire { name, ttl, wait, holder: given } => {
@@ -113,16 +113,16 @@ impl LeaseArgs {
                 }
                 LeaseCommand::Release(grant) => client.release_lease(&grant.holding()).await.map_err(refused)?,
             }
-            Ok(Outcome::Fine)
+            Ok(CommandOutcome::Fine)
         })
     }
 }
 
 /// Why a lease was not granted. Its holder may have let go of it since.
-async fn taken(client: &Client, name: &str) -> Trouble {
+async fn taken(client: &Client, name: &str) -> CommandError {
     let held = client.lease(name).await.ok().flatten();
     let by = held.map_or_else(String::new, |held| format!(" [{}] under token {}", held.holder, held.token));
-    Trouble::Failed(format!("lease [{name}] is held by another{by}"))
+    CommandError::Failed(format!("lease [{name}] is held by another{by}"))
 }
 
 fn show(leases: &[Held], out: &mut impl Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! What the lines look like and which are printed is decided in `runtime::log`.
 
-use super::{Trouble, failed};
+use super::{CommandError, failed};
 use crate::runtime::log::{Flusher, Form, Levels, Lines, Log, LogFile, Origin, Rotation, Writer, tell_panics};
 use crate::settings::{LogSettings, NodeSettings};
 use std::fs::File;
@@ -14,9 +14,9 @@ use tracing_subscriber::layer::SubscriberExt;
 
 /// From here on everything that is logged is printed. The last lines are out when the flusher is dropped.
 #[expect(clippy::disallowed_methods, reason = "a line of the log tells when it was written")]
-pub(super) fn install(settings: &NodeSettings) -> Result<(Log, Flusher), Trouble> {
+pub(super) fn install(settings: &NodeSettings) -> Result<(Log, Flusher), CommandError> {
     let refused = |error: &dyn fmt::Display| failed("start the log", error);
-    let (levels, filter) = Levels::new(&settings.log).map_err(|error| Trouble::Usage(error.to_string()))?;
+    let (levels, filter) = Levels::new(&settings.log).map_err(|error| CommandError::Usage(error.to_string()))?;
     let (writer, flusher) = Writer::start(output(settings)?).map_err(|error| refused(&error))?;
     let form = if settings.log.json { Form::Json } else { Form::Plain };
     let lines = Lines::new(form, origin(settings), SystemTime::now, move |line| writer.write(line));
@@ -28,7 +28,7 @@ pub(super) fn install(settings: &NodeSettings) -> Result<(Log, Flusher), Trouble
 
 /// Where lines go.
 #[expect(clippy::disallowed_methods, reason = "a file of the log is as old as the real clock says")]
-fn output(settings: &NodeSettings) -> Result<Box<dyn io::Write + Send>, Trouble> {
+fn output(settings: &NodeSettings) -> Result<Box<dyn io::Write + Send>, CommandError> {
     let LogSettings { path, max_size, max_age, max_files, .. } = &settings.log;
     let Some(path) = path else {
         // A handle of its own: the usual one is locked by the command, for as long as it runs.

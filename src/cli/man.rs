@@ -1,6 +1,6 @@
 //! `zazen man`: the manual, for `man`.
 
-use super::{Outcome, Trouble, Zazen, failed};
+use super::{CommandError, CommandOutcome, Zazen, failed};
 use clap::{Args, CommandFactory};
 use std::fs;
 use std::io::Write;
@@ -14,14 +14,14 @@ pub(super) struct ManArgs {
 }
 
 impl ManArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let Some(directory) = &self.directory else {
             clap_mangen::Man::new(Zazen::command()).render(out)?;
-            return Ok(Outcome::Fine);
+            return Ok(CommandOutcome::Fine);
         };
         let written =
             fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(Zazen::command(), directory));
         written.map_err(|error| failed(&format!("write manual pages into [{}]", directory.display()), error))?;
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 }

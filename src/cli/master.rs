@@ -1,6 +1,6 @@
 //! What a command says that needs a master where there is none: a wait of a moment, and then why.
 
-use super::Trouble;
+use super::CommandError;
 use super::ask::{Asker, UrlArgs};
 use super::status::View;
 use crate::client::Client;
@@ -11,13 +11,13 @@ const LOOKS: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// A client, as soon as there is a master for it.
-pub(super) async fn client(urls: &UrlArgs) -> Result<Client, Trouble> {
+pub(super) async fn client(urls: &UrlArgs) -> Result<Client, CommandError> {
     wait(urls).await?;
     urls.client()
 }
 
 /// Goes on as soon as some node sees a master, or none answers at all: then the command itself says so.
-pub(super) async fn wait(urls: &UrlArgs) -> Result<(), Trouble> {
+pub(super) async fn wait(urls: &UrlArgs) -> Result<(), CommandError> {
     let asker = Asker::new(&urls.access()?)?;
     let mut blind = None;
     for look in 0..LOOKS {
@@ -44,5 +44,5 @@ pub(super) async fn wait(urls: &UrlArgs) -> Result<(), Trouble> {
         let mend = verdict.mend.as_ref().map_or_else(String::new, |mend| format!("; to mend it: {}", mend.line));
         format!("\n{}: {}{mend}", verdict.code.name(), verdict.summary)
     });
-    Err(Trouble::Failed(format!("{}{}", view.summary, first.unwrap_or_default())))
+    Err(CommandError::Failed(format!("{}{}", view.summary, first.unwrap_or_default())))
 }

@@ -2,7 +2,7 @@
 
 use super::ask::UrlArgs;
 use super::kv::refused;
-use super::{Outcome, Trouble, completions, master};
+use super::{CommandError, CommandOutcome, completions, master};
 use crate::client::Client;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
@@ -38,7 +38,7 @@ enum MemberCommand {
 }
 
 impl MemberArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         runtime.block_on(async {
             let client = master::client(&self.urls).await?;
@@ -53,12 +53,12 @@ impl MemberArgs {
                     writeln!(out, "[{to}] was asked to lead, and agreed")?;
                 }
             }
-            Ok(Outcome::Fine)
+            Ok(CommandOutcome::Fine)
         })
     }
 }
 
-async fn list(client: &Client, out: &mut impl Write) -> Result<(), Trouble> {
+async fn list(client: &Client, out: &mut impl Write) -> Result<(), CommandError> {
     let members = client.members().await.map_err(refused)?;
     let rows = members.iter().map(|member| {
         let roles = [

@@ -97,7 +97,7 @@ enum Command {
 
 /// How a command ended that was carried out, as far as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum CommandOutcome {
     /// Nothing was wrong.
     Fine,
     /// A rule was broken, or a story was told otherwise than expected.
@@ -108,7 +108,7 @@ enum Outcome {
 
 /// Why a command was not carried out.
 #[derive(Debug)]
-enum Trouble {
+enum CommandError {
     /// The arguments, or a file that they name, make no sense.
     Usage(String),
     /// Something that was needed could not be had, or a node could not go on.
@@ -118,19 +118,19 @@ enum Trouble {
 }
 
 /// What is said when the system refuses something.
-fn failed(what: &str, error: impl fmt::Display) -> Trouble {
-    Trouble::Failed(format!("cannot {what}: {error}"))
+fn failed(what: &str, error: impl fmt::Display) -> CommandError {
+    CommandError::Failed(format!("cannot {what}: {error}"))
 }
 
 /// What a command waits in for answers of nodes.
-fn runtime() -> Result<tokio::runtime::Runtime, Trouble> {
+fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| failed("make a runtime", error))
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        Trouble::Output(error)
+        CommandError::Output(error)
     }
 }
 
@@ -144,11 +144,11 @@ pub fn main() -> ExitCode {
         Some(command) => run(command, &mut out),
         None => version::print(arguments.verbose, &mut out),
     };
-    let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(Trouble::Output));
+    let result = result.and_then(|outcome| out.flush().map(|()| outcome).map_err(CommandError::Output));
     exit_code(&result)
 }
 
-fn run(command: Command, out: &mut impl Write) -> Result<Outcome, Trouble> {
+fn run(command: Command, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     match command {
         Command::Start(start) => start.run(),
         Command::Dev(dev) => dev.run(out),
@@ -176,22 +176,22 @@ fn run(command: Command, out: &mut impl Write) -> Result<Outcome, Trouble> {
     }
 }
 
-fn exit_code(result: &Result<Outcome, Trouble>) -> ExitCode {
+fn exit_code(result: &Result<CommandOutcome, CommandError>) -> ExitCode {
     match result {
-        Ok(Outcome::Fine) => ExitCode::SUCCESS,
-        Ok(Outcome::Broken) => ExitCode::from(1),
-        Ok(Outcome::Ended(code)) => ExitCode::from(*code),
-        Err(Trouble::Failed(what)) => {
+        Ok(CommandOutcome::Fine) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Broken) => ExitCode::from(1),
+        Ok(CommandOutcome::Ended(code)) => ExitCode::from(*code),
+        Err(CommandError::Failed(what)) => {
             eprintln!("error: {what}");
             ExitCode::from(1)
         }
-        Err(Trouble::Usage(what)) => {
+        Err(CommandError::Usage(what)) => {
             eprintln!("error: {what}");
             ExitCode::from(2)
         }
         // Who reads no further, as `head` does, has what they wanted.
-        Err(Trouble::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(Trouble::Output(error)) => {
+        Err(CommandError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(CommandError::Output(error)) => {
             eprintln!("error: cannot write the output: {error}");
             ExitCode::from(3)
         }

@@ -3,7 +3,7 @@
 //! Reads the data directories of nodes that do not run, tells what they hold and what may be lost, and goes on only when
 //! the user said so. What the new incarnation is like is decided in `zen`.
 
-use super::{Outcome, Trouble, failed};
+use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::{ClusterState, NodeId, Uuid};
 use crate::runtime::store::Store;
 use crate::service::{MINIMUM_MASTER_NODES, Update, matches};
@@ -46,12 +46,12 @@ struct Survivor {
 }
 
 impl RecoverArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         self.check_settings()?;
         let mut survivors = self.survivors()?;
         let Some(base) = newest(survivors.iter().map(|survivor| &survivor.memory)).cloned() else {
             let why = "none of these directories holds a cluster state: there is nothing to recover, start the nodes";
-            return Err(Trouble::Failed(why.into()));
+            return Err(CommandError::Failed(why.into()));
         };
         check_one_cluster(&survivors)?;
         let ids: Vec<NodeId> = survivors.iter().filter_map(|one| one.memory.promise.node_id.clone()).collect();
@@ -59,14 +59,14 @@ impl RecoverArgs {
         if has_quorum(&base, &ids) && self.settings.is_empty() {
             let why =
                 "these directories hold a quorum, so nothing is lost: start the nodes, there is nothing to recover";
-            return Err(Trouble::Failed(why.into()));
+            return Err(CommandError::Failed(why.into()));
         }
         let state = self.mended(&base);
         warn_of_minimum(&state, ids.len(), out)?;
         out.flush()?;
         if !self.yes && !is_wanted(base.cluster_name.as_str())? {
             writeln!(out, "Nothing was changed.")?;
-            return Ok(Outcome::Broken);
+            return Ok(CommandOutcome::Broken);
         }
         self.carry_out(&state, &mut survivors, out)
     }
@@ -76,38 +76,38 @@ impl RecoverArgs {
         state: &ClusterState,
         survivors: &mut [Survivor],
         out: &mut impl Write,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<CommandOutcome, CommandError> {
         let memories: Vec<Memory> = survivors.iter().map(|survivor| survivor.memory.clone()).collect();
         let writes = incarnate(state, &memories, [fresh_uuid(), fresh_uuid()]);
-        let writes = writes.map_err(|error| Trouble::Failed(error.to_string()))?;
+        let writes = writes.map_err(|error| CommandError::Failed(error.to_string()))?;
         for (survivor, writes) in survivors.iter_mut().zip(&writes) {
             let path = survivor.directory.display().to_string();
             survivor.store.write(writes).map_err(|error| failed(&format!("write to [{path}]"), error))?;
             writeln!(out, "{path}: written")?;
         }
         writeln!(out, "\nStart these nodes. Wipe the data directories of all others before they are started again.")?;
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 
-    fn check_settings(&self) -> Result<(), Trouble> {
+    fn check_settings(&self) -> Result<(), CommandError> {
         for (key, value) in &self.settings {
             // What is removed may be anything: it may be there because of a mistake.
             if !value.is_empty() {
-                rule(Update { persistent: true, key, value: Some(value) }).map_err(Trouble::Usage)?;
+                rule(Update { persistent: true, key, value: Some(value) }).map_err(CommandError::Usage)?;
             }
         }
         Ok(())
     }
 
-    fn survivors(&self) -> Result<Vec<Survivor>, Trouble> {
+    fn survivors(&self) -> Result<Vec<Survivor>, CommandError> {
         let open = |directory: &PathBuf| {
             if !directory.join("nodes").is_dir() {
                 let path = directory.display();
-                return Err(Trouble::Usage(format!(
+                return Err(CommandError::Usage(format!(
                     "[{path}] is no data directory of a node: it has no [nodes] in it"
                 )));
             }
-            let (store, memory) = Store::open(directory).map_err(|error| Trouble::Failed(error.to_string()))?;
+            let (store, memory) = Store::open(directory).map_err(|error| CommandError::Failed(error.to_string()))?;
             Ok(Survivor { directory: directory.clone(), store, memory })
         };
         self.directories.iter().map(open).collect()
@@ -134,14 +134,14 @@ fn fresh_uuid() -> Uuid {
 }
 
 /// States of different clusters do not follow from each other.
-fn check_one_cluster(survivors: &[Survivor]) -> Result<(), Trouble> {
+fn check_one_cluster(survivors: &[Survivor]) -> Result<(), CommandError> {
     let mut uuids: Vec<(Uuid, &PathBuf)> =
         survivors.iter().filter_map(|one| Some((one.memory.cluster_uuid?, &one.directory))).collect();
     uuids.sort();
     uuids.dedup_by_key(|(uuid, _)| *uuid);
     let ([] | [_]) = uuids[..] else {
         let named: Vec<String> = uuids.iter().map(|(uuid, path)| format!("{} ({uuid})", path.display())).collect();
-        return Err(Trouble::Usage(format!("these directories are of different clusters: {}", named.join(", "))));
+        return Err(CommandError::Usage(format!("these directories are of different clusters: {}", named.join(", "))));
     };
     Ok(())
 }
@@ -208,9 +208,11 @@ fn warn_of_minimum(state: &ClusterState, nodes: usize, out: &mut impl Write) -> 
 }
 
 /// Asks for the name of the cluster, as one types nothing else by mistake.
-fn is_wanted(cluster: &str) -> Result<bool, Trouble> {
+fn is_wanted(cluster: &str) -> Result<bool, CommandError> {
     if !io::stdin().is_terminal() {
-        return Err(Trouble::Usage("there is no terminal to ask at; allowed: --yes to go on without asking".into()));
+        return Err(CommandError::Usage(
+            "there is no terminal to ask at; allowed: --yes to go on without asking".into(),
+        ));
     }
     eprint!("\nType the name of the cluster to start a new incarnation of it: ");
     let mut line = String::new();

@@ -6,7 +6,7 @@
 use super::ask::UrlArgs;
 use super::guard::{Guarded, code};
 use super::kv::refused;
-use super::{Outcome, Trouble, failed};
+use super::{CommandError, CommandOutcome, failed};
 use crate::client::{Client, ClientError, Grant};
 use crate::zen::parse_time;
 use clap::Args;
@@ -79,7 +79,7 @@ enum Event {
     /// The lease was lost.
     Lost(ClientError),
     /// This process was told to end.
-    Told,
+    ChangeAnswer,
 }
 
 /// What ended one run of the command.
@@ -89,32 +89,32 @@ enum Run {
     /// The lease was lost, and it was stopped.
     Lost(String),
     /// This process was told to end, and stopped it.
-    Told(ExitStatus),
+    ChangeAnswer(ExitStatus),
 }
 
 impl RunArgs {
-    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         runtime.block_on(self.again_and_again())
     }
 
-    async fn again_and_again(&self) -> Result<Outcome, Trouble> {
+    async fn again_and_again(&self) -> Result<CommandOutcome, CommandError> {
         let client = self.urls.client()?;
         let mut ends = Ends::listen().map_err(|error| failed("listen to signals", error))?;
         loop {
             let grant = tokio::select! {
                 grant = self.acquire(&client) => grant?,
-                () = ends.next() => return Ok(Outcome::Fine),
+                () = ends.next() => return Ok(CommandOutcome::Fine),
             };
             eprintln!("zazen run: holds lease [{}] under token {}", self.lease, grant.token());
             match self.once(grant, &mut ends).await? {
-                Run::Ended(status) | Run::Told(status) => return Ok(Outcome::Ended(code(status))),
+                Run::Ended(status) | Run::ChangeAnswer(status) => return Ok(CommandOutcome::Ended(code(status))),
                 Run::Lost(why) => eprintln!("zazen run: lost lease [{}], the command was stopped: {why}", self.lease),
             }
         }
     }
 
-    async fn acquire(&self, client: &Client) -> Result<Grant, Trouble> {
+    async fn acquire(&self, client: &Client) -> Result<Grant, CommandError> {
         let holder = self.holder.clone().unwrap_or_else(holder);
         let mut is_told = false;
         loop {
@@ -133,7 +133,7 @@ impl RunArgs {
         }
     }
 
-    async fn once(&self, mut grant: Grant, ends: &mut Ends) -> Result<Run, Trouble> {
+    async fn once(&self, mut grant: Grant, ends: &mut Ends) -> Result<Run, CommandError> {
         let grace = self.grace.min(grant.ttl() / 3);
         let margin = (grant.ttl() / 20).max(MARGIN_MIN);
         // The guard kills behind the time at which this process should have stopped the command, and before the end.
@@ -144,7 +144,7 @@ impl RunArgs {
         let event = tokio::select! {
             status = command.wait() => Event::Ended(status?),
             why = grant.keep_and(grace + margin, |left| voice.allow(left.saturating_sub(late))) => Event::Lost(why),
-            () = ends.next() => Event::Told,
+            () = ends.next() => Event::ChangeAnswer,
         };
         let run = match event {
             Event::Ended(_) if grant.left() <= late => Run::Lost("this process stood still for too long".into()),
@@ -153,7 +153,7 @@ impl RunArgs {
                 command.stop(grace.min(grant.left().saturating_sub(margin)), late).await?;
                 Run::Lost(why.to_string())
             }
-            Event::Told => Run::Told(command.stop(grace, late).await?),
+            Event::ChangeAnswer => Run::ChangeAnswer(command.stop(grace, late).await?),
         };
         if !matches!(run, Run::Lost(_)) {
             // It ends by itself if nobody hears of this.

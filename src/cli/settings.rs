@@ -1,7 +1,7 @@
 //! `zazen settings`: the settings of a running cluster, from the command line.
 
 use super::ask::{Asker, Place, UrlArgs, nobody};
-use super::{Outcome, Trouble, completions, config, master};
+use super::{CommandError, CommandOutcome, completions, config, master};
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use serde_json::{Map, Value, json};
@@ -49,7 +49,7 @@ enum SettingsCommand {
 }
 
 impl SettingsArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         runtime.block_on(async {
             master::wait(&self.urls).await?;
@@ -68,7 +68,7 @@ impl SettingsArgs {
         })
     }
 
-    async fn list(&self, is_all: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    async fn list(&self, is_all: bool, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let path = format!("/_cluster/settings?flat_settings=true&include_defaults={is_all}");
         let told: Value = first(&self.urls, |asker, place| {
             let path = path.clone();
@@ -81,10 +81,10 @@ impl SettingsArgs {
                 writeln!(out, "{kind:<10}  {key} = {text}")?;
             }
         }
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 
-    async fn change(&self, body: Value) -> Result<Outcome, Trouble> {
+    async fn change(&self, body: Value) -> Result<CommandOutcome, CommandError> {
         let body = body.to_string();
         let told = first(&self.urls, |asker, place| {
             let body = body.clone();
@@ -92,17 +92,17 @@ impl SettingsArgs {
         })
         .await?;
         if told.status == 200 {
-            return Ok(Outcome::Fine);
+            return Ok(CommandOutcome::Fine);
         }
         let reason = &told.answer["error"]["reason"];
         let reason = reason.as_str().map_or_else(|| told.answer.to_string(), ToOwned::to_owned);
         let hint = told.hint.map_or_else(String::new, |hint| format!(", {hint}"));
-        Err(Trouble::Failed(format!("{reason}{hint}")))
+        Err(CommandError::Failed(format!("{reason}{hint}")))
     }
 }
 
 /// What the first node says that answers.
-async fn first<T, F, Answer>(urls: &UrlArgs, ask: F) -> Result<T, Trouble>
+async fn first<T, F, Answer>(urls: &UrlArgs, ask: F) -> Result<T, CommandError>
 where
     F: Fn(Asker, Place) -> Answer,
     Answer: Future<Output = Result<T, super::ask::Silence>>,
@@ -114,5 +114,5 @@ where
             Err(why) => tried.push((place, why)),
         }
     }
-    Err(Trouble::Failed(nobody(&tried)))
+    Err(CommandError::Failed(nobody(&tried)))
 }

@@ -3,7 +3,7 @@
 //! An authority, a certificate for each node and one for its users, the secret that the nodes share, and an administrator
 //! with a token. A directory for each host holds what belongs there; the key of the authority stays behind.
 
-use super::{Outcome, Trouble, failed};
+use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::ClusterName;
 use crate::runtime::secure::{Authority, Made, Purpose, fresh_secret, fresh_token, read_private};
 use clap::Args;
@@ -49,9 +49,9 @@ pub(super) struct Shared {
 }
 
 impl SetupArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         if let Some(strange) = self.hosts.iter().find(|host| host.contains(['/', ' ']) || host.starts_with('.')) {
-            return Err(Trouble::Usage(format!("[{strange}] is no host, allowed: an address or a name")));
+            return Err(CommandError::Usage(format!("[{strange}] is no host, allowed: an address or a name")));
         }
         let shared = Shared::open(&self.out, self.cluster_name.as_str().into(), self.days.into())?;
         for host in &self.hosts {
@@ -84,7 +84,7 @@ impl SetupArgs {
             ca = ca.display(),
             token = token.display(),
         )?;
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 
     fn configuration(&self, host: &str) -> String {
@@ -113,11 +113,11 @@ zazen.security.http.key: http.key
 
 impl Shared {
     /// What was made there before, or all of it new.
-    pub(super) fn open(directory: &Path, cluster: ClusterName, days: u64) -> Result<Self, Trouble> {
+    pub(super) fn open(directory: &Path, cluster: ClusterName, days: u64) -> Result<Self, CommandError> {
         make_directory(directory)?;
         let (key, certificate) = (directory.join("ca.key"), directory.join("ca.crt"));
         let (secret, users) = (directory.join("cluster.secret"), directory.join("users"));
-        let refused = |error: &dyn std::fmt::Display| Trouble::Failed(error.to_string());
+        let refused = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
         if key.exists() {
             let read = |path: &Path| read_private(path).map_err(|error| refused(&error));
             let authority =
@@ -127,7 +127,7 @@ impl Shared {
         }
         let (authority, Made { certificate: authorities, key: text }) =
             Authority::make(cluster).map_err(|error| failed("make an authority", error))?;
-        let no_entropy = || Trouble::Failed("the system gives no random numbers".into());
+        let no_entropy = || CommandError::Failed("the system gives no random numbers".into());
         let (token, hash) = fresh_token("admin").ok_or_else(no_entropy)?;
         let shared = Shared {
             authority,
@@ -147,7 +147,7 @@ impl Shared {
     }
 
     /// Writes what one node needs that is reached under these names. Its secret and users stay if they are there.
-    pub(super) fn equip(&self, directory: &Path, names: &[String]) -> Result<(), Trouble> {
+    pub(super) fn equip(&self, directory: &Path, names: &[String]) -> Result<(), CommandError> {
         make_directory(directory)?;
         let vouch = |purpose, names: &[String]| {
             self.authority.vouch(purpose, names, self.days).map_err(|error| failed("make a certificate", error))
@@ -173,13 +173,13 @@ impl Shared {
     }
 }
 
-fn make_directory(directory: &Path) -> Result<(), Trouble> {
+fn make_directory(directory: &Path) -> Result<(), CommandError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.map_err(|error| failed(&format!("create the directory [{}]", directory.display()), error))
 }
 
 /// Writes a file that only its owner may read; whoever reads it meanwhile gets the old text or the new one.
-pub(super) fn write_private(path: &Path, text: &str) -> Result<(), Trouble> {
+pub(super) fn write_private(path: &Path, text: &str) -> Result<(), CommandError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".tmp");
     let write = || {

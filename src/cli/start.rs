@@ -5,7 +5,7 @@
 use super::config::{self, ConfigArgs};
 use super::hang_up::{self, HangUp, HangUps};
 use super::supervisor::Supervisor;
-use super::{Outcome, Trouble, failed, logging, start_failure};
+use super::{CommandError, CommandOutcome, failed, logging, start_failure};
 use crate::embed::{Users, leave};
 use crate::live;
 use crate::runtime::hooks::Hooks;
@@ -44,7 +44,7 @@ pub(super) struct StartArgs {
 }
 
 impl StartArgs {
-    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
         let loaded = config::load_to_start(&self.config)?;
         let (log, _flusher) = logging::install(&loaded.settings)?;
         warn(&loaded);
@@ -64,10 +64,10 @@ impl StartArgs {
         outcome
     }
 
-    async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<Outcome, Trouble> {
+    async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<CommandOutcome, CommandError> {
         let (mut ends, hang_ups) = self.signals()?;
         let told = settings.clone();
-        let refused = |error| Trouble::Failed(start_failure::words(&error, &told));
+        let refused = |error| CommandError::Failed(start_failure::words(&error, &told));
         // The users' port is had before the node makes itself known to others.
         let users = Users::listen(&settings).await.map_err(refused)?;
         let node = runtime::start(settings, users.place().cloned(), log).map_err(refused)?;
@@ -110,28 +110,28 @@ impl StartArgs {
 
 impl StartArgs {
     /// From here on no signal ends the process by itself.
-    fn signals(&self) -> Result<(Ends, HangUps), Trouble> {
+    fn signals(&self) -> Result<(Ends, HangUps), CommandError> {
         let ends = Ends::listen(self.until_stdin_ends).and_then(|ends| Ok((ends, HangUps::listen()?)));
         ends.map_err(|error| failed("listen to signals", error))
     }
 
     /// Elects by an algorithm of the lab, and does nothing else.
-    async fn elect(&self, name: &'static str, settings: NodeSettings) -> Result<Outcome, Trouble> {
+    async fn elect(&self, name: &'static str, settings: NodeSettings) -> Result<CommandOutcome, CommandError> {
         let (mut ends, _hang_ups) = self.signals()?;
         let users = Users::listen(&settings).await.map_err(refused)?;
         tracing::warn!(target: NODE, "[discovery.type: {name}] is experimental: it elects, keeps nothing and promises no safety");
-        let process = live::start(name, settings).map_err(Trouble::Failed)?;
+        let process = live::start(name, settings).map_err(CommandError::Failed)?;
         let handle = process.handle().clone();
         let server = users.serve(&handle);
         tracing::info!(target: NODE, "started {}", handle.local());
         tokio::select! {
             () = ends.next() => process.stop(),
-            () = handle.ended() => return Err(Trouble::Failed("the process ended by a mistake, see above".into())),
+            () = handle.ended() => return Err(CommandError::Failed("the process crashed (a bug in Zazen); see the log above".into())),
         }
         if let Some(server) = server {
             server.stop(DRAIN).await;
         }
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 }
 
@@ -141,21 +141,21 @@ fn rest_threads() -> usize {
     (processors / 2).clamp(1, REST_THREADS)
 }
 
-fn refused(error: impl std::fmt::Display) -> Trouble {
-    Trouble::Failed(error.to_string())
+fn refused(error: impl std::fmt::Display) -> CommandError {
+    CommandError::Failed(error.to_string())
 }
 
-fn outcome(ended: Option<Ended>) -> Result<Outcome, Trouble> {
+fn outcome(ended: Option<Ended>) -> Result<CommandOutcome, CommandError> {
     match ended {
         Some(Ended::Stopped) => {
             tracing::info!(target: NODE, "stopped");
-            Ok(Outcome::Fine)
+            Ok(CommandOutcome::Fine)
         }
         Some(Ended::DiskFailed(error)) => {
             tracing::error!(target: NODE, "the node takes part no more, because its disk failed: {error}");
-            Err(Trouble::Failed(format!("the node takes part no more, because its disk failed: {error}")))
+            Err(CommandError::Failed(format!("the node takes part no more, because its disk failed: {error}")))
         }
-        None => Err(Trouble::Failed("the node ended by a mistake in it, the lines above tell which".into())),
+        None => Err(CommandError::Failed("the node crashed (a bug in Zazen); see the log above".into())),
     }
 }
 
@@ -251,7 +251,7 @@ fn end_of_stdin() -> std::io::Result<oneshot::Receiver<()>> {
 struct Pidfile<'a>(&'a Path);
 
 impl<'a> Pidfile<'a> {
-    fn write(path: &'a Path) -> Result<Self, Trouble> {
+    fn write(path: &'a Path) -> Result<Self, CommandError> {
         let written = fs::write(path, format!("{}\n", std::process::id()));
         written.map_err(|error| failed(&format!("write the pid file [{}]", path.display()), error))?;
         Ok(Pidfile(path))

@@ -1,7 +1,7 @@
 //! `zazen state`: all that a cluster keeps, taken out as a file and put into the directory of a new node.
 
 use super::ask::{Asker, UrlArgs, nobody};
-use super::{Outcome, Trouble, failed};
+use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::{ClusterState, NodeId, Uuid};
 use crate::runtime::store::Store;
 use crate::zen::recovery::{incarnate, newest};
@@ -68,7 +68,7 @@ struct Exported {
 }
 
 impl StateArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         match &self.command {
             StateCommand::Export(export) => export.run(out),
             StateCommand::Import(import) => import.run(out),
@@ -77,7 +77,7 @@ impl StateArgs {
 }
 
 impl ExportArgs {
-    fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let state = match &self.data {
             Some(directory) => kept(directory)?,
             None => self.asked()?,
@@ -91,10 +91,10 @@ impl ExportArgs {
             }
             None => out.write_all(text.as_bytes())?,
         }
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 
-    fn asked(&self) -> Result<ClusterState, Trouble> {
+    fn asked(&self) -> Result<ClusterState, CommandError> {
         let runtime = super::runtime()?;
         runtime.block_on(async {
             let asker = Asker::new(&self.urls.access()?)?;
@@ -105,47 +105,50 @@ impl ExportArgs {
                     Err(why) => tried.push((place, why)),
                 }
             }
-            Err(Trouble::Failed(nobody(&tried)))
+            Err(CommandError::Failed(nobody(&tried)))
         })
     }
 }
 
 /// The newest state in a directory.
-fn kept(directory: &Path) -> Result<ClusterState, Trouble> {
+fn kept(directory: &Path) -> Result<ClusterState, CommandError> {
     let path = directory.display();
     if !directory.join("nodes").is_dir() {
-        return Err(Trouble::Usage(format!("[{path}] is no data directory of a node: it has no [nodes] in it")));
+        return Err(CommandError::Usage(format!("[{path}] is no data directory of a node: it has no [nodes] in it")));
     }
-    let (_, memory) = Store::open(directory).map_err(|error| Trouble::Failed(error.to_string()))?;
+    let (_, memory) = Store::open(directory).map_err(|error| CommandError::Failed(error.to_string()))?;
     let state = newest([&memory]).map(|state| (**state).clone());
-    state.ok_or_else(|| Trouble::Failed(format!("[{path}] holds no cluster state")))
+    state.ok_or_else(|| CommandError::Failed(format!("[{path}] holds no cluster state")))
 }
 
 impl ImportArgs {
-    fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let path = self.file.display();
-        let text = fs::read(&self.file).map_err(|error| Trouble::Usage(format!("cannot read [{path}]: {error}")))?;
-        let strange = |error: serde_json::Error| Trouble::Usage(format!("[{path}] is no exported state: {error}"));
+        let text =
+            fs::read(&self.file).map_err(|error| CommandError::Usage(format!("cannot read [{path}]: {error}")))?;
+        let strange = |error: serde_json::Error| CommandError::Usage(format!("[{path}] is no exported state: {error}"));
         let Exported { zazen_state, state } = serde_json::from_slice(&text).map_err(strange)?;
         if zazen_state != FORMAT {
-            return Err(Trouble::Usage(format!("[{path}] has the format {zazen_state}, allowed is {FORMAT}")));
+            return Err(CommandError::Usage(format!("[{path}] has the format {zazen_state}, allowed is {FORMAT}")));
         }
-        let (mut store, memory) = Store::open(&self.data).map_err(|error| Trouble::Failed(error.to_string()))?;
+        let (mut store, memory) = Store::open(&self.data).map_err(|error| CommandError::Failed(error.to_string()))?;
         if memory.promise.node_id.is_some() || memory.accepted.is_some() {
             let path = self.data.display();
-            return Err(Trouble::Usage(format!("[{path}] belongs to a node already; allowed: an empty directory")));
+            return Err(CommandError::Usage(format!(
+                "[{path}] belongs to a node already; allowed: an empty directory"
+            )));
         }
         let id = NodeId::from(fresh().to_string());
         let newcomer = Memory { promise: Promise { node_id: Some(id), ..Promise::default() }, ..Memory::default() };
         let writes = incarnate(&state, &[newcomer], [fresh(), fresh()]);
-        let writes = writes.map_err(|error| Trouble::Failed(error.to_string()))?;
+        let writes = writes.map_err(|error| CommandError::Failed(error.to_string()))?;
         for writes in &writes {
             store.write(writes).map_err(|error| failed("write the state", error))?;
         }
         let (name, data) = (&state.cluster_name, self.data.display());
         writeln!(out, "[{data}] holds a cluster of one node that begins with state {} of [{name}].", state.id())?;
         writeln!(out, "Start it with cluster.name: {name}, and others with empty data directories to join it.")?;
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 }
 

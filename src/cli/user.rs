@@ -1,7 +1,7 @@
 //! `zazen user`: who may ask a cluster, in the file that its nodes read.
 
 use super::setup::write_private;
-use super::{Outcome, Trouble};
+use super::{CommandError, CommandOutcome};
 use crate::runtime::secure::{Role, fresh_token, hash_of_password, is_user_name, parse_users, read_private};
 use clap::{Args, Subcommand};
 use std::io::{Read, Write};
@@ -51,16 +51,16 @@ enum UserCommand {
 }
 
 impl UserArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let text = if self.file.exists() { read(&self.file)? } else { String::new() };
         match &self.command {
             UserCommand::Add { name, role, keys, leases, password_stdin } => {
                 if !is_user_name(name) {
-                    return Err(Trouble::Usage(format!(
+                    return Err(CommandError::Usage(format!(
                         "[{name}] is no name, allowed: 1 to 64 letters, digits and [-_@]"
                     )));
                 }
-                let no_entropy = || Trouble::Failed("the system gives no random numbers".into());
+                let no_entropy = || CommandError::Failed("the system gives no random numbers".into());
                 let (shown, hash) = if *password_stdin {
                     (None, hash_of_password(&password()?).ok_or_else(no_entropy)?)
                 } else {
@@ -76,7 +76,7 @@ impl UserArgs {
                 }
             }
             UserCommand::List => {
-                let users = parse_users(&text).map_err(Trouble::Usage)?;
+                let users = parse_users(&text).map_err(CommandError::Usage)?;
                 for user in users.values() {
                     let share = user.share.as_ref().map_or_else(String::new, |share| {
                         format!("  keys [{}], leases [{}]", share.keys.join(", "), share.leases.join(", "))
@@ -87,22 +87,25 @@ impl UserArgs {
             UserCommand::Remove { name } => {
                 let left = without(&text, name);
                 if left == text {
-                    return Err(Trouble::Failed(format!("there is no user [{name}] in [{}]", self.file.display())));
+                    return Err(CommandError::Failed(format!(
+                        "there is no user [{name}] in [{}]",
+                        self.file.display()
+                    )));
                 }
                 self.write(&left)?;
             }
         }
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 
-    fn write(&self, text: &str) -> Result<(), Trouble> {
-        parse_users(text).map_err(|why| Trouble::Usage(format!("[{}]: {why}", self.file.display())))?;
+    fn write(&self, text: &str) -> Result<(), CommandError> {
+        parse_users(text).map_err(|why| CommandError::Usage(format!("[{}]: {why}", self.file.display())))?;
         write_private(&self.file, text)
     }
 }
 
-fn read(path: &Path) -> Result<String, Trouble> {
-    read_private(path).map_err(|error| Trouble::Usage(error.to_string()))
+fn read(path: &Path) -> Result<String, CommandError> {
+    read_private(path).map_err(|error| CommandError::Usage(error.to_string()))
 }
 
 /// The lines of all others.
@@ -111,7 +114,7 @@ fn without(text: &str, name: &str) -> String {
     others.flat_map(|line| [line, "\n"]).collect()
 }
 
-fn password() -> Result<String, Trouble> {
+fn password() -> Result<String, CommandError> {
     let mut text = String::new();
     std::io::stdin()
         .take(PASSWORD_MAX + 1)
@@ -119,7 +122,7 @@ fn password() -> Result<String, Trouble> {
         .map_err(|error| super::failed("read the password", error))?;
     let password = text.trim_end_matches(['\r', '\n']);
     if password.len() < 8 || password.len() as u64 > PASSWORD_MAX {
-        return Err(Trouble::Usage(format!("a password has 8 to {PASSWORD_MAX} bytes")));
+        return Err(CommandError::Usage(format!("a password has 8 to {PASSWORD_MAX} bytes")));
     }
     Ok(password.to_owned())
 }

@@ -2,8 +2,8 @@
 //!
 //! `scripts/package` says at the build which commit it is and what is linked; a build without it says so.
 
-use super::Outcome;
-use super::Trouble;
+use super::CommandError;
+use super::CommandOutcome;
 use crate::runtime::VERSION;
 use std::io::Write;
 
@@ -14,7 +14,7 @@ const COMMIT: Option<&str> = option_env!("ZAZEN_COMMIT");
 const LINKED: Option<&str> = option_env!("ZAZEN_LINKED");
 
 /// Prints the version, and all else that is known of this build if that is wanted.
-pub(super) fn print(is_verbose: bool, out: &mut impl Write) -> Result<Outcome, Trouble> {
+pub(super) fn print(is_verbose: bool, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     writeln!(out, "zazen {}", env!("CARGO_PKG_VERSION"))?;
     if is_verbose {
         writeln!(out, "commit: {}", COMMIT.unwrap_or("not told to this build"))?;
@@ -26,5 +26,5 @@ pub(super) fn print(is_verbose: bool, out: &mut impl Write) -> Result<Outcome, T
             writeln!(out, "  {line}")?;
         }
     }
-    Ok(Outcome::Fine)
+    Ok(CommandOutcome::Fine)
 }

@@ -1,6 +1,6 @@
 //! The task that owns a process of the lab: brings it what happens, and carries out what it wants.
 
-use super::transport::{self, Inbound, Outcome, Reply, Signature, Transport};
+use super::transport::{self, CallOutcome, Inbound, Reply, Signature, Transport};
 use super::view::View;
 use crate::lab::{Algorithm, Letter, Participant, Persisted, Rank, Stand};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Time};
@@ -49,13 +49,13 @@ impl Places {
 /// The ways in.
 pub(super) struct Inbox<W> {
     letters: mpsc::Receiver<Inbound<W>>,
-    outcomes: mpsc::UnboundedReceiver<Outcome<W>>,
+    outcomes: mpsc::UnboundedReceiver<CallOutcome<W>>,
 }
 
 /// The other ends of the ways in.
 pub(super) struct Gates<W> {
     pub(super) letters: mpsc::Sender<Inbound<W>>,
-    pub(super) outcomes: mpsc::UnboundedSender<Outcome<W>>,
+    pub(super) outcomes: mpsc::UnboundedSender<CallOutcome<W>>,
 }
 
 /// A rank that is no process: whoever takes the jobs answers in its place.

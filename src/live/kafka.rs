@@ -50,7 +50,7 @@ pub(super) async fn play(set: Set) {
         session: None,
         client: None,
         is_listed: false,
-        reign: None,
+        mastership: None,
         tried: 0,
     };
     tokio::select! {
@@ -73,7 +73,7 @@ struct Service {
     /// Whether this session has its node below `/brokers/ids`.
     is_listed: bool,
     /// The epoch that this session is controller in.
-    reign: Option<u64>,
+    mastership: Option<u64>,
     /// How many connections were tried.
     tried: usize,
 }
@@ -126,7 +126,7 @@ impl Service {
 
     /// The session is over, and all that lived with it.
     fn forget(&mut self) {
-        (self.session, self.client, self.is_listed, self.reign) = (None, None, false, None);
+        (self.session, self.client, self.is_listed, self.mastership) = (None, None, false, None);
     }
 
     async fn answer(&mut self, word: Message) -> Result<Message, Error> {
@@ -208,11 +208,11 @@ impl Service {
             }
             Err(why) => return Err(why),
         }
-        let epoch = match self.reign {
+        let epoch = match self.mastership {
             Some(epoch) => epoch,
             None => self.next_epoch().await?,
         };
-        self.reign = Some(epoch);
+        self.mastership = Some(epoch);
         Ok(Message::Created { epoch })
     }
 

@@ -42,7 +42,7 @@ pub(super) struct Reply<W> {
 }
 
 /// What became of a request.
-pub(super) type Outcome<W> = (Call, Result<Reply<W>, Failure>);
+pub(super) type CallOutcome<W> = (Call, Result<Reply<W>, Failure>);
 
 /// What a process is called, as others are told.
 #[derive(Clone)]
@@ -118,7 +118,7 @@ async fn take<W: Word + Send + 'static>(State(port): State<Port<W>>, headers: He
 pub(super) struct Transport<W> {
     pub(super) client: reqwest::Client,
     pub(super) faults: Arc<Faults>,
-    pub(super) outcomes: mpsc::UnboundedSender<Outcome<W>>,
+    pub(super) outcomes: mpsc::UnboundedSender<CallOutcome<W>>,
     pub(super) own: String,
     pub(super) name: Signature,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{Diff, Node, StateId, Term, Uuid, Version};
 use zazen::protocol::Rng;
-use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
+use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, PeerStatus, Report, Sender};
 use zazen::zen::{BootstrapSet, Message, Rejection};
 
 /// Enough to find something in every part of a state now and then.
@@ -123,8 +123,8 @@ fn random_body(rng: &mut Rng) -> Body {
     Body::Diff(Arc::new(Diff::between(&from, &to)))
 }
 
-fn random_sight(rng: &mut Rng) -> Box<Sight> {
-    Box::new(Sight {
+fn random_sight(rng: &mut Rng) -> Box<PeerStatus> {
+    Box::new(PeerStatus {
         node: random_node(rng),
         master: maybe(rng, |rng| -> (Arc<Node>, Duration) { (random_node(rng), random_span(rng)) }),
         term: random_term(rng),
@@ -135,7 +135,7 @@ fn random_sight(rng: &mut Rng) -> Box<Sight> {
         unwell: rng.percent(50),
         hangs: rng.percent(50),
         left_out_by: (0..rng.below(3)).map(|_| random_text(rng).as_str().into()).collect(),
-        awake: rng.percent(50),
+        has_recovered_state: rng.percent(50),
         change: rng.below(1 << 53),
     })
 }
@@ -153,7 +153,7 @@ fn random_join(rng: &mut Rng) -> Join {
             all: rng.percent(50),
             besides: (0..rng.below(3)).map(|_| random_text(rng).into()).collect(),
         }),
-        awake: rng.percent(50),
+        has_recovered_state: rng.percent(50),
     }
 }
 

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{
-    Blob, Block, Blocks, ClusterState, Forward, Holding, KeyValue, Lease, Metadata, Node, NodeId, Outcome, Remembered,
-    RequestId, Revision, Roles, Slot, StateId, Table, Term, Token, Uuid, Version, VotingSet, VotingSets,
+    Blob, Block, Blocks, ClusterState, Forward, Holding, KeyValue, Lease, Metadata, Node, NodeId, Remembered,
+    RequestId, RequestOutcome, Revision, Roles, Slot, StateId, Table, Term, Token, Uuid, Version, VotingSet,
+    VotingSets,
 };
 use zazen::protocol::Rng;
 
@@ -59,11 +60,11 @@ fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
         4 => change_table(&mut metadata.templates, rng, json),
         5 => change_table(&mut metadata.leases, rng, random_lease),
         6 => {
-            let outcome = Outcome::Written { part: rng.below(2) as u32, deleted: rng.below(2) as u32 };
+            let outcome = RequestOutcome::Written { part: rng.below(2) as u32, deleted: rng.below(2) as u32 };
             metadata.requests.remember(random_request(rng), Remembered { at: StateId::NONE, outcome });
         }
         8 => {
-            let done = Remembered { at: StateId::NONE, outcome: Outcome::Applied };
+            let done = Remembered { at: StateId::NONE, outcome: RequestOutcome::Applied };
             metadata.forwards.remember(&random_forward(rng), done);
         }
         7 => {

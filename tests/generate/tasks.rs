@@ -5,7 +5,7 @@ use crate::states::{
     random_blob, random_forward, random_holding, random_id, random_key_value, random_lease, random_node, random_request,
 };
 use std::time::Duration;
-use zazen::cluster::{Outcome, Revision, Token};
+use zazen::cluster::{RequestOutcome, Revision, Token};
 use zazen::protocol::Rng;
 use zazen::service::{Answer, Condition, PendingTask, Priority, Put, Query, Refusal, SettingsPatch, Task, Txn};
 
@@ -102,12 +102,12 @@ pub(crate) fn random_answer(rng: &mut Rng) -> Answer {
     }
 }
 
-fn random_outcome(rng: &mut Rng) -> Outcome {
+fn random_outcome(rng: &mut Rng) -> RequestOutcome {
     match rng.below(4) {
-        0 => Outcome::Applied,
-        3 => Outcome::Refused(Box::new(random_refusal(rng))),
-        1 => Outcome::Written { part: rng.below(3) as u32, deleted: rng.below(3) as u32 },
-        _ => Outcome::Granted { token: Token::new(rng.below(1 << 53)).expect("it is below 2^53") },
+        0 => RequestOutcome::Applied,
+        3 => RequestOutcome::Refused(Box::new(random_refusal(rng))),
+        1 => RequestOutcome::Written { part: rng.below(3) as u32, deleted: rng.below(3) as u32 },
+        _ => RequestOutcome::Granted { token: Token::new(rng.below(1 << 53)).expect("it is below 2^53") },
     }
 }
 

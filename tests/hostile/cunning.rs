@@ -6,7 +6,7 @@ use std::sync::Arc;
 use zazen::cluster::{Block, ClusterState, Diff, Node, NodeId, Roles, StateId, Term, Uuid, Version, VotingSets};
 use zazen::protocol::Rng;
 use zazen::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task};
-use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
+use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, PeerStatus, Report, Sender};
 use zazen::zen::{Message, Mode, Zen};
 
 /// Settings that a state may change, and what has no business in them.
@@ -153,12 +153,12 @@ fn report(zen: &Zen, rng: &mut Rng) -> Report {
     }
 }
 
-fn sight(zen: &Zen, rng: &mut Rng) -> Sight {
+fn sight(zen: &Zen, rng: &mut Rng) -> PeerStatus {
     let Message::Ping { sight, .. } = random_message_of("ping", rng) else {
         panic!("a ping was asked for");
     };
     let master = sight.master.as_ref().map(|(_, ago)| (node(zen, rng), *ago));
-    Sight {
+    PeerStatus {
         node: node(zen, rng),
         master,
         term: term(zen, rng),

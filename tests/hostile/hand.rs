@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use zazen::cluster::{Address, ClusterState, Node, NodeId, Roles, StateId, Term, Uuid, Version};
 use zazen::protocol::{Call, Effect, Effects, Exchange, Input, Protocol, Resolution, Rng, Time};
-use zazen::zen::message::{Body, Join, Report, Sender, Sight};
+use zazen::zen::message::{Body, Join, PeerStatus, Report, Sender};
 use zazen::zen::{Bootstrap, Config, Memory, Message, Mode, Tuning, Zen};
 
 /// A node, its time, and what it sent.
@@ -121,8 +121,8 @@ pub(crate) fn state(master: &Arc<Node>, zen: &Zen, version: u64) -> ClusterState
 }
 
 /// What a node says of itself that knows nothing.
-pub(crate) fn sight(node: &Arc<Node>) -> Sight {
-    Sight {
+pub(crate) fn sight(node: &Arc<Node>) -> PeerStatus {
+    PeerStatus {
         node: node.clone(),
         master: None,
         term: Term::ZERO,
@@ -133,7 +133,7 @@ pub(crate) fn sight(node: &Arc<Node>) -> Sight {
         unwell: false,
         hangs: false,
         left_out_by: Default::default(),
-        awake: false,
+        has_recovered_state: false,
         change: 0,
     }
 }
@@ -146,7 +146,15 @@ pub(crate) fn pong(from: &Arc<Sender>) -> Message {
 /// A join of a node that knows nothing, for this one.
 pub(crate) fn join(to: &str, of: u64) -> Join {
     let accepted = StateId::NONE;
-    Join { to: to.into(), term: term(of), vote: false, to_master: false, accepted, bootstrap: None, awake: false }
+    Join {
+        to: to.into(),
+        term: term(of),
+        vote: false,
+        to_master: false,
+        accepted,
+        bootstrap: None,
+        has_recovered_state: false,
+    }
 }
 
 pub(crate) fn term(number: u64) -> Term {

@@ -138,7 +138,7 @@ fn a_stored_commit_timeout_below_its_minimum_is_not_obeyed() {
         assert_eq!(told.status, 200, "{told:?}");
     }
     let after = cluster.view(cluster.wait_master(&[0, 1, 2]));
-    assert_eq!((after.term, after.master), (before.term, before.master), "no reign ends by that timeout");
+    assert_eq!((after.term, after.master), (before.term, before.master), "no mastership ends by that timeout");
     wait_warning(&cluster, 0, &[COMMIT_TIMEOUT, "1ms"]);
 }
 

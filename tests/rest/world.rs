@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tower::ServiceExt;
 use zazen::cluster::{
-    Block, ClusterState, Node, NodeId, Outcome, Remembered, Roles, Term, Uuid, Version, VotingSet, VotingSets,
+    Block, ClusterState, Node, NodeId, Remembered, RequestOutcome, Roles, Term, Uuid, Version, VotingSet, VotingSets,
 };
 use zazen::rest::router;
 use zazen::runtime::figures::{Connections, Place};
@@ -254,7 +254,7 @@ fn carry_out(states: &watch::Sender<Arc<ClusterState>>, task: &Task) -> Answer {
     state.uuid = Uuid::from_u128(u128::from(state.version.get()));
     let mut batch = Batch::new(state, zazen::settings::rule);
     match batch.carry_out(task) {
-        Ok(Remembered { outcome: Outcome::Refused(refusal), .. }) => Answer::Refused(*refusal),
+        Ok(Remembered { outcome: RequestOutcome::Refused(refusal), .. }) => Answer::Refused(*refusal),
         Ok(Remembered { at, outcome }) => {
             // What was done before is not done again.
             if at == batch.state.id() {

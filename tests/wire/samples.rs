@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use zazen::cluster::{
-    Block, ClusterState, Diff, Forward, Holding, KeyValue, Lease, Node, NodeId, Outcome, Remembered, RequestId,
+    Block, ClusterState, Diff, Forward, Holding, KeyValue, Lease, Node, NodeId, Remembered, RequestId, RequestOutcome,
     Revision, Roles, Slot, StateId, Term, Token, Uuid, Version, VotingSets,
 };
 use zazen::service::{Answer, Condition, PendingTask, Priority, Put, Query, Refusal, Task, Txn};
-use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, Report, Sender, Sight};
+use zazen::zen::message::{Body, Join, JoinAnswer, MasterPong, PeerStatus, Report, Sender};
 use zazen::zen::{BootstrapSet, Message, Rejection};
 
 pub(crate) fn samples() -> Vec<Message> {
@@ -20,7 +20,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::Join { from: newcomer(), join: vote() },
         Message::Join {
             from: from.clone(),
-            join: Join { vote: false, to_master: true, bootstrap: None, awake: true, ..vote() },
+            join: Join { vote: false, to_master: true, bootstrap: None, has_recovered_state: true, ..vote() },
         },
         Message::Fetch { from: from.clone() },
         publish(StateId::NONE, Body::Full(Arc::new(state()))),
@@ -122,8 +122,8 @@ fn id(of_term: u64, of_version: u64) -> StateId {
     StateId { term: term(of_term), version: version(of_version), uuid: uuid(of_version.into()) }
 }
 
-fn bare_sight() -> Sight {
-    Sight {
+fn bare_sight() -> PeerStatus {
+    PeerStatus {
         node: Arc::new(node("a")),
         master: None,
         term: Term::ZERO,
@@ -134,13 +134,13 @@ fn bare_sight() -> Sight {
         unwell: false,
         hangs: false,
         left_out_by: Default::default(),
-        awake: false,
+        has_recovered_state: false,
         change: 0,
     }
 }
 
-fn full_sight() -> Sight {
-    Sight {
+fn full_sight() -> PeerStatus {
+    PeerStatus {
         master: Some((Arc::new(node("b")), Duration::from_micros(250_001))),
         term: term(3),
         accepted: id(3, 17),
@@ -150,7 +150,7 @@ fn full_sight() -> Sight {
         unwell: true,
         hangs: true,
         left_out_by: ["10.0.0.4:9300".into()].into(),
-        awake: true,
+        has_recovered_state: true,
         ..bare_sight()
     }
 }
@@ -165,7 +165,7 @@ fn vote() -> Join {
         to_master: false,
         accepted: id(3, 17),
         bootstrap: Some(BootstrapSet { members, aliases, all: false, besides: ["10.0.0.4:9300".into()].into() }),
-        awake: false,
+        has_recovered_state: false,
     }
 }
 
@@ -202,7 +202,7 @@ fn state() -> ClusterState {
     state
         .metadata
         .requests
-        .remember(request(), Remembered { at: id(3, 16), outcome: Outcome::Granted { token: token(12) } });
+        .remember(request(), Remembered { at: id(3, 16), outcome: RequestOutcome::Granted { token: token(12) } });
     state.metadata.forwards.meet(&"a1".into(), version);
     state.metadata.templates.insert("all".into(), Arc::new(json!({"index_patterns": ["*"]})));
     state.blocks.add(Block::NO_MASTER_WRITES);
@@ -229,10 +229,10 @@ fn diff() -> Diff {
     to.metadata.key_bytes = 26;
     to.metadata.leases.remove("leader");
     to.metadata.last_token = token(13);
-    let outcome = Outcome::Written { part: 1, deleted: 2 };
+    let outcome = RequestOutcome::Written { part: 1, deleted: 2 };
     to.metadata.requests.remember(RequestId { sequence: 8, ..request() }, Remembered { at: id(3, 18), outcome });
     to.metadata.requests.forgotten = 1;
-    to.metadata.forwards.remember(&forward(), Remembered { at: id(3, 18), outcome: Outcome::Applied });
+    to.metadata.forwards.remember(&forward(), Remembered { at: id(3, 18), outcome: RequestOutcome::Applied });
     to.metadata.forwards.meet(&"b1".into(), version(18));
     to.metadata.indices.remove("logs");
     to.metadata.templates.insert("some".into(), Arc::new(json!({})));
@@ -322,9 +322,9 @@ fn answers() -> Vec<Answer> {
         time_in_queue_millis: 86,
     };
     let mut answers = vec![
-        Answer::Done { at, acknowledged: true, outcome: Outcome::Applied },
-        Answer::Done { at, acknowledged: true, outcome: Outcome::Written { part: 0, deleted: 1 } },
-        Answer::Done { at, acknowledged: false, outcome: Outcome::Granted { token: token(12) } },
+        Answer::Done { at, acknowledged: true, outcome: RequestOutcome::Applied },
+        Answer::Done { at, acknowledged: true, outcome: RequestOutcome::Written { part: 0, deleted: 1 } },
+        Answer::Done { at, acknowledged: false, outcome: RequestOutcome::Granted { token: token(12) } },
         Answer::Newest { at },
         Answer::Value { at, value: Some(key_value()) },
         Answer::Value { at, value: None },

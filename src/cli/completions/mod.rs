@@ -7,7 +7,7 @@ mod candidates;
 
 pub(super) use candidates::{key_value, keys, leases, nodes, setting, setting_value};
 
-use super::{Outcome, Trouble, Zazen, failed};
+use super::{CommandError, CommandOutcome, Zazen, failed};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_complete::env::{CompleteEnv, Shells};
@@ -28,15 +28,15 @@ pub(super) struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let shells = Shells::builtins();
         let name = self.shell.to_string();
-        let shell = shells.completer(&name).ok_or_else(|| Trouble::Usage(format!("no shell is called {name}")))?;
+        let shell = shells.completer(&name).ok_or_else(|| CommandError::Usage(format!("no shell is called {name}")))?;
         let mut script = Vec::new();
         let written = shell.write_registration(VARIABLE, "zazen", "zazen", "zazen", &mut script);
         written.map_err(|error| failed("write the script", error))?;
         out.write_all(&script)?;
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 }
 

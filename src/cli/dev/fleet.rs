@@ -4,7 +4,7 @@ use super::orders::{Deed, Order};
 use super::plan::{Place, Plan};
 use crate::cli::ask::{self, Asker};
 use crate::cli::status::{View, called};
-use crate::cli::{Outcome, Trouble, failed};
+use crate::cli::{CommandError, CommandOutcome, failed};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -39,7 +39,7 @@ pub(super) struct Fleet<'a> {
 
 impl<'a> Fleet<'a> {
     /// Starts every node.
-    pub(super) fn start(plan: &'a Plan) -> Result<Self, Trouble> {
+    pub(super) fn start(plan: &'a Plan) -> Result<Self, CommandError> {
         let mut fleet = Fleet { plan, children: Vec::new() };
         for place in &plan.places {
             fleet.children.push(Some(run(plan, place)?));
@@ -136,7 +136,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// Does what was typed, and says what was done.
-    pub(super) async fn obey(&mut self, order: Order) -> Result<String, Trouble> {
+    pub(super) async fn obey(&mut self, order: Order) -> Result<String, CommandError> {
         let (deed, at) = match order {
             Order::Show | Order::Quit => return Ok(self.picture().await),
             Order::Node(deed, at) => (deed, at),
@@ -166,7 +166,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// Ends all nodes: asked first, killed if they do not within a moment, or when `hurry` comes.
-    pub(super) async fn end(mut self, hurry: impl Future<Output = ()>) -> Result<Outcome, Trouble> {
+    pub(super) async fn end(mut self, hurry: impl Future<Output = ()>) -> Result<CommandOutcome, CommandError> {
         for (place, child) in self.plan.places.iter().zip(&self.children) {
             if let Some(pid) = child.as_ref().and_then(Node::id) {
                 // A paused node hears nothing before it goes on.
@@ -180,7 +180,7 @@ impl<'a> Fleet<'a> {
             }
         };
         tokio::select! {
-            () = all => return Ok(Outcome::Fine),
+            () = all => return Ok(CommandOutcome::Fine),
             () = tokio::time::sleep(END_MAX) => {}
             () = hurry => {}
         }
@@ -188,7 +188,7 @@ impl<'a> Fleet<'a> {
             // It has ended meanwhile if it cannot be killed.
             let _ = node.child.kill().await;
         }
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 }
 
@@ -211,7 +211,7 @@ fn at(place: &Place) -> ask::Place {
 }
 
 /// Runs a node. It ends when this process does, whatever ends that: its standard input closes then.
-fn run(plan: &Plan, place: &Place) -> Result<Node, Trouble> {
+fn run(plan: &Plan, place: &Place) -> Result<Node, CommandError> {
     let program = std::env::current_exe().map_err(|error| failed("find this program", error))?;
     let mut command = Command::new(program);
     command.arg("start").arg("--config").arg(&place.file).arg("--until-stdin-ends");

@@ -8,7 +8,7 @@ mod orders;
 mod plan;
 
 use super::config::key_and_value;
-use super::{Outcome, Trouble, completions, failed};
+use super::{CommandError, CommandOutcome, completions, failed};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use fleet::{Fleet, is_formed};
@@ -51,7 +51,7 @@ pub(super) struct DevArgs {
 }
 
 impl DevArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         let plan = Plan::make(self)?;
         let outcome = runtime.block_on(run(&plan, out));
@@ -62,7 +62,7 @@ impl DevArgs {
     }
 }
 
-async fn run(plan: &Plan, out: &mut impl Write) -> Result<Outcome, Trouble> {
+async fn run(plan: &Plan, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     let mut ends = Ends::listen().map_err(|error| failed("listen to signals", error))?;
     let mut fleet = Fleet::start(plan)?;
     if is_called_off(&mut fleet, plan, &mut ends, out).await? {
@@ -88,7 +88,9 @@ async fn run(plan: &Plan, out: &mut impl Write) -> Result<Outcome, Trouble> {
         }
         out.flush()?;
         if !is_open && !fleet.is_running() {
-            return Err(Trouble::Failed("all nodes have ended, and there is no terminal to start one from".into()));
+            return Err(CommandError::Failed(
+                "all nodes have ended, and there is no terminal to start one from".into(),
+            ));
         }
     }
     fleet.end(ends.next()).await
@@ -100,7 +102,7 @@ async fn is_called_off(
     plan: &Plan,
     ends: &mut Ends,
     out: &mut impl Write,
-) -> Result<bool, Trouble> {
+) -> Result<bool, CommandError> {
     let mut formed = std::pin::pin!(is_formed(plan, FORMING_MAX));
     loop {
         tokio::select! {
@@ -110,7 +112,9 @@ async fn is_called_off(
         }
         out.flush()?;
         if !fleet.is_running() {
-            return Err(Trouble::Failed("all nodes ended before they formed a cluster; their lines tell why".into()));
+            return Err(CommandError::Failed(
+                "all nodes ended before they formed a cluster; their lines tell why".into(),
+            ));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::DevArgs;
 use crate::cli::setup::{LINES, Shared};
-use crate::cli::{Trouble, failed};
+use crate::cli::{CommandError, failed};
 use crate::runtime::Access;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -33,7 +33,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Looks for free ports and writes the files.
-    pub(super) fn make(args: &DevArgs) -> Result<Self, Trouble> {
+    pub(super) fn make(args: &DevArgs) -> Result<Self, CommandError> {
         let count = usize::from(args.nodes);
         let http = free_ports(args.http_port, count)?;
         let transport = free_ports(args.transport_port, count)?;
@@ -106,17 +106,17 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "''"))
 }
 
-fn make_directory(directory: &Path) -> Result<(), Trouble> {
+fn make_directory(directory: &Path) -> Result<(), CommandError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.map_err(|error| failed(&format!("create the directory [{}]", directory.display()), error))
 }
 
 /// So many ports from `first` on that nobody listens on.
-fn free_ports(first: u16, count: usize) -> Result<Vec<u16>, Trouble> {
+fn free_ports(first: u16, count: usize) -> Result<Vec<u16>, CommandError> {
     let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
     let ports: Vec<u16> = (first.max(1)..=u16::MAX).filter(is_free).take(count).collect();
     if ports.len() < count {
-        return Err(Trouble::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "[{count}] free ports are needed from [{first}] on, there are {}",
             ports.len()
         )));

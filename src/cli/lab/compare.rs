@@ -4,7 +4,7 @@ use super::page::{self, Film};
 use super::tables::{self, Row, Sheet};
 use super::{Format, algorithm, markdown, scenario};
 use crate::cli::progress::Progress;
-use crate::cli::{Outcome, Trouble, crew, failed, interrupt};
+use crate::cli::{CommandError, CommandOutcome, crew, failed, interrupt};
 use crate::sim::Detail;
 use crate::sim::arena::{self, Entry, FIELD, Figures, SCENARIOS, Scenario};
 use clap::Args;
@@ -78,7 +78,7 @@ struct Done {
 }
 
 impl CompareArgs {
-    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let jobs = self.jobs();
         let threads =
             self.jobs.map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
@@ -106,7 +106,7 @@ impl CompareArgs {
             let what = violation.as_deref().unwrap_or_default();
             eprintln!("FAIL {} in {} with seed {}: {what}", job.entry.name, job.scenario.name, job.seed);
         }
-        Ok(if broken.is_empty() { Outcome::Fine } else { Outcome::Broken })
+        Ok(if broken.is_empty() { CommandOutcome::Fine } else { CommandOutcome::Broken })
     }
 
     /// All runs, those that take longest first.

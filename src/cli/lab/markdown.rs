@@ -2,7 +2,7 @@
 
 use super::page::Film;
 use super::tables::{COLUMNS, Row, Sheet, cells};
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use crate::cli::figures::count;
 use crate::sim::arena::FIELD;
 use std::io::Write;
@@ -14,7 +14,7 @@ const INTRODUCTION: &str = include_str!("introduction.txt");
 const TRACED: &str = "leader-crash";
 const LINES: usize = 14;
 
-pub(super) fn write(sheets: &[Sheet], films: &[Film], out: &mut impl Write) -> Result<(), Trouble> {
+pub(super) fn write(sheets: &[Sheet], films: &[Film], out: &mut impl Write) -> Result<(), CommandError> {
     write!(out, "{INTRODUCTION}")?;
     field(out)?;
     faults(sheets, out)?;
@@ -25,7 +25,7 @@ pub(super) fn write(sheets: &[Sheet], films: &[Film], out: &mut impl Write) -> R
     traces(films, out)
 }
 
-fn field(out: &mut impl Write) -> Result<(), Trouble> {
+fn field(out: &mut impl Write) -> Result<(), CommandError> {
     writeln!(out, "\n## The field\n\n| name | what it is | source |\n|---|---|---|")?;
     for entry in FIELD {
         writeln!(out, "| `{}` | {} | `{}` |", entry.name, entry.about, entry.source)?;
@@ -35,7 +35,7 @@ fn field(out: &mut impl Write) -> Result<(), Trouble> {
 
 /// For each algorithm where it had two leaders for longest, where it had none for longest, what it lost, and where it did
 /// not recover.
-fn faults(sheets: &[Sheet], out: &mut impl Write) -> Result<(), Trouble> {
+fn faults(sheets: &[Sheet], out: &mut impl Write) -> Result<(), CommandError> {
     writeln!(out, "\n## What goes wrong with each\n")?;
     writeln!(
         out,
@@ -72,7 +72,7 @@ fn worst(rows: &[(&Sheet, &Row)], unit: &str, figure: fn(&Row) -> u64) -> String
     worst.map_or_else(|| "–".to_owned(), |(sheet, row)| format!("{}{unit} in `{}`", count(figure(row)), sheet.scenario))
 }
 
-fn table(sheet: &Sheet, out: &mut impl Write) -> Result<(), Trouble> {
+fn table(sheet: &Sheet, out: &mut impl Write) -> Result<(), CommandError> {
     let (_, about) = sheet.heading.split_once(": ").unwrap_or(("", &sheet.heading));
     writeln!(out, "### {}\n\n{about}.\n", sheet.scenario)?;
     writeln!(out, "| {} |\n|---|{}", COLUMNS.join(" | "), "--:|".repeat(COLUMNS.len() - 1))?;
@@ -82,7 +82,7 @@ fn table(sheet: &Sheet, out: &mut impl Write) -> Result<(), Trouble> {
     Ok(writeln!(out)?)
 }
 
-fn traces(films: &[Film], out: &mut impl Write) -> Result<(), Trouble> {
+fn traces(films: &[Film], out: &mut impl Write) -> Result<(), CommandError> {
     writeln!(out, "## How each replaces a leader that crashed\n")?;
     writeln!(out, "What nodes told in `{TRACED}` with seed 1, from the crash on; nodes go by rank, the first is 1.\n")?;
     for film in films.iter().filter(|film| film.scenario == TRACED) {

@@ -9,7 +9,7 @@ mod page;
 mod run;
 mod tables;
 
-use super::{Outcome, Trouble, interrupt};
+use super::{CommandError, CommandOutcome, interrupt};
 use crate::sim::arena::{self, Entry, FIELD, SCENARIOS, Scenario};
 use clap::{Args, Subcommand, ValueEnum};
 use std::io::Write;
@@ -49,7 +49,7 @@ enum Format {
 }
 
 impl LabArgs {
-    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         match self.command {
             LabCommand::List => list(out),
             LabCommand::Run(run) => run.run(out),
@@ -58,7 +58,7 @@ impl LabArgs {
     }
 }
 
-fn list(out: &mut impl Write) -> Result<Outcome, Trouble> {
+fn list(out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     writeln!(out, "Algorithms:")?;
     for entry in FIELD {
         writeln!(out, "  {:<25} {}", entry.name, entry.about)?;
@@ -67,7 +67,7 @@ fn list(out: &mut impl Write) -> Result<Outcome, Trouble> {
     for scenario in SCENARIOS {
         writeln!(out, "  {:<25} {}", scenario.name, scenario.about)?;
     }
-    Ok(Outcome::Fine)
+    Ok(CommandOutcome::Fine)
 }
 
 /// An algorithm by its name.

@@ -1,8 +1,8 @@
 //! The page for a browser: tables, plots, and runs to step through, in one file that loads nothing.
 
 use super::tables::Sheet;
-use crate::cli::{Trouble, failed};
-use crate::sim::arena::{Arrow, Entry, Outcome, Remark, Scenario, Turn};
+use crate::cli::{CommandError, failed};
+use crate::sim::arena::{Arrow, Entry, Remark, Scenario, TrialOutcome, Turn};
 use serde::Serialize;
 use std::io::Write;
 
@@ -32,7 +32,7 @@ pub(super) struct Film {
 }
 
 impl Film {
-    pub(super) fn of(entry: &Entry, scenario: &Scenario, outcome: &Outcome) -> Film {
+    pub(super) fn of(entry: &Entry, scenario: &Scenario, outcome: &TrialOutcome) -> Film {
         let record = outcome.bout.record();
         let arrows = record.arrows.iter().filter(|arrow| !arrow.is_watch);
         Film {
@@ -57,7 +57,7 @@ struct Data<'a> {
     films: &'a [Film],
 }
 
-pub(super) fn write(sheets: &[Sheet], films: &[Film], out: &mut impl Write) -> Result<(), Trouble> {
+pub(super) fn write(sheets: &[Sheet], films: &[Film], out: &mut impl Write) -> Result<(), CommandError> {
     let data =
         serde_json::to_string(&Data { sheets, films }).map_err(|error| failed("write the runs as JSON", error))?;
     // Inside of a script only this would end it early.

@@ -3,7 +3,7 @@
 use super::page::{self, Film};
 use super::tables::{self, Row};
 use super::{Format, NODES_MAX, algorithm, scenario};
-use crate::cli::{Outcome, Trouble, failed};
+use crate::cli::{CommandError, CommandOutcome, failed};
 use crate::sim::Detail;
 use crate::sim::arena::{self, Entry, Scenario};
 use clap::{Args, ValueEnum};
@@ -48,7 +48,7 @@ enum TraceArg {
 }
 
 impl RunArgs {
-    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let nodes = self.nodes.map_or(self.scenario.nodes, usize::from);
         let detail = match self.trace {
             Some(TraceArg::Full) => Detail::Full,
@@ -80,8 +80,8 @@ impl RunArgs {
         }
         if let Some(violation) = outcome.violation {
             writeln!(out, "FAIL {violation}")?;
-            return Ok(Outcome::Broken);
+            return Ok(CommandOutcome::Broken);
         }
-        Ok(Outcome::Fine)
+        Ok(CommandOutcome::Fine)
     }
 }

@@ -5,7 +5,7 @@ use super::{FAILURES_MAX, Request, failure};
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Trouble, interrupt};
+use crate::cli::{CommandError, interrupt};
 use crate::sim::{Failure, Report, RunOptions, RunParams, run};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 /// What came of one run.
-pub(super) struct Verdict {
+pub(super) struct RunResult {
     pub(super) seed: u64,
     pub(super) result: Result<Report, Box<Failure>>,
     /// Where a node panicked, if one did.
@@ -21,7 +21,7 @@ pub(super) struct Verdict {
 }
 
 /// Makes all runs, tells of those that fail as soon as they do, and adds up the rest.
-pub(super) fn make(request: &Request, out: &mut impl Write) -> Result<Summary, Trouble> {
+pub(super) fn make(request: &Request, out: &mut impl Write) -> Result<Summary, CommandError> {
     let stopwatch = Stopwatch::start();
     let (next, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     let mut summary = Summary::new(request);
@@ -41,7 +41,7 @@ pub(super) fn make(request: &Request, out: &mut impl Write) -> Result<Summary, T
 }
 
 /// Makes one run after the other until there are none left.
-fn work(request: &Request, next: &AtomicU64, is_over: &AtomicBool, tell: Sender<Verdict>) {
+fn work(request: &Request, next: &AtomicU64, is_over: &AtomicBool, tell: Sender<RunResult>) {
     while !is_over.load(Ordering::Relaxed) && !interrupt::came() {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= request.runs {
@@ -55,10 +55,10 @@ fn work(request: &Request, next: &AtomicU64, is_over: &AtomicBool, tell: Sender<
 }
 
 /// Makes one run; a node's panic is a failure of the run, and not printed.
-pub(super) fn one(options: &RunOptions) -> Verdict {
+pub(super) fn one(options: &RunOptions) -> RunResult {
     let quiet = quietly(|| run(options));
     match quiet.result {
-        Ok(result) => Verdict { seed: options.seed, result, place: quiet.place },
+        Ok(result) => RunResult { seed: options.seed, result, place: quiet.place },
         Err(message) => {
             let place = quiet.place.unwrap_or_default();
             panic!("the simulator itself panicked in the run of seed {} at {place}: {message}", options.seed);
@@ -68,11 +68,11 @@ pub(super) fn one(options: &RunOptions) -> Verdict {
 
 fn listen(
     request: &Request,
-    hear: &Receiver<Verdict>,
+    hear: &Receiver<RunResult>,
     is_over: &AtomicBool,
     summary: &mut Summary,
     out: &mut impl Write,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     let mut progress = Progress::of(request.runs, "runs");
     while let Ok(verdict) = hear.recv() {
         summary.add(&verdict);
@@ -90,7 +90,7 @@ fn listen(
 }
 
 /// Prints a run that went well.
-fn show(options: &RunOptions, report: &Report, out: &mut impl Write) -> Result<(), Trouble> {
+fn show(options: &RunOptions, report: &Report, out: &mut impl Write) -> Result<(), CommandError> {
     writeln!(out, "{}\n", RunParams::new(options))?;
     for line in &report.trace {
         writeln!(out, "{line}")?;

@@ -5,7 +5,7 @@ use super::page::{Page, outcome};
 use crate::cli::figures::{count, rate, span};
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble, interrupt};
+use crate::cli::{CommandError, CommandOutcome, interrupt};
 use crate::sim::explore::{Bounds, Broken, Walk, explore};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -70,7 +70,7 @@ impl ExploreArgs {
     }
 
     /// Walks, and prints how far it came.
-    pub(super) fn run(&self, request: &Request, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, request: &Request, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let bounds = self.bounds(request);
         let stopwatch = Stopwatch::start();
         let progress = Progress::new(bounds.states);
@@ -82,7 +82,7 @@ impl ExploreArgs {
         });
         progress.finish();
         let place = walked.place.map(|place| format!(", {place}")).unwrap_or_default();
-        match walked.result.map_err(Trouble::Failed)? {
+        match walked.result.map_err(CommandError::Failed)? {
             Ok(walk) => {
                 page(&bounds, &walk, stopwatch).publish(request.page.as_deref(), out)?;
                 Ok(outcome(0))
@@ -125,7 +125,7 @@ fn page(bounds: &Bounds, walk: &Walk, stopwatch: Stopwatch) -> Page {
     page
 }
 
-fn tell(broken: &Broken, place: &str, out: &mut impl Write) -> Result<(), Trouble> {
+fn tell(broken: &Broken, place: &str, out: &mut impl Write) -> Result<(), CommandError> {
     for (number, step) in broken.path.iter().enumerate() {
         writeln!(out, "{:>3} {step}", number + 1)?;
     }

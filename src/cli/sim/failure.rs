@@ -1,8 +1,8 @@
 //! Tells of a run that broke a rule: what was drawn, what happened last, what went wrong, and how to see it again.
 
-use super::batch::{Verdict, one};
+use super::batch::{RunResult, one};
 use super::{Request, TraceArg, UPDATES};
-use crate::cli::Trouble;
+use crate::cli::CommandError;
 use crate::sim::{Failure, RunOptions};
 use std::io::Write;
 
@@ -12,10 +12,10 @@ const LINES: usize = 30;
 /// Makes the run again with its trace, and prints it.
 pub(super) fn tell(
     request: &Request,
-    verdict: &Verdict,
+    verdict: &RunResult,
     failure: &Failure,
     out: &mut impl Write,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     let seed = verdict.seed;
     let lines = request.shown().map_or(LINES, |(_, lines)| lines);
     let detail = request.trace.unwrap_or(TraceArg::Short).detail();

@@ -4,7 +4,7 @@
 
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
-use crate::cli::{Outcome, Trouble, crew};
+use crate::cli::{CommandError, CommandOutcome, crew};
 use crate::sim::flaws::{self, FLAWS, Flaw, Kind, Oracle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -22,9 +22,9 @@ struct Found {
 }
 
 /// Prints the table.
-pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Result<Outcome, Trouble> {
+pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     let played = FLAWS.iter().map(|flaw| {
-        let under = |dialect| quietly(|| flaws::play(flaw, dialect)).result.unwrap_or_else(flaws::Outcome::Broken);
+        let under = |dialect| quietly(|| flaws::play(flaw, dialect)).result.unwrap_or_else(flaws::PlayOutcome::Broken);
         (flaw, under(Some(flaw.dialect)), under(None))
     });
     let played: Vec<_> = played.collect();
@@ -37,7 +37,7 @@ pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Re
     for (flaw, old, new) in &played {
         let (seen, share) = (tell(old), share(flaw, &found));
         let Flaw { id, title, dialect, .. } = flaw;
-        let new = if *new == flaws::Outcome::Clean { "no flaw".into() } else { tell(new) };
+        let new = if *new == flaws::PlayOutcome::Clean { "no flaw".into() } else { tell(new) };
         writeln!(out, "{id:<4} {title:<27} {:<6} {share:<11} {new:<10} {seen}", dialect.name())?;
     }
     for flaw in FLAWS.iter() {
@@ -45,19 +45,19 @@ pub(super) fn run(seed: u64, runs: u64, jobs: usize, out: &mut impl Write) -> Re
             writeln!(out, "{:<4} not looked for at random: {why}", flaw.id)?;
         }
     }
-    let is_shown = |(_, old, new): &(_, flaws::Outcome, flaws::Outcome)| {
-        matches!(old, flaws::Outcome::Flawed(_)) && *new == flaws::Outcome::Clean
+    let is_shown = |(_, old, new): &(_, flaws::PlayOutcome, flaws::PlayOutcome)| {
+        matches!(old, flaws::PlayOutcome::Flawed(_)) && *new == flaws::PlayOutcome::Clean
     };
     let shown = played.iter().filter(|row| is_shown(row)).count();
     writeln!(out, "\n{shown} of {} flaws show under their rules and not under ours.", FLAWS.len())?;
-    Ok(if shown == FLAWS.len() { Outcome::Fine } else { Outcome::Broken })
+    Ok(if shown == FLAWS.len() { CommandOutcome::Fine } else { CommandOutcome::Broken })
 }
 
-fn tell(outcome: &flaws::Outcome) -> String {
+fn tell(outcome: &flaws::PlayOutcome) -> String {
     match outcome {
-        flaws::Outcome::Flawed(evidence) => format!("FLAW {evidence}"),
-        flaws::Outcome::Clean => "nothing".into(),
-        flaws::Outcome::Broken(why) => format!("BROKEN {why}"),
+        flaws::PlayOutcome::Flawed(evidence) => format!("FLAW {evidence}"),
+        flaws::PlayOutcome::Clean => "nothing".into(),
+        flaws::PlayOutcome::Broken(why) => format!("BROKEN {why}"),
     }
 }
 

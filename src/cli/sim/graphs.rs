@@ -6,13 +6,13 @@ use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::quiet::quietly;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble, crew, interrupt};
+use crate::cli::{CommandError, CommandOutcome, crew, interrupt};
 use crate::sim::Violation;
 use crate::sim::graphs::{Case, Ending, NODES_MAX, cases};
 use std::io::Write;
 
 /// Plays all graphs of each number of nodes, and prints what came of them.
-pub(super) fn run(request: &Request, sizes: &[usize], out: &mut impl Write) -> Result<Outcome, Trouble> {
+pub(super) fn run(request: &Request, sizes: &[usize], out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     let head =
         ["nodes", "graphs", "cases, cold and warm", "allow a master", "one master, that stays", "failed", "time"];
     let mut page = Page::new("zazen sim --graphs", &head);
@@ -39,7 +39,7 @@ pub(super) fn run(request: &Request, sizes: &[usize], out: &mut impl Write) -> R
 }
 
 /// Plays all cases on several threads; tells how many, how many ended with one master, and how many failed.
-fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usize, usize, usize), Trouble> {
+fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usize, usize, usize), CommandError> {
     let mut progress = Progress::of(cases.len() as u64, "cases");
     let (mut played, mut masters, mut failed) = (0, 0, 0);
     let play = |case: &Case| {
@@ -60,7 +60,7 @@ fn play(request: &Request, cases: &[Case], out: &mut impl Write) -> Result<(usiz
             }
             progress.advance(played as u64, failed as u64);
         }
-        Ok::<(), Trouble>(())
+        Ok::<(), CommandError>(())
     })?;
     progress.finish();
     Ok((played, masters, failed))

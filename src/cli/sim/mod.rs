@@ -18,7 +18,7 @@ mod summary;
 mod trace_mutation;
 
 use super::config::key_and_value;
-use super::{Outcome, Trouble, completions, interrupt};
+use super::{CommandError, CommandOutcome, completions, interrupt};
 use crate::settings;
 use crate::sim::scale::Size;
 use crate::sim::script::ScriptWorld;
@@ -211,11 +211,11 @@ struct Request {
 }
 
 impl SimArgs {
-    pub(super) fn run(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         interrupt::heed(|| self.search(out))
     }
 
-    fn search(self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    fn search(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         if let Some(file) = &self.scenario {
             let keeping = || ScriptWorld::keeping(self.protections());
             let stage = self.rules.map_or_else(keeping, |ZenVersion(dialect)| ScriptWorld::under(dialect));
@@ -246,7 +246,7 @@ impl SimArgs {
         let summary = batch::make(&request, out)?;
         write!(out, "{summary}")?;
         page::quote(request.page.as_deref(), request.command(), &summary.to_string())?;
-        Ok(if summary.has_failed() { Outcome::Broken } else { Outcome::Fine })
+        Ok(if summary.has_failed() { CommandOutcome::Broken } else { CommandOutcome::Fine })
     }
 
     /// How many threads make the runs.
@@ -258,14 +258,14 @@ impl SimArgs {
         self.without.map_or_else(Rules::default, |protection| Rules::default().without(protection))
     }
 
-    fn checked(self) -> Result<Request, Trouble> {
+    fn checked(self) -> Result<Request, CommandError> {
         let rules = self.protections();
-        let mut tuning = settings::tuning(&self.settings).map_err(|error| Trouble::Usage(error.to_string()))?;
+        let mut tuning = settings::tuning(&self.settings).map_err(|error| CommandError::Usage(error.to_string()))?;
         tuning.crowd = self.crowd.map_or(tuning.crowd, usize::from);
         let (runs, jobs) = (self.runs.unwrap_or(RUNS), self.jobs());
         if self.seed.checked_add(runs).is_none() {
             let what = format!("--seed {} and --runs {runs} make seeds above {}", self.seed, u64::MAX);
-            return Err(Trouble::Usage(what));
+            return Err(CommandError::Usage(what));
         }
         let options = RunOptions {
             seed: self.seed,

@@ -9,7 +9,7 @@ use super::{Request, batch};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble, interrupt};
+use crate::cli::{CommandError, CommandOutcome, interrupt};
 use crate::sim::RunOptions;
 use crate::sim::trace_mutation::Stories;
 use crate::zen::rules::{Protection, Rules};
@@ -32,7 +32,7 @@ struct Catch {
 }
 
 /// Hunts every mutant that was asked for, and prints the table.
-pub(super) fn run(request: &Request, golden: &Path, out: &mut impl Write) -> Result<Outcome, Trouble> {
+pub(super) fn run(request: &Request, golden: &Path, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     let head = ["without", "what holds no longer", "caught by", "found in", "time", "replay"];
     let mut page = Page::new("zazen sim --mutants", &head);
     let wanted: Vec<Protection> = match request.without {

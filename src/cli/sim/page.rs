@@ -1,6 +1,6 @@
 //! What a command measured, on the terminal and between its marks in a page; tables as Markdown.
 
-use crate::cli::{Outcome, Trouble, interrupt};
+use crate::cli::{CommandError, CommandOutcome, interrupt};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -33,7 +33,7 @@ impl Page {
     }
 
     /// Prints it, and writes it into a page if one is named.
-    pub(super) fn publish(&self, file: Option<&Path>, out: &mut impl Write) -> Result<(), Trouble> {
+    pub(super) fn publish(&self, file: Option<&Path>, out: &mut impl Write) -> Result<(), CommandError> {
         let text = self.text();
         write!(out, "{text}")?;
         write(file, self.command, &text)
@@ -54,17 +54,17 @@ impl Page {
 }
 
 /// Writes what a command printed into a page if one is named, as it stands.
-pub(super) fn quote(file: Option<&Path>, command: &str, text: &str) -> Result<(), Trouble> {
+pub(super) fn quote(file: Option<&Path>, command: &str, text: &str) -> Result<(), CommandError> {
     write(file, command, &format!("```text\n{}\n```", text.trim()))
 }
 
-fn write(file: Option<&Path>, command: &str, text: &str) -> Result<(), Trouble> {
+fn write(file: Option<&Path>, command: &str, text: &str) -> Result<(), CommandError> {
     // Half a measurement is none.
     let Some(file) = file.filter(|_| !interrupt::came()) else {
         return Ok(());
     };
     let name = file.display();
-    let failed = |what: String| Trouble::Usage(format!("{name}: {what}"));
+    let failed = |what: String| CommandError::Usage(format!("{name}: {what}"));
     let page = fs::read_to_string(file).map_err(|error| failed(format!("cannot be read: {error}")))?;
     let begin = format!("<!-- measured: {command} -->");
     let page = replaced(&page, &begin, text)
@@ -80,8 +80,8 @@ fn replaced(page: &str, begin: &str, text: &str) -> Option<String> {
 }
 
 /// How a command ends that found so many faults.
-pub(super) fn outcome(faults: usize) -> Outcome {
-    if faults == 0 { Outcome::Fine } else { Outcome::Broken }
+pub(super) fn outcome(faults: usize) -> CommandOutcome {
+    if faults == 0 { CommandOutcome::Fine } else { CommandOutcome::Broken }
 }
 
 #[cfg(test)]

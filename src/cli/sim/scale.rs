@@ -7,7 +7,7 @@ use super::page::{Page, outcome};
 use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble, interrupt};
+use crate::cli::{CommandError, CommandOutcome, interrupt};
 use crate::runtime;
 use crate::sim::Violation;
 use crate::sim::scale::{Kind, Phase, Size, measure};
@@ -36,7 +36,7 @@ struct Figures {
 }
 
 /// Measures each size and prints what a node bears of it.
-pub(super) fn run(sizes: &[Size], file: Option<&Path>, out: &mut impl Write) -> Result<Outcome, Trouble> {
+pub(super) fn run(sizes: &[Size], file: Option<&Path>, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     let head = [
         "nodes",
         "eligible",

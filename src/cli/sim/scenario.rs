@@ -3,8 +3,8 @@
 //! Where the script says what it expects, that is compared. The language is that of [`crate::sim::script`].
 
 use crate::cli::quiet::quietly;
-use crate::cli::{Outcome, Trouble};
-use crate::sim::script::{Block, Script, ScriptWorld, Trouble as Stop};
+use crate::cli::{CommandError, CommandOutcome};
+use crate::sim::script::{Block, ScriptError as Stop, Script, ScriptWorld};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -18,10 +18,10 @@ enum Ending {
 }
 
 /// Reads the script of a file.
-pub(super) fn read(file: &Path) -> Result<Script, Trouble> {
+pub(super) fn read(file: &Path) -> Result<Script, CommandError> {
     let name = file.display();
-    let text = fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("cannot read {name}: {error}")))?;
-    Script::parse(&text).map_err(|mistake| Trouble::Usage(format!("{name}:{}: {mistake}", mistake.line)))
+    let text = fs::read_to_string(file).map_err(|error| CommandError::Usage(format!("cannot read {name}: {error}")))?;
+    Script::parse(&text).map_err(|mistake| CommandError::Usage(format!("{name}:{}: {mistake}", mistake.line)))
 }
 
 /// Plays the script of a file on a stage, and compares what came with what it expects if the rules are those it names.
@@ -30,7 +30,7 @@ pub(super) fn play(
     mut stage: ScriptWorld,
     compares: bool,
     out: &mut impl Write,
-) -> Result<Outcome, Trouble> {
+) -> Result<CommandOutcome, CommandError> {
     let name = file.display();
     let script = read(file)?;
     let mut outputs = Vec::new();
@@ -47,14 +47,14 @@ pub(super) fn play(
     }
     write!(out, "{}", script.with_outputs(&outputs))?;
     if !compares {
-        return Ok(Outcome::Fine);
+        return Ok(CommandOutcome::Fine);
     }
     let differing = script.blocks().zip(&outputs).filter(|(block, told)| is_other(block, told));
     let lines: Vec<String> = differing.map(|(block, _)| format!("{name}:{}", block.number())).collect();
     for line in &lines {
         eprintln!("{line}: the nodes say something else than expected here");
     }
-    Ok(if lines.is_empty() { Outcome::Fine } else { Outcome::Broken })
+    Ok(if lines.is_empty() { CommandOutcome::Fine } else { CommandOutcome::Broken })
 }
 
 /// A block that expects nothing is one whose output is yet to be written.
@@ -75,12 +75,12 @@ fn play_block(stage: &mut ScriptWorld, block: &Block) -> Result<Vec<String>, End
     }
 }
 
-fn end(name: &str, ending: Ending) -> Result<Outcome, Trouble> {
+fn end(name: &str, ending: Ending) -> Result<CommandOutcome, CommandError> {
     match ending {
-        Ending::Mistake(line, what) => Err(Trouble::Usage(format!("{name}:{line}: {what}"))),
+        Ending::Mistake(line, what) => Err(CommandError::Usage(format!("{name}:{line}: {what}"))),
         Ending::Broken(line, what) => {
             eprintln!("{name}:{line}: FAIL {what}");
-            Ok(Outcome::Broken)
+            Ok(CommandOutcome::Broken)
         }
     }
 }

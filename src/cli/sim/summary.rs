@@ -1,10 +1,12 @@
 //! What all runs showed together, in numbers.
 
 use super::Request;
-use super::batch::Verdict;
+use super::batch::RunResult;
 use crate::cli::figures::{count, percent, rate, span};
 use crate::cli::table::Table;
-use crate::sim::{Failure, Histories, PACE, Peak, Recoveries, Report, Service, Storms, Tally, Told, Violation};
+use crate::sim::{
+    Failure, Histories, PACE, Peak, Recoveries, Report, Service, Storms, Tally, Violation, WatcherTotals,
+};
 use crate::zen::Tuning;
 use crate::zen::rules::Rules;
 use std::collections::BTreeMap;
@@ -27,7 +29,7 @@ pub(super) struct Summary {
     vacuous: Counts,
     lasted: Duration,
     events: u64,
-    reigns: u64,
+    masterships: u64,
     committed: u64,
     issued: u64,
     acknowledged: u64,
@@ -45,7 +47,7 @@ pub(super) struct Summary {
     trivial: u64,
     judged: u64,
     grants: u64,
-    watched: Told,
+    watched: WatcherTotals,
 }
 
 impl Summary {
@@ -56,7 +58,7 @@ impl Summary {
     }
 
     /// Adds what came of one run.
-    pub(super) fn add(&mut self, verdict: &Verdict) {
+    pub(super) fn add(&mut self, verdict: &RunResult) {
         self.runs += 1;
         match &verdict.result {
             Ok(report) => self.add_report(report),
@@ -76,7 +78,7 @@ impl Summary {
         }
         self.lasted += report.lasted;
         self.events += report.counters.events;
-        self.reigns += report.reigns as u64;
+        self.masterships += report.masterships as u64;
         self.committed += report.committed as u64;
         self.issued += report.issued;
         self.acknowledged += report.acknowledged as u64;
@@ -126,7 +128,7 @@ impl Summary {
     }
 
     fn cluster_part(&self, table: &mut Table) {
-        table.row("terms with a master", count(self.reigns), "");
+        table.row("terms with a master", count(self.masterships), "");
         table.row("committed states", count(self.committed), "");
         table.row("updates asked for", count(self.issued), "");
         table.part(1, "acknowledged", count(self.acknowledged), percent(self.acknowledged, self.issued));

@@ -8,7 +8,7 @@ use crate::cli::figures::{count, span};
 use crate::cli::progress::Progress;
 use crate::cli::quiet::{Quiet, quietly};
 use crate::cli::stopwatch::Stopwatch;
-use crate::cli::{Outcome, Trouble, interrupt};
+use crate::cli::{CommandError, CommandOutcome, interrupt};
 use crate::sim::trace_mutation::{Played, Stories};
 use crate::zen::rules::Protection;
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// A story that was changed and played.
-pub(super) struct Told {
+pub(super) struct MutatedStory {
     pub(super) name: String,
     pub(super) played: Played,
     /// Where a node panicked, if one did.
@@ -28,20 +28,20 @@ pub(super) struct Told {
 }
 
 /// The stories of a folder, in the order of their names.
-pub(super) fn stories(folder: &Path) -> Result<Stories, Trouble> {
+pub(super) fn stories(folder: &Path) -> Result<Stories, CommandError> {
     let name = |file: &Path| file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let scripts = files(folder)?.into_iter().map(|file| Ok((name(&file), scenario::read(&file)?)));
-    let stories = Stories::of(scripts.collect::<Result<Vec<_>, Trouble>>()?);
+    let stories = Stories::of(scripts.collect::<Result<Vec<_>, CommandError>>()?);
     if stories.count() == (0, 0) {
         let what = format!("{} has no story, a file that ends with .txt and starts nodes", folder.display());
-        return Err(Trouble::Usage(what));
+        return Err(CommandError::Usage(what));
     }
     Ok(stories)
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
+fn files(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let files = fs::read_dir(folder)
-        .map_err(|error| Trouble::Usage(format!("cannot read the folder {}: {error}", folder.display())))?;
+        .map_err(|error| CommandError::Usage(format!("cannot read the folder {}: {error}", folder.display())))?;
     let mut files: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "txt"));
     files.sort();
@@ -49,7 +49,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
 }
 
 /// Plays the stories of all seeds, and prints each that breaks a rule.
-pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Result<Outcome, Trouble> {
+pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
     let stories = stories(folder)?;
     let stopwatch = Stopwatch::start();
     let (made, shown) = play(request, &stories);
@@ -66,7 +66,7 @@ pub(super) fn run(request: &Request, folder: &Path, out: &mut impl Write) -> Res
 }
 
 /// Plays the stories of all seeds, counts them, and keeps those to be shown: what breaks a rule, or the only one.
-fn play(request: &Request, stories: &Stories) -> (u64, BTreeMap<u64, Told>) {
+fn play(request: &Request, stories: &Stories) -> (u64, BTreeMap<u64, MutatedStory>) {
     let (next, made, shown) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::new(BTreeMap::new()));
     let progress = Mutex::new(Progress::of(request.runs, "stories"));
     let work = || {
@@ -95,13 +95,13 @@ fn play(request: &Request, stories: &Stories) -> (u64, BTreeMap<u64, Told>) {
 }
 
 /// Plays the story of a seed; a node's panic is a finding, and not printed.
-pub(super) fn one(stories: &Stories, seed: u64, without: Option<Protection>) -> Told {
+pub(super) fn one(stories: &Stories, seed: u64, without: Option<Protection>) -> MutatedStory {
     let Quiet { result, place } = quietly(|| match without {
         Some(protection) => stories.play_without(seed, protection),
         None => stories.play(seed),
     });
     match result {
-        Ok((name, played)) => Told { name: name.to_owned(), played, place },
+        Ok((name, played)) => MutatedStory { name: name.to_owned(), played, place },
         Err(panic) => panic!("the simulator itself panicked in the story of seed {seed}: {panic}"),
     }
 }
@@ -113,8 +113,14 @@ pub(super) fn replay(folder: &Path, seed: u64, without: Option<Protection>) -> S
 }
 
 /// Prints a changed story, and what went wrong.
-fn tell(request: &Request, folder: &Path, seed: u64, told: &Told, out: &mut impl Write) -> Result<(), Trouble> {
-    let Told { name, played, place } = told;
+fn tell(
+    request: &Request,
+    folder: &Path,
+    seed: u64,
+    told: &MutatedStory,
+    out: &mut impl Write,
+) -> Result<(), CommandError> {
+    let MutatedStory { name, played, place } = told;
     writeln!(out, "# The story {name}, changed by chance: seed {seed}.\n\n{}", played.told)?;
     if let Some(violation) = &played.broken {
         let place = place.as_ref().map(|place| format!(", {place}")).unwrap_or_default();

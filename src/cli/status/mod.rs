@@ -11,11 +11,11 @@ pub(super) use survey::{View, called, nodes_of};
 use super::ask::{Asker, UrlArgs};
 use super::paint::{ColorWhen, Paint, Tone};
 use super::stopwatch::Stopwatch;
-use super::{Outcome, Trouble};
+use super::{CommandError, CommandOutcome};
 use clap::Args;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
-use survey::{Book, Survey, Verdict};
+use survey::{Agreement, Book, Survey};
 
 /// Clears a terminal and goes to its first line.
 const CLEAR: &str = "\x1b[2J\x1b[H";
@@ -53,7 +53,7 @@ fn pause(text: &str) -> Result<Duration, String> {
 }
 
 impl StatusArgs {
-    pub(super) fn run(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let runtime = super::runtime()?;
         match self.watch {
             None => runtime.block_on(self.once(out)),
@@ -61,16 +61,16 @@ impl StatusArgs {
         }
     }
 
-    async fn once(&self, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    async fn once(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let survey = self.survey(&Asker::new(&self.urls.access()?)?, &mut Book::default()).await;
-        if survey.verdict() == Verdict::Nobody && !self.json {
-            return Err(Trouble::Failed(picture::headline(&survey)));
+        if survey.verdict() == Agreement::Nobody && !self.json {
+            return Err(CommandError::Failed(picture::headline(&survey)));
         }
         self.show(&survey, out)?;
         Ok(outcome(&survey))
     }
 
-    async fn again(&self, pause: Duration, out: &mut impl Write) -> Result<Outcome, Trouble> {
+    async fn again(&self, pause: Duration, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let (asker, mut book) = (Asker::new(&self.urls.access()?)?, Book::default());
         let mut last: Option<(Survey, Stopwatch)> = None;
         let interrupted = tokio::signal::ctrl_c();
@@ -83,7 +83,7 @@ impl StatusArgs {
                 tokio::select! {
                     survey = &mut survey => break survey,
                     () = tokio::time::sleep(TELL_AGE) => self.redraw(last.as_ref(), true, out)?,
-                    _ = &mut interrupted => return Ok(last.map_or(Outcome::Broken, |(survey, _)| outcome(&survey))),
+                    _ = &mut interrupted => return Ok(last.map_or(CommandOutcome::Broken, |(survey, _)| outcome(&survey))),
                 }
             };
             let known = last.insert((survey, asked));
@@ -126,9 +126,11 @@ impl StatusArgs {
     }
 }
 
-fn outcome(survey: &Survey) -> Outcome {
+fn outcome(survey: &Survey) -> CommandOutcome {
     match survey.verdict() {
-        Verdict::Agreed(_) => Outcome::Fine,
-        Verdict::Nobody | Verdict::Partly { .. } | Verdict::Several(_) | Verdict::NoMaster => Outcome::Broken,
+        Agreement::Agreed(_) => CommandOutcome::Fine,
+        Agreement::Nobody | Agreement::Partly { .. } | Agreement::Several(_) | Agreement::NoMaster => {
+            CommandOutcome::Broken
+        }
     }
 }

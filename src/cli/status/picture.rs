@@ -3,7 +3,7 @@
 use super::super::ask::nobody;
 use super::super::explain::tell;
 use super::super::paint::{Paint, Tone};
-use super::survey::{Seat, Survey, Verdict, called};
+use super::survey::{Agreement, Seat, Survey, called};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -18,21 +18,21 @@ pub(super) fn headline(survey: &Survey) -> String {
     let count = survey.seats.len();
     let term = survey.views().map(|view| view.term).max().map_or_else(String::new, |term| term.to_string());
     match survey.verdict() {
-        Verdict::Nobody => nobody(&survey.silent),
-        Verdict::Agreed(master) => {
+        Agreement::Nobody => nobody(&survey.silent),
+        Agreement::Agreed(master) => {
             let members = survey.views().count();
             let nodes =
                 if members == 1 { "the only node sees it".into() } else { format!("all {members} nodes agree") };
             format!("{master} is master of term {term}, {nodes}")
         }
-        Verdict::Partly { master, blind, silent } => {
+        Agreement::Partly { master, blind, silent } => {
             let blind = (blind > 0).then(|| format!("{blind} of {count} nodes see no master"));
             let silent = (silent > 0).then(|| format!("{silent} of {count} nodes do not answer"));
             let parts: Vec<String> = blind.into_iter().chain(silent).collect();
             format!("{master} is master of term {term}, but {}", parts.join(" and "))
         }
-        Verdict::Several(masters) => format!("nodes see different masters: {}", masters.join(", ")),
-        Verdict::NoMaster => format!("no node sees a master, {} of {count} answer", survey.views().count()),
+        Agreement::Several(masters) => format!("nodes see different masters: {}", masters.join(", ")),
+        Agreement::NoMaster => format!("no node sees a master, {} of {count} answer", survey.views().count()),
     }
 }
 
@@ -40,9 +40,9 @@ pub(super) fn headline(survey: &Survey) -> String {
 pub(super) fn picture(survey: &Survey, paint: Paint) -> String {
     let verdict = survey.verdict();
     let tone = match verdict {
-        Verdict::Agreed(_) => Tone::Good,
-        Verdict::Partly { .. } => Tone::Odd,
-        Verdict::Nobody | Verdict::Several(_) | Verdict::NoMaster => Tone::Bad,
+        Agreement::Agreed(_) => Tone::Good,
+        Agreement::Partly { .. } => Tone::Odd,
+        Agreement::Nobody | Agreement::Several(_) | Agreement::NoMaster => Tone::Bad,
     };
     let cluster = survey.views().next().map(|view| format!("cluster {}: ", view.cluster_name)).unwrap_or_default();
     let mut text = format!("{}{}\n", paint.paint(Tone::Strong, &cluster), paint.paint(tone, &headline(survey)));
@@ -109,8 +109,8 @@ fn table(rows: &[[Cell; 8]], paint: Paint) -> String {
 pub(super) fn data(survey: &Survey) -> Value {
     let seats: Vec<Value> = survey.seats.iter().map(seat).collect();
     let master = match survey.verdict() {
-        Verdict::Agreed(master) => Some(master),
-        Verdict::Nobody | Verdict::Partly { .. } | Verdict::Several(_) | Verdict::NoMaster => None,
+        Agreement::Agreed(master) => Some(master),
+        Agreement::Nobody | Agreement::Partly { .. } | Agreement::Several(_) | Agreement::NoMaster => None,
     };
     json!({ "agreed": master.is_some(), "master": master, "summary": headline(survey), "verdicts": survey.findings, "nodes": seats })
 }

@@ -149,7 +149,7 @@ pub(super) struct Survey {
 
 /// What comes of it all.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Agreement {
     /// Nobody answers.
     Nobody,
     /// All members answer, and see this master.
@@ -204,18 +204,18 @@ impl Survey {
     }
 
     /// Whether they agree on one master.
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> Agreement {
         let masters: BTreeMap<_, _> =
             self.views().filter_map(|view| view.master_node.as_ref()).map(|node| (&node.id, node)).collect();
         let masters: Vec<String> = masters.values().map(|node| called(node)).collect();
         let blind = self.views().filter(|view| view.master_node.is_none()).count();
         let silent = self.seats.iter().filter(|seat| seat.is_member && seat.told.is_err()).count();
         match masters.as_slice() {
-            [] if self.views().next().is_none() => Verdict::Nobody,
-            [] => Verdict::NoMaster,
-            [master] if blind == 0 && silent == 0 => Verdict::Agreed(master.clone()),
-            [master] => Verdict::Partly { master: master.clone(), blind, silent },
-            [_, _, ..] => Verdict::Several(masters),
+            [] if self.views().next().is_none() => Agreement::Nobody,
+            [] => Agreement::NoMaster,
+            [master] if blind == 0 && silent == 0 => Agreement::Agreed(master.clone()),
+            [master] => Agreement::Partly { master: master.clone(), blind, silent },
+            [_, _, ..] => Agreement::Several(masters),
         }
     }
 }

@@ -213,7 +213,7 @@ fn style(screen: &Screen, tone: Tone) -> Style {
 
 #[cfg(test)]
 mod tests {
-    use super::super::feed::{Overview, Told};
+    use super::super::feed::{Overview, Update};
     use super::*;
     use crate::cli::ask::{Place, Silence};
     use crate::cli::stopwatch::Stopwatch;
@@ -256,7 +256,7 @@ mod tests {
     fn members_that_are_silent_and_voters_that_are_gone_are_shown() {
         let mut screen = Screen::new(false);
         assert!(drawn(&screen).contains("asking"), "{}", drawn(&screen));
-        screen.take(Told::Overview(Box::new(overview()), place(), Stopwatch::start()));
+        screen.take(Update::Overview(Box::new(overview()), place(), Stopwatch::start()));
         let shown = drawn(&screen);
         for part in ["dev", "a is master of term 2", "0 of 2 answer", "silent", "ic", "gone", "1 members", "q quit"] {
             assert!(shown.contains(part), "{part}\n{shown}");
@@ -266,10 +266,10 @@ mod tests {
     #[test]
     fn what_is_old_is_said_to_be_old_and_what_is_held_stays() {
         let mut screen = Screen::new(false);
-        let silent = || Told::Silent(vec![(place(), Silence::Failed(Failure::Refused))]);
+        let silent = || Update::Silent(vec![(place(), Silence::Failed(Failure::Refused))]);
         screen.take(silent());
         assert!(drawn(&screen).contains("no node answers, tried 127.0.0.1:9200 (refused)"), "{}", drawn(&screen));
-        screen.take(Told::Overview(Box::new(overview()), place(), Stopwatch::start()));
+        screen.take(Update::Overview(Box::new(overview()), place(), Stopwatch::start()));
         press(&mut screen, KeyCode::Char(' '));
         screen.take(silent());
         assert!(drawn(&screen).contains("held") && !drawn(&screen).contains("refused"), "{}", drawn(&screen));
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn every_page_help_and_what_is_chosen_can_be_drawn() {
         let mut screen = Screen::new(true);
-        screen.take(Told::Overview(Box::new(overview()), place(), Stopwatch::start()));
+        screen.take(Update::Overview(Box::new(overview()), place(), Stopwatch::start()));
         for page in Page::ALL {
             assert_eq!(screen.page(), page);
             press(&mut screen, KeyCode::Enter);

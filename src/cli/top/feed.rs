@@ -6,7 +6,7 @@
 use super::super::ask::{Asker, Place, Silence};
 use super::super::status::{View, nodes_of};
 use super::super::stopwatch::Stopwatch;
-use super::super::{Trouble, failed};
+use super::super::{CommandError, failed};
 use super::page::Page;
 use crate::cluster::{ClusterName, NodeId, StateId, VotingSets};
 use crate::runtime::sight::Sight;
@@ -64,7 +64,7 @@ pub(super) struct Member {
 
 /// Something that a node told.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum Update {
     /// What all see, and which node told it, when.
     Overview(Box<Overview>, Place, Stopwatch),
     /// What is wrong.
@@ -79,7 +79,7 @@ pub(super) enum Told {
 #[derive(Debug)]
 pub(super) enum News {
     /// A node told something.
-    Told(Told),
+    Update(Update),
     /// The system asks this process to end.
     End,
 }
@@ -93,7 +93,7 @@ pub(super) struct Feed {
 
 impl Feed {
     /// Begins to ask; the thread ends when the feed is dropped.
-    pub(super) fn start(asker: Asker, places: Vec<Place>) -> Result<Self, Trouble> {
+    pub(super) fn start(asker: Asker, places: Vec<Place>) -> Result<Self, CommandError> {
         let runtime = super::super::runtime()?;
         let (sender, news) = mpsc::channel();
         let (page, wanted) = watch::channel(Page::Members);
@@ -138,8 +138,8 @@ impl Round {
     }
 
     /// Tells news; not if nobody looks any more.
-    fn tell(&self, told: Told) -> bool {
-        self.sender.send(News::Told(told)).is_ok()
+    fn tell(&self, told: Update) -> bool {
+        self.sender.send(News::Update(told)).is_ok()
     }
 
     async fn overviews(&self, mut places: Vec<Place>, whom: &watch::Sender<Option<Place>>) {
@@ -147,9 +147,9 @@ impl Round {
             let told = match self.overview(&mut places).await {
                 Ok((overview, place)) => {
                     whom.send_replace(Some(place.clone()));
-                    Told::Overview(Box::new(overview), place, Stopwatch::start())
+                    Update::Overview(Box::new(overview), place, Stopwatch::start())
                 }
-                Err(silent) => Told::Silent(silent),
+                Err(silent) => Update::Silent(silent),
             };
             if !self.tell(told) {
                 return;
@@ -186,7 +186,7 @@ impl Round {
         loop {
             let place = known(&mut whom).await;
             if let Ok(view) = View::of(&self.asker, &place).await
-                && !self.tell(Told::Findings(Box::new(view)))
+                && !self.tell(Update::Findings(Box::new(view)))
             {
                 return;
             }
@@ -201,7 +201,7 @@ impl Round {
             let page = *wanted.borrow_and_update();
             if let Some(path) = page.path()
                 && let Ok(value) = self.asker.ask(&place, path, PAGE_MAX).await
-                && !self.tell(Told::Page(page, value))
+                && !self.tell(Update::Page(page, value))
             {
                 return;
             }

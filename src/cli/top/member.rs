@@ -6,7 +6,7 @@ use super::feed::{Member, Overview};
 use super::page::name;
 use crate::cluster::{NodeId, StateId};
 use crate::runtime::figures::NodeFigures;
-use crate::runtime::sight::{Outcome, Sight};
+use crate::runtime::sight::{ReachOutcome, Sight};
 use crate::zen::Explanation;
 
 /// One that lags more states than this is pointed out.
@@ -111,10 +111,10 @@ pub(super) fn detail(overview: &Overview, member: &Member) -> Vec<String> {
         "Whom it reaches",
         sight.reaches.iter().map(|reach| {
             let outcome = match reach.outcome {
-                Outcome::Answered => format!("answered in {:.1} ms", reach.micros as f64 / 1e3),
-                Outcome::NotConnected => "no connection".into(),
-                Outcome::TimedOut => "no answer in time".into(),
-                Outcome::OtherProcess => "another process answered".into(),
+                ReachOutcome::Answered => format!("answered in {:.1} ms", reach.micros as f64 / 1e3),
+                ReachOutcome::NotConnected => "no connection".into(),
+                ReachOutcome::TimedOut => "no answer in time".into(),
+                ReachOutcome::OtherProcess => "another process answered".into(),
             };
             format!("{}: {outcome}", name(overview, &reach.node))
         }),

@@ -13,7 +13,7 @@ mod screen;
 
 use super::ask::{Asker, UrlArgs};
 use super::paint::ColorWhen;
-use super::{Outcome, Trouble, failed};
+use super::{CommandError, CommandOutcome, failed};
 use clap::Args;
 use feed::{Feed, News};
 use ratatui::DefaultTerminal;
@@ -38,16 +38,18 @@ pub(super) struct TopArgs {
 }
 
 impl TopArgs {
-    pub(super) fn run(&self) -> Result<Outcome, Trouble> {
+    pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-            return Err(Trouble::Usage("zazen top needs a terminal; allowed without one: zazen status --watch".into()));
+            return Err(CommandError::Usage(
+                "zazen top needs a terminal; allowed without one: zazen status --watch".into(),
+            ));
         }
         let feed = Feed::start(Asker::new(&self.urls.access()?)?, self.urls.places())?;
         let mut screen = Screen::new(self.color.is_wanted());
         let mut terminal = ratatui::try_init().map_err(|error| failed("set up the terminal", error))?;
         let shown = show(&mut terminal, &mut screen, &feed);
         ratatui::restore();
-        shown.map_err(|error| failed("use the terminal", error)).map(|()| Outcome::Fine)
+        shown.map_err(|error| failed("use the terminal", error)).map(|()| CommandOutcome::Fine)
     }
 }
 
@@ -57,7 +59,7 @@ fn show(terminal: &mut DefaultTerminal, screen: &mut Screen, feed: &Feed) -> io:
         for news in feed.told() {
             match news {
                 News::End => return Ok(()),
-                News::Told(told) => screen.take(told),
+                News::Update(told) => screen.take(told),
             }
         }
         terminal.draw(|frame| draw::draw(frame, screen))?;

@@ -8,7 +8,7 @@ use super::member;
 use super::screen::Seen;
 use crate::cluster::NodeId;
 use crate::runtime::events::Entry;
-use crate::runtime::sight::Outcome;
+use crate::runtime::sight::ReachOutcome;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -112,10 +112,10 @@ fn links(overview: &Overview) -> Sheet {
     });
     let rows = tried.map(|(member, reach)| {
         let (tone, outcome) = match reach.outcome {
-            Outcome::Answered => (Tone::Good, "answers"),
-            Outcome::NotConnected => (Tone::Bad, "no connection"),
-            Outcome::TimedOut => (Tone::Bad, "no answer in time"),
-            Outcome::OtherProcess => (Tone::Odd, "another process answers"),
+            ReachOutcome::Answered => (Tone::Good, "answers"),
+            ReachOutcome::NotConnected => (Tone::Bad, "no connection"),
+            ReachOutcome::TimedOut => (Tone::Bad, "no answer in time"),
+            ReachOutcome::OtherProcess => (Tone::Odd, "another process answers"),
         };
         let millis = reach.micros as f64 / 1e3;
         let cells = [

@@ -4,7 +4,7 @@ use super::super::ask::{Place, Silence};
 use super::super::status::View;
 use super::super::stopwatch::Stopwatch;
 use super::cells::Sheet;
-use super::feed::{Overview, Told};
+use super::feed::{Overview, Update};
 use super::page::Page;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
@@ -80,20 +80,20 @@ impl Screen {
     }
 
     /// Takes what a node told, unless the picture is held.
-    pub(super) fn take(&mut self, told: Told) {
+    pub(super) fn take(&mut self, told: Update) {
         if self.held.is_some() {
             return;
         }
         match told {
-            Told::Overview(overview, place, at) => {
+            Update::Overview(overview, place, at) => {
                 self.seen.silent.clear();
                 self.seen.overview = Some((overview, place, at));
             }
-            Told::Findings(view) => self.seen.findings = Some(view),
-            Told::Page(page, value) => {
+            Update::Findings(view) => self.seen.findings = Some(view),
+            Update::Page(page, value) => {
                 self.seen.pages.insert(page, value);
             }
-            Told::Silent(silent) => self.seen.silent = silent,
+            Update::Silent(silent) => self.seen.silent = silent,
         }
     }
 

@@ -4,7 +4,7 @@
 //! last outcome of each slot is all that needs to be kept. What clients named themselves stands in `request` and is not
 //! touched. Takes the place of nothing: `TransportMasterNodeAction` (6.8) ran such changes a second time.
 
-use super::{EphemeralId, Outcome, Remembered, StateId, Table, Term, Uuid, Version};
+use super::{EphemeralId, Remembered, RequestOutcome, StateId, Table, Term, Uuid, Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -105,7 +105,7 @@ pub struct Carried {
 }
 
 /// The same as it is written: every publish holds one for each of its changes, so its parts go without names.
-type Written = (u64, Term, Version, Uuid, Outcome);
+type Written = (u64, Term, Version, Uuid, RequestOutcome);
 
 impl From<Carried> for Written {
     fn from(Carried { sequence, done: Remembered { at, outcome } }: Carried) -> Self {
@@ -242,7 +242,7 @@ mod tests {
 
     fn at(number: u64) -> Remembered {
         let at = StateId { term: Term::ZERO, version: version(number), uuid: Uuid::ZERO };
-        Remembered { at, outcome: Outcome::Applied }
+        Remembered { at, outcome: RequestOutcome::Applied }
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use node::{Node, Roles};
 pub use nodes::Nodes;
 pub use nodes_delta::NodesDelta;
 pub use refusal::{Condition, Refusal};
-pub use request::{BadRequestId, Client, Outcome, Recall, Remembered, RequestId, Requests};
+pub use request::{BadRequestId, Client, Recall, Remembered, RequestId, RequestOutcome, Requests};
 pub use state::ClusterState;
 pub use state_id::{StateId, Term, Version};
 pub use table::{Table, TableIter};

@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for RequestId {
 /// What a task came to, beyond being carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// There is nothing to tell.
     #[default]
     Applied,
@@ -99,7 +99,7 @@ pub struct Remembered {
     pub at: StateId,
     /// What it came to.
     #[serde(default)]
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
 }
 
 impl Remembered {
@@ -107,8 +107,10 @@ impl Remembered {
     #[must_use]
     pub fn brief(&self) -> Self {
         let outcome = match &self.outcome {
-            Outcome::Refused(refusal) => Outcome::Refused(Box::new(refusal.brief())),
-            outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => outcome.clone(),
+            RequestOutcome::Refused(refusal) => RequestOutcome::Refused(Box::new(refusal.brief())),
+            outcome @ (RequestOutcome::Applied | RequestOutcome::Written { .. } | RequestOutcome::Granted { .. }) => {
+                outcome.clone()
+            }
         };
         Remembered { at: self.at, outcome }
     }
@@ -211,7 +213,7 @@ mod tests {
 
     fn at(version: u64) -> Remembered {
         let version = Version::new(version).expect("it is below 2^53");
-        Remembered { at: StateId { term: Term::ZERO, version, uuid: Uuid::ZERO }, outcome: Outcome::Applied }
+        Remembered { at: StateId { term: Term::ZERO, version, uuid: Uuid::ZERO }, outcome: RequestOutcome::Applied }
     }
 
     #[test]

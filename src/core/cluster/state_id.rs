@@ -52,7 +52,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// The reign of at most one master.
+    /// The mastership of at most one master.
     Term, "term";
     /// Counts the states of a cluster: each published one has the next.
     Version, "version";

@@ -2,7 +2,7 @@
 
 use super::{Certainty, Code, Evidence, Facts, Found, Mend, Process, Report, Sibling, Standing, Verdict};
 use crate::cluster::{Address, Node, NodeId};
-use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
+use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
 /// The setting of the seed hosts.
 pub(super) const HOSTS: &str = "discovery.zen.ping.unicast.hosts";
@@ -218,15 +218,15 @@ impl<'a> Case<'a> {
     /// Pings of the asked node, of those that did not answer as nodes of this cluster.
     pub(super) fn silent_hosts(&self) -> impl Iterator<Item = &'a Host> + use<'a> {
         let is_silent = |host: &&Host| match host.outcome {
-            Outcome::Refused | Outcome::Reset | Outcome::TimedOut | Outcome::NotUnderstood => true,
-            Outcome::Answered { .. }
-            | Outcome::Waiting
-            | Outcome::NotAsked
-            | Outcome::OtherClusterName { .. }
-            | Outcome::OtherClusterUuid { .. }
-            | Outcome::DuplicateId
-            | Outcome::Itself
-            | Outcome::Rejected { .. } => false,
+            PingOutcome::Refused | PingOutcome::Reset | PingOutcome::TimedOut | PingOutcome::NotUnderstood => true,
+            PingOutcome::Answered { .. }
+            | PingOutcome::Waiting
+            | PingOutcome::NotAsked
+            | PingOutcome::OtherClusterName { .. }
+            | PingOutcome::OtherClusterUuid { .. }
+            | PingOutcome::DuplicateId
+            | PingOutcome::Itself
+            | PingOutcome::Rejected { .. } => false,
         };
         self.me.explanation.hosts.iter().filter(is_silent)
     }

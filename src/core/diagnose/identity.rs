@@ -3,7 +3,7 @@
 use super::case::{Case, HOSTS, called, hosts_line, quoted, setting, verdict};
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::{Address, Node};
-use crate::zen::explain::Outcome;
+use crate::zen::explain::PingOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn parties(case: &Case<'_>) -> BTreeMap<String, Party> {
         party.nodes.insert(report.explanation.node.address.clone(), case.name(report));
         party.is_formed |= report.explanation.cluster_uuid.is_some();
         for host in &report.explanation.hosts {
-            if let Outcome::OtherClusterName { theirs, .. } = &host.outcome {
+            if let PingOutcome::OtherClusterName { theirs, .. } = &host.outcome {
                 let name = host.node.as_ref().map_or_else(|| host.address.to_string(), |node| called(node));
                 let address = host.node.as_ref().map_or(&host.address, |node| &node.address);
                 parties.entry(theirs.as_str().to_owned()).or_default().nodes.insert(address.clone(), name);
@@ -113,7 +113,7 @@ pub(super) fn is_seed_of(seed: &str, address: &Address) -> bool {
 
 fn uuids(case: &Case<'_>) -> Vec<Verdict> {
     let of = |host: &crate::zen::explain::Host| {
-        let Outcome::OtherClusterUuid { theirs, .. } = &host.outcome else { return None };
+        let PingOutcome::OtherClusterUuid { theirs, .. } = &host.outcome else { return None };
         let address = host.node.as_ref().map_or(&host.address, |node| &node.address);
         let other = case.at(address);
         let weight = |report: &Report| (report.explanation.master_node.is_some(), report.facts.members.len());
@@ -177,7 +177,7 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
 
 fn twins(case: &Case<'_>) -> Vec<Verdict> {
     let told = case.reports.iter().flat_map(|report| report.explanation.hosts.iter().map(move |host| (report, host)));
-    let told = told.filter(|(_, host)| host.outcome == Outcome::DuplicateId);
+    let told = told.filter(|(_, host)| host.outcome == PingOutcome::DuplicateId);
     let pairs = told.filter_map(|(report, host)| Some((report, host.node.as_ref()?)));
     let both = |one: &Report, other: &Arc<Node>| -> Option<Verdict> {
         let twin = case.at(&other.address);

@@ -6,7 +6,7 @@ use super::reach::outcome;
 use super::standing::{frozen, stopped};
 use super::{Certainty, Code, Mend, Report, Verdict};
 use crate::cluster::Address;
-use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
+use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
 const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
 const INITIAL: &str = "cluster.initial_master_nodes";
@@ -43,7 +43,7 @@ fn is_wiped(case: &Case<'_>, member: &Member) -> bool {
     let told = case.reports.iter().flat_map(|report| &report.explanation.hosts);
     let is_replaced = |host: &Host| {
         let before = host.instead_of.as_ref().is_some_and(|before| before.as_str() == &*member.id);
-        before && matches!(host.outcome, Outcome::Answered { master: None, .. })
+        before && matches!(host.outcome, PingOutcome::Answered { master: None, .. })
     };
     let is_new = |report: &Report| {
         let node = &report.explanation.node;
@@ -56,15 +56,15 @@ fn is_wiped(case: &Case<'_>, member: &Member) -> bool {
 /// Whether something at this member's place answers or may yet: then it is not to be started.
 fn may_run(case: &Case<'_>, member: &Member) -> bool {
     host_of(case, member).is_some_and(|host| match host.outcome {
-        Outcome::Refused | Outcome::Reset | Outcome::NotAsked | Outcome::NotUnderstood => false,
-        Outcome::TimedOut
-        | Outcome::Waiting
-        | Outcome::Answered { .. }
-        | Outcome::OtherClusterName { .. }
-        | Outcome::OtherClusterUuid { .. }
-        | Outcome::DuplicateId
-        | Outcome::Itself
-        | Outcome::Rejected { .. } => true,
+        PingOutcome::Refused | PingOutcome::Reset | PingOutcome::NotAsked | PingOutcome::NotUnderstood => false,
+        PingOutcome::TimedOut
+        | PingOutcome::Waiting
+        | PingOutcome::Answered { .. }
+        | PingOutcome::OtherClusterName { .. }
+        | PingOutcome::OtherClusterUuid { .. }
+        | PingOutcome::DuplicateId
+        | PingOutcome::Itself
+        | PingOutcome::Rejected { .. } => true,
     })
 }
 
@@ -130,7 +130,7 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
     let host = host_of(case, member);
     let place = case.place(member).1;
     let where_ = place.as_ref().map_or_else(|| member.id.to_string(), ToString::to_string);
-    let is_refused = host.is_some_and(|host| matches!(host.outcome, Outcome::Refused | Outcome::Reset));
+    let is_refused = host.is_some_and(|host| matches!(host.outcome, PingOutcome::Refused | PingOutcome::Reset));
     let summary = if is_refused {
         format!("{name} does not run: nobody listens at [{where_}], where it is needed")
     } else {
@@ -173,7 +173,7 @@ fn eligible(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
         .explanation
         .hosts
         .iter()
-        .any(|host| matches!(host.outcome, Outcome::Answered { master_eligible: true, .. }));
+        .any(|host| matches!(host.outcome, PingOutcome::Answered { master_eligible: true, .. }));
     if case.reports.iter().any(is_there) || answered || case.me.facts.discovery == "single-node" {
         return None;
     }
@@ -246,7 +246,8 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
             *node.name == *member.id || called(node) == *member.id || node.address.as_str() == &*member.id
         };
         let may_vote = |report: &Report| report.explanation.node.is_master_eligible();
-        let answers = host.is_some_and(|host| matches!(host.outcome, Outcome::Answered { master_eligible: true, .. }));
+        let answers =
+            host.is_some_and(|host| matches!(host.outcome, PingOutcome::Answered { master_eligible: true, .. }));
         !member.found && !answers && !case.reports.iter().any(|report| is_name(report) && may_vote(report))
     };
     let missing: Vec<(String, &Member)> =

@@ -4,7 +4,7 @@ use super::case::{Case, HOSTS, command, hosts_line, setting, verdict};
 use super::identity::is_seed_of;
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::Address;
-use crate::zen::explain::{Host, Outcome};
+use crate::zen::explain::{Host, PingOutcome};
 
 /// All of it; who is blamed already is not blamed again.
 pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
@@ -40,7 +40,8 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     if facts.bound.is_empty() || facts.bound.iter().any(is_bound) || facts.discovery == "single-node" {
         return None;
     }
-    let reached = |(_, host): &(&Report, &Host)| matches!(host.outcome, Outcome::Answered { .. } | Outcome::Itself);
+    let reached =
+        |(_, host): &(&Report, &Host)| matches!(host.outcome, PingOutcome::Answered { .. } | PingOutcome::Itself);
     let pings = case.pings_of(address);
     if pings.iter().any(reached) {
         return None;
@@ -112,7 +113,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
         return Some(taken);
     }
     match (&host.outcome, probe.map(|probe| &probe.found), process) {
-        (Outcome::NotUnderstood, Some(Found::HttpOf(transport)), _) => {
+        (PingOutcome::NotUnderstood, Some(Found::HttpOf(transport)), _) => {
             let put =
                 |seed: &str| Some(if is_seed_of(seed, address) { transport.to_string() } else { seed.to_owned() });
             let summary =
@@ -120,14 +121,14 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
-        (Outcome::NotUnderstood, Some(Found::Stranger), _) => {
+        (PingOutcome::NotUnderstood, Some(Found::Stranger), _) => {
             let right = other_seed(case, address);
             let put = |seed: &str| if is_seed_of(seed, address) { right.clone() } else { Some(seed.to_owned()) };
             let summary = format!("{own} has [{address}] among its seed hosts, where something else listens");
             let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
-        (Outcome::TimedOut | Outcome::Reset, _, Some(process)) if process.is_stopped => {
+        (PingOutcome::TimedOut | PingOutcome::Reset, _, Some(process)) if process.is_stopped => {
             let pid = process.pid;
             let summary =
                 format!("the process [{pid}] of {name} was stopped: it listens at [{address}] and answers nobody");
@@ -135,13 +136,13 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
                 Mend { line: format!("kill -CONT {pid}"), is_setting: false, file: None, node: Some(name.into()) };
             Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend))
         }
-        (Outcome::TimedOut, _, _) if case.at(address).is_none() => {
+        (PingOutcome::TimedOut, _, _) if case.at(address).is_none() => {
             let summary = format!(
                 "{name} ({address}) does not answer: its host or process stands still, or the way to it is cut"
             );
             Some(verdict(Code::LinkCut, name, summary).because(evidence).only(Certainty::Possible))
         }
-        (Outcome::Refused, _, _) => {
+        (PingOutcome::Refused, _, _) => {
             let right = other_seed(case, address)?;
             let put = |seed: &str| Some(if is_seed_of(seed, address) { right.clone() } else { seed.to_owned() });
             let summary = format!(
@@ -151,17 +152,17 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             Some(verdict(Code::WrongSeed, own, summary).because(evidence).mended(mend).only(Certainty::Likely))
         }
         (
-            Outcome::TimedOut
-            | Outcome::Reset
-            | Outcome::NotUnderstood
-            | Outcome::Answered { .. }
-            | Outcome::Waiting
-            | Outcome::NotAsked
-            | Outcome::OtherClusterName { .. }
-            | Outcome::OtherClusterUuid { .. }
-            | Outcome::DuplicateId
-            | Outcome::Itself
-            | Outcome::Rejected { .. },
+            PingOutcome::TimedOut
+            | PingOutcome::Reset
+            | PingOutcome::NotUnderstood
+            | PingOutcome::Answered { .. }
+            | PingOutcome::Waiting
+            | PingOutcome::NotAsked
+            | PingOutcome::OtherClusterName { .. }
+            | PingOutcome::OtherClusterUuid { .. }
+            | PingOutcome::DuplicateId
+            | PingOutcome::Itself
+            | PingOutcome::Rejected { .. },
             _,
             _,
         ) => None,
@@ -211,7 +212,8 @@ fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
 fn nowhere(case: &Case<'_>) -> Option<Verdict> {
     let facts = &case.me.facts;
     let has_none = facts.seeds.as_ref().is_none_or(Vec::is_empty);
-    let finds_nobody = !case.me.explanation.hosts.iter().any(|host| matches!(host.outcome, Outcome::Answered { .. }));
+    let finds_nobody =
+        !case.me.explanation.hosts.iter().any(|host| matches!(host.outcome, PingOutcome::Answered { .. }));
     if !has_none || !finds_nobody || facts.discovery == "single-node" {
         return None;
     }
@@ -231,19 +233,19 @@ fn nowhere(case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// What became of a ping, behind its address.
-pub(super) fn outcome(outcome: &Outcome) -> &'static str {
+pub(super) fn outcome(outcome: &PingOutcome) -> &'static str {
     match outcome {
-        Outcome::Answered { .. } => "answered",
-        Outcome::Waiting => "has yet to answer",
-        Outcome::NotAsked => "was not asked",
-        Outcome::Refused => "refused the connection",
-        Outcome::Reset => "broke the connection",
-        Outcome::TimedOut => "did not answer in time",
-        Outcome::NotUnderstood => "gave an answer that could not be understood",
-        Outcome::OtherClusterName { .. } => "is of a cluster of another name",
-        Outcome::OtherClusterUuid { .. } => "is of another cluster of this name",
-        Outcome::DuplicateId => "goes by this node's id",
-        Outcome::Itself => "is this node itself",
-        Outcome::Rejected { .. } => "refused the ping",
+        PingOutcome::Answered { .. } => "answered",
+        PingOutcome::Waiting => "has yet to answer",
+        PingOutcome::NotAsked => "was not asked",
+        PingOutcome::Refused => "refused the connection",
+        PingOutcome::Reset => "broke the connection",
+        PingOutcome::TimedOut => "did not answer in time",
+        PingOutcome::NotUnderstood => "gave an answer that could not be understood",
+        PingOutcome::OtherClusterName { .. } => "is of a cluster of another name",
+        PingOutcome::OtherClusterUuid { .. } => "is of another cluster of this name",
+        PingOutcome::DuplicateId => "goes by this node's id",
+        PingOutcome::Itself => "is this node itself",
+        PingOutcome::Rejected { .. } => "refused the ping",
     }
 }

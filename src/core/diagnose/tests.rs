@@ -3,7 +3,7 @@
 use super::{Certificate, Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, Weak, judge};
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;
-use crate::zen::explain::{Group, Host, Member, Outcome, Quota};
+use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 use std::sync::Arc;
 
 const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
@@ -67,7 +67,7 @@ fn follower(number: usize, master: usize) -> Report {
     report
 }
 
-fn pinged(mut report: Report, number: usize, outcome: Outcome) -> Report {
+fn pinged(mut report: Report, number: usize, outcome: PingOutcome) -> Report {
     report.explanation.hosts.push(Host {
         address: address(number),
         node: Some(node(number)),
@@ -126,7 +126,7 @@ fn a_cluster_that_is_well_is_sound() {
 
 #[test]
 fn voters_that_do_not_run_are_started_by_the_files_that_are_theirs() {
-    let mut asked = voters(pinged(pinged(report(0), 1, Outcome::Refused), 2, Outcome::Refused));
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
     asked.facts.siblings = vec![sibling(1), sibling(2)];
     let start = |number: usize| format!("/usr/bin/zazen start -c /etc/zazen/n{number}.yml");
     let (first, second) = (start(1), start(2));
@@ -136,14 +136,14 @@ fn voters_that_do_not_run_are_started_by_the_files_that_are_theirs() {
 
 #[test]
 fn who_answers_is_not_to_be_started() {
-    let asked = voters(pinged(pinged(report(0), 1, Outcome::TimedOut), 2, Outcome::Refused));
+    let asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
     let told = verdicts(&[asked, report(1)]);
     assert!(told.iter().all(|(_, node, _)| node != "n1"), "{told:?}");
 }
 
 #[test]
 fn one_that_is_stopped_and_one_that_is_gone_are_both_named() {
-    let mut asked = voters(pinged(pinged(report(0), 1, Outcome::TimedOut), 2, Outcome::Refused));
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
     let process = Process { address: address(1), pid: 4711, is_stopped: true, program: "zazen".into() };
     asked.facts.processes.push(process);
     let all = [(Code::FrozenNode, "n1", "kill -CONT 4711"), (Code::VoterDown, "n2", "")];
@@ -153,9 +153,9 @@ fn one_that_is_stopped_and_one_that_is_gone_are_both_named() {
 #[test]
 fn what_listens_in_the_place_of_a_node_is_told_of_the_node_and_not_of_its_seed_hosts() {
     let mut asked = voters(pinged(
-        pinged(report(0), 1, Outcome::NotUnderstood),
+        pinged(report(0), 1, PingOutcome::NotUnderstood),
         2,
-        Outcome::Answered {
+        PingOutcome::Answered {
             master_eligible: true,
             masterless: true,
             sees_quorum: false,
@@ -180,7 +180,7 @@ fn a_newcomer_whose_cluster_has_another_name_is_told_to_change_its_own() {
     newcomer.explanation.cluster_uuid = None;
     let ours = || "shpo".into();
     for number in 0..2 {
-        newcomer = pinged(newcomer, number, Outcome::OtherClusterName { theirs: "shop".into(), ours: ours() });
+        newcomer = pinged(newcomer, number, PingOutcome::OtherClusterName { theirs: "shop".into(), ours: ours() });
     }
     let told = verdicts(&[newcomer, follower(0, 0), follower(1, 0)]);
     assert_eq!(told, expected(&[(Code::WrongClusterName, "n2", "cluster.name: shop")]));
@@ -222,7 +222,7 @@ fn more_nodes_are_asked_for_than_there_are() {
 
 #[test]
 fn a_node_of_another_id_has_nothing_to_do_with_a_voter() {
-    let mut asked = voters(pinged(pinged(report(0), 1, Outcome::Refused), 2, Outcome::Refused));
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
     asked.explanation.needed[0].members[2].id = Arc::from("id-9");
     let told = verdicts(&[asked, report(2)]);
     assert_eq!(told.iter().map(|(code, ..)| *code).next(), Some(Code::QuorumLost), "{told:?}");

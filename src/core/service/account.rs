@@ -178,7 +178,7 @@ pub(super) fn key(name: &str, value: &Blob, lease: Option<&Holding>) -> u64 {
 mod tests {
     use super::super::{Batch, Put, Task, Txn};
     use super::*;
-    use crate::cluster::{Outcome, RequestId, Roles, Uuid};
+    use crate::cluster::{RequestId, RequestOutcome, Roles, Uuid};
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -187,11 +187,13 @@ mod tests {
     }
 
     /// What it came to, or why it was refused.
-    fn run(batch: &mut Batch, task: Task) -> Result<Outcome, String> {
+    fn run(batch: &mut Batch, task: Task) -> Result<RequestOutcome, String> {
         match batch.carry_out(&task) {
             Ok(done) => match done.outcome {
-                Outcome::Refused(refusal) => Err(refusal.to_string()),
-                outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => Ok(outcome),
+                RequestOutcome::Refused(refusal) => Err(refusal.to_string()),
+                outcome @ (RequestOutcome::Applied
+                | RequestOutcome::Written { .. }
+                | RequestOutcome::Granted { .. }) => Ok(outcome),
             },
             Err(refusal) => Err(refusal.to_string()),
         }
@@ -204,7 +206,7 @@ mod tests {
     fn granted(batch: &mut Batch, name: &str) -> Holding {
         let task = Task::GrantLease { name: name.into(), holder: odd(0).into(), ttl: Duration::from_secs(10) };
         match run(batch, task) {
-            Ok(Outcome::Granted { token }) => Holding { name: name.into(), token },
+            Ok(RequestOutcome::Granted { token }) => Holding { name: name.into(), token },
             other => panic!("a grant came to {other:?}"),
         }
     }

@@ -4,12 +4,12 @@ use super::account::{KEY_FRAME, key as size};
 use super::execute::{Batch, check_name, check_value};
 use super::limits::{KEY_BYTES_MAX, KEYS_MAX, TXN_MAX};
 use super::{Condition, Refusal, Txn};
-use crate::cluster::{ClusterState, Holding, KeyValue, Outcome, Revision};
+use crate::cluster::{ClusterState, Holding, KeyValue, RequestOutcome, Revision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Batch {
-    pub(super) fn change_keys(&mut self, txn: &Txn) -> Result<Outcome, Refusal> {
+    pub(super) fn change_keys(&mut self, txn: &Txn) -> Result<RequestOutcome, Refusal> {
         check(txn)?;
         txn.conditions.iter().try_for_each(|condition| self.demand(condition))?;
         for holding in txn.puts.iter().filter_map(|put| put.lease.as_ref()) {
@@ -24,7 +24,7 @@ impl Batch {
             self.insert(&put.key, KeyValue { value: put.value.clone(), changed, lease: put.lease.clone() });
         }
         let deleted = txn.deletes.iter().filter(|key| self.delete(key, part)).count();
-        Ok(Outcome::Written { part, deleted: deleted as u32 })
+        Ok(RequestOutcome::Written { part, deleted: deleted as u32 })
     }
 
     fn demand(&self, condition: &Condition) -> Result<(), Refusal> {
@@ -149,9 +149,9 @@ mod tests {
     fn run(batch: &mut Batch, txn: Txn) -> Result<(u32, u32), String> {
         match batch.carry_out(&Task::Txn(txn)) {
             Ok(done) => match done.outcome {
-                Outcome::Written { part, deleted } => Ok((part, deleted)),
-                Outcome::Refused(refusal) => Err(refusal.to_string()),
-                other @ (Outcome::Applied | Outcome::Granted { .. }) => Err(format!("{other:?}")),
+                RequestOutcome::Written { part, deleted } => Ok((part, deleted)),
+                RequestOutcome::Refused(refusal) => Err(refusal.to_string()),
+                other @ (RequestOutcome::Applied | RequestOutcome::Granted { .. }) => Err(format!("{other:?}")),
             },
             Err(refusal) => Err(refusal.to_string()),
         }

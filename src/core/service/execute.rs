@@ -7,8 +7,8 @@
 use super::limits::{NAME_BYTES_MAX, VALUE_BYTES_MAX};
 use super::{Account, Refusal, SettingRule, Task};
 use crate::cluster::{
-    Block, BlockLevel, Blocks, ClusterState, Forward, Forwards, Known, Node, NodeId, Outcome, Recall, Remembered,
-    RequestId,
+    Block, BlockLevel, Blocks, ClusterState, Forward, Forwards, Known, Node, NodeId, Recall, Remembered, RequestId,
+    RequestOutcome,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const NESTING_MAX: usize = 64;
 
 /// What became of one task of a batch: what it came to, and the state that holds that; or why it need not wait for that
 /// state to be refused.
-pub type Verdict = Result<Remembered, Refusal>;
+pub type TaskResult = Result<Remembered, Refusal>;
 
 /// A state that tasks are carried out on, one after the other.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Batch {
     }
 
     /// Carries a task out, unless the state blocks it.
-    pub fn carry_out(&mut self, task: &Task) -> Verdict {
+    pub fn carry_out(&mut self, task: &Task) -> TaskResult {
         if let Task::Forwarded { name, retry, task } = task {
             return self.forwarded(name, *retry, task);
         }
@@ -71,7 +71,7 @@ impl Batch {
     }
 
     /// Carries a task out, unless another master has, or this one before.
-    fn forwarded(&mut self, name: &Forward, retry: bool, task: &Task) -> Verdict {
+    fn forwarded(&mut self, name: &Forward, retry: bool, task: &Task) -> TaskResult {
         if matches!(task, Task::Forwarded { .. }) || name.slot.number >= Forwards::SLOTS {
             return Err(Refusal::Invalid(format!("no change is sent on under the name [{name}]")));
         }
@@ -86,7 +86,7 @@ impl Batch {
             Err(refusal @ Refusal::Blocked { retryable: true, .. }) => return Err(refusal),
             Err(refusal) if !retry => return Err(refusal),
             // Another master may still have it: it must find the same.
-            Err(refusal) => Remembered { at: self.state.id(), outcome: Outcome::Refused(Box::new(refusal)) },
+            Err(refusal) => Remembered { at: self.state.id(), outcome: RequestOutcome::Refused(Box::new(refusal)) },
         };
         self.state.metadata.forwards.remember(name, remembered.brief());
         Ok(remembered)
@@ -110,16 +110,16 @@ impl Batch {
     }
 
     /// Carries a task out. What the state refuses is told once that state is committed.
-    fn attempt(&mut self, task: &Task) -> Verdict {
+    fn attempt(&mut self, task: &Task) -> TaskResult {
         let outcome = match self.apply(task) {
             Ok(outcome) => outcome,
-            Err(refusal) if refusal.is_of_state() => Outcome::Refused(Box::new(refusal)),
+            Err(refusal) if refusal.is_of_state() => RequestOutcome::Refused(Box::new(refusal)),
             Err(refusal) => return Err(refusal),
         };
         Ok(Remembered { at: self.state.id(), outcome })
     }
 
-    fn apply(&mut self, task: &Task) -> Result<Outcome, Refusal> {
+    fn apply(&mut self, task: &Task) -> Result<RequestOutcome, Refusal> {
         match task {
             Task::Join { node } => Ok(self.join(node)),
             Task::Remove { id, ephemeral_id, left, .. } => {
@@ -127,7 +127,7 @@ impl Batch {
                     self.state.nodes.remove(id);
                     self.state.metadata.forwards.part(ephemeral_id, self.state.version, *left);
                 }
-                Ok(Outcome::Applied)
+                Ok(RequestOutcome::Applied)
             }
             Task::RemoveVoter { id } => self.remove_voter(id),
             Task::PutSettings { persistent, transient } => self.put_settings(persistent, transient),
@@ -138,7 +138,7 @@ impl Batch {
             Task::PutIndex { name, metadata } => self.put_index(name, metadata.as_deref()),
             Task::Recover => {
                 self.state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
-                Ok(Outcome::Applied)
+                Ok(RequestOutcome::Applied)
             }
             Task::Once { request, .. } => {
                 Err(Refusal::Invalid(format!("request [{request}] stands inside of another request")))
@@ -150,7 +150,7 @@ impl Batch {
     }
 
     /// Carries a task out, unless this request was carried out before.
-    fn once(&mut self, request: RequestId, retry: bool, task: &Task) -> Verdict {
+    fn once(&mut self, request: RequestId, retry: bool, task: &Task) -> TaskResult {
         match self.state.metadata.requests.recall(request, retry) {
             Recall::Done(remembered) => Ok(remembered),
             Recall::Forgotten => Err(Refusal::Forgotten(request)),
@@ -158,7 +158,9 @@ impl Batch {
                 let remembered = match self.attempt(task) {
                     Ok(remembered) => remembered,
                     // An earlier copy of the request may be on its way: it must find the same.
-                    Err(refusal) => Remembered { at: self.state.id(), outcome: Outcome::Refused(Box::new(refusal)) },
+                    Err(refusal) => {
+                        Remembered { at: self.state.id(), outcome: RequestOutcome::Refused(Box::new(refusal)) }
+                    }
                 };
                 self.state.metadata.requests.remember(request, remembered.brief());
                 Ok(remembered)
@@ -167,7 +169,7 @@ impl Batch {
     }
 
     /// Nobody waits for the vote of a node that is gone for good. One that is there would be taken in again at once.
-    fn remove_voter(&mut self, id: &NodeId) -> Result<Outcome, Refusal> {
+    fn remove_voter(&mut self, id: &NodeId) -> Result<RequestOutcome, Refusal> {
         if self.state.nodes.contains(id) {
             return Err(Refusal::Invalid(format!("node [{id}] is in the cluster: end it before it is removed")));
         }
@@ -176,17 +178,17 @@ impl Batch {
             return Err(Refusal::Invalid(format!("node [{id}] does not count in elections and commits")));
         }
         *voters = voters.iter().filter(|voter| *voter != id).cloned().collect();
-        Ok(Outcome::Applied)
+        Ok(RequestOutcome::Applied)
     }
 
-    fn put_index(&mut self, name: &Arc<str>, metadata: Option<&str>) -> Result<Outcome, Refusal> {
+    fn put_index(&mut self, name: &Arc<str>, metadata: Option<&str>) -> Result<RequestOutcome, Refusal> {
         self.demand_room(metadata.map_or(0, |text| text.len() as u64))?;
         self.forget_account();
         put_index(&mut self.state, name, metadata)
     }
 
     /// The joiner answered at its address, so whoever stood there before, or under its id, is gone.
-    fn join(&mut self, node: &Arc<Node>) -> Outcome {
+    fn join(&mut self, node: &Arc<Node>) -> RequestOutcome {
         self.forget_account();
         let version = self.state.version;
         let (nodes, forwards) = (&mut self.state.nodes, &mut self.state.metadata.forwards);
@@ -200,15 +202,15 @@ impl Batch {
         }
         forwards.meet(&node.ephemeral_id, version);
         nodes.insert(node.clone());
-        Outcome::Applied
+        RequestOutcome::Applied
     }
 }
 
-fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) -> Result<Outcome, Refusal> {
+fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) -> Result<RequestOutcome, Refusal> {
     check_name("index", name)?;
     let Some(text) = metadata else {
         return match state.metadata.indices.remove(&**name) {
-            Some(_) => Ok(Outcome::Applied),
+            Some(_) => Ok(RequestOutcome::Applied),
             None => Err(Refusal::Invalid(format!("no such index [{name}]"))),
         };
     };
@@ -220,7 +222,7 @@ fn put_index(state: &mut ClusterState, name: &Arc<str>, metadata: Option<&str>) 
         }
         Ok(value) => {
             state.metadata.indices.insert(name.clone(), Arc::new(value));
-            Ok(Outcome::Applied)
+            Ok(RequestOutcome::Applied)
         }
         Err(error) => Err(Refusal::Invalid(format!("metadata of index [{name}] is no JSON: {error}"))),
     }
@@ -265,7 +267,7 @@ mod tests {
             let task = Task::PutIndex { name: "logs".into(), metadata: Some(text.into()) };
             batch.carry_out(&task).map(|done| done.outcome).map_err(|refusal| refusal.to_string())
         };
-        assert_eq!(put(NESTING_MAX), Ok(Outcome::Applied));
+        assert_eq!(put(NESTING_MAX), Ok(RequestOutcome::Applied));
         let refusal = "metadata of index [logs] nests too deep, allowed are 64 levels";
         assert_eq!(put(NESTING_MAX + 1), Err(refusal.into()));
         assert!(put(100_000).is_err(), "whatever its depth, it is refused without climbing down");
@@ -290,9 +292,12 @@ mod tests {
         let nested =
             Task::Once { request: RequestId { sequence: 2, ..request }, retry: false, task: Box::new(ask(true)) };
         let refusal = batch.carry_out(&nested).map(|done| done.outcome);
-        assert!(matches!(refusal, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
+        assert!(matches!(refusal, Ok(RequestOutcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
         let other = batch.carry_out(&grant).map(|done| done.outcome);
-        assert!(matches!(other, Ok(Outcome::Refused(why)) if matches!(*why, Refusal::Held { .. })), "it is held");
+        assert!(
+            matches!(other, Ok(RequestOutcome::Refused(why)) if matches!(*why, Refusal::Held { .. })),
+            "it is held"
+        );
     }
 
     #[test]

@@ -4,13 +4,18 @@ use super::Refusal;
 use super::account::lease_bytes;
 use super::execute::{Batch, check_name};
 use super::limits::{LEASES_MAX, TTL_MAX, TTL_MIN};
-use crate::cluster::{Holding, Lease, Outcome, Token};
+use crate::cluster::{Holding, Lease, RequestOutcome, Token};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 impl Batch {
-    pub(super) fn grant(&mut self, name: &Arc<str>, holder: &Arc<str>, ttl: Duration) -> Result<Outcome, Refusal> {
+    pub(super) fn grant(
+        &mut self,
+        name: &Arc<str>,
+        holder: &Arc<str>,
+        ttl: Duration,
+    ) -> Result<RequestOutcome, Refusal> {
         check_name("lease", name)?;
         check_name("holder", holder)?;
         if !(TTL_MIN..=TTL_MAX).contains(&ttl) {
@@ -35,18 +40,18 @@ impl Batch {
         self.forget_account();
         self.state.metadata.last_token = token;
         self.state.metadata.leases.insert(name.clone(), lease);
-        Ok(Outcome::Granted { token })
+        Ok(RequestOutcome::Granted { token })
     }
 
-    pub(super) fn release(&mut self, holding: &Holding) -> Result<Outcome, Refusal> {
+    pub(super) fn release(&mut self, holding: &Holding) -> Result<RequestOutcome, Refusal> {
         self.demand_held(holding)?;
         self.forget_account();
         self.state.metadata.leases.remove(&holding.name);
         self.delete_with(|lease| lease == holding);
-        Ok(Outcome::Applied)
+        Ok(RequestOutcome::Applied)
     }
 
-    pub(super) fn expire(&mut self, tokens: &BTreeSet<Token>) -> Outcome {
+    pub(super) fn expire(&mut self, tokens: &BTreeSet<Token>) -> RequestOutcome {
         let leases = &self.state.metadata.leases;
         let gone = leases.iter().filter(|(_, lease)| tokens.contains(&lease.token));
         let gone: Vec<Arc<str>> = gone.map(|(name, _)| name.clone()).collect();
@@ -57,7 +62,7 @@ impl Batch {
             self.forget_account();
             self.delete_with(|lease| tokens.contains(&lease.token));
         }
-        Outcome::Applied
+        RequestOutcome::Applied
     }
 }
 
@@ -76,16 +81,16 @@ mod tests {
     fn grant(batch: &mut Batch, name: &str) -> Result<u64, Refusal> {
         let task = Task::GrantLease { name: name.into(), holder: "h".into(), ttl: TTL };
         match batch.carry_out(&task)?.outcome {
-            Outcome::Granted { token } => Ok(token.get()),
-            Outcome::Refused(refusal) => Err(*refusal),
-            other @ (Outcome::Applied | Outcome::Written { .. }) => panic!("a grant came to {other:?}"),
+            RequestOutcome::Granted { token } => Ok(token.get()),
+            RequestOutcome::Refused(refusal) => Err(*refusal),
+            other @ (RequestOutcome::Applied | RequestOutcome::Written { .. }) => panic!("a grant came to {other:?}"),
         }
     }
 
     fn run(batch: &mut Batch, task: Task) -> Result<(), Refusal> {
         match batch.carry_out(&task)?.outcome {
-            Outcome::Refused(refusal) => Err(*refusal),
-            Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. } => Ok(()),
+            RequestOutcome::Refused(refusal) => Err(*refusal),
+            RequestOutcome::Applied | RequestOutcome::Written { .. } | RequestOutcome::Granted { .. } => Ok(()),
         }
     }
 

@@ -17,7 +17,7 @@ mod txn;
 pub mod watch;
 
 pub use account::Account;
-pub use execute::{Batch, Verdict};
+pub use execute::{Batch, TaskResult};
 pub use pattern::matches;
 pub use put_settings::{ARCHIVED, SettingRule, Update, restore_settings};
 pub use question::{Answer, PendingTask, Query, Question};

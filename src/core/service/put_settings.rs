@@ -7,7 +7,7 @@ use super::account::{setting_bytes, settings_bytes};
 use super::execute::{Batch, check_name, check_value};
 use super::limits::SETTING_BYTES_MAX;
 use super::{Account, MINIMUM_MASTER_NODES, Refusal, SettingsPatch, matches};
-use crate::cluster::{Block, ClusterState, Metadata, Outcome, Settings};
+use crate::cluster::{Block, ClusterState, Metadata, RequestOutcome, Settings};
 use std::sync::Arc;
 
 /// How the names of settings begin that are kept though nobody understands them.
@@ -35,7 +35,7 @@ impl Batch {
         &mut self,
         persistent: &SettingsPatch,
         transient: &SettingsPatch,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         if persistent.is_empty() && transient.is_empty() {
             return Err(Refusal::Invalid("no settings to update".into()));
         }
@@ -65,7 +65,7 @@ impl Batch {
         self.setting_bytes = Some(after);
         self.forget_account();
         block_as_set(&mut self.state);
-        Ok(Outcome::Applied)
+        Ok(RequestOutcome::Applied)
     }
 
     /// Refuses settings that would be too large; the state holds them already.

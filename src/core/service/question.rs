@@ -3,7 +3,7 @@
 //! Three outcomes of a write are kept apart: it was carried out, it certainly was not, or nobody knows.
 
 use super::{Priority, Queued, Task};
-use crate::cluster::{Holding, KeyValue, Lease, NodeId, Outcome, Refusal, StateId};
+use crate::cluster::{Holding, KeyValue, Lease, NodeId, Refusal, RequestOutcome, StateId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ pub enum Answer {
         acknowledged: bool,
         /// What it came to.
         #[serde(default)]
-        outcome: Outcome,
+        outcome: RequestOutcome,
     },
     /// The newest committed state.
     Newest {

@@ -1,6 +1,6 @@
 //! What changed from each committed state to the next, for those who want to know of every change.
 //!
-//! A [`Log`] is fed with the states that a node applies, and keeps the last steps. A step is the difference of a committed
+//! A [`ChangeLog`] is fed with the states that a node applies, and keeps the last steps. A step is the difference of a committed
 //! state and the one that it was made from, so it is the same on every node, and whoever has seen a state can go on from
 //! it anywhere. What several tasks of one publish do to a key is one change: no committed state shows the others. Where
 //! a node did not get to know a state in between, its log begins anew, and watchers are told to read the state. What a
@@ -94,7 +94,7 @@ pub enum Resume {
 
 /// The last steps of the states that one node applied.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
+pub struct ChangeLog {
     newest: Option<Arc<ClusterState>>,
     /// The state before the first step.
     oldest: (Term, Version),
@@ -103,7 +103,7 @@ pub struct Log {
     bytes: usize,
 }
 
-impl Log {
+impl ChangeLog {
     /// How many changes are kept.
     pub const CHANGES_MAX: usize = 8_192;
     /// How many bytes of keys and values are kept, about.
@@ -167,7 +167,7 @@ impl Log {
     }
 
     fn begin(&mut self, state: &Arc<ClusterState>) {
-        *self = Log { newest: Some(state.clone()), oldest: state.rank(), ..Log::default() };
+        *self = ChangeLog { newest: Some(state.clone()), oldest: state.rank(), ..ChangeLog::default() };
     }
 
     fn push(&mut self, step: Arc<Step>) {
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_watcher_goes_on_from_any_state_that_the_log_knows() {
-        let mut log = Log::default();
+        let mut log = ChangeLog::default();
         assert_eq!(versions(log.resume(rank(3), 9, 1_000)), [0], "nothing is known yet");
         for version in 3..=6 {
             log.advance(&state(version, &[]));
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_step_tells_each_change_once() {
-        let mut log = Log::default();
+        let mut log = ChangeLog::default();
         log.advance(&state(1, &[("a", "1"), ("b", "1")]));
         let next = state(2, &[("b", "2"), ("c", "1")]);
         let step = log.advance(&next).expect("it follows");
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_forgotten_from_the_beginning() {
-        let mut log = Log::default();
-        let large = "x".repeat(Log::BYTES_MAX / 4);
+        let mut log = ChangeLog::default();
+        let large = "x".repeat(ChangeLog::BYTES_MAX / 4);
         log.advance(&state(1, &[]));
         for version in 2..=9u64 {
             log.advance(&state(version, &[("k", &format!("{version}{large}"))]));
@@ -296,8 +296,8 @@ mod tests {
         assert_eq!(log.oldest(), rank(6));
         assert_eq!(versions(log.resume(rank(5), 9, 1_000)), [0, 9]);
         assert_eq!(versions(log.resume(rank(6), 9, 1_000)), [7], "a large step goes alone");
-        let mut log = Log::default();
-        for version in 1..=Log::STEPS_MAX as u64 + 2 {
+        let mut log = ChangeLog::default();
+        for version in 1..=ChangeLog::STEPS_MAX as u64 + 2 {
             log.advance(&state(version, &[]));
         }
         assert_eq!(log.oldest(), rank(2), "steps without a change are bounded as well");

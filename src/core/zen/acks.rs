@@ -5,7 +5,7 @@
 
 use super::leadership::{Awaiting, Finished, Origin, Peer, Waiting};
 use super::{Timer, Zen};
-use crate::cluster::{NodeId, Outcome, Remembered, StateId};
+use crate::cluster::{NodeId, Remembered, RequestOutcome, StateId};
 use crate::protocol::{Effects, Time};
 use crate::service::Answer;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ impl Zen {
             let waiter = queued.waiter;
             let timeout = waiter.timeout;
             // What was refused changed nothing that others would have to apply.
-            if timeout.is_zero() || matches!(done.outcome, Outcome::Refused(_)) {
+            if timeout.is_zero() || matches!(done.outcome, RequestOutcome::Refused(_)) {
                 self.answer(now, waiter.origin, told(done, false), out);
             } else if !matches!(waiter.origin, Origin::Nobody) {
                 waiters.push(Waiting { origin: waiter.origin, deadline: now + timeout, done });
@@ -146,8 +146,8 @@ impl Zen {
 /// What a client is told whose task is committed.
 pub(super) fn told(done: Remembered, acknowledged: bool) -> Answer {
     match done.outcome {
-        Outcome::Refused(refusal) => Answer::Refused(*refusal),
-        outcome @ (Outcome::Applied | Outcome::Written { .. } | Outcome::Granted { .. }) => {
+        RequestOutcome::Refused(refusal) => Answer::Refused(*refusal),
+        outcome @ (RequestOutcome::Applied | RequestOutcome::Written { .. } | RequestOutcome::Granted { .. }) => {
             Answer::Done { at: done.at, acknowledged, outcome }
         }
     }

@@ -4,9 +4,9 @@
 //! `NodeJoinController.JoinTaskExecutor` (6.8), which tried a connection that the joiner itself had opened.
 
 use super::leadership::{Joined, Peer, TurnedAway};
-use super::message::{Join, JoinAnswer, Message, Sight};
+use super::message::{Join, JoinAnswer, Message, PeerStatus};
 use super::rules::Protection;
-use super::{Errand, Note, REMEMBERED_MAX, Timer, Zen};
+use super::{CallPurpose, Note, REMEMBERED_MAX, Timer, Zen};
 use crate::cluster::Node;
 use crate::protocol::{Effects, Exchange, Failure, Time};
 use crate::service::Task;
@@ -132,10 +132,10 @@ impl Zen {
         }
         // A ping makes a connection of its own, so that it shows whether the joiner can be reached at its address.
         let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
-        let errand = Errand::RoundTrip { joiner: node.clone(), asked: now };
+        let purpose = CallPurpose::RoundTrip { joiner: node.clone(), asked: now };
         // It ends before the join is sent again, which then starts another one.
         let timeout = self.answer_timeout(&node.address, self.tuning.ping_timeout / 2);
-        self.call(&node.address, message, errand, timeout, out);
+        self.call(&node.address, message, purpose, timeout, out);
     }
 
     /// The joiner can be reached: it is added.
@@ -144,7 +144,7 @@ impl Zen {
         now: Time,
         joiner: Arc<Node>,
         asked: Time,
-        sight: &Sight,
+        sight: &PeerStatus,
         out: &mut Effects<Zen>,
     ) {
         self.note_round_trip(now, &joiner, asked, out);

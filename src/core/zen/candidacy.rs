@@ -4,12 +4,12 @@
 //! whatever the joiner had accepted.
 
 use super::elect::Candidate;
-use super::message::{Join, JoinAnswer, Message, Sight};
+use super::message::{Join, JoinAnswer, Message, PeerStatus};
 use super::mode::{Ballot, Candidacy};
 use super::quorum::BootstrapSet;
 use super::rules::{Protection, Rules};
 use super::sent::intake_time;
-use super::{Errand, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
+use super::{CallPurpose, Mode, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +49,7 @@ impl Zen {
 
     /// Tells a better candidate that stands in a term in which this node has voted for another one: it would not hear of it
     /// until it asks, and stand in vain meanwhile.
-    pub(super) fn tell_of_vote(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+    pub(super) fn tell_of_vote(&mut self, now: Time, sight: &PeerStatus, out: &mut Effects<Zen>) {
         let promise = &self.ledger.promise;
         let is_given =
             |term| term < promise.term || term == promise.term && promise.vote.as_ref() != Some(&sight.node.id);
@@ -66,7 +66,7 @@ impl Zen {
         let Mode::Electing(candidacy) = &self.mode else {
             return;
         };
-        let can_vote = |sight: &&Sight| {
+        let can_vote = |sight: &&PeerStatus| {
             let id = &sight.node.id;
             self.search.backers.contains_key(id)
                 && (sight.last_term() < candidacy.term || candidacy.joins.contains_key(id))
@@ -105,7 +105,12 @@ impl Zen {
         if votes && !self.is_formed() && rules.keep(Protection::EveryBootstrap) {
             self.heed_bootstrap(&node.id, join.bootstrap);
         }
-        self.take_ballot(Ballot { node: node.clone(), votes, accepted: join.accepted, awake: join.awake });
+        self.take_ballot(Ballot {
+            node: node.clone(),
+            votes,
+            accepted: join.accepted,
+            has_recovered_state: join.has_recovered_state,
+        });
         self.reply(exchange, Message::Joining(JoinAnswer::Noted), out);
         if votes {
             self.fetch_newer(None, out);
@@ -154,17 +159,16 @@ impl Zen {
         let Some(ballot) = newest.max_by_key(|ballot| (ballot.accepted.rank(), Some(&ballot.node.id) != late)) else {
             return;
         };
-        let of_voter =
-            |errand: &Errand| matches!(errand, Errand::Fetch { from, .. } if candidacy.joins.contains_key(from));
+        let of_voter = |purpose: &CallPurpose| matches!(purpose, CallPurpose::Fetch { from, .. } if candidacy.joins.contains_key(from));
         if self.calls.values().any(of_voter) || !rules.keep(Protection::FetchNewer) {
             return;
         }
         let (node, id) = (ballot.node.clone(), ballot.accepted);
         out.note(Note::Fetches { from: node.clone(), id });
         let message = Message::Fetch { from: self.sender.clone() };
-        let errand = Errand::Fetch { from: node.id.clone() };
+        let purpose = CallPurpose::Fetch { from: node.id.clone() };
         let timeout = self.fd_timeout(&node.address) + intake_time(&self.ledger.accepted);
-        self.call(&node.address, message, errand, timeout, out);
+        self.call(&node.address, message, purpose, timeout, out);
     }
 
     pub(super) fn on_fetch(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
@@ -278,7 +282,7 @@ impl Zen {
         if requirement.is_met_by(&backers) {
             let (term, votes) = (candidacy.term, backers.into_keys().collect());
             out.note(Note::Won { term, votes });
-            self.begin_reign(now, requirement.bootstrap, out);
+            self.begin_leading(now, requirement.bootstrap, out);
         }
     }
 

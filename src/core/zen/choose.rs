@@ -4,7 +4,7 @@
 //! `ZenDiscovery.findMaster` (6.8), with rounds that end as soon as the answers suffice.
 
 use super::elect::{self, Candidate, Choice, Seen};
-use super::message::{Sender, Sight};
+use super::message::{PeerStatus, Sender};
 use super::quorum::{BootstrapSet, Requirement};
 use super::rules::Protection;
 use super::search::Target;
@@ -257,8 +257,8 @@ impl Zen {
     fn strike(&self, set: &mut BootstrapSet, own: &Arc<str>) {
         set.all |= self.left_out_by().is_some();
         let asks = self.keeps(Protection::RolesOnDisk) && self.local.is_master_eligible();
-        let remembers = |sight: &Sight| !asks || sight.left_out_by.contains(own);
-        let is_left_out = |sight: &Sight| match sight.node.is_master_eligible() {
+        let remembers = |sight: &PeerStatus| !asks || sight.left_out_by.contains(own);
+        let is_left_out = |sight: &PeerStatus| match sight.node.is_master_eligible() {
             true => !sight.left_out_by.is_empty() && !set.all,
             false => remembers(sight),
         };
@@ -271,7 +271,8 @@ impl Zen {
         leavers.extend(self.left_out_by().into_iter().flatten().cloned());
         struck.extend((!self.local.is_master_eligible()).then(|| self.local.clone()));
         struck.iter().for_each(|other| set.leave_out(other));
-        let has_formed_nothing = |sight: &&Sight| !sight.node.is_master_eligible() && sight.accepted == StateId::NONE;
+        let has_formed_nothing =
+            |sight: &&PeerStatus| !sight.node.is_master_eligible() && sight.accepted == StateId::NONE;
         for sight in seen().filter(has_formed_nothing) {
             leavers.remove(sight.node.address.as_str());
         }
@@ -382,7 +383,7 @@ impl Zen {
     }
 
     /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
-    pub(super) fn is_news(&self, sight: &Sight) -> bool {
+    pub(super) fn is_news(&self, sight: &PeerStatus) -> bool {
         let Mode::Electing(candidacy) = &self.mode else {
             return true;
         };

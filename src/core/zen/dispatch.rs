@@ -3,10 +3,10 @@
 //! What follows from an input stands in the parts. Mirrors the request handlers and listeners that `ZenDiscovery` and its
 //! kin register (6.8).
 
-use super::episode::Episode;
 use super::leadership::Origin;
+use super::masterless_log::MasterlessLog;
 use super::rules::Protection;
-use super::{Errand, Memory, Message, Mode, Note, PingKind, Promise, Timer, Write, Zen};
+use super::{CallPurpose, Memory, Message, Mode, Note, PingKind, Promise, Timer, Write, Zen};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Standing, Time};
 use crate::service::{Answer, Question};
@@ -31,8 +31,8 @@ impl Protocol for Zen {
             Input::Received { exchange, message } => self.received(now, exchange, message, out),
             Input::Replied { call, message } => self.replied(now, call, message, out),
             Input::Failed { call, why } => {
-                if let Some(errand) = self.calls.remove(&call) {
-                    self.failed(now, errand, why, out);
+                if let Some(purpose) = self.calls.remove(&call) {
+                    self.failed(now, purpose, why, out);
                 }
             }
             Input::LinkClosed { peer } => self.on_link_closed(now, &peer, out),
@@ -45,7 +45,7 @@ impl Protocol for Zen {
             Input::Asked { ticket, question } => self.on_asked(now, ticket, question, out),
         }
         self.route_waiting(now, out);
-        self.keep_episode(now);
+        self.keep_masterless_log(now);
         self.tell_if_changed(now, out);
         if !self.keeps(Protection::StoredVotes) {
             out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Promise(_), .. }));
@@ -80,7 +80,7 @@ impl Zen {
             let promise = Promise { node_id: Some(self.local.id.clone()), ..self.ledger.promise.clone() };
             self.store(Write::Promise(promise), out);
         }
-        self.episode = Episode::begin(now);
+        self.masterless_log = MasterlessLog::begin(now);
         self.show_masterless(out);
         self.find(now, Duration::ZERO, "started", out);
     }
@@ -125,63 +125,67 @@ impl Zen {
     }
 
     fn replied(&mut self, now: Time, call: Call, message: Message, out: &mut Effects<Zen>) {
-        let Some(errand) = self.calls.remove(&call) else {
+        let Some(purpose) = self.calls.remove(&call) else {
             return;
         };
         if message.leaps_from(self.ledger.promise.term) {
-            return self.failed(now, errand, Failure::BadAnswer, out);
+            return self.failed(now, purpose, Failure::BadAnswer, out);
         }
-        match (errand, message) {
-            (Errand::Ping { address, asked }, Message::Pong { from, sight, mentioned }) => {
+        match (purpose, message) {
+            (CallPurpose::Ping { address, asked }, Message::Pong { from, sight, mentioned }) => {
                 self.on_pong(now, address, asked, &from, *sight, mentioned, out)
             }
-            (Errand::Ping { address, .. }, Message::Rejected(why)) => self.on_ping_rejected(now, &address, why, out),
-            (Errand::Join { target }, Message::Rejected(why)) => self.on_join_rejected(now, &target, &why, out),
-            (Errand::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
-            (Errand::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
-            (Errand::Publish { node, at, asked }, Message::Report(report)) => {
+            (CallPurpose::Ping { address, .. }, Message::Rejected(why)) => {
+                self.on_ping_rejected(now, &address, why, out)
+            }
+            (CallPurpose::Join { target }, Message::Rejected(why)) => self.on_join_rejected(now, &target, &why, out),
+            (CallPurpose::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
+            (CallPurpose::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
+            (CallPurpose::Publish { node, at, asked }, Message::Report(report)) => {
                 self.sent.end(&at, asked);
                 self.on_report(now, &node, asked, &report, out)
             }
-            (Errand::Commit { node, asked } | Errand::CallVote { node, asked }, Message::Report(report)) => {
+            (CallPurpose::Commit { node, asked } | CallPurpose::CallVote { node, asked }, Message::Report(report)) => {
                 self.on_report(now, &node, asked, &report, out)
             }
-            (Errand::NodePing { node, asked, kind }, Message::Report(report)) => {
+            (CallPurpose::NodePing { node, asked, kind }, Message::Report(report)) => {
                 self.on_node_pong(now, &node, asked, kind, &report, out)
             }
-            (Errand::RoundTrip { joiner, asked }, Message::Pong { sight, .. }) => {
+            (CallPurpose::RoundTrip { joiner, asked }, Message::Pong { sight, .. }) => {
                 self.on_round_trip(now, joiner, asked, &sight, out)
             }
-            (Errand::MasterPing { master, asked, kind }, Message::MasterPong(pong)) => {
+            (CallPurpose::MasterPing { master, asked, kind }, Message::MasterPong(pong)) => {
                 self.on_master_pong(now, &master, (asked, kind), &pong, out)
             }
-            (Errand::Leave, Message::Gone) => self.has_left(out),
-            (Errand::Forward { ticket, attempt }, Message::Answered(answer)) => {
+            (CallPurpose::Leave, Message::Gone) => self.has_left(out),
+            (CallPurpose::Forward { ticket, attempt }, Message::Answered(answer)) => {
                 self.on_answered(now, (ticket, attempt), *answer, out)
             }
-            (Errand::Relay { exchange, .. }, Message::Answered(answer)) => {
+            (CallPurpose::Relay { exchange, .. }, Message::Answered(answer)) => {
                 self.reply(exchange, Message::Answered(answer), out)
             }
             // What was rejected or makes no sense is told as if nobody had understood the request.
-            (errand, _) => self.failed(now, errand, Failure::BadAnswer, out),
+            (purpose, _) => self.failed(now, purpose, Failure::BadAnswer, out),
         }
     }
 
-    fn failed(&mut self, now: Time, errand: Errand, why: Failure, out: &mut Effects<Zen>) {
-        match errand {
-            Errand::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
-            Errand::Join { target } => self.on_join_failed(now, &target, why, out),
-            Errand::Fetch { from } => self.on_fetch_failed(&from, why, out),
-            Errand::Publish { node, at, asked } => self.on_publish_failed(now, &node, (&at, asked), why, out),
+    fn failed(&mut self, now: Time, purpose: CallPurpose, why: Failure, out: &mut Effects<Zen>) {
+        match purpose {
+            CallPurpose::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
+            CallPurpose::Join { target } => self.on_join_failed(now, &target, why, out),
+            CallPurpose::Fetch { from } => self.on_fetch_failed(&from, why, out),
+            CallPurpose::Publish { node, at, asked } => self.on_publish_failed(now, &node, (&at, asked), why, out),
             // The node tells by its next answer, whatever that is to.
-            Errand::Commit { .. } | Errand::CallVote { .. } => {}
-            Errand::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
-            Errand::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),
-            Errand::MasterPing { master, asked, kind } => self.on_master_silent(now, &master, (asked, kind), why, out),
+            CallPurpose::Commit { .. } | CallPurpose::CallVote { .. } => {}
+            CallPurpose::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
+            CallPurpose::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),
+            CallPurpose::MasterPing { master, asked, kind } => {
+                self.on_master_silent(now, &master, (asked, kind), why, out)
+            }
             // The next master is told; without one the time for the good-bye runs out.
-            Errand::Leave => {}
-            Errand::Relay { exchange, changes } => self.on_relay_failed(exchange, changes, why, out),
-            Errand::Forward { ticket, attempt } => self.on_forward_failed(now, (ticket, attempt), why, out),
+            CallPurpose::Leave => {}
+            CallPurpose::Relay { exchange, changes } => self.on_relay_failed(exchange, changes, why, out),
+            CallPurpose::Forward { ticket, attempt } => self.on_forward_failed(now, (ticket, attempt), why, out),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Pure functions over what the answers say. Mirrors `ElectMasterService` and `ZenDiscovery.findMaster` (6.8), with the
 //! accepted (term, version) in the place of the committed version, and only candidates that see a quorum.
 
-use super::message::Sight;
+use super::message::PeerStatus;
 use crate::cluster::{EphemeralId, Node, Term, Version};
 use crate::protocol::Time;
 use std::cmp::Reverse;
@@ -23,7 +23,7 @@ pub enum Choice {
 #[derive(Clone, Debug, Hash)]
 pub struct Seen {
     /// What the node said.
-    pub sight: Sight,
+    pub sight: PeerStatus,
     /// It was said after this.
     pub asked: Time,
 }
@@ -38,7 +38,7 @@ pub struct Lost {
 }
 
 /// Which pings count: all, or only those of nodes that can be master.
-pub fn counts(sight: &Sight, ignore_non_master_pings: bool) -> bool {
+pub fn counts(sight: &PeerStatus, ignore_non_master_pings: bool) -> bool {
     !ignore_non_master_pings || sight.node.is_master_eligible()
 }
 
@@ -88,7 +88,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// The candidate that a node's word makes, if it can lead and follows nobody.
-    pub fn of(sight: &Sight) -> Option<Candidate> {
+    pub fn of(sight: &PeerStatus) -> Option<Candidate> {
         (sight.masterless && sight.node.is_master_eligible()).then(|| Candidate {
             node: sight.node.clone(),
             accepted: sight.accepted.rank(),

@@ -138,9 +138,9 @@ impl Zen {
     pub(super) fn follow_again(&mut self, now: Time, master: &Arc<Node>, term: Term, out: &mut Effects<Zen>) {
         let (own, promised) = (&self.ledger.accepted, self.ledger.promise.term);
         let made_it = own.nodes.master_node().is_some_and(|maker| maker.same_process(master));
-        let is_of_this_reign =
+        let is_of_this_mastership =
             made_it && own.term == term && promised == term && own.nodes.contains_process(&self.local);
-        if is_of_this_reign && matches!(self.mode, Mode::Finding) {
+        if is_of_this_mastership && matches!(self.mode, Mode::Finding) {
             self.follow(now, master, out);
         }
     }

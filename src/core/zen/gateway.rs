@@ -93,7 +93,7 @@ pub struct Recovery {
 }
 
 impl Zen {
-    /// After a full restart: prepares the first state of a reign, which users get at once if nothing is to be waited for.
+    /// After a full restart: prepares the first state of a mastership, which users get at once if nothing is to be waited for.
     /// The nodes that it names from before do not count unless they joined.
     pub(super) fn begin_recovery(
         &mut self,

@@ -21,7 +21,7 @@ impl Zen {
                 assert!(self.local.is_master_eligible(), "only an eligible node stands");
             }
             Mode::Leading(lead) => {
-                let newest = lead.bump.as_ref().map_or(lead.term, |bump| bump.term);
+                let newest = lead.term_bump.as_ref().map_or(lead.term, |term_bump| term_bump.term);
                 assert!(newest == promised, "a master leads in its own term");
                 assert!(votes_for_itself, "a master voted for itself");
                 let published = lead.publish.as_ref().map(|publish| publish.state.id());

@@ -5,10 +5,10 @@
 //! bound a join neither to a term nor to one election.
 
 use super::elect::{Candidate, Lost};
-use super::message::{Join, JoinAnswer, Message, Sight};
+use super::message::{Join, JoinAnswer, Message, PeerStatus};
 use super::mode::Joining;
 use super::rules::Protection;
-use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
+use super::{CallPurpose, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{EphemeralId, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::sync::Arc;
@@ -97,13 +97,13 @@ impl Zen {
             // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
             accepted,
             bootstrap,
-            awake: self.is_awake,
+            has_recovered_state: self.has_recovered_state,
         };
         joining.sent = now;
         let target = joining.target.clone();
-        let errand = Errand::Join { target: target.ephemeral_id.clone() };
+        let purpose = CallPurpose::Join { target: target.ephemeral_id.clone() };
         let message = Message::Join { from: self.sender.clone(), join };
-        self.call(&target.address, message, errand, self.tuning.ping_timeout, out);
+        self.call(&target.address, message, purpose, self.tuning.ping_timeout, out);
         let patience = self.fd_timeout(&target.address).min(self.tuning.ping_timeout);
         self.timers.set(Timer::Join, now + patience);
     }
@@ -203,7 +203,7 @@ impl Zen {
         }
     }
 
-    /// Told of a higher term in which the candidate stands, votes again in exactly that one.
+    /// PongSummary of a higher term in which the candidate stands, votes again in exactly that one.
     fn vote_again(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &mut self.mode else {
             return;
@@ -266,7 +266,7 @@ impl Zen {
     }
 
     /// While a join is under way, what its target says of itself may change it.
-    pub(super) fn heed_target(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+    pub(super) fn heed_target(&mut self, now: Time, sight: &PeerStatus, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
@@ -290,7 +290,7 @@ impl Zen {
 
     /// A vote goes to the better one of two candidates that stand, as long as neither has won: two that do not hear of each
     /// other would each keep a voter that the other needs.
-    pub(super) fn heed_better(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+    pub(super) fn heed_better(&mut self, now: Time, sight: &PeerStatus, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
@@ -333,7 +333,7 @@ impl Zen {
                 self.stand(now, Some(join.term), "the master hands over", out);
                 self.on_join(now, exchange, node, join, out);
             }
-            // Told that this node is no master, it will look who is.
+            // PongSummary that this node is no master, it will look who is.
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
         }
     }

@@ -1,15 +1,15 @@
-//! Reigning: what a won election begins with, higher terms, the task queue, and how a reign ends.
+//! Leading: what a won election begins with, higher terms, the task queue, and how a mastership ends.
 //!
 //! Who is taken in while it lasts stands in `admit`, the two phases of a publish in `publish`, the health of the nodes in
-//! `watch`. Mirrors `MasterService` and `ZenDiscovery.rejoin` (6.8).
+//! `fault_detection`. Mirrors `MasterService` and `ZenDiscovery.rejoin` (6.8).
 
 use super::acks::told;
-use super::leadership::{Bump, Finished, Joined, Leadership, Origin, PendingRead, Waiter};
+use super::leadership::{Finished, Joined, Leadership, Origin, PendingRead, TermBump, Waiter};
 use super::message::Message;
 use super::mode::Ballot;
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::rules::Protection;
-use super::{Errand, Mode, Note, Timer, Zen};
+use super::{CallPurpose, Mode, Note, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Time};
 use crate::service::{Answer, Batch, Priority, Queued, Refusal, Task};
@@ -27,16 +27,17 @@ impl Zen {
     }
 
     /// Publishes the first state of a won term. It proposes no new voting set: what was inherited is committed first.
-    pub(super) fn begin_reign(&mut self, now: Time, bootstrap: BTreeSet<BootstrapSet>, out: &mut Effects<Zen>) {
+    pub(super) fn begin_leading(&mut self, now: Time, bootstrap: BTreeSet<BootstrapSet>, out: &mut Effects<Zen>) {
         let Mode::Electing(candidacy) = &mut self.mode else {
             return;
         };
         let term = candidacy.term;
         let ballots = mem::take(&mut candidacy.joins);
         // Who runs on and did not vote may have been told of settings that a full restart would end.
-        let is_seen_awake = self.search.seen.values().any(|seen| seen.sight.awake);
-        let is_awake = self.is_awake || is_seen_awake || ballots.values().any(|ballot| ballot.awake);
-        let is_full_restart = !is_awake && self.has_heard_of_all(&ballots);
+        let is_seen_recovered = self.search.seen.values().any(|seen| seen.sight.has_recovered_state);
+        let has_recovered_state =
+            self.has_recovered_state || is_seen_recovered || ballots.values().any(|ballot| ballot.has_recovered_state);
+        let is_full_restart = !has_recovered_state && self.has_heard_of_all(&ballots);
         let seen = &self.search.seen;
         let is_unwell = |node: &Node| seen.get(&node.address).is_some_and(|seen| seen.sight.unwell);
         let held = |ballot: &Ballot| {
@@ -63,7 +64,7 @@ impl Zen {
             let _ = batch.carry_out(&task);
         }
         let mut state = batch.state;
-        if !is_awake {
+        if !has_recovered_state {
             self.begin_recovery(&mut state, &joiners, is_full_restart, out);
         }
         state.nodes.master = Some(self.local.id.clone());
@@ -118,11 +119,11 @@ impl Zen {
         };
         let is_busy =
             lead.publish.as_ref().is_some_and(|publish| publish.state.term == lead.term && !publish.is_committed);
-        if is_busy && rules.keep(Protection::OnePublish) || lead.bump.is_some() {
+        if is_busy && rules.keep(Protection::OnePublish) || lead.term_bump.is_some() {
             return;
         }
         if let Some(term) = lead.wanted_term.take().filter(|term| *term > own_term) {
-            return self.start_bump(now, term, out);
+            return self.start_term_bump(now, term, out);
         }
         if lead.succession.is_some() && lead.is_settled {
             return self.hand_over(now, out);
@@ -131,7 +132,7 @@ impl Zen {
     }
 
     /// Takes a higher term and stays master meanwhile.
-    fn start_bump(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
+    fn start_term_bump(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
         let from = self.ledger.promise.term;
         out.note(Note::TakesTerm { from, to: term });
         self.promise(term, &self.local.id.clone(), out);
@@ -140,43 +141,45 @@ impl Zen {
         let Some(lead) = self.lead() else {
             return;
         };
-        lead.bump = Some(Bump { term, votes: BTreeMap::new() });
+        lead.term_bump = Some(TermBump { term, votes: BTreeMap::new() });
         self.call_votes(now, out);
     }
 
     /// Asks for the votes that are missing for the higher term, if one is being taken: at once, and with each beat.
     pub(super) fn call_votes(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some((lead, bump)) = self.lead().and_then(|lead| lead.bump.as_ref().map(|bump| (&*lead, bump))) else {
+        let Some((lead, term_bump)) =
+            self.lead().and_then(|lead| lead.term_bump.as_ref().map(|term_bump| (&*lead, term_bump)))
+        else {
             return;
         };
-        let term = bump.term;
-        let has_voted = |node: &Node| bump.votes.contains_key(&node.id);
+        let term = term_bump.term;
+        let has_voted = |node: &Node| term_bump.votes.contains_key(&node.id);
         let nodes = lead.peers.values().map(|peer| &peer.node);
         let missing: Vec<_> = nodes.filter(|node| node.is_master_eligible() && !has_voted(node)).cloned().collect();
         for node in missing {
             let message = Message::CallVote { from: self.sender.clone(), term, candidate: self.local.clone() };
-            let errand = Errand::CallVote { node: node.id.clone(), asked: now };
+            let purpose = CallPurpose::CallVote { node: node.id.clone(), asked: now };
             let timeout = self.fd_timeout(&node.address);
-            self.call(&node.address, message, errand, timeout, out);
+            self.call(&node.address, message, purpose, timeout, out);
         }
     }
 
     /// With a quorum of votes the higher term is taken, and a state of it published.
-    pub(super) fn count_bump(&mut self, now: Time, out: &mut Effects<Zen>) {
+    pub(super) fn count_term_bump(&mut self, now: Time, out: &mut Effects<Zen>) {
         let durable = self.ledger.durable.promise.term;
         let requirement = self.requirement(BTreeSet::new());
         let (local, rules) = (self.local.clone(), self.rules);
         let Some(lead) = self.lead() else {
             return;
         };
-        let Some(bump) = lead.bump.as_ref().filter(|bump| bump.term == durable) else {
+        let Some(term_bump) = lead.term_bump.as_ref().filter(|term_bump| term_bump.term == durable) else {
             return;
         };
-        let mut backers = bump.votes.clone();
+        let mut backers = term_bump.votes.clone();
         backers.insert(local.id.clone(), local);
         if requirement.is_met_by(&backers) || !rules.keep(Protection::BumpVotes) {
-            lead.term = bump.term;
-            lead.bump = None;
+            lead.term = term_bump.term;
+            lead.term_bump = None;
             lead.is_settled = false;
             self.timers.stop(Timer::Commit);
             let state = self.next_state(durable);
@@ -302,7 +305,7 @@ impl Zen {
         self.start_publish(now, abandoned.base, state, tasks, "voting set taken back".into(), out);
     }
 
-    /// Ends the reign and looks for another master. The followers learn it from their links, not from their next ping.
+    /// Ends the mastership and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
         self.step_down_for(now, Duration::ZERO, reason, out);
     }
@@ -357,15 +360,15 @@ impl Zen {
                 self.show_masterless(out);
             }
             Mode::Leading(lead) => {
-                self.sent.end_reign();
-                self.end_reign(now, *lead, out);
+                self.sent.end_leading();
+                self.end_leading(now, *lead, out);
                 self.show_masterless(out);
             }
         }
     }
 
     /// Everybody who waits for the master is told what is known: nobody is left without an answer.
-    fn end_reign(&mut self, now: Time, mut lead: Leadership, out: &mut Effects<Zen>) {
+    fn end_leading(&mut self, now: Time, mut lead: Leadership, out: &mut Effects<Zen>) {
         if !self.keeps(Protection::ToldAtEnd) {
             return;
         }

@@ -1,4 +1,4 @@
-//! What a master keeps while it leads. Plain data; what is done with it stands in `lead`, `publish`, `watch` and `read`.
+//! What a master keeps while it leads. Plain data; what is done with it stands in `lead`, `publish`, `fault_detection` and `read`.
 
 use super::gateway::Recovery;
 use super::lease::Deadlines;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A reign.
+/// A mastership.
 #[derive(Clone, Debug, Hash)]
 pub struct Leadership {
     /// The term it was won in, or the last one that it took since.
@@ -28,7 +28,7 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
-    /// The newest state that was made when the reign began or a node was taken for dead: who has stored none since may be
+    /// The newest state that was made when the mastership began or a node was taken for dead: who has stored none since may be
     /// dead as well, and no voting set counts on it.
     pub proven_above: StateId,
     /// Since when another voting set is wanted, that nothing but answers is missing for.
@@ -46,7 +46,7 @@ pub struct Leadership {
     /// A higher term that a joiner brought along, to be taken when no publish is under way.
     pub wanted_term: Option<Term>,
     /// The higher term that is being taken.
-    pub bump: Option<Bump>,
+    pub term_bump: Option<TermBump>,
     /// The committed state that all nodes are expected to have applied when the time is over.
     pub expected: Option<StateId>,
     /// Committed changes that not every node has applied yet.
@@ -73,7 +73,7 @@ pub struct TurnedAway {
 }
 
 impl Leadership {
-    /// The beginning of a reign.
+    /// The beginning of a mastership.
     pub fn new(term: Term, newest: StateId) -> Self {
         Leadership {
             term,
@@ -90,7 +90,7 @@ impl Leadership {
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
             wanted_term: None,
-            bump: None,
+            term_bump: None,
             expected: None,
             awaiting: VecDeque::new(),
             reads: Vec::new(),
@@ -291,7 +291,7 @@ impl Publish {
 
 /// A term being taken while staying master.
 #[derive(Clone, Debug, Hash)]
-pub struct Bump {
+pub struct TermBump {
     /// The term.
     pub term: Term,
     /// Who voted in it.

@@ -4,7 +4,7 @@
 //! one that is billions ahead was made up, or belongs to another cluster.
 
 use super::Message;
-use super::message::{Body, Join, JoinAnswer, Report, Sight};
+use super::message::{Body, Join, JoinAnswer, PeerStatus, Report};
 use crate::cluster::{StateId, Term};
 
 /// By how much a term may be above the node's own: a thousand elections a second take 50 days to get so far.
@@ -57,7 +57,7 @@ impl Message {
     }
 }
 
-fn of_sight(sight: &Sight) -> Vec<Term> {
+fn of_sight(sight: &PeerStatus) -> Vec<Term> {
     [sight.term, sight.accepted.term].into_iter().chain(sight.stands).collect()
 }
 

@@ -6,7 +6,7 @@
 use super::leadership::{Leadership, Origin, Peer, Succession};
 use super::message::Message;
 use super::quorum::Requirement;
-use super::{Errand, Mode, Note, Timer, Zen};
+use super::{CallPurpose, Mode, Note, Timer, Zen};
 use crate::cluster::{Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Ticket, Time};
 use crate::service::{Answer, Refusal, Task};
@@ -60,7 +60,7 @@ impl Zen {
         if self.leaving.is_some() && !self.has_open_change() {
             let address = following.master.address.clone();
             let message = Message::Leave { from: self.sender.clone() };
-            self.call(&address, message, Errand::Leave, self.tuning.commit_timeout, out);
+            self.call(&address, message, CallPurpose::Leave, self.tuning.commit_timeout, out);
         }
     }
 

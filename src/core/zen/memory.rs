@@ -129,7 +129,7 @@ impl Ledger {
     }
 
     /// Takes it into a hash, whatever its writes are numbered.
-    pub(super) fn fold(&self, hasher: &mut impl Hasher) {
+    pub(super) fn hash_state(&self, hasher: &mut impl Hasher) {
         (&self.promise, self.accepted.id(), self.committed, self.cluster_uuid, &self.durable).hash(hasher);
         self.under_way.iter().for_each(|(_, write, _)| write.hash(hasher));
     }

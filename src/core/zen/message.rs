@@ -28,7 +28,7 @@ pub struct Sender {
 
 /// What a node says of itself when it pings or is pinged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Sight {
+pub struct PeerStatus {
     /// The node.
     pub node: Arc<Node>,
     /// The master that it follows or is, and how long ago it last heard of it.
@@ -38,7 +38,7 @@ pub struct Sight {
     pub term: Term,
     /// Its accepted state.
     pub accepted: StateId,
-    /// Whether it follows no master and is none.
+    /// Whether it neither follows a master nor is one.
     pub masterless: bool,
     /// Whether it sees, itself included, a quorum that follows no master.
     pub sees_quorum: bool,
@@ -54,15 +54,15 @@ pub struct Sight {
     /// The addresses of those who may have formed a cluster without it, since it told them that it cannot be master.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub left_out_by: BTreeSet<Arc<str>>,
-    /// Whether it has applied, since it was started, a state of its master in a cluster that had its own back.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub awake: bool,
+    /// Whether it has applied a recovered state of its master since it was started.
+    #[serde(rename = "awake", default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_recovered_state: bool,
     /// How often the process has changed its word; of two that overtook each other the later one counts.
     #[serde(default)]
     pub change: u64,
 }
 
-impl Sight {
+impl PeerStatus {
     /// The last term in which its vote is given: a candidate's own may not be stored yet.
     pub fn last_term(&self) -> Term {
         self.stands.map_or(self.term, |stands| stands.max(self.term))
@@ -86,9 +86,9 @@ pub struct Join {
     /// The joiner's bootstrap set, unless it knows of a committed state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapSet>,
-    /// Whether the joiner has applied, since it was started, a state of its master in a cluster that had its own back.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub awake: bool,
+    /// Whether the joiner has applied a recovered state of its master since it was started.
+    #[serde(rename = "awake", default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_recovered_state: bool,
 }
 
 /// What becomes of a join.
@@ -177,9 +177,9 @@ pub struct MasterPong {
 #[serde(rename_all = "snake_case", tag = "kind", content = "body")]
 pub enum Message {
     /// Who is there? Replied to with `Pong`.
-    Ping { from: Arc<Sender>, sight: Box<Sight> },
+    Ping { from: Arc<Sender>, sight: Box<PeerStatus> },
     /// The reply to a ping changed. Not replied to.
-    Notice { from: Arc<Sender>, sight: Box<Sight> },
+    Notice { from: Arc<Sender>, sight: Box<PeerStatus> },
     /// Take me in. Replied to with `Joining`.
     Join { from: Arc<Sender>, join: Join },
     /// Give me your accepted state. Replied to with `Fetched`.
@@ -232,7 +232,7 @@ pub enum Message {
     /// The reply to a ping, and further addresses worth pinging.
     Pong {
         from: Arc<Sender>,
-        sight: Box<Sight>,
+        sight: Box<PeerStatus>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         mentioned: Vec<Address>,
     },
@@ -343,7 +343,7 @@ impl Message {
     }
 }
 
-impl fmt::Display for Sight {
+impl fmt::Display for PeerStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "term {}, accepted {}", self.term, self.accepted)?;
         match (&self.master, self.stands) {

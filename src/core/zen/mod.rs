@@ -22,25 +22,25 @@
 
 mod acks;
 mod admit;
-mod ask;
 mod candidacy;
 mod choose;
-mod crowd;
+mod client_requests;
 mod dispatch;
 pub mod elect;
-mod episode;
 pub mod explain;
-mod fold;
+mod fault_detection;
 mod follow;
 pub mod gateway;
 mod health;
 mod invariants;
 mod join;
+mod large_cluster;
 mod lead;
 mod leadership;
 mod leap;
 mod lease;
 mod leave;
+mod masterless_log;
 mod memory;
 pub mod message;
 mod mode;
@@ -62,11 +62,11 @@ mod setbacks;
 mod silence;
 mod slots;
 mod span;
+mod state_hash;
 mod tuning;
 mod view;
-mod watch;
 
-pub use ask::Ask;
+pub use client_requests::Ask;
 pub use explain::Explanation;
 pub use memory::{Ledger, Memory, Promise, Write};
 pub use message::Message;
@@ -80,7 +80,7 @@ use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Nod
 use crate::protocol::{Call, Effect, Effects, Exchange, Rng, Ticket, Time, Timers};
 use crate::service::SettingRule;
 use elect::Lost;
-use episode::Episode;
+use masterless_log::MasterlessLog;
 use message::{Report, Sender};
 use reject::Strangers;
 use round_trip::RoundTrips;
@@ -166,7 +166,7 @@ impl fmt::Display for Timer {
 
 /// What a request that is on its way was for.
 #[derive(Clone, Debug, Hash)]
-enum Errand {
+enum CallPurpose {
     Ping { address: Address, asked: Time },
     Join { target: EphemeralId },
     Fetch { from: NodeId },
@@ -207,9 +207,9 @@ pub struct Zen {
     /// The same as readers see it: without its master while there is none.
     shown: Arc<ClusterState>,
     /// Accepted states between the applied and the accepted one, each made from the one before: committed when it is.
-    between: Vec<Arc<ClusterState>>,
-    /// Whether this process has applied a state of its master in a cluster that had its own back.
-    is_awake: bool,
+    accepted_unapplied: Vec<Arc<ClusterState>>,
+    /// Whether this process has applied a recovered state of its master.
+    has_recovered_state: bool,
     mode: Mode,
     search: Search,
     /// Masters that were lost or could not be joined, and when.
@@ -222,10 +222,10 @@ pub struct Zen {
     round_trips: RoundTrips,
     /// Another process that goes by this node's id, and when it was last heard of.
     twin: Option<(Arc<Node>, Time)>,
-    episode: Episode,
+    masterless_log: MasterlessLog,
     strangers: Strangers,
     timers: Timers<Timer>,
-    calls: BTreeMap<Call, Errand>,
+    calls: BTreeMap<Call, CallPurpose>,
     called: u64,
     asks: BTreeMap<Ticket, Ask>,
     slots: Slots,
@@ -242,7 +242,7 @@ pub struct Zen {
 const REMEMBERED_MAX: usize = 2_048;
 
 /// How many states are kept for those who want to know of every change, while nobody says that they are committed.
-const BETWEEN_MAX: usize = 256;
+const ACCEPTED_UNAPPLIED_MAX: usize = 256;
 
 impl Zen {
     /// A node with what its disk holds. The first input must be [`Input::Started`](crate::protocol::Input::Started).
@@ -285,8 +285,8 @@ impl Zen {
             }),
             shown: applied.clone(),
             applied,
-            between: Vec::new(),
-            is_awake: false,
+            accepted_unapplied: Vec::new(),
+            has_recovered_state: false,
             config,
             rules,
             local,
@@ -299,7 +299,7 @@ impl Zen {
             round_trips: RoundTrips::default(),
             twin: None,
             now: Time::ZERO,
-            episode: Episode::default(),
+            masterless_log: MasterlessLog::default(),
             strangers: Strangers::default(),
             timers: Timers::default(),
             calls: BTreeMap::new(),
@@ -320,10 +320,17 @@ impl Zen {
         self.rules.keep(protection)
     }
 
-    fn call(&mut self, to: &Address, message: Message, errand: Errand, timeout: Duration, out: &mut Effects<Zen>) {
+    fn call(
+        &mut self,
+        to: &Address,
+        message: Message,
+        purpose: CallPurpose,
+        timeout: Duration,
+        out: &mut Effects<Zen>,
+    ) {
         self.called += 1;
         let call = Call(self.called);
-        self.calls.insert(call, errand);
+        self.calls.insert(call, purpose);
         out.push(Effect::Send { to: to.clone(), call, message, timeout });
     }
 
@@ -385,10 +392,10 @@ impl Zen {
         if !matches!(self.mode, Mode::Leading(_) | Mode::Following(_)) {
             return self.show_masterless(out);
         }
-        for passed in mem::take(&mut self.between) {
+        for passed in mem::take(&mut self.accepted_unapplied) {
             out.push(Effect::Apply(passed));
         }
-        self.is_awake |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
+        self.has_recovered_state |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
         self.shown = state.clone();
         out.push(Effect::Apply(state));
     }
@@ -398,11 +405,11 @@ impl Zen {
     fn accept(&mut self, state: Arc<ClusterState>, base: StateId, out: &mut Effects<Zen>) {
         let before = self.ledger.accepted.clone();
         let is_next = base == before.id() && is_made_from(&state, &before) && before.id() != self.applied.id();
-        if !is_next || self.between.len() >= BETWEEN_MAX {
-            self.between.clear();
+        if !is_next || self.accepted_unapplied.len() >= ACCEPTED_UNAPPLIED_MAX {
+            self.accepted_unapplied.clear();
         }
         if is_next {
-            self.between.push(before);
+            self.accepted_unapplied.push(before);
         }
         self.store(Write::Accepted(state), out);
     }

@@ -77,8 +77,8 @@ pub struct Ballot {
     pub votes: bool,
     /// The joiner's accepted state.
     pub accepted: StateId,
-    /// Whether the joiner has applied a state of its master in a cluster that had its own back.
-    pub awake: bool,
+    /// Whether the joiner has applied a recovered state of its master.
+    pub has_recovered_state: bool,
 }
 
 /// A join on its way.

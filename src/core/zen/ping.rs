@@ -1,15 +1,15 @@
 //! Ping rounds: who is asked, what is answered, and what this node says of itself.
 //!
 //! Only nodes that answered this node's own ping count; being pinged or mentioned adds a target. What is known is kept in
-//! `search`, whom a crowd is spared stands in `crowd`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing`
+//! `search`, whom a crowd is spared stands in `large_cluster`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing`
 //! (6.8).
 
 use super::elect::{self, Seen};
-use super::message::{Message, Sender, Sight};
+use super::message::{Message, PeerStatus, Sender};
 use super::quorum::BootstrapSet;
 use super::rules::Protection;
-use super::search::{Mishap, Pinger, Search, Target, Told};
-use super::{Errand, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
+use super::search::{Mishap, Pinger, PongSummary, Search, Target};
+use super::{CallPurpose, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{Address, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,8 +111,8 @@ impl Zen {
 
     fn send_ping(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
         let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
-        let errand = Errand::Ping { address: address.clone(), asked: now };
-        self.call(address, message, errand, self.tuning.ping_timeout, out);
+        let purpose = CallPurpose::Ping { address: address.clone(), asked: now };
+        self.call(address, message, purpose, self.tuning.ping_timeout, out);
     }
 
     /// Within a round, whoever did not answer is pinged twice more: a datagram of old, a starting process today. A crowd
@@ -159,7 +159,7 @@ impl Zen {
     }
 
     /// What this node says of itself.
-    pub(super) fn sight(&self, now: Time) -> Sight {
+    pub(super) fn sight(&self, now: Time) -> PeerStatus {
         let master = match &self.mode {
             Mode::Leading(lead) if lead.is_settled => Some((self.local.clone(), Duration::ZERO)),
             Mode::Following(following) if self.follows_openly() => {
@@ -167,7 +167,7 @@ impl Zen {
             }
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
         };
-        Sight {
+        PeerStatus {
             node: self.local.clone(),
             master,
             term: self.ledger.promise.term,
@@ -178,7 +178,7 @@ impl Zen {
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),
             left_out_by: self.left_out_by().cloned().unwrap_or_default(),
-            awake: self.is_awake,
+            has_recovered_state: self.has_recovered_state,
             change: self.search.changes,
         }
     }
@@ -211,7 +211,7 @@ impl Zen {
         now: Time,
         exchange: Exchange,
         from: &Sender,
-        word: Sight,
+        word: PeerStatus,
         out: &mut Effects<Zen>,
     ) {
         let address = from.node.address.clone();
@@ -267,7 +267,7 @@ impl Zen {
         address: Address,
         asked: Time,
         from: &Arc<Sender>,
-        sight: Sight,
+        sight: PeerStatus,
         mentioned: Vec<Address>,
         out: &mut Effects<Zen>,
     ) {
@@ -340,7 +340,7 @@ impl Zen {
         }
     }
 
-    pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: Sight, out: &mut Effects<Zen>) {
+    pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: PeerStatus, out: &mut Effects<Zen>) {
         let address = from.node.address.clone();
         if self.is_itself(&sight.node) {
             let leads = sight.master.as_ref().is_some_and(|(master, _)| master.same_process(&sight.node));
@@ -369,8 +369,8 @@ impl Zen {
     }
 
     /// Tells two processes with one id of each other: they may not know whom to ping.
-    fn introduce_twins(&self, sight: &Sight, out: &mut Effects<Zen>) {
-        let is_twin = |other: &Sight| other.node.id == sight.node.id && !other.node.same_process(&sight.node);
+    fn introduce_twins(&self, sight: &PeerStatus, out: &mut Effects<Zen>) {
+        let is_twin = |other: &PeerStatus| other.node.id == sight.node.id && !other.node.same_process(&sight.node);
         let seen = self.search.seen.values().map(|seen| &seen.sight);
         for other in seen.filter(|other| is_twin(other) && other.node.address != sight.node.address) {
             for (to, of) in [(other, sight), (sight, other)] {
@@ -393,11 +393,10 @@ impl Zen {
     }
 
     /// Tells those who pinged of late when what they were told is no longer so; of a candidacy, and of its end, also those
-    /// whose votes it needs, however seldom they ping. In a crowd that is spared where somebody else says it: whoever is in
-    /// the state that is shown hears of its master from that one, and what may come of a state that is not committed is told
-    /// when it is.
+    /// whose votes it needs, however seldom they ping. In a large cluster members are skipped, since their master informs
+    /// them, and what may come of a state that is not committed is told when it is.
     pub(super) fn tell_if_changed(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let told = Told {
+        let told = PongSummary {
             master: self.open_master().map(|master| master.id.clone()),
             masterless: self.is_masterless(),
             sees_quorum: self.offers_to_lead(now),

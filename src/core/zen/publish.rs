@@ -9,7 +9,7 @@ use super::leadership::{Finished, Joined, Leadership, Peer, Publish};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::sent::intake_time;
-use super::{Errand, Mode, Note, PingKind, Timer, Tuning, Write, Zen};
+use super::{CallPurpose, Mode, Note, PingKind, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
 use crate::service::Task;
@@ -18,7 +18,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After a reign that failed a node makes no choice for this part of the time in which others come first.
+/// After a mastership that failed a node makes no choice for this part of the time in which others come first.
 const REIGNS_PER_REST: u32 = 10;
 
 /// Nodes that lag and were named are not named again within this time.
@@ -92,10 +92,10 @@ impl Zen {
         if let Body::Full(state) = &body {
             timeout = self.round_trips.at_least(&address, self.tuning.fd_ping_timeout) + intake_time(state);
         }
-        let errand = Errand::Publish { node: id.clone(), at: address.clone(), asked: now };
+        let purpose = CallPurpose::Publish { node: id.clone(), at: address.clone(), asked: now };
         let committed = self.ledger.committed;
         let message = Message::Publish { from: self.sender.clone(), term, committed, body };
-        self.call(&address, message, errand, timeout, out);
+        self.call(&address, message, purpose, timeout, out);
     }
 
     /// Forgets what was sent to nodes that are members no more.
@@ -116,9 +116,9 @@ impl Zen {
         let state = publish.state.id();
         peer.told = Some((state, now));
         let address = peer.node.address.clone();
-        let errand = Errand::Commit { node: id.clone(), asked: now };
+        let purpose = CallPurpose::Commit { node: id.clone(), asked: now };
         let message = Message::Commit { from: self.sender.clone(), id: state };
-        self.call(&address, message, errand, self.tuning.commit_timeout, out);
+        self.call(&address, message, purpose, self.tuning.commit_timeout, out);
     }
 
     /// Sends a node what it lacks, unless it was sent after the node was asked.
@@ -183,20 +183,20 @@ impl Zen {
         if is_followers && let Some(publish) = &mut lead.publish {
             take_ack(publish, peer, report);
         }
-        let reign = lead.term;
-        if let Some(bump) = &mut lead.bump
+        let mastership = lead.term;
+        if let Some(term_bump) = &mut lead.term_bump
             && votes_for_me
-            && report.term == bump.term
+            && report.term == term_bump.term
             && report.accepted.rank() <= accepted_rank
         {
-            bump.votes.insert(id.clone(), peer.node.clone());
+            term_bump.votes.insert(id.clone(), peer.node.clone());
         }
         // A node in a higher term refuses every state of this one; it is sent one of its term or of a later one.
-        if report.term <= reign {
+        if report.term <= mastership {
             self.nudge(now, id, asked, out);
         }
         self.count_acks(now, out);
-        self.count_bump(now, out);
+        self.count_term_bump(now, out);
         self.settle_acks(now, out);
         self.answer_reads(now, out);
         if is_proven_now || is_awaited || self.leaving.is_some() {
@@ -215,7 +215,7 @@ impl Zen {
         };
         // A cheap bound first: in a large cluster the first half of the acknowledgements cannot suffice.
         if (publish.acks.len() + 2) * 2 <= publish.state.metadata.voting.own.len() {
-            return self.count_bump(now, out);
+            return self.count_term_bump(now, out);
         }
         let mut backers = publish.acks.clone();
         if self.ledger.durable_id() == publish.state.id() || !self.keeps(Protection::OwnAckStored) {
@@ -228,7 +228,7 @@ impl Zen {
         if self.requirement(bootstrap).is_met_by(&backers) {
             self.commit(now, out);
         }
-        self.count_bump(now, out);
+        self.count_term_bump(now, out);
     }
 
     pub(super) fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
@@ -284,7 +284,7 @@ impl Zen {
         }
     }
 
-    /// From here on all nodes have so long to apply a state, unless such a time runs for an earlier one.
+    /// Starts the deadline for all nodes to apply a state, unless one runs for an earlier state.
     fn expect_of_all(&mut self, now: Time, id: StateId, timeout: Duration) {
         if let Some(lead) = self.lead()
             && lead.expected.is_none()
@@ -355,17 +355,17 @@ impl Zen {
             Some(publish) if !publish.is_committed => {
                 let state = publish.state.id();
                 out.note(Note::CommitFailed { state, timeout });
-                self.fail_reign(now, "failed to publish cluster state", out);
+                self.fail_leading(now, "failed to publish cluster state", out);
             }
-            Some(_) | None if lead.bump.is_some() => {
-                self.fail_reign(now, "not enough followers voted in the higher term", out)
+            Some(_) | None if lead.term_bump.is_some() => {
+                self.fail_leading(now, "not enough followers voted in the higher term", out)
             }
             Some(_) | None => {}
         }
     }
 
-    /// Steps down after a reign that came to nothing, and rests for longer each time before the next choice.
-    fn fail_reign(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+    /// Steps down after a mastership that came to nothing, and rests for longer each time before the next choice.
+    fn fail_leading(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         let rest = self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);
         self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
     }

@@ -131,5 +131,5 @@ fn range(state: &ClusterState, prefix: &str, after: Option<&str>, limit: usize) 
 fn lacks_votes(lead: &Leadership, voting: &VotingSet, local: &NodeId) -> bool {
     let live = |id: &NodeId| lead.peers.get(id).map_or(id == local, |peer| peer.failed.is_none());
     let votes_here = |id: &NodeId| live(id) && lead.peers.get(id).is_none_or(|peer| !peer.votes_elsewhere);
-    lead.bump.is_none() && voting.has_majority(live) && !voting.has_majority(votes_here)
+    lead.term_bump.is_none() && voting.has_majority(live) && !voting.has_majority(votes_here)
 }

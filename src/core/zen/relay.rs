@@ -4,8 +4,8 @@
 //! gives what they ask to a node that follows the master, which passes it on as it is and brings the answer back; names
 //! (`slots`) keep a change that is sent both ways from being carried out twice. Elasticsearch has nothing of the kind.
 
-use super::message::{Message, Sender, Sight};
-use super::{Errand, Mode, Zen};
+use super::message::{Message, PeerStatus, Sender};
+use super::{CallPurpose, Mode, Zen};
 use crate::cluster::{Address, Node};
 use crate::protocol::{Effects, Exchange, Failure, Time};
 use crate::service::Answer;
@@ -19,10 +19,10 @@ impl Zen {
     /// Who can pass questions on to the master that this node has lost: whoever said last that it follows that one. If it is
     /// wrong, it says so at once. Of a process that was no member yet nothing would be remembered.
     pub(super) fn relay(&self) -> Option<&Arc<Node>> {
-        if !self.is_masterless() || !self.is_awake {
+        if !self.is_masterless() || !self.has_recovered_state {
             return None;
         }
-        let follows_lost = |sight: &&Sight| {
+        let follows_lost = |sight: &&PeerStatus| {
             let lost = sight.master.as_ref().filter(|(master, _)| self.lost.contains_key(&master.ephemeral_id));
             lost.is_some_and(|(master, _)| !master.same_process(&sight.node))
         };
@@ -64,7 +64,7 @@ impl Zen {
             Mode::Leading(_) => self.received(now, exchange, question, out),
             Mode::Following(following) if self.follows_openly() && self.calls.len() < OPEN_MAX => {
                 let address = following.master.address.clone();
-                self.call(&address, question, Errand::Relay { exchange, changes }, patience, out);
+                self.call(&address, question, CallPurpose::Relay { exchange, changes }, patience, out);
             }
             Mode::Following(_) | Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => {
                 self.reply(exchange, Message::Answered(Box::new(Answer::NotMaster)), out)
@@ -97,10 +97,10 @@ impl Zen {
 
     /// The master is followed no more: who waits for its answers asks elsewhere.
     pub(super) fn end_relays(&mut self, out: &mut Effects<Zen>) {
-        let is_relay = |errand: &Errand| matches!(errand, Errand::Relay { .. });
-        let open: Vec<_> = self.calls.iter().filter(|(_, errand)| is_relay(errand)).map(|(call, _)| *call).collect();
+        let is_relay = |purpose: &CallPurpose| matches!(purpose, CallPurpose::Relay { .. });
+        let open: Vec<_> = self.calls.iter().filter(|(_, purpose)| is_relay(purpose)).map(|(call, _)| *call).collect();
         for call in open {
-            if let Some(Errand::Relay { exchange, changes }) = self.calls.remove(&call) {
+            if let Some(CallPurpose::Relay { exchange, changes }) = self.calls.remove(&call) {
                 self.on_relay_failed(exchange, changes, Failure::TimedOut, out);
             }
         }

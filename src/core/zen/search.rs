@@ -5,7 +5,7 @@
 
 use super::Rejection;
 use super::elect::Seen;
-use super::message::Sight;
+use super::message::PeerStatus;
 use super::quorum::BootstrapSet;
 use crate::cluster::{Address, Node, NodeId, Term};
 use crate::protocol::{Failure, Time, Unresolved};
@@ -78,7 +78,7 @@ pub(super) struct Search {
     pub(super) sees_quorum: bool,
     pub(super) pingers: BTreeMap<Address, Pinger>,
     /// What the pingers were last told, and how often that has changed.
-    pub(super) told: Option<Told>,
+    pub(super) told: Option<PongSummary>,
     pub(super) changes: u64,
     /// A master that was lost by silence: its further silence holds nothing up.
     pub(super) dead: Option<Address>,
@@ -93,7 +93,7 @@ pub(super) struct Pinger {
 
 /// The part of a pong whose change is worth telling.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Told {
+pub(super) struct PongSummary {
     pub(super) master: Option<NodeId>,
     pub(super) masterless: bool,
     pub(super) sees_quorum: bool,
@@ -285,6 +285,6 @@ impl Search {
 }
 
 /// Whether this is the word of a candidate that could be chosen.
-pub(super) fn sees(sight: &Sight) -> bool {
+pub(super) fn sees(sight: &PeerStatus) -> bool {
     sight.sees_quorum && sight.masterless && sight.node.is_master_eligible()
 }

@@ -123,7 +123,7 @@ impl Sent {
     }
 
     /// Whoever led leads no more: what it sent has no use.
-    pub(super) fn end_reign(&mut self) {
+    pub(super) fn end_leading(&mut self) {
         self.to.clear();
     }
 
@@ -188,7 +188,7 @@ mod tests {
         sent.end(&to, now);
         sent.note_refused(&to);
         assert!(made(&sent, 6).is_none() && made(&sent, 5).is_some());
-        sent.end_reign();
+        sent.end_leading();
         assert_eq!(made(&sent, 5), None);
     }
 }

@@ -1,10 +1,10 @@
 //! A master that a quorum does not hear is lost at once: no need to ask each of them as often as one alone would ask.
 //!
 //! A single follower that misses an answer asks again, since its own link may be at fault; when those who could elect another
-//! master all miss one, the fault is the master's. How a follower asks stands in `watch`. Zen's followers each waited for
+//! master all miss one, the fault is the master's. How a follower asks stands in `fault_detection`. Zen's followers each waited for
 //! themselves, and had nobody to compare with.
 
-use super::message::{Message, Sight};
+use super::message::{Message, PeerStatus};
 use super::mode::Heard;
 use super::{Mode, Zen};
 use crate::cluster::{Node, NodeId};
@@ -40,7 +40,7 @@ impl Zen {
     }
 
     /// Another follower says when it last heard of the master.
-    pub(super) fn heed_silence(&mut self, now: Time, sight: &Sight, out: &mut Effects<Zen>) {
+    pub(super) fn heed_silence(&mut self, now: Time, sight: &PeerStatus, out: &mut Effects<Zen>) {
         let Mode::Following(following) = &mut self.mode else {
             return;
         };

@@ -1,7 +1,7 @@
 //! The names under which a node sends its clients' changes to masters, so that each is carried out once.
 //!
 //! A change has a slot to itself from when it is first sent until it is answered; what the cluster remembers of a slot
-//! stands in `cluster::Forwards`, what is sent when in `ask`. Zen named nothing.
+//! stands in `cluster::Forwards`, what is sent when in `client_requests`. Zen named nothing.
 
 use crate::cluster::Forwards;
 use crate::protocol::Ticket;

@@ -128,7 +128,7 @@ impl Tuning {
     /// The least [`Tuning::fd_ping_timeout`]: a process that is healthy may be late by tens of milliseconds.
     pub const FD_PING_TIMEOUT_MIN: Duration = Duration::from_millis(50);
 
-    /// The least [`Tuning::commit_timeout`]: with less than a slow disk takes for a write, reigns end as they begin, and
+    /// The least [`Tuning::commit_timeout`]: with less than a slow disk takes for a write, masterships end as they begin, and
     /// no change comes through that could set it right.
     pub const COMMIT_TIMEOUT_MIN: Duration = Duration::from_millis(500);
 
@@ -195,8 +195,8 @@ impl Tuning {
         self.detection_bound() + self.commit_timeout + self.vote_timeout() + self.ping_timeout * 2
     }
 
-    /// By so much longer it takes where so many hosts are a crowd: until as many of them look for everybody as is needed,
-    /// and the longest rest of a round.
+    /// Extra recovery time of a cluster of so many hosts, if that is large: until as many of them look for everybody as
+    /// is needed, and the longest rest of a round.
     pub fn crowd_bound(&self, hosts: usize) -> Duration {
         if hosts <= self.crowd {
             return Duration::ZERO;

@@ -23,8 +23,8 @@ impl Zen {
         &self.mode
     }
 
-    /// The term that the node reigns in, if it is master.
-    pub fn reign(&self) -> Option<Term> {
+    /// The term that the node leads in, if it is master.
+    pub fn mastership(&self) -> Option<Term> {
         match &self.mode {
             Mode::Leading(lead) => Some(lead.term),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,

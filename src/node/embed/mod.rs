@@ -97,7 +97,7 @@ impl Builder {
         let (levels, _) = Levels::new(&settings.log).map_err(EmbedError::Level)?;
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = mpsc::channel();
-        let told = Told { settings, log: Log::new(levels), call: self.on_mastership };
+        let told = StartOptions { settings, log: Log::new(levels), call: self.on_mastership };
         let run = move || run(told, &ready, stopped);
         let thread = thread::Builder::new().name("zazen".into()).spawn(run).map_err(EmbedError::System)?;
         let died = || EmbedError::System(io::Error::other("the thread ended at once"));
@@ -181,7 +181,7 @@ impl Drop for Node {
 }
 
 /// What the thread of a node is told.
-struct Told {
+struct StartOptions {
     settings: NodeSettings,
     log: Log,
     call: Option<OnMastership>,
@@ -189,8 +189,8 @@ struct Told {
 
 type Ready = Result<(Handle, Option<SocketAddr>), EmbedError>;
 
-fn run(told: Told, ready: &mpsc::Sender<Ready>, stopped: oneshot::Receiver<Ending>) {
-    let Told { settings, log, call } = told;
+fn run(told: StartOptions, ready: &mpsc::Sender<Ready>, stopped: oneshot::Receiver<Ending>) {
+    let StartOptions { settings, log, call } = told;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -206,7 +206,7 @@ fn run(told: Told, ready: &mpsc::Sender<Ready>, stopped: oneshot::Receiver<Endin
                 let _ = ready.send(Ok((node.handle().clone(), users)));
                 let told = call.map(|call| tell(node.handle().clone(), call)).transpose();
                 if let Err(error) = &told {
-                    tracing::error!("nobody is told who leads: {error}");
+                    tracing::error!("cannot start the thread that reports changes of mastership: {error}");
                 }
                 finish(node, server, stopped).await;
             }

@@ -22,7 +22,7 @@ const INDICES: [&str; 6] = ["docs", "store", "fielddata", "query_cache", "comple
 const NETWORK: &str = "netty4";
 
 /// A node with what it told.
-type Told<'a> = (&'a Arc<Node>, &'a NodeInfo, &'a NodeFigures);
+type MemberFigures<'a> = (&'a Arc<Node>, &'a NodeInfo, &'a NodeFigures);
 
 /// All nodes together.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
@@ -30,7 +30,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let (infos, measured) =
         tokio::join!(infos(&call.handle, nodes.clone(), timeout), figures(&call.handle, nodes, timeout));
     let head = header(&state, Action("cluster:monitor/stats"), &measured);
-    let told: Vec<Told<'_>> = infos
+    let told: Vec<MemberFigures<'_>> = infos
         .iter()
         .zip(&measured)
         .filter_map(|((node, info), (_, figures))| Some((node, info.as_ref().ok()?, figures.as_ref().ok()?)))
@@ -52,7 +52,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(body))
 }
 
-fn of_nodes(told: &[Told<'_>], is_human: bool) -> Json {
+fn of_nodes(told: &[MemberFigures<'_>], is_human: bool) -> Json {
     let has = |has: fn(&Node) -> bool| told.iter().filter(|(node, ..)| has(node)).count();
     let is_idle = |node: &Node| !node.roles.master && !node.roles.data && !node.roles.ingest;
     let count = Json::object([
@@ -94,7 +94,7 @@ fn sum<T>(told: &[T], figure: impl Fn(&T) -> u64) -> u64 {
     told.iter().fold(0, |sum, told| sum.saturating_add(figure(told)))
 }
 
-fn os(told: &[Told<'_>], is_human: bool) -> Json {
+fn os(told: &[MemberFigures<'_>], is_human: bool) -> Json {
     let processors = sum(told, |(_, info, _)| info.os.processors);
     let share = |figure: fn(Share) -> u64| sum(told, |(_, _, figures)| figures.ram.map_or(0, figure));
     let ram = Share { used: share(|ram| ram.used), max: share(|ram| ram.max) };
@@ -107,7 +107,7 @@ fn os(told: &[Told<'_>], is_human: bool) -> Json {
     ])
 }
 
-fn process(told: &[Told<'_>]) -> Json {
+fn process(told: &[MemberFigures<'_>]) -> Json {
     let cpu = sum(told, |(_, _, figures)| figures.process.cpu_percent.unwrap_or(0).into());
     let files: Vec<u64> = told.iter().filter_map(|(_, _, figures)| Some(figures.files?.used)).collect();
     let average = sum(&files, |files| *files) / files.len().max(1) as u64;
@@ -121,7 +121,7 @@ fn process(told: &[Told<'_>]) -> Json {
     Json::object([("cpu", Json::object([("percent", cpu.into())]))]).with_some("open_file_descriptors", open)
 }
 
-fn jvm(told: &[Told<'_>], is_human: bool) -> Json {
+fn jvm(told: &[MemberFigures<'_>], is_human: bool) -> Json {
     let uptime = told.iter().map(|(_, _, figures)| figures.uptime_millis).max().unwrap_or(0);
     let share = |figure: fn(Share) -> u64| sum(told, |(_, _, figures)| figures.memory.map_or(0, figure));
     let memory =
@@ -143,8 +143,8 @@ fn jvm(told: &[Told<'_>], is_human: bool) -> Json {
 }
 
 /// Each disk once for all nodes of a machine that have their data on it.
-fn fs(told: &[Told<'_>], is_human: bool) -> Json {
-    let disk = |(node, _, figures): &Told<'_>| {
+fn fs(told: &[MemberFigures<'_>], is_human: bool) -> Json {
+    let disk = |(node, _, figures): &MemberFigures<'_>| {
         let mount = figures.data.as_ref().map(|data| data.mount.clone()).unwrap_or_default();
         Some(((node.host().to_owned(), mount), figures.disk?))
     };

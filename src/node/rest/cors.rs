@@ -23,7 +23,7 @@ enum Origins {
 }
 
 /// What becomes of a request.
-pub(super) enum Verdict {
+pub(super) enum CorsDecision {
     /// It is answered at once.
     Answered(Response<Body>),
     /// It is answered by its route, for a page of this origin if one asks that may.
@@ -61,19 +61,19 @@ impl Cors {
     }
 
     /// What becomes of a request, before anything else of it is looked at.
-    pub(super) fn judge(&self, parts: &Parts) -> Verdict {
+    pub(super) fn judge(&self, parts: &Parts) -> CorsDecision {
         let Some(origin) = parts.headers.get(header::ORIGIN) else {
-            return Verdict::Passed(None);
+            return CorsDecision::Passed(None);
         };
         let is_allowed = origin.to_str().is_ok_and(|origin| self.allows(origin));
         let is_preflight =
             parts.method == Method::OPTIONS && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         match (is_preflight, is_allowed) {
-            (true, true) => Verdict::Answered(self.preflight(origin)),
-            (true, false) => Verdict::Answered(closing(StatusCode::FORBIDDEN)),
-            (false, true) => Verdict::Passed(Some(origin.clone())),
-            (false, false) if is_same(origin, parts.headers.get(header::HOST)) => Verdict::Passed(None),
-            (false, false) => Verdict::Answered(super::reply::bare(StatusCode::FORBIDDEN)),
+            (true, true) => CorsDecision::Answered(self.preflight(origin)),
+            (true, false) => CorsDecision::Answered(closing(StatusCode::FORBIDDEN)),
+            (false, true) => CorsDecision::Passed(Some(origin.clone())),
+            (false, false) if is_same(origin, parts.headers.get(header::HOST)) => CorsDecision::Passed(None),
+            (false, false) => CorsDecision::Answered(super::reply::bare(StatusCode::FORBIDDEN)),
         }
     }
 

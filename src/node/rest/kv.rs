@@ -10,7 +10,7 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
 use super::submit::{Done, submit};
-use crate::cluster::{Blob, ClusterState, Holding, KeyValue, Outcome, Revision, StateId, Token};
+use crate::cluster::{Blob, ClusterState, Holding, KeyValue, RequestOutcome, Revision, StateId, Token};
 use crate::service::{Answer, Condition, Put, Query, Question, Refusal, Task, Txn, limits};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use bytes::Bytes;
@@ -177,8 +177,8 @@ pub(super) fn written(done: &Done) -> Json {
 
 fn revision(done: &Done) -> Revision {
     let part = match done.outcome {
-        Outcome::Written { part, .. } => part,
-        Outcome::Applied | Outcome::Granted { .. } | Outcome::Refused(_) => 0,
+        RequestOutcome::Written { part, .. } => part,
+        RequestOutcome::Applied | RequestOutcome::Granted { .. } | RequestOutcome::Refused(_) => 0,
     };
     Revision { term: done.at.term, version: done.at.version, part }
 }
@@ -186,8 +186,8 @@ fn revision(done: &Done) -> Revision {
 /// How many of the keys to delete were there.
 pub(super) fn deleted(done: &Done) -> u64 {
     match done.outcome {
-        Outcome::Written { deleted, .. } => deleted.into(),
-        Outcome::Applied | Outcome::Granted { .. } | Outcome::Refused(_) => 0,
+        RequestOutcome::Written { deleted, .. } => deleted.into(),
+        RequestOutcome::Applied | RequestOutcome::Granted { .. } | RequestOutcome::Refused(_) => 0,
     }
 }
 

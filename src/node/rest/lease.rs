@@ -10,7 +10,7 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, wait};
 use super::submit::{attempt, has_name, refused, submit};
-use crate::cluster::{Holding, Lease, Outcome, Token};
+use crate::cluster::{Holding, Lease, RequestOutcome, Token};
 use crate::service::{Answer, Query, Refusal, Task, limits};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
         wait_until_free(&call, &name, deadline).await?;
         let task = Task::GrantLease { name: name.clone(), holder: holder.clone(), ttl };
         let answer = attempt(&call, task).await?;
-        if let Answer::Done { at, outcome: Outcome::Granted { token }, .. } = answer {
+        if let Answer::Done { at, outcome: RequestOutcome::Granted { token }, .. } = answer {
             let lease = Json::object([("name", (&*name).into())]);
             return Ok(Reply::tree(terms(lease, &holder, token, ttl).with("at", at.to_string())));
         }

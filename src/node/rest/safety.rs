@@ -60,15 +60,15 @@ pub(super) async fn drain(call: Call) -> Result<Reply, RestError> {
 }
 
 /// What was found.
-struct Verdict {
+struct StopSafety {
     /// Whether SIGTERM does no harm, or why it does.
     stop: Result<(), String>,
     /// The same of SIGKILL, or of pulling the plug.
     kill: Result<(), String>,
 }
 
-impl From<Verdict> for Json {
-    fn from(verdict: Verdict) -> Json {
+impl From<StopSafety> for Json {
+    fn from(verdict: StopSafety) -> Json {
         let why = verdict.stop.as_ref().err().or(verdict.kill.as_ref().err()).cloned();
         Json::object([
             ("safe", verdict.stop.is_ok().into()),
@@ -78,13 +78,13 @@ impl From<Verdict> for Json {
     }
 }
 
-async fn judge(call: &Call) -> Verdict {
+async fn judge(call: &Call) -> StopSafety {
     let timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT).unwrap_or(MASTER_TIMEOUT);
     let state = match snapshot::confirmed(&call.handle, timeout).await {
         Ok(state) => state,
         Err(_) => {
             let why = || Err("no master vouches for the state: without one nobody can tell what is safe".to_owned());
-            return Verdict { stop: why(), kill: why() };
+            return StopSafety { stop: why(), kill: why() };
         }
     };
     let local = call.handle.local();
@@ -98,9 +98,9 @@ async fn judge(call: &Call) -> Verdict {
 }
 
 /// Judges by who of the other master-eligible members answers.
-fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum: usize) -> Verdict {
+fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum: usize) -> StopSafety {
     if !local.is_master_eligible() {
-        return Verdict { stop: Ok(()), kill: Ok(()) };
+        return StopSafety { stop: Ok(()), kill: Ok(()) };
     }
     // The state is committed, so its own set is the one that counts.
     let voting = &state.metadata.voting;
@@ -111,10 +111,10 @@ fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum
         )
     });
     if let Some(why) = too_few {
-        return Verdict { stop: Err(why.clone()), kill: Err(why) };
+        return StopSafety { stop: Err(why.clone()), kill: Err(why) };
     }
     if voting.own.has_majority(|id| alive.contains(id)) {
-        return Verdict { stop: Ok(()), kill: Ok(()) };
+        return StopSafety { stop: Ok(()), kill: Ok(()) };
     }
     let silent: Vec<&str> =
         voting.own.iter().filter(|id| **id != local.id && !alive.contains(*id)).map(NodeId::as_str).collect();
@@ -126,7 +126,7 @@ fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum
     // As long as a majority is there with this node, its good-bye gives the vote to others.
     let counts = |id: &NodeId| *id == local.id || alive.contains(id);
     let can_shrink = voting.own.len() < KEPT_FROM && !alive.is_empty() && voting.own.has_majority(counts);
-    Verdict { stop: if can_shrink { Ok(()) } else { Err(why.clone()) }, kill: Err(why) }
+    StopSafety { stop: if can_shrink { Ok(()) } else { Err(why.clone()) }, kill: Err(why) }
 }
 
 #[cfg(test)]

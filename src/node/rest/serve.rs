@@ -6,7 +6,7 @@
 
 use super::body::Json;
 use super::cat::Display;
-use super::cors::Verdict;
+use super::cors::CorsDecision;
 use super::door::Door;
 use super::error::{Kind, RestError};
 use super::login::Guest;
@@ -51,8 +51,8 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
     };
     let cors = &door.cors;
     let origin = match cors.as_ref().map(|cors| cors.judge(&parts)) {
-        Some(Verdict::Answered(response)) => return response,
-        Some(Verdict::Passed(origin)) => origin,
+        Some(CorsDecision::Answered(response)) => return response,
+        Some(CorsDecision::Passed(origin)) => origin,
         None => None,
     };
     let (budget, settings) = (handle.budget().clone(), handle.settings().clone());

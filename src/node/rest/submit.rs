@@ -7,7 +7,7 @@ use super::parameters::{Parameter, Values};
 use super::route::Call;
 use super::snapshot::{MASTER, MASTER_TIMEOUT};
 use super::time::human_time;
-use crate::cluster::{Outcome, RequestId, StateId};
+use crate::cluster::{RequestId, RequestOutcome, StateId};
 use crate::service::{Answer, Question, Task};
 use axum::http::HeaderName;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(super) struct Done {
     /// Whether every node had applied it in time.
     pub(super) acknowledged: bool,
     /// What it came to.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: RequestOutcome,
 }
 
 /// Has a change carried out, once if the request has a name.

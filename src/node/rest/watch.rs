@@ -111,13 +111,13 @@ impl Topic {
 }
 
 /// What a step tells a watcher.
-struct Told {
+struct WatchStep {
     at: String,
     changes: Vec<Json>,
 }
 
-impl From<Told> for Json {
-    fn from(Told { at, changes }: Told) -> Json {
+impl From<WatchStep> for Json {
+    fn from(WatchStep { at, changes }: WatchStep) -> Json {
         Json::object([("at", at.into()), ("changes", Json::List(changes))])
     }
 }
@@ -157,10 +157,10 @@ impl Interest {
     }
 
     /// What a step tells a watcher, if it tells anything.
-    fn told(&self, step: &Step) -> Option<Told> {
+    fn told(&self, step: &Step) -> Option<WatchStep> {
         let changes: Vec<Json> = step.changes.iter().filter(|change| self.wants(change)).map(change).collect();
         let at = step.at.to_string();
-        (!changes.is_empty()).then_some(Told { at, changes })
+        (!changes.is_empty()).then_some(WatchStep { at, changes })
     }
 
     /// The parts of a state that are wanted.
@@ -283,7 +283,7 @@ fn streamed(events: mpsc::Receiver<Bytes>) -> Body {
 /// What there is to tell behind a state, as soon as there is something.
 enum News {
     /// Changes, and how far they lead.
-    Steps(Vec<Told>, Rank),
+    Steps(Vec<WatchStep>, Rank),
     /// The whole state, for what led to it is remembered no longer.
     State(Arc<ClusterState>),
     /// Nothing that is wanted, up to there.
@@ -307,7 +307,7 @@ async fn news(
         match resume {
             Resume::Compacted(state) => return Ok(News::State(state)),
             Resume::Steps(steps) => {
-                let told: Vec<Told> = steps.iter().filter_map(|step| interest.told(step)).collect();
+                let told: Vec<WatchStep> = steps.iter().filter_map(|step| interest.told(step)).collect();
                 from = steps.last().map(|step| step.at.rank()).or(from);
                 if let Some(from) = from.filter(|_| !told.is_empty()) {
                     return Ok(News::Steps(told, from));
@@ -389,7 +389,7 @@ async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, even
     }
 }
 
-fn change_event(told: Told) -> String {
+fn change_event(told: WatchStep) -> String {
     let at = told.at.clone();
     event("change", Some(&at), &told.into())
 }

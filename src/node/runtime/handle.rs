@@ -10,7 +10,7 @@ use super::figures::Meter;
 use super::sight::Reaches;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
-use crate::service::watch::Log;
+use crate::service::watch::ChangeLog;
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
 use crate::zen::Explanation;
@@ -37,7 +37,7 @@ pub struct Handle {
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
-    pub(super) history: Arc<Mutex<Log>>,
+    pub(super) history: Arc<Mutex<ChangeLog>>,
     pub(super) faults: Arc<Faults>,
     pub(super) meter: Arc<Meter>,
     pub(super) budget: Arc<Budget>,
@@ -50,7 +50,7 @@ pub struct Handle {
 pub struct RequestReceiver {
     requests: mpsc::Receiver<Request>,
     states: watch::Sender<Arc<ClusterState>>,
-    history: Arc<Mutex<Log>>,
+    history: Arc<Mutex<ChangeLog>>,
 }
 
 /// How many questions may wait at a desk.
@@ -85,7 +85,7 @@ impl Handle {
         let (asked, requests) = mpsc::channel(DESK_MAX);
         let (states, newest) = watch::channel(state);
         let faults = Arc::new(Faults::new(settings.faults));
-        let history = Arc::new(Mutex::new(Log::default()));
+        let history = Arc::new(Mutex::new(ChangeLog::default()));
         history.lock().advance(&newest.borrow());
         let desk = RequestReceiver { requests, states, history: history.clone() };
         let budget = Budget::new(settings.rest.memory);
@@ -162,7 +162,7 @@ impl Handle {
     }
 
     /// The last changes from each applied state to the next. A change is there before its state is shown.
-    pub fn history(&self) -> &Mutex<Log> {
+    pub fn history(&self) -> &Mutex<ChangeLog> {
         &self.history
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A slow disk stalls this thread and never the one that owns the node. A lazy write wakes nobody: it waits for the next
 //! one that must be durable, or for a while. A write that fails is final: what reached the disk is not known then, so the
-//! node must not go on. The same holds when this thread ends otherwise than it was told to, as by a mistake in it: then
+//! node must not go on. The same holds when this thread ends otherwise than it was told to, as by a bug: then
 //! nothing more would be written, and nobody would hear of it.
 
 use super::store::StoreError;
@@ -208,7 +208,7 @@ mod tests {
         assert!(matches!(tells.recv(), Ok(Written::UpTo(StoreId(1)))));
         write(&mut journal, 2);
         let Ok(Written::Failed(error)) = tells.recv() else { panic!("it broke") };
-        let expected = "the thread that writes ended by a mistake in it: it holds for longer";
+        let expected = "the thread that writes to disk crashed (a bug in Zazen): it holds for longer";
         assert_eq!(error.to_string(), expected);
         assert!(tells.recv().is_err(), "that was the last word");
         write(&mut journal, 3);

@@ -13,13 +13,13 @@ use super::log::Log;
 use super::metrics::Observer;
 use super::seeds::Seeds;
 use super::store::StoreError;
-use super::transport::{Caller, EncodeCache, Inbound, Links, Manner, Outcome, Received, ReplyTo};
+use super::transport::{CallOutcome, Caller, EncodeCache, Inbound, Links, Manner, Received, ReplyTo};
 use super::versions::{self, Spoken};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{
     Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket, Time,
 };
-use crate::service::watch::Log as History;
+use crate::service::watch::ChangeLog;
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
 use crate::zen::message::Body;
@@ -51,7 +51,7 @@ pub(super) struct Inboxes {
     /// From the users of this process; bounded as well.
     pub(super) requests: mpsc::Receiver<Request>,
     /// What this node waits for itself: as much as it asked for.
-    pub(super) outcomes: mpsc::UnboundedReceiver<Outcome>,
+    pub(super) outcomes: mpsc::UnboundedReceiver<CallOutcome>,
     /// The same, of its disk and its seed hosts.
     pub(super) local: mpsc::UnboundedReceiver<Local>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Inboxes {
 /// What woke the task.
 enum First {
     Local(Local),
-    Outcome(Outcome),
+    Outcome(CallOutcome),
     Request(Request),
     Inbound(Inbound),
 }
@@ -85,7 +85,7 @@ pub(super) struct Driver {
     pub(super) log: Log,
     pub(super) recorder: Recorder,
     pub(super) states: watch::Sender<Arc<ClusterState>>,
-    pub(super) history: Arc<Mutex<History>>,
+    pub(super) history: Arc<Mutex<ChangeLog>>,
     pub(super) local: mpsc::UnboundedSender<Local>,
     pub(super) waiting: Waiting,
     pub(super) tally: Arc<Tally>,
@@ -218,13 +218,13 @@ impl Driver {
         }
     }
 
-    fn on_outcome(&mut self, outcome: Outcome) {
+    fn on_outcome(&mut self, outcome: CallOutcome) {
         match outcome {
-            Outcome::Replied(call, message) => {
+            CallOutcome::Replied(call, message) => {
                 self.hear(&message);
                 self.handle(Input::Replied { call, message });
             }
-            Outcome::Failed(call, why) => self.handle(Input::Failed { call, why }),
+            CallOutcome::Failed(call, why) => self.handle(Input::Failed { call, why }),
         }
     }
 

@@ -22,7 +22,7 @@ use super::versions;
 use super::wall::Wall;
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
-use crate::service::watch::Log as History;
+use crate::service::watch::ChangeLog;
 use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, OWN_ATTRIBUTES};
 use crate::zen::{Config, Memory, Zen};
 use parking_lot::Mutex;
@@ -119,7 +119,7 @@ impl Running {
 }
 
 /// What a node is told at its start.
-struct Told {
+struct StartOptions {
     settings: NodeSettings,
     /// Where its users find it.
     users: Option<Place>,
@@ -129,7 +129,7 @@ struct Told {
 /// Starts a node and returns when its transport listens.
 pub fn start(settings: NodeSettings, users: Option<Place>, log: Log) -> Result<Running, StartError> {
     let (ready, is_ready) = std_mpsc::channel();
-    let work = move || run(Told { settings, users, log }, &ready);
+    let work = move || run(StartOptions { settings, users, log }, &ready);
     let thread = thread::Builder::new().name("node".into()).spawn(work);
     let thread = thread.map_err(|error| StartError::System("start the node's thread", error))?;
     let died = || StartError::System("start the node", io::Error::other("its thread ended at once"));
@@ -137,7 +137,7 @@ pub fn start(settings: NodeSettings, users: Option<Place>, log: Log) -> Result<R
     Ok(Running { handle, thread })
 }
 
-fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Option<Ended> {
+fn run(told: StartOptions, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Option<Ended> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -165,8 +165,8 @@ fn run(told: Told, ready: &std_mpsc::Sender<Result<Handle, StartError>>) -> Opti
     })
 }
 
-async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
-    let Told { settings, users, log } = told;
+async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
+    let StartOptions { settings, users, log } = told;
     let current = Current::new(settings);
     let settings = current.get();
     let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
@@ -189,7 +189,7 @@ async fn assemble(told: Told) -> Result<(Handle, Driver, Inboxes, Server), Start
     let instruments = meter.instruments().clone();
     tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
     let journal = journal(store, &instruments, local.clone())?;
-    let history = Arc::new(Mutex::new(History::default()));
+    let history = Arc::new(Mutex::new(ChangeLog::default()));
     let keeper = Events::start(&settings.path_data);
     let (events, way) = keeper.map_err(|error| StartError::System("start the keeper of the history", error))?;
     let handle = Handle {

@@ -19,7 +19,7 @@
 //!
 //! A quorum without terms is not safety: where two sides share a bridge, those on it take part in both elections.
 
-use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, AskOutcome, BEAT_EVERY, Context, Heard, Note, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -239,7 +239,7 @@ impl Bully {
 impl Algorithm for Bully {
     type Word = Message;
     type Persisted = ();
-    type Errand = ();
+    type Purpose = ();
     type Timer = Timer;
 
     /// Who did nothing for a while was not alive.
@@ -268,7 +268,7 @@ impl Algorithm for Bully {
     }
 
     /// Rule 3. Answers that come later are noted too: several may eliminate one.
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         match (outcome.reply, self.mode) {
             (Ok(Message::Answer), mode) => {
                 desk.note(Note::Eliminated { by: outcome.of });

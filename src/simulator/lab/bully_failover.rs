@@ -11,7 +11,7 @@
 //! so the highest id still comes back as leader, and each side of a partition still has its own.
 
 use super::bully::VICTORY_WITHIN;
-use super::{Algorithm, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{Algorithm, AskOutcome, Context, Heard, Note, Rank, Ranks, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -53,7 +53,7 @@ impl fmt::Display for Message {
 
 /// Why it asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum Purpose {
     /// To make an alternate take over.
     TakeOver,
     /// To hold an election.
@@ -118,7 +118,7 @@ impl BullyFailover {
             Some(next) if next == self.me => self.announce(desk),
             Some(next) => {
                 self.mode = Mode::Asking(asked + 1);
-                desk.ask(next, Message::TakeOver { gone }, Errand::TakeOver);
+                desk.ask(next, Message::TakeOver { gone }, Purpose::TakeOver);
             }
             None => self.hold_election(desk),
         }
@@ -144,13 +144,13 @@ impl BullyFailover {
         desk.stop(NoVictory);
         self.mode = Mode::Electing;
         for &to in desk.others().iter().filter(|&&rank| rank > self.me) {
-            desk.ask(to, Message::Election, Errand::Election);
+            desk.ask(to, Message::Election, Purpose::Election);
         }
         self.win_if_alone(desk);
     }
 
     fn win_if_alone(&mut self, desk: &mut Context<'_, Self>) {
-        if self.mode == Mode::Electing && desk.open(|errand| *errand == Errand::Election) == 0 {
+        if self.mode == Mode::Electing && desk.open(|purpose| *purpose == Purpose::Election) == 0 {
             self.announce(desk);
         }
     }
@@ -185,7 +185,7 @@ impl BullyFailover {
 impl Algorithm for BullyFailover {
     type Word = Message;
     type Persisted = ();
-    type Errand = Errand;
+    type Purpose = Purpose;
     type Timer = NoVictory;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -211,17 +211,17 @@ impl Algorithm for BullyFailover {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
-        match (outcome.errand, outcome.reply) {
-            (Errand::TakeOver, Ok(_)) => self.wait(desk),
-            (Errand::TakeOver, Err(_)) => self.ask_next(desk),
-            (Errand::Election, Ok(_)) => {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
+        match (outcome.purpose, outcome.reply) {
+            (Purpose::TakeOver, Ok(_)) => self.wait(desk),
+            (Purpose::TakeOver, Err(_)) => self.ask_next(desk),
+            (Purpose::Election, Ok(_)) => {
                 desk.note(Note::Eliminated { by: outcome.of });
                 if self.mode == Mode::Electing {
                     self.wait(desk);
                 }
             }
-            (Errand::Election, Err(_)) => self.win_if_alone(desk),
+            (Purpose::Election, Err(_)) => self.win_if_alone(desk),
         }
     }
 

@@ -10,7 +10,7 @@
 //! Fewer messages than Bully, because ordinary nodes ask only candidates. Known faults: each side of a partition that has
 //! a candidate elects, one that has none never does, and two that begin within a round trip may announce twice.
 
-use super::{Algorithm, Context, Heard, Note, Outcome, Rank, Stand, Word};
+use super::{Algorithm, AskOutcome, Context, Heard, Note, Rank, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -133,7 +133,7 @@ impl Candidates {
 impl Algorithm for Candidates {
     type Word = Message;
     type Persisted = ();
-    type Errand = ();
+    type Purpose = ();
     type Timer = Delay;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -152,7 +152,7 @@ impl Algorithm for Candidates {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         if let (Mode::Asking(best), Ok(_)) = (self.mode, &outcome.reply) {
             self.mode = Mode::Asking(best.max(Some(outcome.of)));
         }

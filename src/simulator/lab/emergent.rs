@@ -15,7 +15,7 @@
 //!
 //! Availability before consistency: each side of a partition has a leader at once, which is the known fault and the point.
 
-use super::{ANSWER_WITHIN, Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word};
+use super::{ANSWER_WITHIN, Algorithm, AskOutcome, BEAT_EVERY, Context, Heard, Note, Rank, Stand, Word};
 use crate::protocol::{Exchange, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,7 +145,7 @@ impl fmt::Display for Message {
 
 /// Why it asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum Purpose {
     /// To join.
     Join,
     /// To tell of this version.
@@ -224,7 +224,7 @@ impl Emergent {
         }
         self.attempts += 1;
         if let Some(to) = self.sent_to.take().or(next) {
-            desk.ask_within(to, Message::Join, Errand::Join, JOIN_WITHIN);
+            desk.ask_within(to, Message::Join, Purpose::Join, JOIN_WITHIN);
         }
     }
 
@@ -288,7 +288,7 @@ impl Emergent {
     }
 
     fn update(&self, to: Rank, desk: &mut Context<'_, Self>) {
-        desk.ask(to, Message::Update(self.members.clone()), Errand::Update(self.members.version));
+        desk.ask(to, Message::Update(self.members.clone()), Purpose::Update(self.members.version));
     }
 
     /// Rules 2 and 3.
@@ -311,7 +311,7 @@ impl Emergent {
     /// Whoever joined in a version that nobody owes an acknowledgement for is answered.
     fn answer_joiners(&mut self, desk: &mut Context<'_, Self>) {
         for (version, exchange) in std::mem::take(&mut self.joiners) {
-            if desk.open(|errand| *errand == Errand::Update(version)) > 0 {
+            if desk.open(|purpose| *purpose == Purpose::Update(version)) > 0 {
                 self.joiners.push((version, exchange));
             } else {
                 desk.reply(exchange, Message::Joined(self.members.clone()));
@@ -437,7 +437,7 @@ impl Emergent {
 impl Algorithm for Emergent {
     type Word = Message;
     type Persisted = ();
-    type Errand = Errand;
+    type Purpose = Purpose;
     type Timer = Timer;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -466,15 +466,15 @@ impl Algorithm for Emergent {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
-        match (outcome.errand, outcome.reply) {
-            (Errand::Join, Ok(Message::Joined(members))) => self.become_member(members, desk),
-            (Errand::Join, Ok(Message::Elsewhere(Some(coordinator)))) if coordinator != self.me => {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
+        match (outcome.purpose, outcome.reply) {
+            (Purpose::Join, Ok(Message::Joined(members))) => self.become_member(members, desk),
+            (Purpose::Join, Ok(Message::Elsewhere(Some(coordinator)))) if coordinator != self.me => {
                 self.sent_to = Some(coordinator);
                 self.join(desk);
             }
-            (Errand::Join, _) => desk.wake_in(Timer::Join, ANSWER_WITHIN),
-            (Errand::Update(_), _) => self.answer_joiners(desk),
+            (Purpose::Join, _) => desk.wake_in(Timer::Join, ANSWER_WITHIN),
+            (Purpose::Update(_), _) => self.answer_joiners(desk),
         }
     }
 

@@ -11,7 +11,7 @@
 //! Several leaders at once are allowed by design, one for each group: each part of a partition has a leader of its own, and
 //! the parts merge when they meet again. While groups merge there are always several.
 
-use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{Algorithm, AskOutcome, BEAT_EVERY, Context, Heard, Note, Rank, Ranks, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -200,7 +200,7 @@ impl Invitation {
 impl Algorithm for Invitation {
     type Word = Message;
     type Persisted = ();
-    type Errand = ();
+    type Purpose = ();
     type Timer = NextInvitation;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -222,7 +222,7 @@ impl Algorithm for Invitation {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         self.is_inviting = false;
         match outcome.reply {
             Ok(answer) => self.on_answer(outcome.of, answer, desk),

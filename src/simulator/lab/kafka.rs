@@ -13,7 +13,7 @@
 //! Known faults: a controller that is cut off from the service does not learn that it was replaced, so there are two,
 //! of which brokers that heard of the newer one obey only that; and without the service nobody is elected.
 
-use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{Algorithm, AskOutcome, BEAT_EVERY, Context, Heard, Note, Rank, Ranks, Stand, Word};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ impl fmt::Display for Message {
 
 /// Why a broker asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum Purpose {
     /// To keep its session alive.
     Heartbeat,
     /// To create `/controller`.
@@ -138,7 +138,7 @@ struct Broker {
     session: Option<u64>,
     controller: Option<Rank>,
     /// Its epoch, if it is controller.
-    reign: Option<u64>,
+    mastership: Option<u64>,
     /// The highest epoch that it heard of, and what that one said.
     epoch: u64,
     leaders: Vec<Option<Rank>>,
@@ -226,16 +226,16 @@ impl Kafka {
         let Part::Broker(broker) = &mut self.part else {
             return;
         };
-        let races = desk.open(|errand| *errand == Errand::Create) > 0;
-        if let (Some(session), None, false) = (broker.session, broker.reign, races) {
+        let races = desk.open(|purpose| *purpose == Purpose::Create) > 0;
+        if let (Some(session), None, false) = (broker.session, broker.mastership, races) {
             desk.note(Note::Electing);
-            desk.ask(self.service, Message::Create { session }, Errand::Create);
+            desk.ask(self.service, Message::Create { session }, Purpose::Create);
         }
     }
 
     /// Rule 4, for the controller.
     fn choose_leaders(&mut self, desk: &mut Context<'_, Self>) {
-        let Part::Broker(Broker { reign: Some(epoch), brokers, leaders, .. }) = &mut self.part else {
+        let Part::Broker(Broker { mastership: Some(epoch), brokers, leaders, .. }) = &mut self.part else {
             return;
         };
         let all: Vec<Rank> = (1..self.service.0).map(Rank).collect();
@@ -271,7 +271,7 @@ impl Kafka {
         let Part::Broker(broker) = &mut self.part else {
             return;
         };
-        if controller != Some(me) && broker.reign.take().is_some() {
+        if controller != Some(me) && broker.mastership.take().is_some() {
             desk.note(Note::Resigns);
         }
         if let Some(other) = controller.filter(|&other| other != me && broker.controller != Some(other)) {
@@ -300,10 +300,10 @@ impl Kafka {
             Message::Expired => {
                 broker.session = None;
                 self.follow(None, desk);
-                desk.ask(self.service, Message::Heartbeat { session: None }, Errand::Heartbeat);
+                desk.ask(self.service, Message::Heartbeat { session: None }, Purpose::Heartbeat);
             }
             Message::Created { epoch } => {
-                broker.reign = Some(epoch);
+                broker.mastership = Some(epoch);
                 broker.epoch = epoch;
                 broker.leaders.clear();
                 broker.controller = Some(self.me);
@@ -320,7 +320,7 @@ impl Kafka {
             Part::Service(_) => self.expire(desk),
             Part::Broker(broker) => {
                 let session = broker.session;
-                desk.ask(self.service, Message::Heartbeat { session }, Errand::Heartbeat);
+                desk.ask(self.service, Message::Heartbeat { session }, Purpose::Heartbeat);
             }
         }
         desk.wake_in(Tick, BEAT_EVERY);
@@ -330,7 +330,7 @@ impl Kafka {
 impl Algorithm for Kafka {
     type Word = Message;
     type Persisted = u64;
-    type Errand = Errand;
+    type Purpose = Purpose;
     type Timer = Tick;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -354,7 +354,7 @@ impl Algorithm for Kafka {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         if let Ok(word) = outcome.reply {
             self.on_answer(word, desk);
         }
@@ -371,7 +371,7 @@ impl Algorithm for Kafka {
             Part::Service(service) => {
                 Stand { mode: 'Z', term: self.epoch, leader: service.controller.map(|(_, who)| who) }
             }
-            Part::Broker(broker) if broker.reign.is_some() => {
+            Part::Broker(broker) if broker.mastership.is_some() => {
                 Stand { mode: 'L', term: broker.epoch, leader: Some(self.me) }
             }
             Part::Broker(broker) => {

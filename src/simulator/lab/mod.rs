@@ -20,7 +20,7 @@ pub mod zookeeper;
 pub mod zookeeper_old;
 
 pub use participant::{
-    ANSWER_WITHIN, Algorithm, BEAT_EVERY, Body, Context, Heard, Letter, MISSES_MAX, Outcome, Participant, Persisted,
+    ANSWER_WITHIN, Algorithm, AskOutcome, BEAT_EVERY, Body, Context, Heard, Letter, MISSES_MAX, Participant, Persisted,
     SILENCE_MAX, Stand, Timed, Word,
 };
 

@@ -40,7 +40,7 @@ pub trait Algorithm: Sized {
     /// What it keeps on disk; `()` if it keeps nothing.
     type Persisted: Clone + Debug + Default + Serialize + DeserializeOwned;
     /// Why it asked somebody something.
-    type Errand: Clone + Debug;
+    type Purpose: Clone + Debug;
     /// Why it wakes.
     type Timer: Copy + Ord + Display;
 
@@ -53,7 +53,7 @@ pub trait Algorithm: Sized {
     /// A letter arrived.
     fn hear(&mut self, heard: Heard<Self::Word>, desk: &mut Context<'_, Self>);
     /// A request was replied to, or failed.
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>);
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>);
     /// A timer ran out.
     fn wake(&mut self, timer: Self::Timer, desk: &mut Context<'_, Self>);
     /// The leader that it watches is gone.
@@ -74,11 +74,11 @@ pub struct Heard<W> {
 }
 
 /// What became of a request.
-pub struct Outcome<A: Algorithm> {
+pub struct AskOutcome<A: Algorithm> {
     /// Whom it asked.
     pub of: Rank,
     /// Why it asked.
-    pub errand: A::Errand,
+    pub purpose: A::Purpose,
     /// The reply.
     pub reply: Result<A::Word, Failure>,
 }
@@ -173,7 +173,7 @@ impl<T: Display> Display for Timed<T> {
 }
 
 #[derive(Clone, Debug)]
-enum Errand<E> {
+enum Purpose<E> {
     Beat,
     Own(E),
 }
@@ -192,7 +192,7 @@ struct Core<A: Algorithm> {
     others: Arc<[Rank]>,
     rng: Rng,
     timers: Timers<Timed<A::Timer>>,
-    errands: BTreeMap<Call, (Rank, Errand<A::Errand>)>,
+    purposes: BTreeMap<Call, (Rank, Purpose<A::Purpose>)>,
     numbers: u64,
     vigil: Option<LeaderMonitor>,
     /// When each of the others beat here last.
@@ -230,13 +230,13 @@ impl<A: Algorithm> Context<'_, A> {
     }
 
     /// Sends a request; its outcome is learnt, within [`ANSWER_WITHIN`].
-    pub fn ask(&mut self, to: Rank, word: A::Word, errand: A::Errand) {
-        self.ask_within(to, word, errand, ANSWER_WITHIN);
+    pub fn ask(&mut self, to: Rank, word: A::Word, purpose: A::Purpose) {
+        self.ask_within(to, word, purpose, ANSWER_WITHIN);
     }
 
     /// Sends a request whose outcome is learnt within this span.
-    pub fn ask_within(&mut self, to: Rank, word: A::Word, errand: A::Errand, timeout: Duration) {
-        let call = self.call(to, Errand::Own(errand));
+    pub fn ask_within(&mut self, to: Rank, word: A::Word, purpose: A::Purpose, timeout: Duration) {
+        let call = self.call(to, Purpose::Own(purpose));
         let message = Letter { from: self.chair.me, body: Body::Word(word) };
         self.out.push(Effect::Send { to, call, message, timeout });
     }
@@ -293,13 +293,13 @@ impl<A: Algorithm> Context<'_, A> {
 
     /// Does not care for the outcomes of its requests.
     pub fn forget(&mut self) {
-        self.chair.errands.retain(|_, (_, errand)| matches!(errand, Errand::Beat));
+        self.chair.purposes.retain(|_, (_, purpose)| matches!(purpose, Purpose::Beat));
     }
 
     /// How many requests of this kind have no outcome yet.
-    pub fn open(&self, is_meant: impl Fn(&A::Errand) -> bool) -> usize {
-        let is_open = |errand: &Errand<A::Errand>| matches!(errand, Errand::Own(own) if is_meant(own));
-        self.chair.errands.values().filter(|(_, errand)| is_open(errand)).count()
+    pub fn open(&self, is_meant: impl Fn(&A::Purpose) -> bool) -> usize {
+        let is_open = |purpose: &Purpose<A::Purpose>| matches!(purpose, Purpose::Own(own) if is_meant(own));
+        self.chair.purposes.values().filter(|(_, purpose)| is_open(purpose)).count()
     }
 
     /// Beats at this leader from its next turn on, and at no other.
@@ -350,10 +350,10 @@ impl<A: Algorithm> Context<'_, A> {
         Duration::from_micros(self.chair.rng.below(span.as_micros() as u64))
     }
 
-    fn call(&mut self, to: Rank, errand: Errand<A::Errand>) -> Call {
+    fn call(&mut self, to: Rank, purpose: Purpose<A::Purpose>) -> Call {
         self.chair.numbers += 1;
         let call = Call(self.chair.numbers);
-        self.chair.errands.insert(call, (to, errand));
+        self.chair.purposes.insert(call, (to, purpose));
         call
     }
 
@@ -361,7 +361,7 @@ impl<A: Algorithm> Context<'_, A> {
         let Some(LeaderMonitor { leader, missed, .. }) = self.chair.vigil else {
             return;
         };
-        let call = self.call(leader, Errand::Beat);
+        let call = self.call(leader, Purpose::Beat);
         self.chair.vigil = Some(LeaderMonitor { leader, beat: Some(call), missed });
         let message = Letter { from: self.chair.me, body: Body::Beat };
         self.out.push(Effect::Send { to: leader, call, message, timeout: ANSWER_WITHIN });
@@ -397,7 +397,7 @@ impl<A: Algorithm> Participant<A> {
             others: others.into(),
             rng,
             timers: Timers::default(),
-            errands: BTreeMap::new(),
+            purposes: BTreeMap::new(),
             numbers: 0,
             vigil: None,
             heard: BTreeMap::new(),
@@ -430,23 +430,23 @@ impl<A: Algorithm> Participant<A> {
     }
 
     fn ended(&mut self, now: Time, call: Call, reply: Result<Letter<A::Word>, Failure>, out: &mut Effects<Self>) {
-        let Some((of, errand)) = self.chair.errands.remove(&call) else {
+        let Some((of, purpose)) = self.chair.purposes.remove(&call) else {
             return;
         };
         let mut desk = Context { now, chair: &mut self.chair, out };
-        match errand {
-            Errand::Beat => {
+        match purpose {
+            Purpose::Beat => {
                 let gone = desk.judge_beat(call, &reply.map(|letter| letter.body));
                 if let Some(leader) = gone {
                     self.algorithm.leader_gone(leader, &mut desk);
                 }
             }
-            Errand::Own(errand) => {
+            Purpose::Own(purpose) => {
                 let reply = reply.and_then(|letter| match letter.body {
                     Body::Word(word) => Ok(word),
                     Body::Beat | Body::Echo { .. } => Err(Failure::BadAnswer),
                 });
-                self.algorithm.learn(Outcome { of, errand, reply }, &mut desk);
+                self.algorithm.learn(AskOutcome { of, purpose, reply }, &mut desk);
             }
         }
     }

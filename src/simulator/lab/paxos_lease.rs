@@ -14,7 +14,7 @@
 //! Where they do not, there can be. Proposers can hinder each other for ever; the random pause makes that unlikely. A
 //! majority that restarts, or a lease that is not given back, means no leader for a while.
 
-use super::{Algorithm, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, AskOutcome, Context, Heard, Note, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -100,7 +100,7 @@ impl fmt::Display for Timer {
 
 /// What a request was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum Purpose {
     /// To prepare this ballot.
     Prepare(Ballot),
     /// To propose it.
@@ -160,7 +160,7 @@ impl PaxosLease {
         let is_free = self.accepted.is_none_or(|holder| holder == self.me);
         self.proposal = Proposal::Preparing(usize::from(is_free));
         for &to in desk.others().iter() {
-            desk.ask(to, Message::Prepare(self.ballot), Errand::Prepare(self.ballot));
+            desk.ask(to, Message::Prepare(self.ballot), Purpose::Prepare(self.ballot));
         }
         self.try_again_later(desk);
         self.propose_if_free(desk);
@@ -177,7 +177,7 @@ impl PaxosLease {
         self.proposal = Proposal::Proposing(1, desk.now + LEASE);
         self.accept(self.me, desk);
         for &to in desk.others().iter() {
-            desk.ask(to, Message::Propose(self.ballot), Errand::Propose(self.ballot));
+            desk.ask(to, Message::Propose(self.ballot), Purpose::Propose(self.ballot));
         }
         self.hold_if_accepted(desk);
     }
@@ -263,7 +263,7 @@ impl PaxosLease {
 impl Algorithm for PaxosLease {
     type Word = Message;
     type Persisted = ();
-    type Errand = Errand;
+    type Purpose = Purpose;
     type Timer = Timer;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -285,9 +285,9 @@ impl Algorithm for PaxosLease {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         self.lose_in_time(desk);
-        let (Errand::Prepare(ballot) | Errand::Propose(ballot)) = outcome.errand;
+        let (Purpose::Prepare(ballot) | Purpose::Propose(ballot)) = outcome.purpose;
         if let (Ok(word), true) = (outcome.reply, ballot == self.ballot) {
             self.on_answer(word, desk);
         }

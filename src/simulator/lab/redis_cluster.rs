@@ -15,7 +15,7 @@
 //! So there can be two for about that long, and with half of the masters lost there is none. What the old master took in that
 //! window is lost.
 
-use super::{ANSWER_WITHIN, Algorithm, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word, majority};
+use super::{ANSWER_WITHIN, Algorithm, AskOutcome, Context, Heard, Note, Rank, Ranks, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -327,7 +327,7 @@ impl ClusterNode {
 impl Algorithm for ClusterNode {
     type Word = Message;
     type Persisted = Persisted;
-    type Errand = ();
+    type Purpose = ();
     type Timer = Timer;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -353,7 +353,7 @@ impl Algorithm for ClusterNode {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         if let Ok(Message::Pong(gossip)) = outcome.reply {
             self.on_gossip(outcome.of, &gossip, true, desk);
         }

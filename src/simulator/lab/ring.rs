@@ -14,7 +14,7 @@
 //! for each live process, and as many acknowledgements. Known fault: a split ring elects in each part, and nobody notices
 //! when it is whole again.
 
-use super::{ANSWER_WITHIN, Algorithm, Context, Heard, Note, Outcome, Rank, Ranks, Stand, Word};
+use super::{ANSWER_WITHIN, Algorithm, AskOutcome, Context, Heard, Note, Rank, Ranks, Stand, Word};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,7 +66,7 @@ impl fmt::Display for Message {
 
 /// A message that goes round, and how many successors are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Errand {
+pub struct Purpose {
     message: Message,
     skipped: usize,
 }
@@ -138,7 +138,7 @@ impl Ring {
         let others = desk.others();
         let (before, after): (Vec<Rank>, Vec<Rank>) = others.iter().partition(|&&other| other < self.me);
         match after.into_iter().chain(before).nth(skipped) {
-            Some(next) => desk.ask(next, message.clone(), Errand { message, skipped }),
+            Some(next) => desk.ask(next, message.clone(), Purpose { message, skipped }),
             None => self.take(message, desk),
         }
     }
@@ -207,7 +207,7 @@ impl Ring {
 impl Algorithm for Ring {
     type Word = Message;
     type Persisted = ();
-    type Errand = Errand;
+    type Purpose = Purpose;
     type Timer = NoCoordinator;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -225,9 +225,9 @@ impl Algorithm for Ring {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         if outcome.reply.is_err() {
-            let Errand { message, skipped } = outcome.errand;
+            let Purpose { message, skipped } = outcome.purpose;
             self.pass_on(message, skipped + 1, desk);
         }
     }

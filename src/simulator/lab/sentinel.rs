@@ -15,7 +15,7 @@
 //! Known fault: the old master, on its side of a partition, hears nothing of that and goes on taking writes, which are
 //! lost when it returns. And while fewer than more than half of the sentinels meet, nobody is promoted.
 
-use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, AskOutcome, BEAT_EVERY, Context, Heard, Note, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +106,7 @@ impl fmt::Display for Message {
 
 /// Why it asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum Purpose {
     /// To see whether a machine lives.
     Ping,
     /// To hear whether the master is down.
@@ -202,7 +202,7 @@ impl Sentinel {
             self.offset = self.offset.saturating_add(1);
         }
         for &to in desk.others().iter() {
-            desk.ask(to, Message::Ping(self.config), Errand::Ping);
+            desk.ask(to, Message::Ping(self.config), Purpose::Ping);
         }
         desk.wake_in(Timer::Ping, BEAT_EVERY);
         self.judge_master(desk);
@@ -220,7 +220,7 @@ impl Sentinel {
         if self.votes.is_none() {
             let (master, epoch) = (self.config.master, self.kept.epoch);
             for &to in desk.others().iter().filter(|&&other| other != master) {
-                desk.ask(to, Message::IsMasterDown { master, epoch, candidate: None }, Errand::Opinion);
+                desk.ask(to, Message::IsMasterDown { master, epoch, candidate: None }, Purpose::Opinion);
             }
         }
         self.count_opinions(desk);
@@ -254,7 +254,7 @@ impl Sentinel {
         self.not_before = desk.now + RETRY + desk.span_below(RETRY);
         let (master, candidate) = (self.config.master, Some(self.me));
         for &to in desk.others().iter().filter(|&&other| other != master) {
-            desk.ask(to, Message::IsMasterDown { master, epoch, candidate }, Errand::Vote(epoch));
+            desk.ask(to, Message::IsMasterDown { master, epoch, candidate }, Purpose::Vote(epoch));
         }
         desk.wake_in(Timer::NoVotes, VOTES_WITHIN);
         self.count_votes(desk);
@@ -300,7 +300,7 @@ impl Sentinel {
         if chosen == self.me {
             self.announce(Config { epoch, master: chosen }, desk);
         } else {
-            desk.ask(chosen, Message::Promote(epoch), Errand::Promote(epoch));
+            desk.ask(chosen, Message::Promote(epoch), Purpose::Promote(epoch));
         }
     }
 
@@ -361,7 +361,7 @@ impl Sentinel {
 impl Algorithm for Sentinel {
     type Word = Message;
     type Persisted = Persisted;
-    type Errand = Errand;
+    type Purpose = Purpose;
     type Timer = Timer;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -393,10 +393,10 @@ impl Algorithm for Sentinel {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
-        match (outcome.errand, outcome.reply) {
-            (Errand::Ping, Ok(Message::Pong(info))) => self.on_pong(outcome.of, info, desk),
-            (Errand::Opinion, Ok(Message::Down { down, .. })) => {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
+        match (outcome.purpose, outcome.reply) {
+            (Purpose::Ping, Ok(Message::Pong(info))) => self.on_pong(outcome.of, info, desk),
+            (Purpose::Opinion, Ok(Message::Down { down, .. })) => {
                 if down {
                     self.agree.insert(outcome.of, desk.now);
                 } else {
@@ -404,15 +404,15 @@ impl Algorithm for Sentinel {
                 }
                 self.count_opinions(desk);
             }
-            (Errand::Vote(epoch), Ok(Message::Down { vote, .. })) if vote == Some((epoch, self.me)) => {
+            (Purpose::Vote(epoch), Ok(Message::Down { vote, .. })) if vote == Some((epoch, self.me)) => {
                 if let Some((_, voters)) = self.votes.as_mut().filter(|(current, _)| *current == epoch) {
                     voters.insert(outcome.of);
                 }
                 self.count_votes(desk);
             }
-            (Errand::Promote(epoch), Ok(_)) => self.announce(Config { epoch, master: outcome.of }, desk),
-            (Errand::Promote(_), Err(_)) => self.votes = None,
-            (Errand::Ping | Errand::Opinion | Errand::Vote(_), _) => {}
+            (Purpose::Promote(epoch), Ok(_)) => self.announce(Config { epoch, master: outcome.of }, desk),
+            (Purpose::Promote(_), Err(_)) => self.votes = None,
+            (Purpose::Ping | Purpose::Opinion | Purpose::Vote(_), _) => {}
         }
     }
 

@@ -19,7 +19,7 @@
 //!
 //! Without more than half there is no leader: so says 4, and so says 6 to a leader that is cut off.
 
-use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, SILENCE_MAX, Stand, Word, majority};
+use super::{Algorithm, AskOutcome, BEAT_EVERY, Context, Heard, Note, Rank, SILENCE_MAX, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -400,7 +400,7 @@ impl Server {
 impl Algorithm for Server {
     type Word = Message;
     type Persisted = Data;
-    type Errand = ();
+    type Purpose = ();
     type Timer = Timer;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -428,7 +428,7 @@ impl Algorithm for Server {
     }
 
     /// Rule 6, for a follower.
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         let Mode::Following { leader, since, is_joined: is_joined @ false } = &mut self.mode else {
             return;
         };

@@ -11,7 +11,7 @@
 //! messages and more time than its successor ([`super::zookeeper`]) takes.
 
 use super::zookeeper::Data;
-use super::{Algorithm, BEAT_EVERY, Context, Heard, Note, Outcome, Rank, Stand, Word, majority};
+use super::{Algorithm, AskOutcome, BEAT_EVERY, Context, Heard, Note, Rank, Stand, Word, majority};
 use crate::protocol::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -157,7 +157,7 @@ impl OldServer {
 impl Algorithm for OldServer {
     type Word = Message;
     type Persisted = Data;
-    type Errand = ();
+    type Purpose = ();
     type Timer = Timer;
 
     fn start(&mut self, desk: &mut Context<'_, Self>) {
@@ -175,7 +175,7 @@ impl Algorithm for OldServer {
         }
     }
 
-    fn learn(&mut self, outcome: Outcome<Self>, desk: &mut Context<'_, Self>) {
+    fn learn(&mut self, outcome: AskOutcome<Self>, desk: &mut Context<'_, Self>) {
         if let Ok(Message::Votes(vote)) = outcome.reply {
             self.answers.insert(outcome.of, vote);
         }

@@ -82,7 +82,7 @@ impl Run {
     }
 
     fn leads(&self, node: usize) -> bool {
-        self.world.participant(node).is_some_and(|zen| zen.reign().is_some())
+        self.world.participant(node).is_some_and(|zen| zen.mastership().is_some())
     }
 
     fn retire(&mut self, node: usize) {
@@ -234,8 +234,7 @@ impl Run {
     }
 }
 
-/// By so much longer it takes to recover where states take long to a node: each of these may be under way twice for a vote
-/// and twice for a join.
+/// Extra recovery time where states take long to reach a node: each may be under way twice for a vote and twice for a join.
 pub(super) fn transfer_bound(slow: Option<(usize, u64)>) -> Duration {
     slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64)) * 4
 }

@@ -188,10 +188,10 @@ fn name(node: usize) -> String {
     format!("n{node}")
 }
 
-/// The one node that reigns.
+/// The one node that leads.
 fn reigning(world: &Cluster) -> Result<usize, Violation> {
     let masters: Vec<usize> =
-        world.participants().filter(|(_, zen)| zen.reign().is_some()).map(|(node, _)| node).collect();
+        world.participants().filter(|(_, zen)| zen.mastership().is_some()).map(|(node, _)| node).collect();
     match masters.as_slice() {
         [master] => Ok(*master),
         [] => no_master(format!("no master: {}", stances(world))),

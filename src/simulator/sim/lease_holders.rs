@@ -7,7 +7,7 @@
 use super::check::{Descent, Fencing};
 use super::operation::{once, read, submit};
 use super::watch::Violation;
-use crate::cluster::{Blob, Holding, Outcome, RequestId, Token, Uuid};
+use crate::cluster::{Blob, Holding, RequestId, RequestOutcome, Token, Uuid};
 use crate::protocol::{Rng, Time};
 use crate::service::limits::{DRIFT_PERCENT, holders_ttl};
 use crate::service::{Answer, Put, Query, Question, Refusal, Task, Txn};
@@ -198,7 +198,7 @@ impl LeaseHolders {
         let holder = &mut self.holders[at];
         holder.next = (!is_over).then(|| now + pause);
         match (asked, answer) {
-            (Asked::Grant(request), Answer::Done { outcome: Outcome::Granted { token }, .. }) => {
+            (Asked::Grant(request), Answer::Done { outcome: RequestOutcome::Granted { token }, .. }) => {
                 holder.granted(at, now, (*request, *token), ttl, fencing)?;
             }
             (Asked::Alive(held, sent), Answer::Lease { lease: Some(lease), .. }) => {

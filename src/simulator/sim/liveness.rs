@@ -223,7 +223,9 @@ impl Run {
         let (hurt, mend) = self.draw_disturbance(victim, group);
         let process = process.clone();
         let is_replaced = move |world: &World<Zen, Clients>| {
-            world.participant(master).is_none_or(|zen| zen.reign().is_none() || zen.local().ephemeral_id != process)
+            world
+                .participant(master)
+                .is_none_or(|zen| zen.mastership().is_none() || zen.local().ephemeral_id != process)
         };
         if hurt.len() > 1 {
             // A standstill is told from silence only by those who wait for an answer.
@@ -261,7 +263,7 @@ impl Run {
     }
 
     fn master(&self, group: &[usize]) -> Option<(usize, EphemeralId)> {
-        let leads = |node: &&usize| self.world.participant(**node).is_some_and(|zen| zen.reign().is_some());
+        let leads = |node: &&usize| self.world.participant(**node).is_some_and(|zen| zen.mastership().is_some());
         let master = *group.iter().find(leads)?;
         Some((master, self.world.participant(master)?.local().ephemeral_id.clone()))
     }
@@ -296,7 +298,7 @@ impl Run {
 
 /// The group, and with it the node that leads it although its disk crawls, if one does: it serves those who are well.
 fn led(world: &World<Zen, Clients>, group: &[usize], crawling: &[usize]) -> Vec<usize> {
-    let leads = |node: &&usize| world.participant(**node).is_some_and(|zen| zen.reign().is_some());
+    let leads = |node: &&usize| world.participant(**node).is_some_and(|zen| zen.mastership().is_some());
     let outside = if group.iter().any(|node| leads(&node)) { None } else { crawling.iter().find(leads) };
     group.iter().chain(outside).copied().collect()
 }
@@ -305,7 +307,7 @@ fn led(world: &World<Zen, Clients>, group: &[usize], crawling: &[usize]) -> Vec<
 /// at its version. One whose disk crawls always has something in flight while clients write.
 pub(super) fn is_stable(world: &World<Zen, Clients>, group: &[usize], crawling: &[usize]) -> bool {
     let running = |node: usize| world.participant(node).filter(|_| world.is_running(node));
-    let leads = |node: &usize| running(*node).is_some_and(|zen| zen.reign().is_some());
+    let leads = |node: &usize| running(*node).is_some_and(|zen| zen.mastership().is_some());
     let mut masters = group.iter().copied().filter(leads);
     let (Some(at), None) = (masters.next(), masters.next()) else {
         return false;

@@ -75,7 +75,7 @@ impl Member {
     /// Whether it is master, for others to see or not.
     pub fn leads(&self) -> bool {
         match self {
-            Member::Zen(zen) => zen.reign().is_some(),
+            Member::Zen(zen) => zen.mastership().is_some(),
             Member::Zen68(zen68) => zen68.leads(),
         }
     }
@@ -132,7 +132,7 @@ fn is_settled(zen: &Zen) -> bool {
                 && lead.queue.is_empty()
                 && lead.joiners.is_empty()
                 && lead.leaving.is_empty()
-                && lead.bump.is_none()
+                && lead.term_bump.is_none()
                 && lead.wanted_term.is_none()
                 && lead.awaiting.is_empty()
                 && lead.wish.is_none()

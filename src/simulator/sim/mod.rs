@@ -77,5 +77,5 @@ pub use run::{Failure, Report, RunOptions, run};
 pub use run_params::{Healing, RunParams};
 pub use trace::Detail;
 pub use watch::{Unwatched, Violation, Watch};
-pub use watchers::Told;
+pub use watchers::WatcherTotals;
 pub use world::World;

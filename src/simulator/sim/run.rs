@@ -12,7 +12,7 @@ use super::liveness::is_stable;
 use super::operation::COMMIT_TIMEOUT_MAX;
 use super::run_params::RunParams;
 use super::watch::Violation;
-use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Quality, Told, World};
+use super::{Boot, Clients, Counters, Detail, Fault, Habits, Histories, Mode as Cut, Quality, WatcherTotals, World};
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Roles};
 use crate::protocol::{Rng, Time};
 use crate::zen::rules::Rules;
@@ -49,7 +49,7 @@ pub struct Report {
     /// What it consisted of.
     pub counters: Counters,
     /// How many terms had a master.
-    pub reigns: usize,
+    pub masterships: usize,
     /// How many states were committed.
     pub committed: usize,
     /// How many updates were asked for.
@@ -71,7 +71,7 @@ pub struct Report {
     /// How many leases were granted.
     pub grants: usize,
     /// What watchers were told.
-    pub watched: Told,
+    pub watched: WatcherTotals,
     /// What clients got while a majority was well.
     pub service: Service,
     /// The most that nodes sent and wrote.
@@ -93,7 +93,7 @@ impl Report {
             Some("no quorum was left of the disks")
         } else if self.acknowledged < 50 {
             Some("fewer than 50 acknowledged updates")
-        } else if self.reigns < 2 {
+        } else if self.masterships < 2 {
             Some("no change of master")
         } else if self.histories.is_trivial() {
             Some("too few operations at once")
@@ -358,7 +358,7 @@ impl Run {
 
     /// Some faults of single nodes hit the master; what ends them is healing.
     fn aim(&mut self, fault: Fault) -> Fault {
-        let master = self.world.participants().find(|(_, zen)| zen.reign().is_some()).map(|(node, _)| node);
+        let master = self.world.participants().find(|(_, zen)| zen.mastership().is_some()).map(|(node, _)| node);
         let Some(master) = master.filter(|_| self.rng.percent(30)) else {
             return fault;
         };
@@ -448,7 +448,7 @@ impl Run {
     /// Some clients keep to whoever takes itself for the master, also when others know better.
     fn pick_node(&mut self) -> usize {
         let any = self.world.watch.pick_node(self.draw.nodes);
-        let leads = |node: &usize| self.world.participant(*node).is_some_and(|zen| zen.reign().is_some());
+        let leads = |node: &usize| self.world.participant(*node).is_some_and(|zen| zen.mastership().is_some());
         let masters: Vec<usize> = (0..self.draw.nodes).filter(leads).collect();
         if self.rng.percent(30) { self.rng.pick(&masters).copied().unwrap_or(any) } else { any }
     }
@@ -458,7 +458,7 @@ impl Run {
         let watch = &self.world.watch;
         Report {
             counters: self.world.counters().clone(),
-            reigns: watch.checkers.reigns(),
+            masterships: watch.checkers.masterships(),
             committed: watch.checkers.descent.len(),
             issued: watch.issued(),
             acknowledged: watch.acknowledged(),

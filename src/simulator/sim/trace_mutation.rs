@@ -4,7 +4,7 @@
 //! seed takes another story and changes it otherwise; [`Script::varied`] draws what is changed.
 
 use super::liveness::ONE_MASTER;
-use super::script::{Block, Script, ScriptWorld, Trouble};
+use super::script::{Block, Script, ScriptError, ScriptWorld};
 use super::watch::Violation;
 use crate::zen::rules::{Protection, Rules};
 use std::collections::BTreeSet;
@@ -103,8 +103,8 @@ fn play(script: &Script, rules: Rules, recovers: bool) -> Played {
     for (number, block) in script.blocks().enumerate() {
         played.broken = match catch_unwind(AssertUnwindSafe(|| stage.play(block))) {
             Ok(Ok(_)) => None,
-            Ok(Err(Trouble::Mistake(_))) => continue,
-            Ok(Err(Trouble::Violation { violation, .. })) => Some(violation),
+            Ok(Err(ScriptError::Mistake(_))) => continue,
+            Ok(Err(ScriptError::Violation { violation, .. })) => Some(violation),
             Err(panic) => Some(Violation::assertion(panic.as_ref())),
         };
         played.told += &format!("{}\n", block.with_output(stage.printed()));

@@ -36,7 +36,7 @@ impl std::error::Error for Violation {}
 pub(super) type WriteOf<P> = <<P as Protocol>::Disk as Disk>::Write;
 
 /// The verdict of a watch.
-pub(super) type Verdict = Result<(), Violation>;
+pub(super) type WatchResult = Result<(), Violation>;
 
 /// Looks on; an error stops the run. Times are the world's, nodes are indices.
 #[expect(unused_variables, reason = "the names of the arguments document methods that do nothing")]
@@ -112,55 +112,55 @@ impl<P: Protocol> Watch<P> for Unwatched {}
 /// Passes every call on to several watches.
 macro_rules! pass_on {
     ($self:ident, $watch:ident => $each:expr) => {
-        fn booted(&mut $self, at: Time, node: usize, participant: &P) -> Verdict {
+        fn booted(&mut $self, at: Time, node: usize, participant: &P) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.booted(at, node, participant))
         }
-        fn handled(&mut $self, at: Time, node: usize, participant: &P) -> Verdict {
+        fn handled(&mut $self, at: Time, node: usize, participant: &P) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.handled(at, node, participant))
         }
-        fn ended(&mut $self, at: Time, node: usize) -> Verdict {
+        fn ended(&mut $self, at: Time, node: usize) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.ended(at, node))
         }
-        fn paused(&mut $self, at: Time, node: usize, is_paused: bool) -> Verdict {
+        fn paused(&mut $self, at: Time, node: usize, is_paused: bool) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.paused(at, node, is_paused))
         }
-        fn sent(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
+        fn sent(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.sent(at, from, to, message))
         }
-        fn called(&mut $self, at: Time, ends: (usize, usize), call: Call, message: &P::Message) -> Verdict {
+        fn called(&mut $self, at: Time, ends: (usize, usize), call: Call, message: &P::Message) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.called(at, ends, call, message))
         }
-        fn call_ended(&mut $self, at: Time, ends: (usize, usize), call: Call) -> Verdict {
+        fn call_ended(&mut $self, at: Time, ends: (usize, usize), call: Call) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.call_ended(at, ends, call))
         }
-        fn wrote(&mut $self, at: Time, node: usize, write: &WriteOf<P>) -> Verdict {
+        fn wrote(&mut $self, at: Time, node: usize, write: &WriteOf<P>) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.wrote(at, node, write))
         }
-        fn synced(&mut $self, at: Time, node: usize, disk: &P::Disk) -> Verdict {
+        fn synced(&mut $self, at: Time, node: usize, disk: &P::Disk) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.synced(at, node, disk))
         }
-        fn delivered(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> Verdict {
+        fn delivered(&mut $self, at: Time, from: usize, to: usize, message: &P::Message) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.delivered(at, from, to, message))
         }
-        fn stopped(&mut $self, at: Time, stop: Stop<'_, P>) -> Verdict {
+        fn stopped(&mut $self, at: Time, stop: Stop<'_, P>) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.stopped(at, stop))
         }
-        fn noted(&mut $self, at: Time, node: usize, note: &P::Note) -> Verdict {
+        fn noted(&mut $self, at: Time, node: usize, note: &P::Note) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.noted(at, node, note))
         }
-        fn applied(&mut $self, at: Time, node: usize, view: &P::View) -> Verdict {
+        fn applied(&mut $self, at: Time, node: usize, view: &P::View) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.applied(at, node, view))
         }
-        fn answered(&mut $self, at: Time, node: usize, ticket: Ticket, answer: &P::Answer) -> Verdict {
+        fn answered(&mut $self, at: Time, node: usize, ticket: Ticket, answer: &P::Answer) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.answered(at, node, ticket, answer))
         }
-        fn lost(&mut $self, at: Time, node: usize, ticket: Ticket) -> Verdict {
+        fn lost(&mut $self, at: Time, node: usize, ticket: Ticket) -> WatchResult {
             $each(&mut |$watch: &mut dyn Watch<P>| $watch.lost(at, node, ticket))
         }
     };
 }
 
-type Ask<'a, P> = &'a mut dyn FnMut(&mut dyn Watch<P>) -> Verdict;
+type Ask<'a, P> = &'a mut dyn FnMut(&mut dyn Watch<P>) -> WatchResult;
 
 impl<P: Protocol, A: Watch<P>, B: Watch<P>> Watch<P> for (A, B) {
     pass_on!(self, watch => |ask: Ask<'_, P>| { ask(&mut self.0)?; ask(&mut self.1) });

@@ -6,7 +6,7 @@ use super::check::{Descent, Watched};
 use super::watch::Violation;
 use crate::cluster::ClusterState;
 use crate::protocol::{Rng, Time};
-use crate::service::watch::{Log, Resume};
+use crate::service::watch::{ChangeLog, Resume};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const STEPS_MAX: usize = 64;
 
 /// What watchers were told in all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct WatcherTotals {
     /// Steps.
     pub steps: u64,
     /// States to go on from, because what led to them was not known.
@@ -25,9 +25,9 @@ pub struct Told {
     pub moves: u64,
 }
 
-impl Told {
+impl WatcherTotals {
     /// Adds what those of another run were told.
-    pub fn add(&mut self, other: &Told) {
+    pub fn add(&mut self, other: &WatcherTotals) {
         self.steps += other.steps;
         self.jumps += other.jumps;
         self.moves += other.moves;
@@ -39,9 +39,9 @@ impl Told {
 pub(super) struct Watchers {
     rng: Rng,
     nodes: usize,
-    logs: BTreeMap<usize, Log>,
+    logs: BTreeMap<usize, ChangeLog>,
     watchers: Vec<Watcher>,
-    pub(super) told: Told,
+    pub(super) told: WatcherTotals,
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Watchers {
             watched: Watched::default(),
         };
         let watchers = (0..2).map(|_| watcher(&mut rng)).collect();
-        Watchers { rng, nodes, logs: BTreeMap::new(), watchers, told: Told::default() }
+        Watchers { rng, nodes, logs: BTreeMap::new(), watchers, told: WatcherTotals::default() }
     }
 
     /// A process was started, and its log is empty.

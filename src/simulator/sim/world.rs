@@ -13,7 +13,7 @@ use super::network::{Mode, Network, Quality};
 use super::plan::Plan;
 use super::queue::Queue;
 use super::trace::{Detail, Trace};
-use super::watch::{Unwatched, Verdict, Violation, Watch};
+use super::watch::{Unwatched, Violation, Watch, WatchResult};
 use crate::protocol::{Effects, Failure, Input, Protocol, Resolution, Rng, Ticket, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -364,13 +364,13 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.queue.push(at, event);
     }
 
-    pub(super) fn judge(&mut self, verdict: Verdict) {
+    pub(super) fn judge(&mut self, verdict: WatchResult) {
         if let Err(violation) = verdict {
             self.broken.get_or_insert(violation);
         }
     }
 
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> WatchResult {
         self.broken.clone().map_or(Ok(()), Err)
     }
 

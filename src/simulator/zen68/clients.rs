@@ -3,7 +3,7 @@
 //! What a master did not answer is asked of the next one, whether or not it was carried out. Reads are answered by whoever
 //! takes itself for the master. Mirrors `TransportMasterNodeAction` and `AckClusterStateUpdateTask` (6.8).
 
-use super::{Errand, Mode, Timer, Zen68, answer_join};
+use super::{CallPurpose, Mode, Timer, Zen68, answer_join};
 use crate::cluster::{BlockLevel, ClusterState, Refusal};
 use crate::protocol::{Effect, Effects, Exchange, Ticket, Time};
 use crate::service::{Answer, Query, Question, Task};
@@ -105,7 +105,7 @@ impl Zen68 {
         };
         if let Some(address) = master {
             let patience = patience.saturating_add(master_timeout + commit_timeout);
-            self.call(&address, message, Errand::Forward { ticket }, patience, out);
+            self.call(&address, message, CallPurpose::Forward { ticket }, patience, out);
         }
     }
 
@@ -118,11 +118,11 @@ impl Zen68 {
         out: &mut Effects<Zen68>,
     ) {
         let is_master = self.is_master();
-        let Some(reign) = self.reign().filter(|_| is_master) else {
+        let Some(mastership) = self.mastership().filter(|_| is_master) else {
             return self.answer(now, origin, Answer::NotMaster, out);
         };
         let waiter = Waiter { origin, since: now, deadline: Some(deadline), timeout: Some(timeout) };
-        match reign.queue.push(task, waiter) {
+        match mastership.queue.push(task, waiter) {
             Ok(()) => {
                 self.timers.set_earlier(Timer::Clients, deadline);
                 self.run_tasks(now, out);
@@ -139,7 +139,7 @@ impl Zen68 {
 
     pub(super) fn tell_pending(&mut self, now: Time, origin: Origin, out: &mut Effects<Zen68>) {
         let age = |waiter: &Waiter| now.since(waiter.since).as_millis() as u64;
-        let pending = self.reign().map(|reign| reign.queue.pending(age));
+        let pending = self.mastership().map(|mastership| mastership.queue.pending(age));
         self.answer(now, origin, pending.map_or(Answer::NotMaster, Answer::Pending), out);
     }
 
@@ -193,10 +193,10 @@ impl Zen68 {
         for ticket in late {
             self.answer_client(now, ticket, Answer::NoMaster, out);
         }
-        let (queued, unconfirmed) = self.reign().map_or_else(Default::default, |reign| {
+        let (queued, unconfirmed) = self.mastership().map_or_else(Default::default, |mastership| {
             let is_late = |waiter: &Waiter| waiter.deadline.is_some_and(|deadline| deadline <= now);
-            let queued = reign.queue.extract(|queued| is_late(&queued.waiter));
-            let publish = reign.publish.as_mut().filter(|publish| publish.is_committed);
+            let queued = mastership.queue.extract(|queued| is_late(&queued.waiter));
+            let publish = mastership.publish.as_mut().filter(|publish| publish.is_committed);
             let unconfirmed = publish.map_or_else(Vec::new, |publish| {
                 let end = publish.since;
                 let is_late = |waiter: &Waiter| waiter.timeout.is_some_and(|timeout| end + timeout <= now);
@@ -220,9 +220,9 @@ impl Zen68 {
     fn set_clients_timer(&mut self) {
         let open = self.asks.values().filter(|ask| !ask.is_placed).map(|ask| ask.deadline);
         let mut next = open.min();
-        if let Some(reign) = self.reign() {
-            let queued = reign.queue.iter().filter_map(|queued| queued.waiter.deadline);
-            let publish = reign.publish.iter().filter(|publish| publish.is_committed);
+        if let Some(mastership) = self.mastership() {
+            let queued = mastership.queue.iter().filter_map(|queued| queued.waiter.deadline);
+            let publish = mastership.publish.iter().filter(|publish| publish.is_committed);
             let acks = publish.flat_map(|publish| {
                 publish.tasks.iter().filter_map(|(waiter, _)| Some(publish.since + waiter.timeout?))
             });

@@ -3,7 +3,7 @@
 //! A broken connection counts at once, silence after `fd.ping_retries` pings. Whoever answers lives: whom it follows is not
 //! asked. Mirrors `NodesFaultDetection` and `MasterFaultDetection` (6.8).
 
-use super::{Dialect, Errand, Mode, Timer, Zen68};
+use super::{CallPurpose, Dialect, Mode, Timer, Zen68};
 use crate::cluster::{EphemeralId, Node, Nodes, Term, Version};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::zen::message::MasterPong;
@@ -26,15 +26,15 @@ impl Zen68 {
     /// did not have.
     pub(super) fn watch_nodes(&mut self, now: Time, known: Option<&Nodes>, out: &mut Effects<Zen68>) {
         let (local, nodes, dialect) = (self.local.clone(), self.state.nodes.clone(), self.dialect);
-        let Some(reign) = self.reign() else {
+        let Some(mastership) = self.mastership() else {
             return;
         };
-        reign.watched.retain(|_, watched| nodes.contains_process(&watched.node));
+        mastership.watched.retain(|_, watched| nodes.contains_process(&watched.node));
         for node in nodes.iter().filter(|node| !node.same_process(&local)) {
             let is_new = known.is_none_or(|known| !known.contains_process(node));
             if is_new || dialect.has_two_phases() {
                 let watched = || Watched { node: node.clone(), failures: 0, due: Some(now) };
-                reign.watched.entry(node.ephemeral_id.clone()).or_insert_with(watched);
+                mastership.watched.entry(node.ephemeral_id.clone()).or_insert_with(watched);
             }
         }
         self.ping_nodes(now, out);
@@ -45,28 +45,28 @@ impl Zen68 {
     pub(super) fn ping_nodes(&mut self, now: Time, out: &mut Effects<Zen68>) {
         let version = if self.dialect == Dialect::Fd56 { Version::ZERO } else { self.state.version };
         let term = Term::new(version.get()).unwrap_or_default();
-        let Some(reign) = self.reign() else {
+        let Some(mastership) = self.mastership() else {
             return;
         };
         let mut due = Vec::new();
-        for (process, watched) in reign.watched.iter_mut() {
+        for (process, watched) in mastership.watched.iter_mut() {
             if watched.due.is_some_and(|at| at <= now) {
                 watched.due = None;
                 due.push((process.clone(), watched.node.address.clone()));
             }
         }
-        if let Some(next) = reign.watched.values().filter_map(|watched| watched.due).min() {
+        if let Some(next) = mastership.watched.values().filter_map(|watched| watched.due).min() {
             self.timers.set(Timer::NodePings, next);
         }
         for (process, address) in due {
             let message = Message::NodePing { from: self.sender.clone(), target: process.clone(), term };
-            self.call(&address, message, Errand::NodePing { process }, self.tuning.fd_ping_timeout, out);
+            self.call(&address, message, CallPurpose::NodePing { process }, self.tuning.fd_ping_timeout, out);
         }
     }
 
     pub(super) fn on_node_pong(&mut self, now: Time, process: &EphemeralId) {
         let next = now + self.tuning.fd_ping_interval;
-        if let Some(watched) = self.reign().and_then(|reign| reign.watched.get_mut(process)) {
+        if let Some(watched) = self.mastership().and_then(|mastership| mastership.watched.get_mut(process)) {
             (watched.failures, watched.due) = (0, Some(next));
             self.timers.set_earlier(Timer::NodePings, next);
         }
@@ -75,7 +75,7 @@ impl Zen68 {
     /// After a ping that failed the next one is sent at once.
     pub(super) fn on_node_silent(&mut self, now: Time, process: &EphemeralId, why: Failure, out: &mut Effects<Zen68>) {
         let (retries, timeout) = (self.tuning.fd_ping_retries, self.tuning.fd_ping_timeout);
-        let Some(watched) = self.reign().and_then(|reign| reign.watched.get_mut(process)) else {
+        let Some(watched) = self.mastership().and_then(|mastership| mastership.watched.get_mut(process)) else {
             return;
         };
         if is_disconnect(why) {
@@ -92,7 +92,7 @@ impl Zen68 {
 
     /// Removes a node, which is pinged again only if a later state still lists it.
     pub(super) fn node_failed(&mut self, now: Time, process: &EphemeralId, reason: &str, out: &mut Effects<Zen68>) {
-        let Some(watched) = self.reign().and_then(|reign| reign.watched.remove(process)) else {
+        let Some(watched) = self.mastership().and_then(|mastership| mastership.watched.remove(process)) else {
             return;
         };
         out.note(Note::NodeFailed { node: watched.node.clone(), reason: reason.into() });
@@ -106,7 +106,7 @@ impl Zen68 {
         let (address, master) = (master.address.clone(), master.ephemeral_id.clone());
         let (from, term) = (self.sender.clone(), Term::ZERO);
         let message = Message::MasterPing { from, master: master.clone(), term };
-        self.call(&address, message, Errand::MasterPing { master }, self.tuning.fd_ping_timeout, out);
+        self.call(&address, message, CallPurpose::MasterPing { master }, self.tuning.fd_ping_timeout, out);
     }
 
     /// A master leads, and a node is known, as soon as the state is on its way that says so. Zen kept such a ping until that
@@ -119,7 +119,8 @@ impl Zen68 {
         out: &mut Effects<Zen68>,
     ) {
         let leads = matches!(self.mode, Mode::Leading(_)) && *master == self.local.ephemeral_id;
-        let published = self.reign().and_then(|reign| reign.publish.as_ref()).map(|publish| publish.state.clone());
+        let published =
+            self.mastership().and_then(|mastership| mastership.publish.as_ref()).map(|publish| publish.state.clone());
         let is_listed = published.is_some_and(|state| state.nodes.contains_process(from));
         let is_member = is_listed || self.state.nodes.contains_process(from);
         let message = Message::MasterPong(MasterPong { leads, is_member, term: Term::ZERO });
@@ -187,7 +188,7 @@ impl Zen68 {
         let known: Vec<_> = self.state.nodes.eligible().filter(|node| node.id != lost.id).collect();
         let is_first = known.first().is_some_and(|first| first.id == self.local.id);
         if is_first && self.has_enough(known.len()) {
-            self.begin_reign(now, Some(lost), out);
+            self.begin_leading(now, Some(lost), out);
         }
     }
 }

@@ -5,12 +5,12 @@
 
 use super::clients::Origin;
 use super::tasks::Reign;
-use super::{Errand, Mode, Timer, Zen68, answer_join};
+use super::{CallPurpose, Mode, Timer, Zen68, answer_join};
 use crate::cluster::{EphemeralId, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::Task;
 use crate::zen::elect::{Candidate, Choice, best_candidate, counts, tie_break};
-use crate::zen::message::{Join, JoinAnswer, Sight};
+use crate::zen::message::{Join, JoinAnswer, PeerStatus};
 use crate::zen::{Message, Note};
 use std::mem;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Zen68 {
         best_candidate(&candidates, self.tuning.minimum()).map(|best| Choice::Elect(best.node.clone()))
     }
 
-    fn answers(&self) -> impl Iterator<Item = &Sight> {
+    fn answers(&self) -> impl Iterator<Item = &PeerStatus> {
         let others = self.round.answers.values().filter(|sight| !sight.node.same_process(&self.local));
         others.filter(|sight| counts(sight, self.tuning.ignore_non_master_pings))
     }
@@ -80,13 +80,13 @@ impl Zen68 {
     fn count_joins(&mut self, now: Time, out: &mut Effects<Zen68>) {
         let voters = self.joiners.values().filter(|joiner| joiner.node.is_master_eligible()).count();
         if !self.dialect.has_two_phases() || self.has_enough(voters + 1) {
-            self.begin_reign(now, None, out);
+            self.begin_leading(now, None, out);
         }
     }
 
-    /// Publishes the first state of a reign: the last one that was committed here, with the joiners and without whom it
+    /// Publishes the first state of a mastership: the last one that was committed here, with the joiners and without whom it
     /// replaces unasked.
-    pub(super) fn begin_reign(&mut self, now: Time, lost: Option<&Node>, out: &mut Effects<Zen68>) {
+    pub(super) fn begin_leading(&mut self, now: Time, lost: Option<&Node>, out: &mut Effects<Zen68>) {
         let joiners = mem::take(&mut self.joiners);
         self.leave_mode(now, out);
         let votes = joiners.values().map(|joiner| joiner.node.id.clone()).collect();
@@ -133,10 +133,10 @@ impl Zen68 {
             to_master: false,
             accepted,
             bootstrap: None,
-            awake: false,
+            has_recovered_state: false,
         };
-        let errand = Errand::Join { target: target.ephemeral_id.clone() };
-        self.call(&target.address, Message::Join { from, join }, errand, patience, out);
+        let purpose = CallPurpose::Join { target: target.ephemeral_id.clone() };
+        self.call(&target.address, Message::Join { from, join }, purpose, patience, out);
     }
 
     pub(super) fn on_join_unanswered(
@@ -197,8 +197,8 @@ impl Zen68 {
     /// A joiner must be reached before its join counts, by whomever it asked.
     pub(super) fn on_join(&mut self, exchange: Exchange, node: &Arc<Node>, out: &mut Effects<Zen68>) {
         let message = Message::Fetch { from: self.sender.clone() };
-        let errand = Errand::Validate { exchange, node: node.clone() };
-        self.call(&node.address, message, errand, self.tuning.join_timeout, out);
+        let purpose = CallPurpose::Validate { exchange, node: node.clone() };
+        self.call(&node.address, message, purpose, self.tuning.join_timeout, out);
     }
 
     pub(super) fn take_join(&mut self, now: Time, exchange: Exchange, node: &Arc<Node>, out: &mut Effects<Zen68>) {

@@ -3,7 +3,7 @@
 //! The first master of a fresh start asks every node of its state that can be master, and takes the newest answer if there
 //! are as many as its file names. Mirrors `GatewayService` and `Gateway` (6.8).
 
-use super::{Errand, Zen68, is_recovered};
+use super::{CallPurpose, Zen68, is_recovered};
 use crate::cluster::{Address, Block, ClusterState, Metadata, Settings, Uuid, VotingSets};
 use crate::protocol::{Effects, Time};
 use crate::zen::Message;
@@ -53,14 +53,14 @@ impl Zen68 {
         let others = self.state.nodes.eligible().filter(|node| node.id != self.local.id);
         let others: Vec<Address> = others.map(|node| node.address.clone()).collect();
         let own = self.disk.accepted.clone();
-        let Some(reign) = self.reign().filter(|reign| is_needed && !reign.gateway.is_busy()) else {
+        let Some(mastership) = self.mastership().filter(|mastership| is_needed && !mastership.gateway.is_busy()) else {
             return;
         };
-        reign.gateway = Gateway { is_running: true, waiting: others.len(), ..Gateway::default() };
-        reign.gateway.hear(own);
+        mastership.gateway = Gateway { is_running: true, waiting: others.len(), ..Gateway::default() };
+        mastership.gateway.hear(own);
         for address in &others {
             let message = Message::Fetch { from: self.sender.clone() };
-            self.call(address, message, Errand::Disk, self.tuning.commit_timeout, out);
+            self.call(address, message, CallPurpose::Disk, self.tuning.commit_timeout, out);
         }
         if others.is_empty() {
             self.end_recovery(now, out);
@@ -74,7 +74,9 @@ impl Zen68 {
         told: Option<Option<Arc<ClusterState>>>,
         out: &mut Effects<Zen68>,
     ) {
-        let Some(gateway) = self.reign().map(|reign| &mut reign.gateway).filter(|gateway| gateway.waiting > 0) else {
+        let Some(gateway) =
+            self.mastership().map(|mastership| &mut mastership.gateway).filter(|gateway| gateway.waiting > 0)
+        else {
             return;
         };
         gateway.waiting -= 1;
@@ -89,10 +91,10 @@ impl Zen68 {
     /// Publishes what was found if enough disks were told; the number is the one of the file, since no other is known.
     fn end_recovery(&mut self, now: Time, out: &mut Effects<Zen68>) {
         let required = self.config.tuning.minimum().max(1);
-        let Some(reign) = self.reign() else {
+        let Some(mastership) = self.mastership() else {
             return;
         };
-        let gateway = &mut reign.gateway;
+        let gateway = &mut mastership.gateway;
         gateway.is_running = false;
         if gateway.told >= required {
             gateway.found = Some(Found(gateway.newest.take()));

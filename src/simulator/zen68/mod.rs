@@ -39,7 +39,7 @@ use crate::protocol::{
     Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Rng, Standing, StoreId, Ticket, Time, Timers,
 };
 use crate::service::{Answer, Question};
-use crate::zen::message::{Body, JoinAnswer, Report, Sender, Sight};
+use crate::zen::message::{Body, JoinAnswer, PeerStatus, Report, Sender};
 use crate::zen::{Config, Memory, Message, Note, Promise, Rejection, Tuning, Write};
 use clients::Ask;
 use elect::Joiner;
@@ -95,7 +95,7 @@ enum Mode {
 
 /// What a request that is on its way was for.
 #[derive(Clone, Debug)]
-enum Errand {
+enum CallPurpose {
     Ping { round: u64 },
     Join { target: EphemeralId },
     Validate { exchange: Exchange, node: Arc<Node> },
@@ -126,11 +126,11 @@ pub struct Zen68 {
     mode: Mode,
     round: Round,
     /// Who pinged this node lately, and until when that counts.
-    heard: BTreeMap<EphemeralId, (Sight, Time)>,
+    heard: BTreeMap<EphemeralId, (PeerStatus, Time)>,
     /// Those who joined while this node looks for a master or waits for joins.
     joiners: BTreeMap<EphemeralId, Joiner>,
     timers: Timers<Timer>,
-    calls: BTreeMap<Call, Errand>,
+    calls: BTreeMap<Call, CallPurpose>,
     called: u64,
     asks: BTreeMap<Ticket, Ask>,
     leaving: Option<Ticket>,
@@ -174,10 +174,17 @@ impl Zen68 {
         }
     }
 
-    fn call(&mut self, to: &Address, message: Message, errand: Errand, timeout: Duration, out: &mut Effects<Zen68>) {
+    fn call(
+        &mut self,
+        to: &Address,
+        message: Message,
+        purpose: CallPurpose,
+        timeout: Duration,
+        out: &mut Effects<Zen68>,
+    ) {
         self.called += 1;
         let call = Call(self.called);
-        self.calls.insert(call, errand);
+        self.calls.insert(call, purpose);
         out.push(Effect::Send { to: to.clone(), call, message, timeout });
     }
 
@@ -216,9 +223,9 @@ impl Zen68 {
         matches!(self.mode, Mode::Leading(_)) && self.state.nodes.master.as_ref() == Some(&self.local.id)
     }
 
-    fn reign(&mut self) -> Option<&mut Reign> {
+    fn mastership(&mut self) -> Option<&mut Reign> {
         match &mut self.mode {
-            Mode::Leading(reign) => Some(reign),
+            Mode::Leading(mastership) => Some(mastership),
             Mode::Finding | Mode::Electing | Mode::Joining { .. } | Mode::Following { .. } => None,
         }
     }
@@ -261,8 +268,8 @@ impl Zen68 {
         for joiner in mem::take(&mut self.joiners).into_values() {
             joiner.exchanges.into_iter().for_each(|exchange| answer_join(exchange, JoinAnswer::NotMaster, out));
         }
-        if let Mode::Leading(reign) = mem::replace(&mut self.mode, Mode::Finding) {
-            self.end_reign(now, *reign, out);
+        if let Mode::Leading(mastership) = mem::replace(&mut self.mode, Mode::Finding) {
+            self.end_leading(now, *mastership, out);
         }
     }
 
@@ -323,40 +330,48 @@ impl Zen68 {
         }
     }
 
-    fn replied(&mut self, now: Time, errand: Errand, message: Message, out: &mut Effects<Zen68>) {
-        match (errand, message) {
-            (Errand::Ping { round }, Message::Pong { sight, mentioned, .. }) => self.on_pong(round, *sight, mentioned),
-            (Errand::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, &answer, out),
-            (Errand::Validate { exchange, node }, Message::Fetched { .. }) => self.take_join(now, exchange, &node, out),
-            (Errand::Publish { node, state }, Message::Report(report)) => {
+    fn replied(&mut self, now: Time, purpose: CallPurpose, message: Message, out: &mut Effects<Zen68>) {
+        match (purpose, message) {
+            (CallPurpose::Ping { round }, Message::Pong { sight, mentioned, .. }) => {
+                self.on_pong(round, *sight, mentioned)
+            }
+            (CallPurpose::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, &answer, out),
+            (CallPurpose::Validate { exchange, node }, Message::Fetched { .. }) => {
+                self.take_join(now, exchange, &node, out)
+            }
+            (CallPurpose::Publish { node, state }, Message::Report(report)) => {
                 self.on_ack(now, (&node, state), report.committed == state, out)
             }
-            (Errand::Commit { node, state }, Message::Report(_)) => self.on_applied(now, &node, state, out),
-            (Errand::NodePing { process }, Message::Report(_)) => self.on_node_pong(now, &process),
-            (Errand::MasterPing { master }, Message::MasterPong(pong)) => self.on_master_pong(now, &master, &pong, out),
-            (Errand::Disk, Message::Fetched { state, .. }) => self.on_disk_told(now, Some(state), out),
-            (Errand::Forward { ticket }, Message::Answered(answer)) => self.answer_client(now, ticket, *answer, out),
-            (Errand::Leave, Message::Gone) => self.has_left(out),
+            (CallPurpose::Commit { node, state }, Message::Report(_)) => self.on_applied(now, &node, state, out),
+            (CallPurpose::NodePing { process }, Message::Report(_)) => self.on_node_pong(now, &process),
+            (CallPurpose::MasterPing { master }, Message::MasterPong(pong)) => {
+                self.on_master_pong(now, &master, &pong, out)
+            }
+            (CallPurpose::Disk, Message::Fetched { state, .. }) => self.on_disk_told(now, Some(state), out),
+            (CallPurpose::Forward { ticket }, Message::Answered(answer)) => {
+                self.answer_client(now, ticket, *answer, out)
+            }
+            (CallPurpose::Leave, Message::Gone) => self.has_left(out),
             // An error is all that these can be told.
-            (errand, _) => self.failed(now, errand, Failure::BadAnswer, out),
+            (purpose, _) => self.failed(now, purpose, Failure::BadAnswer, out),
         }
     }
 
-    fn failed(&mut self, now: Time, errand: Errand, why: Failure, out: &mut Effects<Zen68>) {
-        match errand {
-            Errand::Ping { .. } | Errand::Leave => {}
-            Errand::Join { target } => self.on_join_unanswered(now, &target, why, out),
-            Errand::Validate { exchange, .. } => {
+    fn failed(&mut self, now: Time, purpose: CallPurpose, why: Failure, out: &mut Effects<Zen68>) {
+        match purpose {
+            CallPurpose::Ping { .. } | CallPurpose::Leave => {}
+            CallPurpose::Join { target } => self.on_join_unanswered(now, &target, why, out),
+            CallPurpose::Validate { exchange, .. } => {
                 let why = format!("failure when sending a validation request to node: {why}");
                 answer_join(exchange, JoinAnswer::Rejected(why), out);
             }
-            Errand::Publish { node, state } | Errand::Commit { node, state } => {
+            CallPurpose::Publish { node, state } | CallPurpose::Commit { node, state } => {
                 self.on_publish_failed(now, &node, state, why, out)
             }
-            Errand::NodePing { process } => self.on_node_silent(now, &process, why, out),
-            Errand::MasterPing { master } => self.on_master_silent(now, &master, why, out),
-            Errand::Disk => self.on_disk_told(now, None, out),
-            Errand::Forward { ticket } => self.answer_client(now, ticket, Answer::NotMaster, out),
+            CallPurpose::NodePing { process } => self.on_node_silent(now, &process, why, out),
+            CallPurpose::MasterPing { master } => self.on_master_silent(now, &master, why, out),
+            CallPurpose::Disk => self.on_disk_told(now, None, out),
+            CallPurpose::Forward { ticket } => self.answer_client(now, ticket, Answer::NotMaster, out),
         }
     }
 
@@ -384,8 +399,8 @@ impl Zen68 {
                 let target = target.ephemeral_id.clone();
                 self.on_join_failed(now, &target, "disconnected".into(), out)
             }
-            Mode::Leading(reign) => {
-                if let Some(process) = reign.watched_at(peer) {
+            Mode::Leading(mastership) => {
+                if let Some(process) = mastership.watched_at(peer) {
                     self.node_failed(now, &process, "transport disconnected", out);
                 }
             }
@@ -409,13 +424,13 @@ impl Protocol for Zen68 {
             Input::Started => self.started(now, out),
             Input::Received { exchange, message } => self.received(now, exchange, message, out),
             Input::Replied { call, message } => {
-                if let Some(errand) = self.calls.remove(&call) {
-                    self.replied(now, errand, message, out);
+                if let Some(purpose) = self.calls.remove(&call) {
+                    self.replied(now, purpose, message, out);
                 }
             }
             Input::Failed { call, why } => {
-                if let Some(errand) = self.calls.remove(&call) {
-                    self.failed(now, errand, why, out);
+                if let Some(purpose) = self.calls.remove(&call) {
+                    self.failed(now, purpose, why, out);
                 }
             }
             Input::LinkClosed { peer } => self.on_link_closed(now, &peer, out),

@@ -3,11 +3,11 @@
 //! A round lasts for `ping_timeout`, whatever is answered, and pings three times. Being pinged is as good as pinging. Mirrors
 //! `UnicastZenPing` (6.8), but that an answer names the addresses of others, and does not describe them.
 
-use super::{Dialect, Errand, Mode, Timer, Zen68, is_recovered};
+use super::{CallPurpose, Dialect, Mode, Timer, Zen68, is_recovered};
 use crate::cluster::{Address, EphemeralId, StateId, Version};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use crate::zen::Message;
-use crate::zen::message::Sight;
+use crate::zen::message::PeerStatus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) struct Round {
     /// How often it has pinged.
     pinged: u32,
     /// What the nodes say of themselves, by process.
-    pub(super) answers: BTreeMap<EphemeralId, Sight>,
+    pub(super) answers: BTreeMap<EphemeralId, PeerStatus>,
 }
 
 impl Zen68 {
@@ -57,14 +57,14 @@ impl Zen68 {
         let (round, patience) = (self.round.number, self.tuning.ping_timeout * 5 / 4);
         for target in &targets {
             let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight()) };
-            self.call(target, message, Errand::Ping { round }, patience, out);
+            self.call(target, message, CallPurpose::Ping { round }, patience, out);
         }
     }
 
     /// What this node says of itself.
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> PeerStatus {
         let master = self.state.nodes.master_node().cloned();
-        Sight {
+        PeerStatus {
             node: self.local.clone(),
             masterless: master.is_none(),
             master: master.map(|master| (master, Duration::ZERO)),
@@ -75,7 +75,7 @@ impl Zen68 {
             unwell: false,
             hangs: false,
             left_out_by: BTreeSet::new(),
-            awake: false,
+            has_recovered_state: false,
             change: 0,
         }
     }
@@ -92,7 +92,7 @@ impl Zen68 {
         told.unwrap_or(StateId::NONE)
     }
 
-    pub(super) fn on_ping(&mut self, now: Time, exchange: Exchange, sight: Sight, out: &mut Effects<Zen68>) {
+    pub(super) fn on_ping(&mut self, now: Time, exchange: Exchange, sight: PeerStatus, out: &mut Effects<Zen68>) {
         self.heard.retain(|_, (_, until)| *until > now);
         let others = self.heard.values().map(|(heard, _)| heard.node.address.clone());
         let mentioned = others.filter(|address| *address != sight.node.address).collect();
@@ -102,7 +102,7 @@ impl Zen68 {
         self.round.answers.insert(sight.node.ephemeral_id.clone(), sight);
     }
 
-    pub(super) fn on_pong(&mut self, round: u64, sight: Sight, mentioned: Vec<Address>) {
+    pub(super) fn on_pong(&mut self, round: u64, sight: PeerStatus, mentioned: Vec<Address>) {
         if round == self.round.number {
             self.round.hosts.extend(mentioned);
             self.round.answers.insert(sight.node.ephemeral_id.clone(), sight);

@@ -5,7 +5,7 @@
 //! `PublishClusterStateAction` and `ZenDiscovery.publish` (6.8).
 
 use super::clients::Waiter;
-use super::{Errand, Timer, Zen68};
+use super::{CallPurpose, Timer, Zen68};
 use crate::cluster::{ClusterState, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Effects, Failure, Time};
 use crate::service::Answer;
@@ -53,23 +53,23 @@ impl Zen68 {
         let (acked, has_failed) = (BTreeSet::new(), false);
         let publish =
             Publish { state: state.clone(), since: now, reason, tasks, waiting, acked, has_failed, is_committed };
-        let Some(reign) = self.reign() else {
+        let Some(mastership) = self.mastership() else {
             return;
         };
-        reign.publish = Some(publish);
+        mastership.publish = Some(publish);
         self.timers.set(Timer::Publish, now + self.tuning.commit_timeout);
         for node in targets {
             let (from, body) = (self.sender.clone(), Body::Full(state.clone()));
             let message = Message::Publish { from, term: Term::ZERO, committed: StateId::NONE, body };
-            let errand = Errand::Publish { node: node.id.clone(), state: state.id() };
-            self.call(&node.address, message, errand, self.tuning.commit_timeout, out);
+            let purpose = CallPurpose::Publish { node: node.id.clone(), state: state.id() };
+            self.call(&node.address, message, purpose, self.tuning.commit_timeout, out);
         }
         self.go_on_with_publish(now, out);
     }
 
     /// The publish under way, if it is that of this state and a node has yet to answer for good.
     fn publish_of(&mut self, (node, state): (&NodeId, StateId)) -> Option<&mut Publish> {
-        let publish = self.reign()?.publish.as_mut()?;
+        let publish = self.mastership()?.publish.as_mut()?;
         (publish.state.id() == state && publish.waiting.contains_key(node)).then_some(publish)
     }
 
@@ -119,7 +119,7 @@ impl Zen68 {
 
     /// Commits with enough acknowledgements, ends when all have applied it, and gives up when enough are out of reach.
     fn go_on_with_publish(&mut self, now: Time, out: &mut Effects<Zen68>) {
-        let Some(publish) = self.reign().and_then(|reign| reign.publish.as_ref()) else {
+        let Some(publish) = self.mastership().and_then(|mastership| mastership.publish.as_ref()) else {
             return;
         };
         let (acked, reachable) = (publish.backers(|id| publish.acked.contains(id)), publish.backers(|_| true));
@@ -134,7 +134,7 @@ impl Zen68 {
     }
 
     fn commit(&mut self, now: Time, out: &mut Effects<Zen68>) {
-        if let Some(publish) = self.reign().and_then(|reign| reign.publish.as_mut()) {
+        if let Some(publish) = self.mastership().and_then(|mastership| mastership.publish.as_mut()) {
             publish.is_committed = true;
             let acked = publish.acked.iter().cloned().collect();
             self.send_commits(acked, out);
@@ -145,7 +145,7 @@ impl Zen68 {
 
     fn send_commits(&mut self, nodes: Vec<NodeId>, out: &mut Effects<Zen68>) {
         for node in nodes {
-            let Some(publish) = self.reign().and_then(|reign| reign.publish.as_ref()) else {
+            let Some(publish) = self.mastership().and_then(|mastership| mastership.publish.as_ref()) else {
                 return;
             };
             let state = publish.state.id();
@@ -153,12 +153,12 @@ impl Zen68 {
                 continue;
             };
             let message = Message::Commit { from: self.sender.clone(), id: state };
-            self.call(&address, message, Errand::Commit { node, state }, self.tuning.commit_timeout, out);
+            self.call(&address, message, CallPurpose::Commit { node, state }, self.tuning.commit_timeout, out);
         }
     }
 
     pub(super) fn publish_timed_out(&mut self, now: Time, out: &mut Effects<Zen68>) {
-        match self.reign().and_then(|reign| reign.publish.as_ref()).map(|publish| publish.is_committed) {
+        match self.mastership().and_then(|mastership| mastership.publish.as_ref()).map(|publish| publish.is_committed) {
             Some(true) => self.finish_publish(now, out),
             Some(false) => self.fail_publish(now, out),
             None => {}
@@ -172,7 +172,7 @@ impl Zen68 {
 
     fn finish_publish(&mut self, now: Time, out: &mut Effects<Zen68>) {
         let (before, was_master) = (self.state.nodes.clone(), self.is_master());
-        let Some(publish) = self.reign().and_then(|reign| reign.publish.take()) else {
+        let Some(publish) = self.mastership().and_then(|mastership| mastership.publish.take()) else {
             return;
         };
         self.timers.stop(Timer::Publish);

@@ -4,7 +4,7 @@
 //! `MembershipAction.sendLeaveRequest` (6.8). The request to join anew travels as a call for a vote, which Zen does not know
 //! otherwise.
 
-use super::{Errand, Mode, Timer, Zen68};
+use super::{CallPurpose, Mode, Timer, Zen68};
 use crate::cluster::{EphemeralId, Node, StateId, Term, Version};
 use crate::protocol::{Effect, Effects, Exchange, Ticket, Time};
 use crate::service::Answer;
@@ -35,12 +35,12 @@ impl Zen68 {
         }
         self.report(exchange, StateId::NONE, out);
         let settles = self.dialect.has_two_phases() && self.is_master();
-        let Some(reign) = self.reign().filter(|_| settles) else {
+        let Some(mastership) = self.mastership().filter(|_| settles) else {
             return;
         };
-        reign.foreign_pings += 1;
-        if reign.foreign_pings >= FOREIGN_PINGS_MAX {
-            reign.foreign_pings = 0;
+        mastership.foreign_pings += 1;
+        if mastership.foreign_pings >= FOREIGN_PINGS_MAX {
+            mastership.foreign_pings = 0;
             let version = Version::new(told.get()).unwrap_or_default();
             self.meet_master(now, from, version, "node fd ping", out);
         }
@@ -95,7 +95,7 @@ impl Zen68 {
             Mode::Following { master, .. } => {
                 let address = master.address.clone();
                 self.timers.set(Timer::Leave, now + GOOD_BYE);
-                self.call(&address, message, Errand::Leave, GOOD_BYE, out);
+                self.call(&address, message, CallPurpose::Leave, GOOD_BYE, out);
             }
             Mode::Finding | Mode::Electing | Mode::Joining { .. } => self.has_left(out),
         }

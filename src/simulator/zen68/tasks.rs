@@ -50,10 +50,10 @@ impl Zen68 {
     /// Appends a task of the protocol itself.
     pub(super) fn enqueue(&mut self, now: Time, task: Task, origin: Origin, out: &mut Effects<Zen68>) {
         let waiter = Waiter::of_protocol(origin);
-        let Some(reign) = self.reign() else {
+        let Some(mastership) = self.mastership() else {
             return self.answer(now, waiter.origin, Answer::NotMaster, out);
         };
-        if let Err((refusal, waiter)) = reign.queue.push(task, waiter) {
+        if let Err((refusal, waiter)) = mastership.queue.push(task, waiter) {
             self.answer(now, waiter.origin, Answer::Refused(refusal), out);
         }
     }
@@ -61,13 +61,13 @@ impl Zen68 {
     /// Publishes what comes of the next batch; before the recovery only what the protocol itself wants is in it.
     pub(super) fn run_tasks(&mut self, now: Time, out: &mut Effects<Zen68>) {
         let is_recovered = is_recovered(&self.state);
-        let Some(reign) = self.reign().filter(|reign| reign.publish.is_none()) else {
+        let Some(mastership) = self.mastership().filter(|mastership| mastership.publish.is_none()) else {
             return;
         };
-        if let Some(found) = reign.gateway.take() {
+        if let Some(found) = mastership.gateway.take() {
             return self.publish_recovered(now, found, out);
         }
-        let queue = &mut reign.queue;
+        let queue = &mut mastership.queue;
         let tasks = if is_recovered { queue.take_batch() } else { queue.extract(|queued| queued.task.is_internal()) };
         if tasks.is_empty() {
             return;
@@ -91,11 +91,11 @@ impl Zen68 {
         let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
         self.enqueue(now, Task::Remove { id, ephemeral_id, reason: reason.into(), left }, Origin::Nobody, out);
         let nodes = self.state.nodes.clone();
-        let Some(reign) = self.reign() else {
+        let Some(mastership) = self.mastership() else {
             return;
         };
         let is_removed = |node: &Node| {
-            let mut tasks = reign.queue.iter().map(|queued| &queued.task);
+            let mut tasks = mastership.queue.iter().map(|queued| &queued.task);
             tasks.any(|task| matches!(task, Task::Remove { ephemeral_id, .. } if *ephemeral_id == node.ephemeral_id))
         };
         let eligible = nodes.eligible().filter(|node| !is_removed(node)).count();
@@ -108,7 +108,7 @@ impl Zen68 {
 
     /// The successor of the last state, of which this node is master.
     pub(super) fn next_state(&mut self) -> ClusterState {
-        let replaced = self.reign().and_then(|reign| reign.replaced.take());
+        let replaced = self.mastership().and_then(|mastership| mastership.replaced.take());
         let (version, uuid) = (self.state.version.next(), Uuid::from_u128(self.rng.next_u128()));
         let mut state = ClusterState { version, uuid, ..(*self.state).clone() };
         state.nodes.master = Some(self.local.id.clone());
@@ -120,9 +120,9 @@ impl Zen68 {
     }
 
     /// What was queued, and what was carried out and is not committed, is for the next master.
-    pub(super) fn end_reign(&mut self, now: Time, mut reign: Reign, out: &mut Effects<Zen68>) {
-        let queued = reign.queue.extract(|_| true).into_iter().map(|queued| queued.waiter);
-        let published = reign.publish.into_iter().flat_map(|publish| publish.tasks).map(|(waiter, _)| waiter);
+    pub(super) fn end_leading(&mut self, now: Time, mut mastership: Reign, out: &mut Effects<Zen68>) {
+        let queued = mastership.queue.extract(|_| true).into_iter().map(|queued| queued.waiter);
+        let published = mastership.publish.into_iter().flat_map(|publish| publish.tasks).map(|(waiter, _)| waiter);
         for waiter in queued.chain(published) {
             self.answer(now, waiter.origin, Answer::NotMaster, out);
         }

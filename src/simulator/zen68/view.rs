@@ -39,15 +39,15 @@ impl Zen68 {
 
     /// Whether a state of this master is on its way.
     pub fn is_publishing(&self) -> bool {
-        matches!(&self.mode, Mode::Leading(reign) if reign.publish.is_some())
+        matches!(&self.mode, Mode::Leading(mastership) if mastership.publish.is_some())
     }
 
     /// Whether it leads and has nothing else to do.
     pub fn is_settled(&self) -> bool {
-        let Mode::Leading(reign) = &self.mode else {
+        let Mode::Leading(mastership) = &self.mode else {
             return false;
         };
-        reign.publish.is_none() && reign.queue.is_empty() && !reign.gateway.is_busy()
+        mastership.publish.is_none() && mastership.queue.is_empty() && !mastership.gateway.is_busy()
     }
 
     /// The newest state that it could give back if all others were gone.

@@ -28,7 +28,7 @@ use torment::Torment;
 use watcher::Watcher;
 use zazen::cluster::KeyValue;
 use zazen::protocol::Rng;
-use zazen::sim::check::chronicle::{Verdict, judge};
+use zazen::sim::check::chronicle::{Judgement, judge};
 use zazen::sim::check::heard::Known;
 
 /// How many leases are fought for, by how many holders each.
@@ -111,7 +111,7 @@ impl SoakArgs {
         desk: &Desk,
         lasts: Duration,
         progress: Progress,
-    ) -> Result<Verdict, String> {
+    ) -> Result<Judgement, String> {
         let mut rng = Rng::new(self.seed ^ 0x50a4);
         thread::scope(|scope| {
             let mut keys: Vec<_> = (0..usize::from(self.clients))

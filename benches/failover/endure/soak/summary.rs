@@ -5,7 +5,7 @@ use super::torment::Torment;
 use crate::figures::{count, figure};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use zazen::sim::check::chronicle::Verdict;
+use zazen::sim::check::chronicle::Judgement;
 
 fn row(what: &str, number: u64) {
     println!("  {what:<52} {:>12}", count(number));
@@ -16,7 +16,7 @@ fn counted(what: &str, number: &AtomicU64) {
 }
 
 /// Prints what was done to the nodes, what the clients were told, and what was judged.
-pub(super) fn print(nodes: usize, lasts: Duration, torment: &Torment<'_>, desk: &Desk, verdict: &Verdict) {
+pub(super) fn print(nodes: usize, lasts: Duration, torment: &Torment<'_>, desk: &Desk, verdict: &Judgement) {
     let minutes = lasts.as_secs_f64() / 60.0;
     println!(
         "{nodes} nodes, {} minutes: nothing that was acknowledged was lost, and no rule was broken",

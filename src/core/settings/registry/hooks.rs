@@ -31,7 +31,7 @@ pub(super) const HOOKS: [Setting; 8] = [
         "hooks.on_master_elected: [\"/usr/local/bin/move-vip\", \"10.0.0.100/24\", \"eth0\"]",
         "What to run when there is a master, or the same one in a higher term: a program with its arguments, without a shell, \
          or the address of a webhook, `http://…`.\nEvery node runs its own; `is_master` tells whether it is the master itself, \
-         and `fencing_token` tells this reign from all others."
+         and `fencing_token` tells this mastership from all others."
     ),
     hook!(
         "on_step_down",

@@ -184,9 +184,9 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         doc: "How long a publish may lack acknowledgements of a quorum before the master steps down; the changes in it \
               end as unknown then, for they may yet be committed.\n\
               It also bounds how long a node that says good-bye waits to be let go.\n\
-              Less than 500 ms is refused: with less than a slow disk takes for a write, every reign ends as it begins, \
+              Less than 500 ms is refused: with less than a slow disk takes for a write, every mastership ends as it begins, \
               and no change comes through that could set it right.\n\
-              Raise it where disks or links need seconds for a full cluster state; a lower value ends the reign of a \
+              Raise it where disks or links need seconds for a full cluster state; a lower value ends the mastership of a \
               master sooner that hears its nodes but cannot commit, and is part of the time within which a cluster \
               recovers.",
     },

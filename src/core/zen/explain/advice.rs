@@ -1,7 +1,7 @@
 //! Says what to do for a master: nothing that the nodes could do by themselves, and nothing that loses data.
 
 use super::words::{called, few, group, is_needed, lost_members, several, unmet, who};
-use super::{Attempt, Explanation, Group, Host, Member, Outcome, Quota};
+use super::{Attempt, Explanation, Group, Host, Member, PingOutcome, Quota};
 use crate::cluster::Node;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ fn placed(member: &Member) -> String {
 fn fill(all: &Explanation, quota: &Quota) -> String {
     let missing = quota.needed.saturating_sub(quota.found);
     let absent = few(quota.members.iter().filter(|member| !member.found).map(placed), " or ");
-    let is_silent = all.hosts.iter().any(|host| host.outcome == Outcome::TimedOut && is_needed(all, host));
+    let is_silent = all.hosts.iter().any(|host| host.outcome == PingOutcome::TimedOut && is_needed(all, host));
     let silent = if is_silent { "; where one runs already, see what keeps its answers away" } else { "" };
     match quota.of {
         Group::MasterEligibleNodes => format!(
@@ -81,7 +81,7 @@ fn fill(all: &Explanation, quota: &Quota) -> String {
 }
 
 fn take_in_names(all: &Explanation) -> Option<String> {
-    let names = named(all, |host| matches!(host.outcome, Outcome::OtherClusterName { .. }))?;
+    let names = named(all, |host| matches!(host.outcome, PingOutcome::OtherClusterName { .. }))?;
     Some(format!(
         "set cluster.name to [{}] on {names}, or take what is of another cluster out of {HOSTS}",
         all.cluster_name
@@ -89,7 +89,7 @@ fn take_in_names(all: &Explanation) -> Option<String> {
 }
 
 fn take_in_uuids(all: &Explanation) -> Option<String> {
-    let names = named(all, |host| matches!(host.outcome, Outcome::OtherClusterUuid { .. }))?;
+    let names = named(all, |host| matches!(host.outcome, PingOutcome::OtherClusterUuid { .. }))?;
     Some(format!(
         "take {names} out of {HOSTS}; to make a node of the other cluster one of this, stop it and wipe its data \
          directory, if nothing in that is needed"
@@ -97,7 +97,7 @@ fn take_in_uuids(all: &Explanation) -> Option<String> {
 }
 
 fn take_apart(all: &Explanation) -> Option<String> {
-    let names = named(all, |host| host.outcome == Outcome::DuplicateId)?;
+    let names = named(all, |host| host.outcome == PingOutcome::DuplicateId)?;
     Some(format!(
         "stop this node or {names}: one of the two has a copy of the other's data directory, and must get its own"
     ))
@@ -105,13 +105,13 @@ fn take_apart(all: &Explanation) -> Option<String> {
 
 fn bring_back(all: &Explanation) -> Option<String> {
     let names = named(all, |host| {
-        host.instead_of.is_some() && matches!(host.outcome, Outcome::Answered { master_eligible: true, .. })
+        host.instead_of.is_some() && matches!(host.outcome, PingOutcome::Answered { master_eligible: true, .. })
     })?;
     Some(format!("start {names} with the data directory that was there before: with another one it is another node"))
 }
 
 fn speak_alike(all: &Explanation) -> Option<String> {
-    let names = named(all, |host| host.outcome == Outcome::NotUnderstood)?;
+    let names = named(all, |host| host.outcome == PingOutcome::NotUnderstood)?;
     Some(format!("see what listens at {names}: {HOSTS} must name transport ports (9300), not http ports (9200)"))
 }
 
@@ -149,18 +149,18 @@ fn be_taken_in(all: &Explanation) -> Option<String> {
 /// The master of this host, which does not take this node in.
 fn refuser(host: &Host) -> Option<&Arc<Node>> {
     match &host.outcome {
-        Outcome::Answered { master, not_joined: Some(_), .. } => master.as_ref(),
-        Outcome::Answered { .. }
-        | Outcome::Waiting
-        | Outcome::NotAsked
-        | Outcome::Refused
-        | Outcome::Reset
-        | Outcome::TimedOut
-        | Outcome::NotUnderstood
-        | Outcome::OtherClusterName { .. }
-        | Outcome::OtherClusterUuid { .. }
-        | Outcome::DuplicateId
-        | Outcome::Itself
-        | Outcome::Rejected { .. } => None,
+        PingOutcome::Answered { master, not_joined: Some(_), .. } => master.as_ref(),
+        PingOutcome::Answered { .. }
+        | PingOutcome::Waiting
+        | PingOutcome::NotAsked
+        | PingOutcome::Refused
+        | PingOutcome::Reset
+        | PingOutcome::TimedOut
+        | PingOutcome::NotUnderstood
+        | PingOutcome::OtherClusterName { .. }
+        | PingOutcome::OtherClusterUuid { .. }
+        | PingOutcome::DuplicateId
+        | PingOutcome::Itself
+        | PingOutcome::Rejected { .. } => None,
     }
 }

@@ -5,7 +5,7 @@ use super::super::leadership::{Leadership, Peer};
 use super::super::quorum::BootstrapSet;
 use super::super::search::{Mishap, Target};
 use super::super::{Mode, Rejection, Zen};
-use super::{Attempt, Explanation, Group, Host, Member, Outcome, Quota, Straggler, advice, words};
+use super::{Attempt, Explanation, Group, Host, Member, PingOutcome, Quota, Straggler, advice, words};
 use crate::cluster::{Address, Node, NodeId, StateId, VotingSet};
 use crate::protocol::{Failure, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ impl Zen {
             accepted: self.ledger.accepted.id(),
             committed: self.ledger.committed,
             master_node: self.open_master().cloned(),
-            since_millis: millis(now.since(self.episode.since())),
+            since_millis: millis(now.since(self.masterless_log.since())),
             master_heard_millis: heard,
             attempt: self.attempt(now),
             disk_hangs_millis: self
@@ -161,26 +161,26 @@ impl Zen {
     }
 
     /// What became of the last ping of a host, and who answered it.
-    fn outcome(&self, address: &Address) -> (Outcome, Option<Arc<Node>>) {
+    fn outcome(&self, address: &Address) -> (PingOutcome, Option<Arc<Node>>) {
         if let Some(seen) = self.search.seen.get(address) {
             return (self.answered(seen), Some(seen.sight.node.clone()));
         }
         match self.search.mishaps.get(address) {
-            None if self.search.targets.get(address) == Some(&Target::Spared) => (Outcome::NotAsked, None),
-            None => (Outcome::Waiting, None),
-            Some(Mishap::Failed(Failure::Refused)) => (Outcome::Refused, None),
-            Some(Mishap::Failed(Failure::Reset)) => (Outcome::Reset, None),
-            Some(Mishap::Failed(Failure::TimedOut)) => (Outcome::TimedOut, None),
-            Some(Mishap::Failed(Failure::BadAnswer)) => (Outcome::NotUnderstood, None),
+            None if self.search.targets.get(address) == Some(&Target::Spared) => (PingOutcome::NotAsked, None),
+            None => (PingOutcome::Waiting, None),
+            Some(Mishap::Failed(Failure::Refused)) => (PingOutcome::Refused, None),
+            Some(Mishap::Failed(Failure::Reset)) => (PingOutcome::Reset, None),
+            Some(Mishap::Failed(Failure::TimedOut)) => (PingOutcome::TimedOut, None),
+            Some(Mishap::Failed(Failure::BadAnswer)) => (PingOutcome::NotUnderstood, None),
             Some(Mishap::Rejected(why)) => self.rejected(why),
         }
     }
 
-    fn answered(&self, seen: &Seen) -> Outcome {
+    fn answered(&self, seen: &Seen) -> PingOutcome {
         let sight = &seen.sight;
         let master = sight.master.as_ref().map(|(master, _)| master.clone());
         let lost = master.as_ref().and_then(|master| self.lost.get(&master.ephemeral_id));
-        Outcome::Answered {
+        PingOutcome::Answered {
             master_eligible: sight.node.is_master_eligible(),
             masterless: sight.masterless,
             sees_quorum: sight.sees_quorum,
@@ -191,19 +191,19 @@ impl Zen {
         }
     }
 
-    fn rejected(&self, why: &Rejection) -> (Outcome, Option<Arc<Node>>) {
+    fn rejected(&self, why: &Rejection) -> (PingOutcome, Option<Arc<Node>>) {
         match why {
             Rejection::OtherCluster(its) if its.cluster_name != self.config.cluster_name => {
                 let (theirs, ours) = (its.cluster_name.clone(), self.config.cluster_name.clone());
-                (Outcome::OtherClusterName { theirs, ours }, Some(its.node.clone()))
+                (PingOutcome::OtherClusterName { theirs, ours }, Some(its.node.clone()))
             }
             Rejection::OtherCluster(its) => {
                 let (theirs, ours) = (its.cluster_uuid, self.ledger.cluster_uuid);
-                (Outcome::OtherClusterUuid { theirs, ours }, Some(its.node.clone()))
+                (PingOutcome::OtherClusterUuid { theirs, ours }, Some(its.node.clone()))
             }
-            Rejection::DuplicateId(node) => (Outcome::DuplicateId, Some(node.clone())),
-            Rejection::Itself => (Outcome::Itself, Some(self.local.clone())),
-            Rejection::Because(why) => (Outcome::Rejected { why: why.clone() }, None),
+            Rejection::DuplicateId(node) => (PingOutcome::DuplicateId, Some(node.clone())),
+            Rejection::Itself => (PingOutcome::Itself, Some(self.local.clone())),
+            Rejection::Because(why) => (PingOutcome::Rejected { why: why.clone() }, None),
         }
     }
 

@@ -164,18 +164,18 @@ pub struct Host {
     pub instead_of: Option<NodeId>,
     /// What became of the ping.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: PingOutcome,
 }
 
 /// What became of the last ping of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum Outcome {
+pub enum PingOutcome {
     /// It answered.
     Answered {
         /// Whether it may become master and vote.
         master_eligible: bool,
-        /// Whether it follows no master and is none.
+        /// Whether it neither follows a master nor is one.
         masterless: bool,
         /// Whether it sees enough nodes that follow no master.
         sees_quorum: bool,

@@ -1,6 +1,6 @@
 //! Makes a sentence of an explanation. Everything that grows with the cluster is cut to a few.
 
-use super::{Attempt, Explanation, Group, Host, Member, Outcome, Quota, Straggler};
+use super::{Attempt, Explanation, Group, Host, Member, PingOutcome, Quota, Straggler};
 use crate::cluster::{Address, Node, Uuid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(in super::super) fn reason(all: &Explanation) -> String {
 
 /// The quotas that keep an election from being won; where others have a master there is none to be won.
 pub(super) fn unmet(all: &Explanation) -> impl Iterator<Item = &Quota> {
-    let names_master = |host: &Host| matches!(host.outcome, Outcome::Answered { master: Some(_), .. });
+    let names_master = |host: &Host| matches!(host.outcome, PingOutcome::Answered { master: Some(_), .. });
     let is_led = all.hosts.iter().any(names_master);
     all.needed.iter().filter(move |quota| !is_led && !quota.is_met())
 }
@@ -143,10 +143,10 @@ fn shortage(all: &Explanation, quota: &Quota) -> String {
 
 /// Enough nodes are there, nobody is asked, and yet nobody leads.
 fn undecided(all: &Explanation) -> &'static str {
-    let any = |is_so: fn(&Outcome) -> bool| all.hosts.iter().any(|host| is_so(&host.outcome));
-    if any(|outcome| matches!(outcome, Outcome::Answered { master: Some(_), .. })) {
+    let any = |is_so: fn(&PingOutcome) -> bool| all.hosts.iter().any(|host| is_so(&host.outcome));
+    if any(|outcome| matches!(outcome, PingOutcome::Answered { master: Some(_), .. })) {
         "others have a master, and this node is not with them"
-    } else if any(|outcome| matches!(outcome, Outcome::Answered { sees_quorum: true, .. })) {
+    } else if any(|outcome| matches!(outcome, PingOutcome::Answered { sees_quorum: true, .. })) {
         "enough nodes are there, and no election has succeeded yet"
     } else if all.node.is_master_eligible() {
         "enough nodes are there, and none of them sees enough others yet"
@@ -172,18 +172,18 @@ pub(super) fn lost_members(all: &Explanation) -> impl Iterator<Item = &Member> {
 
 /// What keeps a host from counting.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Trouble {
+struct HostTrouble {
     /// The verb, of one host and of several.
     verb: [&'static str; 2],
     rest: String,
 }
 
-impl Trouble {
-    fn new(verb: [&'static str; 2], rest: impl Into<String>) -> Option<Trouble> {
-        Some(Trouble { verb, rest: rest.into() })
+impl HostTrouble {
+    fn new(verb: [&'static str; 2], rest: impl Into<String>) -> Option<HostTrouble> {
+        Some(HostTrouble { verb, rest: rest.into() })
     }
 
-    fn of(names: &[String], trouble: &Trouble) -> String {
+    fn of(names: &[String], trouble: &HostTrouble) -> String {
         let verb = trouble.verb[usize::from(names.len() > 1)];
         format!("{} {verb} {}", several(names), trouble.rest)
     }
@@ -193,8 +193,8 @@ impl Trouble {
 fn troubles(all: &Explanation) -> String {
     let mut hosts: Vec<&Host> = all.hosts.iter().collect();
     hosts.sort_by_cached_key(|host| !is_needed(all, host));
-    let mut groups: Vec<(Trouble, Vec<String>)> = Vec::new();
-    let mut places: BTreeMap<Trouble, usize> = BTreeMap::new();
+    let mut groups: Vec<(HostTrouble, Vec<String>)> = Vec::new();
+    let mut places: BTreeMap<HostTrouble, usize> = BTreeMap::new();
     for host in hosts {
         let Some(trouble) = trouble(all, host) else {
             continue;
@@ -205,38 +205,38 @@ fn troubles(all: &Explanation) -> String {
         }
         groups[place].1.push(who(host.node.as_deref(), &host.address));
     }
-    few(groups.iter().map(|(trouble, names)| Trouble::of(names, trouble)), ", ")
+    few(groups.iter().map(|(trouble, names)| HostTrouble::of(names, trouble)), ", ")
 }
 
-fn trouble(all: &Explanation, host: &Host) -> Option<Trouble> {
+fn trouble(all: &Explanation, host: &Host) -> Option<HostTrouble> {
     const IS: [&str; 2] = ["is", "are"];
-    let past = |verb, rest: &str| Trouble::new([verb; 2], rest);
+    let past = |verb, rest: &str| HostTrouble::new([verb; 2], rest);
     match &host.outcome {
-        Outcome::Answered { .. } => answers(all, host),
-        Outcome::Itself => None,
-        Outcome::Waiting => past("did", "not answer yet"),
-        Outcome::NotAsked => Trouble::new(["was", "were"], "not asked yet"),
-        Outcome::Refused => past("refused", "the connection"),
-        Outcome::Reset => past("broke", "the connection"),
-        Outcome::TimedOut => past("timed", "out"),
-        Outcome::NotUnderstood => past("gave", "an answer that could not be understood"),
-        Outcome::OtherClusterName { theirs, ours } => {
-            Trouble::new(IS, format!("of cluster [{theirs}], not of [{ours}]"))
+        PingOutcome::Answered { .. } => answers(all, host),
+        PingOutcome::Itself => None,
+        PingOutcome::Waiting => past("did", "not answer yet"),
+        PingOutcome::NotAsked => HostTrouble::new(["was", "were"], "not asked yet"),
+        PingOutcome::Refused => past("refused", "the connection"),
+        PingOutcome::Reset => past("broke", "the connection"),
+        PingOutcome::TimedOut => past("timed", "out"),
+        PingOutcome::NotUnderstood => past("gave", "an answer that could not be understood"),
+        PingOutcome::OtherClusterName { theirs, ours } => {
+            HostTrouble::new(IS, format!("of cluster [{theirs}], not of [{ours}]"))
         }
-        Outcome::OtherClusterUuid { theirs, ours } => {
+        PingOutcome::OtherClusterUuid { theirs, ours } => {
             let text = |uuid: &Option<Uuid>| uuid.map_or_else(|| "none".into(), |uuid| uuid.to_string());
             let differs = format!("cluster uuid [{}] is not [{}]", text(theirs), text(ours));
-            Trouble::new(IS, format!("of another cluster of this name: {differs}"))
+            HostTrouble::new(IS, format!("of another cluster of this name: {differs}"))
         }
-        Outcome::DuplicateId => Trouble::new(["goes", "go"], "by this node's id"),
-        Outcome::Rejected { why } => past("refused", &format!("the ping: {why}")),
+        PingOutcome::DuplicateId => HostTrouble::new(["goes", "go"], "by this node's id"),
+        PingOutcome::Rejected { why } => past("refused", &format!("the ping: {why}")),
     }
 }
 
 /// What keeps a host that answered from counting.
-fn answers(all: &Explanation, host: &Host) -> Option<Trouble> {
+fn answers(all: &Explanation, host: &Host) -> Option<HostTrouble> {
     const IS: [&str; 2] = ["is", "are"];
-    let Outcome::Answered { master_eligible, masterless, master, not_joined, .. } = &host.outcome else {
+    let PingOutcome::Answered { master_eligible, masterless, master, not_joined, .. } = &host.outcome else {
         return None;
     };
     let votes = |id: &str| members(all).any(|member| *member.id == *id);
@@ -246,18 +246,20 @@ fn answers(all: &Explanation, host: &Host) -> Option<Trouble> {
             let why = not_joined.as_ref().map_or_else(String::new, |why| format!(", which this node {why}"));
             let is_it = |node: &Option<Arc<Node>>| node.as_ref().is_some_and(|node| node.same_process(master));
             if is_it(node) {
-                return Trouble::new(IS, format!("master{why}"));
+                return HostTrouble::new(IS, format!("master{why}"));
             }
             // Once is enough.
-            let says_it = |host: &Host| is_it(&host.node) && matches!(host.outcome, Outcome::Answered { .. });
+            let says_it = |host: &Host| is_it(&host.node) && matches!(host.outcome, PingOutcome::Answered { .. });
             let why = if all.hosts.iter().any(says_it) { String::new() } else { why };
-            Trouble::new(["follows", "follow"], format!("{}{why}", who(Some(master), &master.address)))
+            HostTrouble::new(["follows", "follow"], format!("{}{why}", who(Some(master), &master.address)))
         }
-        (None, _) if !master_eligible => Trouble::new(IS, "not master-eligible"),
-        (None, _) if !masterless => Trouble::new(IS, "about to follow a master"),
+        (None, _) if !master_eligible => HostTrouble::new(IS, "not master-eligible"),
+        (None, _) if !masterless => HostTrouble::new(IS, "about to follow a master"),
         (None, Some(node)) => match &host.instead_of {
-            Some(before) => Trouble::new(["has", "have"], format!("the id [{}] in the place of [{before}]", node.id)),
-            None if is_voting && !votes(node.id.as_str()) => Trouble::new(IS, "not in the voting set"),
+            Some(before) => {
+                HostTrouble::new(["has", "have"], format!("the id [{}] in the place of [{before}]", node.id))
+            }
+            None if is_voting && !votes(node.id.as_str()) => HostTrouble::new(IS, "not in the voting set"),
             None => None,
         },
         (None, None) => None,

@@ -101,7 +101,7 @@ pub struct Event {
     pub node: Member,
     /// The term of the state.
     pub term: u64,
-    /// What tells this reign from all others: whoever has seen a greater one heeds nothing that comes with this one.
+    /// What tells this mastership from all others: whoever has seen a greater one heeds nothing that comes with this one.
     pub fencing_token: u64,
     /// The master, if there is one.
     pub master: Option<Member>,
@@ -127,7 +127,7 @@ pub(super) struct Watcher {
 }
 
 /// The master of a state, and the term that it leads in.
-fn reign(state: &ClusterState) -> Option<(NodeId, Term)> {
+fn mastership(state: &ClusterState) -> Option<(NodeId, Term)> {
     state.nodes.master_node().map(|master| (master.id.clone(), state.term))
 }
 
@@ -151,7 +151,7 @@ impl Watcher {
         let Some(before) = self.last.replace(state.clone()) else {
             return Vec::new();
         };
-        let (was, is) = (reign(&before), reign(state));
+        let (was, is) = (mastership(&before), mastership(state));
         let led = was.as_ref().is_some_and(|(id, _)| *id == self.local.id);
         let leads = is.as_ref().is_some_and(|(id, _)| *id == self.local.id);
         let mut events = Vec::new();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reign_that_was_missed_is_told_by_the_next_and_the_end_is_a_step_down() {
+    fn a_mastership_that_was_missed_is_told_by_the_next_and_the_end_is_a_step_down() {
         let mut watcher = Watcher::new(node("a"));
         watcher.begin(&state(0, None, &[]));
         watcher.see(&state(1, Some("a"), &["a", "b", "c"]));

@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// What became of the hooks of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum HookOutcome {
     /// It was carried out.
     Done,
     /// It failed as often as it is tried.
@@ -44,28 +44,28 @@ pub enum Outcome {
     Dropped,
 }
 
-impl Outcome {
+impl HookOutcome {
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Done => "done",
-            Outcome::GivenUp => "given up",
-            Outcome::Dropped => "dropped",
+            HookOutcome::Done => "done",
+            HookOutcome::GivenUp => "given up",
+            HookOutcome::Dropped => "dropped",
         }
     }
 }
 
 /// How often hooks ended how.
 #[derive(Debug, Default)]
-pub struct Tally(Mutex<BTreeMap<(Trigger, Outcome), u64>>);
+pub struct Tally(Mutex<BTreeMap<(Trigger, HookOutcome), u64>>);
 
 impl Tally {
-    fn count(&self, trigger: Trigger, outcome: Outcome) {
+    fn count(&self, trigger: Trigger, outcome: HookOutcome) {
         *self.0.lock().entry((trigger, outcome)).or_default() += 1;
     }
 
     /// All of it.
-    pub fn counts(&self) -> BTreeMap<(Trigger, Outcome), u64> {
+    pub fn counts(&self) -> BTreeMap<(Trigger, HookOutcome), u64> {
         self.0.lock().clone()
     }
 }
@@ -122,7 +122,7 @@ async fn watch(
         for event in events.into_iter().filter(|event| settings.on.contains_key(event.trigger.name())) {
             let trigger = event.trigger;
             if queue.try_send(event).is_err() {
-                tally.count(trigger, Outcome::Dropped);
+                tally.count(trigger, HookOutcome::Dropped);
                 tracing::warn!(target: LOGGER, "[{}] is dropped: [{QUEUE_MAX}] events wait for their hooks", trigger.name());
             }
         }
@@ -154,14 +154,14 @@ async fn work(settings: HookSettings, mut events: mpsc::Receiver<Event>, tally: 
 }
 
 /// Tries a hook until it succeeds, or as often as it may be tried.
-async fn carry_out(settings: &HookSettings, hook: &crate::settings::Hook, event: &Event) -> Outcome {
+async fn carry_out(settings: &HookSettings, hook: &crate::settings::Hook, event: &Event) -> HookOutcome {
     let (name, mut pause) = (event.trigger.name(), PAUSE);
     for attempt in 1..=settings.attempts {
         let began = Instant::now();
         match run(hook, event, attempt, settings.timeout).await {
             Ok(()) => {
                 tracing::debug!(target: LOGGER, "[{name}] in term [{}] took [{:?}]", event.term, began.elapsed());
-                return Outcome::Done;
+                return HookOutcome::Done;
             }
             Err(why) => {
                 let of = settings.attempts;
@@ -173,5 +173,5 @@ async fn carry_out(settings: &HookSettings, hook: &crate::settings::Hook, event:
             pause *= 2;
         }
     }
-    Outcome::GivenUp
+    HookOutcome::GivenUp
 }

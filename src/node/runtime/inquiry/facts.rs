@@ -11,7 +11,7 @@ use crate::runtime::proc;
 use crate::runtime::secure::{Expiry, expiries, open_sides};
 use crate::settings::{self, DiscoveryKind, FileText, NodeSettings, Sources, Weakness};
 use crate::zen::Explanation;
-use crate::zen::explain::Outcome;
+use crate::zen::explain::PingOutcome;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -213,16 +213,16 @@ fn sibling(path: &Path) -> Option<Sibling> {
 /// Who listens on this host where somebody is looked for in vain.
 fn processes(explanation: &Explanation, remembered: &[Remembered]) -> Vec<Process> {
     let silent = explanation.hosts.iter().filter(|host| match host.outcome {
-        Outcome::Reset | Outcome::TimedOut | Outcome::NotUnderstood => true,
-        Outcome::Answered { .. }
-        | Outcome::Waiting
-        | Outcome::NotAsked
-        | Outcome::Refused
-        | Outcome::OtherClusterName { .. }
-        | Outcome::OtherClusterUuid { .. }
-        | Outcome::DuplicateId
-        | Outcome::Itself
-        | Outcome::Rejected { .. } => false,
+        PingOutcome::Reset | PingOutcome::TimedOut | PingOutcome::NotUnderstood => true,
+        PingOutcome::Answered { .. }
+        | PingOutcome::Waiting
+        | PingOutcome::NotAsked
+        | PingOutcome::Refused
+        | PingOutcome::OtherClusterName { .. }
+        | PingOutcome::OtherClusterUuid { .. }
+        | PingOutcome::DuplicateId
+        | PingOutcome::Itself
+        | PingOutcome::Rejected { .. } => false,
     });
     let members = explanation.needed.iter().flat_map(|quota| &quota.members).filter(|member| !member.found);
     let stragglers = explanation.nodes.iter().map(|straggler| straggler.node.address.clone());

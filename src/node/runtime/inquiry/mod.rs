@@ -16,7 +16,7 @@ use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{Diagnosis, Found, Probe, Report, judge};
 use crate::wire;
 use crate::zen::Explanation;
-use crate::zen::explain::{Host, Outcome};
+use crate::zen::explain::{Host, PingOutcome};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -98,7 +98,7 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
 /// Who is worth asking, by what one says. Those who refuse are not, and of a first report the configured ones are.
 fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let explanation = &report.explanation;
-    let hosts = explanation.hosts.iter().filter(|host| host.outcome != Outcome::Refused);
+    let hosts = explanation.hosts.iter().filter(|host| host.outcome != PingOutcome::Refused);
     let at = hosts.clone().map(|host| host.address.clone());
     let known = hosts.filter_map(|host| host.node.as_ref().map(|node| node.address.clone()));
     let members = report.facts.members.iter().map(|(_, address, _)| address.clone());
@@ -127,7 +127,7 @@ async fn ask(handle: &Handle, address: Address) -> Option<Report> {
 
 /// What listens where the answer to a ping could not be understood.
 async fn probes(handle: &Handle, explanation: &Explanation) -> Vec<Probe> {
-    let is_strange = |host: &&Host| matches!(host.outcome, Outcome::NotUnderstood | Outcome::Reset);
+    let is_strange = |host: &&Host| matches!(host.outcome, PingOutcome::NotUnderstood | PingOutcome::Reset);
     let strange = explanation.hosts.iter().filter(is_strange).take(PROBED_MAX);
     let addresses: Vec<Address> = strange.map(|host| host.address.clone()).collect();
     let probe = |address: Address| async move {

@@ -1,4 +1,4 @@
-//! A panic is a mistake in the program; where the log is, what led to it belongs there too. Mirrors
+//! A panic is a bug; its backtrace goes where the log goes. Mirrors
 //! `ElasticsearchUncaughtExceptionHandler` (6.8).
 
 use std::backtrace::Backtrace;

@@ -5,7 +5,7 @@ use super::table::MICROS;
 use super::{Instruments, Peer};
 use crate::cluster::{ClusterState, Node};
 use crate::runtime::figures::{NodeFigures, Traffic};
-use crate::runtime::hooks::{Outcome, Trigger};
+use crate::runtime::hooks::{HookOutcome, Trigger};
 use crate::runtime::{Handle, VERSION};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -144,10 +144,10 @@ impl Scraped<'_> {
         let settings = self.handle.settings();
         let configured = &settings.hooks.on;
         let triggers = Trigger::ALL.into_iter().filter(|trigger| configured.contains_key(trigger.name()));
-        let outcomes = [Outcome::Done, Outcome::GivenUp, Outcome::Dropped];
+        let outcomes = [HookOutcome::Done, HookOutcome::GivenUp, HookOutcome::Dropped];
         let counts = self.handle.meter().hooks().counts();
         let all = triggers.flat_map(|trigger| outcomes.map(|outcome| (trigger, outcome)));
-        let sample = |(trigger, outcome): (Trigger, Outcome)| {
+        let sample = |(trigger, outcome): (Trigger, HookOutcome)| {
             let count = counts.get(&(trigger, outcome)).copied().unwrap_or(0);
             labelled(&[trigger.name(), outcome.name()], count as f64)
         };

@@ -146,7 +146,7 @@ table! {
              the next one began or all had it (`whole`)."
             |s| s.publishes();
         Counter "zazen_publishes_failed" []
-            "Publishes of this master that were not committed in time. Each ends its reign."
+            "Publishes of this master that were not committed in time. Each ends its mastership."
             |s| number(s.told().publishes_failed.get());
         Counter "zazen_states_received" ["form"]
             "States that this node got from masters: whole (`full`), as a change that fitted (`diff`), as a change \

@@ -6,7 +6,7 @@
 
 mod reaches;
 
-pub use reaches::{Outcome, Reach, Reaches};
+pub use reaches::{Reach, ReachOutcome, Reaches};
 
 use super::figures::{Meter, NodeFigures};
 use super::handle::Handle;
@@ -33,7 +33,7 @@ pub struct Sight {
     pub figures: Option<NodeFigures>,
     /// What it was told at its start, by key.
     #[serde(default)]
-    pub settings: BTreeMap<String, Told>,
+    pub settings: BTreeMap<String, Configured>,
     /// Which members answered it when they were last tried.
     #[serde(default)]
     pub reaches: Vec<Reach>,
@@ -58,7 +58,7 @@ pub const EVENTS_MAX: usize = 300;
 
 /// What a node was told for one key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct Configured {
     /// The value; a list has its elements behind commas.
     pub value: String,
     /// Where it was told.
@@ -91,11 +91,11 @@ pub async fn look(handle: Handle, events: usize) -> Option<Sight> {
     Some(Sight { node: handle.local().id.clone(), explanation, figures, settings: told(&handle), reaches, events })
 }
 
-fn told(handle: &Handle) -> BTreeMap<String, Told> {
+fn told(handle: &Handle) -> BTreeMap<String, Configured> {
     let settings = handle.settings();
     let told = |(key, value): (&String, &Value)| {
         let from = settings.origins.get(key).cloned().unwrap_or_default();
-        (key.clone(), Told { value: value.joined(), from })
+        (key.clone(), Configured { value: value.joined(), from })
     };
     settings.given.iter().map(told).collect()
 }

@@ -26,7 +26,7 @@ const MEMBERS_MAX: usize = 32;
 /// What became of trying a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ReachOutcome {
     /// It answered.
     Answered,
     /// No connection could be made.
@@ -43,7 +43,7 @@ pub struct Reach {
     /// Who.
     pub node: NodeId,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: ReachOutcome,
     /// How long that took.
     pub micros: u64,
 }
@@ -89,10 +89,10 @@ async fn one(handle: &Handle, node: &Arc<Node>) -> Reach {
     let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
     let told = asked.into_iter().next().map_or(Err(Silence::Strange), |(_, told)| told);
     let outcome = match told {
-        Ok(Here { process, .. }) if process == node.ephemeral_id => Outcome::Answered,
-        Ok(_) | Err(Silence::Strange) => Outcome::OtherProcess,
-        Err(Silence::NotConnected) => Outcome::NotConnected,
-        Err(Silence::TimedOut(_)) => Outcome::TimedOut,
+        Ok(Here { process, .. }) if process == node.ephemeral_id => ReachOutcome::Answered,
+        Ok(_) | Err(Silence::Strange) => ReachOutcome::OtherProcess,
+        Err(Silence::NotConnected) => ReachOutcome::NotConnected,
+        Err(Silence::TimedOut(_)) => ReachOutcome::TimedOut,
     };
     Reach { node: node.id.clone(), outcome, micros }
 }

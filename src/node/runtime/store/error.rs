@@ -97,7 +97,9 @@ impl fmt::Display for StoreError {
                 file.display()
             ),
             StoreError::Unwritable { what } => write!(f, "refused to write what could not be read back: {what}"),
-            StoreError::Panicked { what } => write!(f, "the thread that writes ended by a mistake in it: {what}"),
+            StoreError::Panicked { what } => {
+                write!(f, "the thread that writes to disk crashed (a bug in Zazen): {what}")
+            }
             StoreError::GaveUp { first } => {
                 write!(f, "nothing more is written after a failure, until the node is started again: {first}")
             }

@@ -8,7 +8,7 @@ use super::notices::Notices;
 use super::parts::{self, PIECE_MAX};
 use super::paths::path_of;
 use super::peers::{Peers, Wanted};
-use super::{DECODED_AT_ONCE, Faults, Outcome};
+use super::{CallOutcome, DECODED_AT_ONCE, Faults};
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
 use crate::runtime::figures::Tally;
@@ -30,7 +30,7 @@ pub(in crate::runtime) struct Caller {
     peers: Peers,
     faults: Arc<Faults>,
     tally: Arc<Tally>,
-    outcomes: mpsc::UnboundedSender<Outcome>,
+    outcomes: mpsc::UnboundedSender<CallOutcome>,
     notices: Notices,
 }
 
@@ -39,7 +39,7 @@ impl Caller {
         peers: Peers,
         faults: Arc<Faults>,
         tally: Arc<Tally>,
-        outcomes: mpsc::UnboundedSender<Outcome>,
+        outcomes: mpsc::UnboundedSender<CallOutcome>,
     ) -> Self {
         Caller { peers, faults, tally, outcomes, notices: Notices::default() }
     }
@@ -57,7 +57,7 @@ impl Caller {
         let Some(path) = self.path_to(to, kind) else {
             let swallowed = async move {
                 tokio::time::sleep(timeout).await;
-                let _ = outcomes.send(Outcome::Failed(call, Failure::TimedOut));
+                let _ = outcomes.send(CallOutcome::Failed(call, Failure::TimedOut));
             };
             tokio::spawn(swallowed);
             return;
@@ -72,8 +72,8 @@ impl Caller {
                 None => Err(Failure::BadAnswer),
             };
             let outcome = match reply {
-                Ok(message) => Outcome::Replied(call, message),
-                Err(why) => Outcome::Failed(call, why),
+                Ok(message) => CallOutcome::Replied(call, message),
+                Err(why) => CallOutcome::Failed(call, why),
             };
             // Nobody is left to be told when the node has ended.
             let _ = outcomes.send(outcome);
@@ -193,7 +193,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// A caller, and what becomes of its requests.
-    fn caller() -> (Caller, mpsc::UnboundedReceiver<Outcome>) {
+    fn caller() -> (Caller, mpsc::UnboundedReceiver<CallOutcome>) {
         let (outcomes, told) = mpsc::unbounded_channel();
         let peers = Peers::plain().expect("a client needs no network");
         (Caller::new(peers, Arc::new(Faults::new(false)), Arc::default(), outcomes), told)
@@ -226,14 +226,14 @@ mod tests {
         // Nobody listens any more, as behind a firewall that lets go on what is open.
         drop(listener);
         let peer_runs = tokio::spawn(answer(connection));
-        assert!(matches!(told.recv().await, Some(Outcome::Replied(Call(1), Message::Gone))));
+        assert!(matches!(told.recv().await, Some(CallOutcome::Replied(Call(1), Message::Gone))));
         ping(&caller, &peer, 2);
-        assert!(matches!(told.recv().await, Some(Outcome::Replied(Call(2), Message::Gone))), "it is used again");
+        assert!(matches!(told.recv().await, Some(CallOutcome::Replied(Call(2), Message::Gone))), "it is used again");
         peer_runs.abort();
         let _ = peer_runs.await;
         ping(&caller, &peer, 3);
-        assert!(matches!(told.recv().await, Some(Outcome::Failed(Call(3), Failure::Refused | Failure::Reset))));
+        assert!(matches!(told.recv().await, Some(CallOutcome::Failed(Call(3), Failure::Refused | Failure::Reset))));
         ping(&caller, &peer, 4);
-        assert!(matches!(told.recv().await, Some(Outcome::Failed(Call(4), Failure::Refused))));
+        assert!(matches!(told.recv().await, Some(CallOutcome::Failed(Call(4), Failure::Refused))));
     }
 }

@@ -93,7 +93,7 @@ pub(super) enum Side {
 }
 
 /// What became of a request of this node.
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     /// It was replied to.
     Replied(Call, Message),
     /// It was not.

@@ -5,7 +5,7 @@
 //! its length, and where in it; the answer says how much of it is there. Elasticsearch sends a state in one message
 //! (`PublishClusterStateAction`, 6.8), and files in chunks (`RecoverySourceHandler`).
 
-use super::peers::{Peers, Told, Wanted};
+use super::peers::{PeerResponse, Peers, Wanted};
 use crate::cluster::Address;
 use crate::protocol::Failure;
 use crate::wire;
@@ -74,7 +74,12 @@ impl Part {
 }
 
 /// Sends a message in parts and gives back the answer to the last one.
-pub(super) async fn send(peers: &Peers, to: &Address, whole: &Wanted, timeout: Duration) -> Result<Told, Failure> {
+pub(super) async fn send(
+    peers: &Peers,
+    to: &Address,
+    whole: &Wanted,
+    timeout: Duration,
+) -> Result<PeerResponse, Failure> {
     let (sum, total) = (crc32fast::hash(&whole.body), whole.body.len());
     let (mut from, mut size, mut stalls) = (0, PIECE_MAX, 0);
     loop {
@@ -111,7 +116,7 @@ pub(super) fn patience(timeout: Duration, size: usize) -> Duration {
 }
 
 /// How much of the message has arrived, as the receiver says.
-fn there(told: &Told) -> Result<usize, Failure> {
+fn there(told: &PeerResponse) -> Result<usize, Failure> {
     std::str::from_utf8(&told.body).ok().and_then(|text| text.trim().parse().ok()).ok_or(Failure::BadAnswer)
 }
 

@@ -74,14 +74,14 @@ pub(in crate::runtime) struct Wanted {
 
 /// What a peer answered.
 #[derive(Clone, Debug)]
-pub(in crate::runtime) struct Told {
+pub(in crate::runtime) struct PeerResponse {
     pub(in crate::runtime) status: StatusCode,
     pub(in crate::runtime) body: Bytes,
 }
 
 /// What came of asking once.
 enum Heard {
-    Told(Told),
+    PeerResponse(PeerResponse),
     /// The peer says which epoch a seal must be for.
     Challenged,
 }
@@ -119,12 +119,12 @@ impl Peers {
     }
 
     /// Asks a peer, and reads all that it answers. A chunk of it that takes as long as the answer may is the end.
-    pub(in crate::runtime) async fn ask(&self, to: &Address, wanted: &Wanted) -> Result<Told, Failure> {
-        if let Heard::Told(told) = self.ask_once(to, wanted).await? {
+    pub(in crate::runtime) async fn ask(&self, to: &Address, wanted: &Wanted) -> Result<PeerResponse, Failure> {
+        if let Heard::PeerResponse(told) = self.ask_once(to, wanted).await? {
             return Ok(told);
         }
         match self.ask_once(to, wanted).await? {
-            Heard::Told(told) => Ok(told),
+            Heard::PeerResponse(told) => Ok(told),
             Heard::Challenged => Err(Failure::BadAnswer),
         }
     }
@@ -154,7 +154,7 @@ impl Peers {
         let is_genuine =
             asked.is_none_or(|(_, asked)| asked.is_answered_by(seal.as_deref(), status.as_u16(), Some(&body)));
         if is_genuine || !status.is_success() {
-            Ok(Heard::Told(Told { status, body }))
+            Ok(Heard::PeerResponse(PeerResponse { status, body }))
         } else {
             Err(Failure::BadAnswer)
         }

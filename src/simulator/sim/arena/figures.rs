@@ -66,7 +66,7 @@ pub(super) fn measure(bout: &dyn Trial, began: Time) -> Figures {
         messages: sent().count() as u64,
         bytes: sent().map(|sent| sent.bytes).sum(),
         hops: settled.map(|at| (at.since(began).as_micros() / HOP.as_micros()) as u64),
-        elections: record.reigns.iter().filter(|&&at| at >= began).count() as u64,
+        elections: record.masterships.iter().filter(|&&at| at >= began).count() as u64,
         none_ms: millis(lasting(record, began, end, |leaders| leaders == 0)),
         two_ms: millis(two),
         two_acknowledge_ms: millis(if bout.probes() { PROBE_EVERY * probed } else { two }),

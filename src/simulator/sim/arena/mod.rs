@@ -16,6 +16,6 @@ mod trial;
 pub use algorithms::{Entry, FIELD, entry};
 pub use figures::{Figures, Recovery, Summary, median};
 pub use record::{Arrow, Record, Remark, Stance, Turn};
-pub use scenario::{Outcome, SCENARIOS, Scenario, run, scenario};
-pub use story::{Story, Trouble};
+pub use scenario::{SCENARIOS, Scenario, TrialOutcome, run, scenario};
+pub use story::{Story, StoryError};
 pub use trial::Trial;

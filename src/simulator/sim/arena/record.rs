@@ -96,7 +96,7 @@ pub struct Record {
     pub(super) moments: Vec<Moment>,
     pub(super) sent: Vec<Sent>,
     /// When somebody began to lead.
-    pub(super) reigns: Vec<Time>,
+    pub(super) masterships: Vec<Time>,
     /// For each pair whether messages pass.
     pub(super) reach: Vec<Vec<bool>>,
     /// Writes that several leaders were asked for at the same time.
@@ -162,7 +162,7 @@ impl Record {
         let led = self.leads(node);
         self.stances[node] = stance;
         if self.leads(node) && !led {
-            self.reigns.push(at);
+            self.masterships.push(at);
         }
         if self.keeps {
             self.turns.push(Turn { at, node, stance });

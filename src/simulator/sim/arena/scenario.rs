@@ -67,7 +67,7 @@ pub fn scenario(name: &str) -> Option<&'static Scenario> {
 }
 
 /// One run, measured.
-pub struct Outcome {
+pub struct TrialOutcome {
     /// The figures.
     pub figures: Figures,
     /// The bout at its end, with what was kept.
@@ -82,7 +82,7 @@ pub struct Outcome {
 
 /// Plays a scenario with an algorithm. With a detail the bout has its text trace, arrows and remarks from the moment
 /// when the clock began.
-pub fn run(entry: &Entry, scenario: &Scenario, nodes: usize, seed: u64, detail: Option<Detail>) -> Outcome {
+pub fn run(entry: &Entry, scenario: &Scenario, nodes: usize, seed: u64, detail: Option<Detail>) -> TrialOutcome {
     let mut bout = entry.enter(nodes.max(scenario.nodes_min), seed);
     let mut course =
         Course { bout: bout.as_mut(), rng: Rng::new(seed ^ 0x5ce_a210), detail, began: None, healed: None };
@@ -90,7 +90,7 @@ pub fn run(entry: &Entry, scenario: &Scenario, nodes: usize, seed: u64, detail: 
     let (began, healed) = (course.began.unwrap_or_default(), course.healed.unwrap_or_default());
     let figures = measure(bout.as_ref(), began);
     let violation = bout.violation().cloned();
-    Outcome { figures, bout, began, healed, violation }
+    TrialOutcome { figures, bout, began, healed, violation }
 }
 
 /// A scenario while it is played.

@@ -15,20 +15,20 @@ use std::time::Duration;
 
 /// A line that has no meaning, or a rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct StoryError {
     /// The line of the script.
     pub line: usize,
     /// What is wrong with it.
     pub what: String,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for StoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for StoryError {}
 
 /// Where a script is played.
 #[derive(Default)]
@@ -38,12 +38,12 @@ pub struct Story {
     shows_messages: bool,
     shows_watch: bool,
     /// How much of the record was printed.
-    told: Told,
+    told: WrittenUpTo,
     lines: Vec<String>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Told {
+struct WrittenUpTo {
     since: Time,
     arrows: usize,
     remarks: usize,
@@ -57,11 +57,11 @@ impl Story {
     }
 
     /// Carries out the commands of a block and tells what they print.
-    pub fn play(&mut self, block: &Block) -> Result<Vec<String>, Trouble> {
+    pub fn play(&mut self, block: &Block) -> Result<Vec<String>, StoryError> {
         self.lines.clear();
-        self.told = self.bout.as_deref().map_or_else(Told::default, told);
+        self.told = self.bout.as_deref().map_or_else(WrittenUpTo::default, told);
         for line in block.commands() {
-            self.command(line).map_err(|what| Trouble { line: line.number, what })?;
+            self.command(line).map_err(|what| StoryError { line: line.number, what })?;
         }
         self.tell();
         if self.lines.is_empty() {
@@ -170,7 +170,7 @@ impl Story {
         }
         lines.sort_by_key(|(at, _)| *at);
         self.lines.extend(lines.into_iter().map(|(_, line)| line));
-        self.told = Told { since, sent: self.told.sent, ..told(bout) };
+        self.told = WrittenUpTo { since, sent: self.told.sent, ..told(bout) };
     }
 
     fn leaders(&mut self) -> Result<(), String> {
@@ -203,9 +203,14 @@ impl Story {
     }
 }
 
-fn told(bout: &dyn Trial) -> Told {
+fn told(bout: &dyn Trial) -> WrittenUpTo {
     let record: &Record = bout.record();
-    Told { since: bout.now(), arrows: record.arrows.len(), remarks: record.remarks.len(), sent: record.sent.len() }
+    WrittenUpTo {
+        since: bout.now(),
+        arrows: record.arrows.len(),
+        remarks: record.remarks.len(),
+        sent: record.sent.len(),
+    }
 }
 
 fn node_of(rank: &str) -> Option<usize> {

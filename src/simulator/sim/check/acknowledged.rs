@@ -4,7 +4,7 @@
 //! holds the update: all later ones descend from it.
 
 use super::{Descent, broken};
-use crate::cluster::{KeyValue, Outcome, StateId};
+use crate::cluster::{KeyValue, RequestOutcome, StateId};
 use crate::service::Answer;
 use crate::sim::operation::{Key, Update};
 use crate::sim::watch::Violation;
@@ -54,7 +54,7 @@ impl Acknowledged {
 
     /// A holder was told that a lease was granted to it: it is there, unless it ended in the same state.
     pub fn lease(&self, descent: &Descent, answer: &Answer) -> Result<(), Violation> {
-        let Answer::Done { at, outcome: Outcome::Granted { token }, .. } = answer else {
+        let Answer::Done { at, outcome: RequestOutcome::Granted { token }, .. } = answer else {
             return Ok(());
         };
         let last = descent.committed(at).map(|state| state.metadata.last_token);
@@ -103,7 +103,7 @@ mod tests {
         holds.metadata.last_token = token(4);
         let (descent, acknowledged) = (Descent::line_of([holds.clone()]), Acknowledged::default());
         let told = |at, number| {
-            let outcome = Outcome::Granted { token: token(number) };
+            let outcome = RequestOutcome::Granted { token: token(number) };
             rule(acknowledged.lease(&descent, &Answer::Done { at, acknowledged: true, outcome }))
         };
         assert_eq!(told(holds.id(), 4), None);

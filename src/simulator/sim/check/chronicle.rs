@@ -37,7 +37,7 @@ pub enum Held {
 
 /// What was found out about all of it.
 #[derive(Clone, Debug, Default)]
-pub struct Verdict {
+pub struct Judgement {
     /// About the histories of registers.
     pub histories: Histories,
     /// How many histories have so few operations at once that they show little.
@@ -94,8 +94,8 @@ impl Chronicle {
     }
 
     /// Judges everything; the last state is what a read showed when nothing changed any more.
-    pub fn judge(&self, last: &Known) -> Result<Verdict, Violation> {
-        let mut verdict = Verdict { written: self.written.len(), ..Verdict::default() };
+    pub fn judge(&self, last: &Known) -> Result<Judgement, Violation> {
+        let mut verdict = Judgement { written: self.written.len(), ..Judgement::default() };
         for (group, history) in &self.histories {
             let found = judge(*group, history)?;
             verdict.trivial += u64::from(found.is_trivial());
@@ -106,7 +106,7 @@ impl Chronicle {
         Ok(verdict)
     }
 
-    fn judge_leases(&self, verdict: &mut Verdict) -> Result<(), Violation> {
+    fn judge_leases(&self, verdict: &mut Judgement) -> Result<(), Violation> {
         let mut fencing = Fencing::default();
         let mut held = self.held.clone();
         held.sort();

@@ -7,7 +7,7 @@
 use super::broken;
 use crate::cluster::{Blob, Holding, KeyValue, Lease, Revision, Term, Token, Version};
 use crate::service::watch::Change;
-use crate::sim::Told;
+use crate::sim::WatcherTotals;
 use crate::sim::watch::Violation;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -60,12 +60,12 @@ struct Watcher {
 pub struct Heard {
     states: BTreeMap<Rank, Vec<Change>>,
     watchers: BTreeMap<usize, Watcher>,
-    told: Told,
+    told: WatcherTotals,
 }
 
 impl Heard {
     /// How much was told in all.
-    pub fn told(&self) -> &Told {
+    pub fn told(&self) -> &WatcherTotals {
         &self.told
     }
 

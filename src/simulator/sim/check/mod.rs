@@ -64,8 +64,8 @@ pub struct Checkers {
 
 impl Checkers {
     /// How often the nodes had another master.
-    pub fn reigns(&self) -> usize {
-        self.one_master.reigns()
+    pub fn masterships(&self) -> usize {
+        self.one_master.masterships()
     }
 }
 

@@ -14,18 +14,20 @@ pub struct OneMaster {
 
 impl OneMaster {
     /// How many terms had a master.
-    pub fn reigns(&self) -> usize {
+    pub fn masterships(&self) -> usize {
         self.masters.len()
     }
 
     pub(super) fn handled(&mut self, zen: &Zen) -> Result<(), Violation> {
-        let Some(term) = zen.reign() else {
+        let Some(term) = zen.mastership() else {
             return Ok(());
         };
         let process = &zen.local().ephemeral_id;
         match self.masters.get(&term) {
             Some(known) if known == process => Ok(()),
-            Some(other) => broken("S1 one master per term", format!("{other} and {process} both reign in term {term}")),
+            Some(other) => {
+                broken("S1 one master per term", format!("{other} and {process} both mastership in term {term}"))
+            }
             None => {
                 self.masters.insert(term, process.clone());
                 Ok(())

@@ -104,8 +104,15 @@ mod tests {
     use crate::zen::message::{Join, Report};
 
     fn join(number: u64, to: &str, vote: bool, accepted: StateId) -> Message {
-        let join =
-            Join { to: to.into(), term: term(number), vote, to_master: !vote, accepted, bootstrap: None, awake: false };
+        let join = Join {
+            to: to.into(),
+            term: term(number),
+            vote,
+            to_master: !vote,
+            accepted,
+            bootstrap: None,
+            has_recovered_state: false,
+        };
         Message::Join { from: sender("a"), join }
     }
 

@@ -12,7 +12,7 @@ use super::history::{End, Histories, History};
 use super::lease_holders::{Asked, LeaseHolders};
 use super::operation::{Choice, Key, Known, Operation, Update, question};
 use super::watch::Violation;
-use super::watchers::{Told, Watchers};
+use super::watchers::{WatcherTotals, Watchers};
 use super::wiped::Wiped;
 use crate::cluster::{RequestId, Uuid};
 use crate::protocol::{Rng, Ticket, Time};
@@ -176,7 +176,7 @@ impl Clients {
     }
 
     /// What watchers were told.
-    pub fn watched(&self) -> &Told {
+    pub fn watched(&self) -> &WatcherTotals {
         &self.watchers.told
     }
 

@@ -4,7 +4,7 @@
 //! above.
 
 use super::{Clients, Open, Pending, TRIES_MAX, Who};
-use crate::cluster::{ClusterState, KeyValue, Outcome, StateId};
+use crate::cluster::{ClusterState, KeyValue, RequestOutcome, StateId};
 use crate::protocol::{Call, Disk, Ticket, Time};
 use crate::service::{Answer, Refusal};
 use crate::sim::check::{Finished, failure};
@@ -40,7 +40,7 @@ impl Clients {
     /// The state that an answer speaks of, and how the operation ended; nothing if the answer says nothing for certain.
     fn understand(&mut self, pending: &Pending, answer: &Answer) -> Result<Option<(Option<StateId>, End)>, Violation> {
         Ok(match (&pending.operation, answer) {
-            (Operation::Update(update), Answer::Done { at, outcome: Outcome::Written { part, .. }, .. }) => {
+            (Operation::Update(update), Answer::Done { at, outcome: RequestOutcome::Written { part, .. }, .. }) => {
                 self.acknowledged.update(&self.checkers.descent, *at, update)?;
                 self.learn(update, *at, *part);
                 Some((Some(*at), End::Done(Vec::new())))

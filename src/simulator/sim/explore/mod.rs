@@ -124,10 +124,10 @@ impl Tree<'_> {
 
     /// Whether a state is new, or was reached with fewer steps left.
     fn is_news(&mut self, state: &State, left: usize) -> bool {
-        let before = self.known.insert(state.fold(), left);
+        let before = self.known.insert(state.hash_state(), left);
         if let Some(before) = before {
             if before >= left {
-                self.known.insert(state.fold(), before);
+                self.known.insert(state.hash_state(), before);
                 return false;
             }
             return true;

@@ -159,11 +159,11 @@ impl Node {
         self.spec.seeds.clone()
     }
 
-    pub(super) fn fold(&self, hasher: &mut impl Hasher) {
+    pub(super) fn hash_state(&self, hasher: &mut impl Hasher) {
         (self.life, self.clock, &self.disk, &self.lazy, self.zen.is_some()).hash(hasher);
         self.unwritten.iter().for_each(|unwritten| unwritten.write.hash(hasher));
         if let Some(zen) = &self.zen {
-            zen.fold(hasher);
+            zen.hash_state(hasher);
         }
     }
 

@@ -82,7 +82,7 @@ impl State {
         let mut known = BTreeSet::new();
         for (at, (to, parcel)) in self.ways.iter().enumerate() {
             // Of several that are alike one is enough.
-            if !known.insert(self.fold_parcel(*to, parcel)) {
+            if !known.insert(self.hash_parcel(*to, parcel)) {
                 continue;
             }
             let text = format!("n{to} hears {parcel}");
@@ -105,7 +105,7 @@ impl State {
             if self.bounds.crashes > 0 {
                 steps.extend((0..=node.unwritten()).map(|written| Step::End(at, written)));
             }
-            if self.bounds.updates > 0 && node.zen.as_ref().is_some_and(|zen| zen.reign().is_some()) {
+            if self.bounds.updates > 0 && node.zen.as_ref().is_some_and(|zen| zen.mastership().is_some()) {
                 steps.push(Step::Ask(at));
             }
         }
@@ -317,13 +317,13 @@ impl State {
     }
 
     /// What tells this state from others.
-    pub(super) fn fold(&self) -> u64 {
+    pub(super) fn hash_state(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for (at, node) in self.nodes.iter().enumerate() {
-            node.fold(&mut hasher);
-            node.held().map(|pending| self.fold_pending(at, pending)).fold(0, u64::wrapping_add).hash(&mut hasher);
+            node.hash_state(&mut hasher);
+            node.held().map(|pending| self.hash_pending(at, pending)).fold(0, u64::wrapping_add).hash(&mut hasher);
         }
-        self.ways.iter().map(|(to, parcel)| self.fold_parcel(*to, parcel)).fold(0, u64::wrapping_add).hash(&mut hasher);
+        self.ways.iter().map(|(to, parcel)| self.hash_parcel(*to, parcel)).fold(0, u64::wrapping_add).hash(&mut hasher);
         (&self.links, &self.checkers, self.asked).hash(&mut hasher);
         let Bounds { drops, crashes, deadlines, .. } = self.bounds;
         (drops, crashes, deadlines).hash(&mut hasher);
@@ -331,33 +331,33 @@ impl State {
     }
 
     /// A call counts as what it is for, whatever its number.
-    fn fold_parcel(&self, to: usize, parcel: &Parcel) -> u64 {
+    fn hash_parcel(&self, to: usize, parcel: &Parcel) -> u64 {
         let mut hasher = DefaultHasher::new();
         to.hash(&mut hasher);
         match parcel {
             Parcel::Request { from, life, call, message } => {
-                (0, from, life, self.errand(*from, *life, *call), message).hash(&mut hasher)
+                (0, from, life, self.purpose(*from, *life, *call), message).hash(&mut hasher)
             }
             Parcel::Tell { from, message } => (1, from, message).hash(&mut hasher),
             Parcel::Reply { from, life, call, message } => {
-                (2, from, life, self.errand(to, *life, *call), message).hash(&mut hasher)
+                (2, from, life, self.purpose(to, *life, *call), message).hash(&mut hasher)
             }
-            Parcel::Failed { life, call, why } => (3, life, self.errand(to, *life, *call), why).hash(&mut hasher),
+            Parcel::Failed { life, call, why } => (3, life, self.purpose(to, *life, *call), why).hash(&mut hasher),
             Parcel::Closed { life, peer } => (4, life, peer).hash(&mut hasher),
             Parcel::Resolved { life } => (5, life).hash(&mut hasher),
         }
         hasher.finish()
     }
 
-    fn fold_pending(&self, node: usize, pending: &Pending) -> u64 {
+    fn hash_pending(&self, node: usize, pending: &Pending) -> u64 {
         let mut hasher = DefaultHasher::new();
         match pending {
             Pending::Send { to, call, message } => {
-                (0, to, self.errand(node, self.nodes[node].life, *call), message).hash(&mut hasher)
+                (0, to, self.purpose(node, self.nodes[node].life, *call), message).hash(&mut hasher)
             }
             Pending::Reply { exchange, message } => {
-                let errand = caller(*exchange).map_or(0, |(from, life, call)| self.errand(from, life, call));
-                (1, errand, message).hash(&mut hasher)
+                let purpose = caller(*exchange).map_or(0, |(from, life, call)| self.purpose(from, life, call));
+                (1, purpose, message).hash(&mut hasher)
             }
             Pending::Tell { .. } | Pending::Link { .. } | Pending::Unlink { .. } | Pending::Resolve => {
                 (2, pending).hash(&mut hasher)
@@ -366,9 +366,9 @@ impl State {
         hasher.finish()
     }
 
-    fn errand(&self, node: usize, life: u32, call: Call) -> u64 {
+    fn purpose(&self, node: usize, life: u32, call: Call) -> u64 {
         let node = &self.nodes[node];
-        node.zen.as_ref().filter(|_| node.life == life).map_or(0, |zen| zen.fold_call(call))
+        node.zen.as_ref().filter(|_| node.life == life).map_or(0, |zen| zen.hash_call(call))
     }
 }
 

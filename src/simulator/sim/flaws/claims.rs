@@ -3,7 +3,7 @@
 //! Every update writes a value that no other one writes, so that a value names its update. An update lies before another
 //! one only if it was acknowledged before that one was asked for; of all others nothing is said.
 
-use crate::cluster::{Blob, ClusterState, Outcome, StateId};
+use crate::cluster::{Blob, ClusterState, RequestOutcome, StateId};
 use crate::protocol::{Ticket, Time};
 use crate::service::{Answer, Query, Question, Task};
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ impl Claims {
     pub(super) fn answered(&mut self, at: Time, ticket: Ticket, answer: &Answer) -> Option<String> {
         let moment = self.moment(at);
         match (self.open.remove(&ticket)?, answer) {
-            (Open::Updates(numbers), Answer::Done { at: state, outcome: Outcome::Written { .. }, .. }) => {
+            (Open::Updates(numbers), Answer::Done { at: state, outcome: RequestOutcome::Written { .. }, .. }) => {
                 for number in numbers {
                     self.updates[number].done.get_or_insert((moment, *state));
                 }

@@ -14,7 +14,7 @@ mod witness;
 
 pub use oracle::Oracle;
 pub use page::row;
-pub use play::{Outcome, play};
+pub use play::{PlayOutcome, play};
 pub use random::{Kind, Typed, witnessed};
 pub use table::{FLAWS, Flaw};
 pub use witness::Witness;

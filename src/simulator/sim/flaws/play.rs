@@ -1,13 +1,13 @@
 //! Plays the script of a flaw among nodes of this protocol, or of Zen as it was.
 
 use super::Flaw;
-use crate::sim::script::{Script, ScriptWorld, Trouble};
+use crate::sim::script::{Script, ScriptError, ScriptWorld};
 use crate::zen68::Dialect;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a script showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PlayOutcome {
     /// The flaw, and how it was seen.
     Flawed(String),
     /// The oracle stayed silent.
@@ -17,21 +17,21 @@ pub enum Outcome {
 }
 
 /// Plays the script of a flaw among nodes of this Zen, or of none.
-pub fn play(flaw: &Flaw, dialect: Option<Dialect>) -> Outcome {
+pub fn play(flaw: &Flaw, dialect: Option<Dialect>) -> PlayOutcome {
     match catch_unwind(AssertUnwindSafe(|| perform(flaw, dialect))) {
-        Ok(Ok(Some(Ok(())))) => Outcome::Clean,
-        Ok(Ok(Some(Err(evidence)))) => Outcome::Flawed(evidence),
-        Ok(Ok(None)) => Outcome::Broken("the script asks no oracle".into()),
-        Ok(Err(trouble)) => Outcome::Broken(format!("line {}: {trouble}", trouble.line())),
+        Ok(Ok(Some(Ok(())))) => PlayOutcome::Clean,
+        Ok(Ok(Some(Err(evidence)))) => PlayOutcome::Flawed(evidence),
+        Ok(Ok(None)) => PlayOutcome::Broken("the script asks no oracle".into()),
+        Ok(Err(trouble)) => PlayOutcome::Broken(format!("line {}: {trouble}", trouble.line())),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message");
-            Outcome::Broken(format!("a node panicked: {text}"))
+            PlayOutcome::Broken(format!("a node panicked: {text}"))
         }
     }
 }
 
-fn perform(flaw: &Flaw, dialect: Option<Dialect>) -> Result<Option<Result<(), String>>, Trouble> {
+fn perform(flaw: &Flaw, dialect: Option<Dialect>) -> Result<Option<Result<(), String>>, ScriptError> {
     let script = Script::parse(flaw.script)?;
     let mut stage = ScriptWorld::under(dialect);
     for block in script.blocks() {

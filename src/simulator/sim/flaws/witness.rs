@@ -4,7 +4,7 @@
 
 use super::Oracle;
 use super::claims::Claims;
-use crate::cluster::{Block, ClusterState, EphemeralId, NodeId, Outcome, StateId, Term, Uuid, Version};
+use crate::cluster::{Block, ClusterState, EphemeralId, NodeId, RequestOutcome, StateId, Term, Uuid, Version};
 use crate::protocol::{Ticket, Time};
 use crate::service::{Answer, Question};
 use crate::sim::Member;
@@ -129,7 +129,7 @@ impl Witness {
         self.firsts.entry(oracle).or_insert_with(text);
     }
 
-    fn see_reign(&mut self, at: Time, node: usize, member: &Member) {
+    fn see_mastership(&mut self, at: Time, node: usize, member: &Member) {
         let shows = member.open_master();
         let leads = shows.is_some_and(|master| master.same_process(member.local()));
         let has_master = shows.is_some();
@@ -228,7 +228,7 @@ impl Watch<Member> for Witness {
 
     fn handled(&mut self, at: Time, node: usize, member: &Member) -> Result<(), Violation> {
         self.see_commit(node, member);
-        self.see_reign(at, node, member);
+        self.see_mastership(at, node, member);
         self.see_acknowledged(member);
         Ok(())
     }
@@ -261,7 +261,7 @@ impl Watch<Member> for Witness {
         if let Some(stale) = self.claims.answered(at, ticket, answer) {
             self.note(Oracle::StaleRead, || stale);
         }
-        if let Answer::Done { at, acknowledged: true, outcome: Outcome::Written { .. } } = answer {
+        if let Answer::Done { at, acknowledged: true, outcome: RequestOutcome::Written { .. } } = answer {
             self.see_all_applied(*at);
         }
         Ok(())

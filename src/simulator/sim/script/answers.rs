@@ -1,9 +1,9 @@
 //! Clients: what they ask, and what they are told in a few words.
 
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
 use super::words::Words;
-use crate::cluster::{BadRevision, Holding, Outcome, RequestId, Term, Token, Uuid, Version};
+use crate::cluster::{BadRevision, Holding, RequestId, RequestOutcome, Term, Token, Uuid, Version};
 use crate::service::{Answer, Condition, Put, Query, Question, SettingsPatch, Task, Txn};
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,17 +53,17 @@ pub(super) fn told(answer: &Answer) -> String {
 }
 
 /// What is worth telling besides that a task was carried out.
-fn came_to(outcome: &Outcome) -> String {
+fn came_to(outcome: &RequestOutcome) -> String {
     match outcome {
-        Outcome::Applied | Outcome::Written { part: 0, .. } => String::new(),
-        Outcome::Written { part, .. } => format!(", part {part}"),
-        Outcome::Granted { token } => format!(", token {token}"),
-        Outcome::Refused(refusal) => format!(", refused: {refusal}"),
+        RequestOutcome::Applied | RequestOutcome::Written { part: 0, .. } => String::new(),
+        RequestOutcome::Written { part, .. } => format!(", part {part}"),
+        RequestOutcome::Granted { token } => format!(", token {token}"),
+        RequestOutcome::Refused(refusal) => format!(", refused: {refusal}"),
     }
 }
 
 /// Asks the node that is named behind `via`, or else the master, or else the first one that runs.
-fn ask(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, question: Question) -> Result<(), Trouble> {
+fn ask(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, question: Question) -> Result<(), ScriptError> {
     let via = words.after("via")?;
     words.end()?;
     let node = match via {
@@ -74,7 +74,7 @@ fn ask(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, question: Que
     Ok(())
 }
 
-fn submit(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, task: Task) -> Result<(), Trouble> {
+fn submit(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, task: Task) -> Result<(), ScriptError> {
     let timeout = words.time("timeout")?.unwrap_or(PATIENCE);
     let master_timeout = words.time("master_timeout")?.unwrap_or(PATIENCE);
     let retry = words.flag("retry");
@@ -88,7 +88,7 @@ fn submit(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, task: Task
     ask(stage, words, what, Question::Submit { task, timeout, master_timeout })
 }
 
-pub(super) fn put(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn put(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let (key, value) = (words.need("a key")?, words.need("a value")?);
     let lease = words.option("lease").map(holding).transpose()?;
     let size: usize = words.parsed("size", "a number of bytes")?.unwrap_or(0);
@@ -98,7 +98,7 @@ pub(super) fn put(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), 
     submit(stage, words, &format!("put {key}={value}"), Task::Txn(txn))
 }
 
-pub(super) fn delete(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn delete(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let key = words.need("a key")?;
     let txn = Txn::delete(key).only_if(condition(key, words)?);
     submit(stage, words, &format!("delete {key}"), Task::Txn(txn))
@@ -129,7 +129,7 @@ fn holding(word: &str) -> Result<Holding, Mistake> {
     parts().ok_or_else(|| Mistake::new(format!("`{word}` as a lease"), "its name and a token, as in `l:7`"))
 }
 
-pub(super) fn acquire(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn acquire(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let name = words.need("the name of a lease")?;
     let holder = words.after("for")?.unwrap_or("somebody");
     let ttl = words.time("ttl")?.unwrap_or(Duration::from_secs(10));
@@ -137,22 +137,22 @@ pub(super) fn acquire(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<
     submit(stage, words, &format!("acquire {name} for {holder}"), task)
 }
 
-pub(super) fn free(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn free(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let word = words.need("a lease, as in `l:7`")?;
     submit(stage, words, &format!("free {word}"), Task::ReleaseLease(holding(word)?))
 }
 
-pub(super) fn keep_alive(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn keep_alive(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let word = words.need("a lease, as in `l:7`")?;
     inquire(stage, words, &format!("keep-alive {word}"), Query::KeepAlive(holding(word)?))
 }
 
-pub(super) fn lease(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn lease(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let name = words.need("the name of a lease")?;
     inquire(stage, words, &format!("lease {name}"), Query::Lease { name: name.into() })
 }
 
-pub(super) fn list(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn list(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let prefix = words.need("how the keys begin")?;
     let query = Query::Range {
         prefix: prefix.into(),
@@ -162,18 +162,18 @@ pub(super) fn list(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(),
     inquire(stage, words, &format!("list {prefix}"), query)
 }
 
-fn inquire(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, query: Query) -> Result<(), Trouble> {
+fn inquire(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, query: Query) -> Result<(), ScriptError> {
     let master_timeout = words.time("master_timeout")?.unwrap_or(PATIENCE);
     ask(stage, words, what, Question::Read { query, master_timeout })
 }
 
-pub(super) fn read(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn read(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let key = words.need("a key")?;
     inquire(stage, words, &format!("read {key}"), Query::Key { key: key.into() })
 }
 
 /// A setting with an empty value is removed.
-pub(super) fn set(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn set(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let layer = words.need("`transient` or `persistent`")?;
     let setting = words.need("`key=value`")?;
     let (key, value) =
@@ -187,7 +187,7 @@ pub(super) fn set(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), 
     submit(stage, words, &format!("set {layer} {setting}"), task)
 }
 
-pub(super) fn hand_over(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn hand_over(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let to = words.after("to")?.map(|name| stage.id(name)).transpose()?;
     let node = stage.node(words.need("the master")?)?;
     words.end()?;
@@ -195,14 +195,14 @@ pub(super) fn hand_over(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Resul
     Ok(())
 }
 
-pub(super) fn leave(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn leave(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     stage.ask(node, "leave", Question::Leave);
     Ok(())
 }
 
-pub(super) fn pending(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn pending(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     stage.ask(node, "pending", Question::PendingTasks { master_timeout: PATIENCE });

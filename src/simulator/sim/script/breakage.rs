@@ -1,6 +1,6 @@
 //! Breaks and mends: the world's faults, with names in the place of indices.
 
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
 use super::words::Words;
 use crate::sim::Fault;
@@ -43,7 +43,7 @@ pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
 }
 
 /// Injects what a line names.
-pub(super) fn fault(stage: &mut ScriptWorld, text: &str) -> Result<(), Trouble> {
+pub(super) fn fault(stage: &mut ScriptWorld, text: &str) -> Result<(), ScriptError> {
     let words: Vec<String> = text.split_whitespace().map(|word| with_indices(stage, word)).collect();
     let verb = words.first().cloned().unwrap_or_default();
     let lines = match words.as_slice() {
@@ -69,14 +69,14 @@ fn with_indices(stage: &ScriptWorld, word: &str) -> String {
     indices.map_or_else(|_| word.to_owned(), |indices| indices.join(","))
 }
 
-pub(super) fn start(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn start(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     for node in stage.nodes(words)? {
         stage.world.inject(Fault::Start(node));
     }
     Ok(())
 }
 
-pub(super) fn restart(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn restart(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     for node in stage.nodes(words)? {
         stage.world.inject(Fault::Kill(node));
         stage.world.inject(Fault::Start(node));

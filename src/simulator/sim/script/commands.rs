@@ -1,11 +1,11 @@
 //! The commands of the script language: what each is called, how it is written and who carries it out.
 
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
 use super::words::Words;
 use super::{answers, breakage, messages, settle, setup, show, tables, updates};
 
-type Run = fn(&mut ScriptWorld, &mut Words<'_>) -> Result<(), Trouble>;
+type Run = fn(&mut ScriptWorld, &mut Words<'_>) -> Result<(), ScriptError>;
 
 /// A command: how it is written, and who carries it out.
 struct Command {
@@ -75,7 +75,7 @@ const COMMANDS: &[Command] = &[
 ];
 
 /// Carries out one command.
-pub(super) fn carry_out(stage: &mut ScriptWorld, text: &str) -> Result<(), Trouble> {
+pub(super) fn carry_out(stage: &mut ScriptWorld, text: &str) -> Result<(), ScriptError> {
     let mut words = Words::of(text);
     let verb = words.need("a command")?;
     if let Some(command) = COMMANDS.iter().find(|command| command.verb() == verb) {
@@ -88,13 +88,13 @@ pub(super) fn carry_out(stage: &mut ScriptWorld, text: &str) -> Result<(), Troub
     Err(Mistake::new(format!("`{verb}` as a command"), verbs.join(", ")).into())
 }
 
-fn with_usage(trouble: Trouble, usage: &str) -> Trouble {
+fn with_usage(trouble: ScriptError, usage: &str) -> ScriptError {
     match trouble {
-        Trouble::Mistake(mistake) => {
+        ScriptError::Mistake(mistake) => {
             let allowed = format!("{} (as in: {usage})", mistake.allowed);
-            Trouble::Mistake(Mistake { allowed, ..mistake })
+            ScriptError::Mistake(Mistake { allowed, ..mistake })
         }
-        Trouble::Violation { .. } => trouble,
+        ScriptError::Violation { .. } => trouble,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each token is one holder. It believes from the moment at which it asked for the lease, or last kept it alive, for as
 //! long as `docs/leases.md` says, on a clock that is right. Whether that can be is judged in `check`.
 
-use crate::cluster::{Holding, Outcome, Token};
+use crate::cluster::{Holding, RequestOutcome, Token};
 use crate::protocol::{Ticket, Time};
 use crate::service::limits::holders_ttl;
 use crate::service::{Answer, Query, Question, Task};
@@ -60,7 +60,7 @@ impl LeaseHolders {
             return Ok(());
         };
         match (pending, answer) {
-            (Pending::Grant(name, ttl), Answer::Done { outcome: Outcome::Granted { token }, .. }) => {
+            (Pending::Grant(name, ttl), Answer::Done { outcome: RequestOutcome::Granted { token }, .. }) => {
                 self.believes(&name, *token, at, asked + holders_ttl(ttl))
             }
             (Pending::Alive(holding), Answer::Lease { lease: Some(lease), .. }) => {

@@ -36,7 +36,7 @@ impl std::error::Error for Mistake {}
 
 /// What keeps a script from going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ScriptError {
     /// The script says something that has no meaning.
     Mistake(Mistake),
     /// The nodes did what they must never do.
@@ -48,42 +48,42 @@ pub enum Trouble {
     },
 }
 
-impl Trouble {
+impl ScriptError {
     /// The line of the script.
     pub fn line(&self) -> usize {
         match self {
-            Trouble::Mistake(mistake) => mistake.line,
-            Trouble::Violation { line, .. } => *line,
+            ScriptError::Mistake(mistake) => mistake.line,
+            ScriptError::Violation { line, .. } => *line,
         }
     }
 
     pub(super) fn at(self, line: usize) -> Self {
         match self {
-            Trouble::Mistake(mistake) => Trouble::Mistake(mistake.at(line)),
-            Trouble::Violation { violation, .. } => Trouble::Violation { line, violation },
+            ScriptError::Mistake(mistake) => ScriptError::Mistake(mistake.at(line)),
+            ScriptError::Violation { violation, .. } => ScriptError::Violation { line, violation },
         }
     }
 }
 
-impl From<Mistake> for Trouble {
+impl From<Mistake> for ScriptError {
     fn from(mistake: Mistake) -> Self {
-        Trouble::Mistake(mistake)
+        ScriptError::Mistake(mistake)
     }
 }
 
-impl From<Violation> for Trouble {
+impl From<Violation> for ScriptError {
     fn from(violation: Violation) -> Self {
-        Trouble::Violation { line: 0, violation }
+        ScriptError::Violation { line: 0, violation }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Mistake(mistake) => mistake.fmt(f),
-            Trouble::Violation { violation, .. } => write!(f, "a rule was broken: {violation}"),
+            ScriptError::Mistake(mistake) => mistake.fmt(f),
+            ScriptError::Violation { violation, .. } => write!(f, "a rule was broken: {violation}"),
         }
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for ScriptError {}

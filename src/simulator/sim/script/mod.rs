@@ -36,6 +36,6 @@ mod updates;
 mod varied;
 mod words;
 
-pub use mistake::{Mistake, Trouble};
+pub use mistake::{Mistake, ScriptError};
 pub use script_world::ScriptWorld;
 pub use text::{Block, Line, Script};

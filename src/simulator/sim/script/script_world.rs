@@ -5,7 +5,7 @@
 
 use super::commands;
 use super::guards::Guards;
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::rules::Rules;
 use super::story::Story;
 use super::text::Block;
@@ -25,11 +25,11 @@ const HOP_US: u64 = 1_000;
 pub(super) const DISK_US: u64 = 200;
 
 /// The world of a script, its story written down and everything checked, and a witness for what no guard stops.
-pub(super) type Told = World<Member, (Story, (Guards, Witness))>;
+pub(super) type StoryWorld = World<Member, (Story, (Guards, Witness))>;
 
 /// Where a script is played.
 pub struct ScriptWorld {
-    pub(super) world: Told,
+    pub(super) world: StoryWorld,
     pub(super) cast: Vec<NodeSpec>,
     pub(super) rules: Rc<RefCell<Rules>>,
     /// The protections that the nodes keep which are added.
@@ -99,7 +99,7 @@ impl ScriptWorld {
     }
 
     /// Carries out the commands of a block and tells what they print.
-    pub fn play(&mut self, block: &Block) -> Result<Vec<String>, Trouble> {
+    pub fn play(&mut self, block: &Block) -> Result<Vec<String>, ScriptError> {
         self.world.watch.0.since = self.world.now();
         self.world.watch.0.lines.clear();
         self.gave_up = false;

@@ -1,8 +1,8 @@
 //! Lets time pass: for a while, until something is so, or until nothing is left to do.
 
 use super::answers::rank;
-use super::mistake::{Mistake, Trouble};
-use super::script_world::{ScriptWorld, Told};
+use super::mistake::{Mistake, ScriptError};
+use super::script_world::{ScriptWorld, StoryWorld};
 use super::show;
 use super::story::moment;
 use super::words::{Words, time};
@@ -15,20 +15,20 @@ use std::time::Duration;
 /// How long a script waits unless it says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) fn advance(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn advance(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let span = time(words.need("how long")?)?;
     words.end()?;
     Ok(stage.world.run_for(span)?)
 }
 
 /// Runs until one master leads these nodes, all at its version, and nobody waits for anything.
-pub(super) fn stabilise(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn stabilise(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let patience = patience(words)?;
     let nodes = stage.nodes(words)?;
     let took = run(stage, patience, |world| settled_master(world, &nodes).is_some())?;
     match (took, settled_master(&stage.world, &nodes)) {
         (Some(took), Some(master)) => {
-            let told = show::reign(stage, master);
+            let told = show::mastership(stage, master);
             stage.say(format!("stable after {}: {told}", moment(took)));
         }
         _ => {
@@ -48,15 +48,15 @@ fn patience(words: &mut Words<'_>) -> Result<Duration, Mistake> {
 fn run(
     stage: &mut ScriptWorld,
     patience: Duration,
-    is_so: impl Fn(&Told) -> bool,
-) -> Result<Option<Duration>, Trouble> {
+    is_so: impl Fn(&StoryWorld) -> bool,
+) -> Result<Option<Duration>, ScriptError> {
     let began = stage.world.now();
     let came = stage.world.run_while(began + patience, |world| !is_so(world))?;
     Ok(came.then(|| stage.world.now().since(began)))
 }
 
 /// The one master that all these nodes follow as far as they run, with nothing under way.
-fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
+fn settled_master(world: &StoryWorld, nodes: &[usize]) -> Option<usize> {
     let running: Vec<usize> = nodes.iter().copied().filter(|node| world.is_running(*node)).collect();
     let master = running.iter().copied().find(|node| leads(world, *node))?;
     world.participant(master).filter(|member| member.is_settled())?;
@@ -75,7 +75,7 @@ fn settled_master(world: &Told, nodes: &[usize]) -> Option<usize> {
     is_settled.then_some(master)
 }
 
-fn leads(world: &Told, node: usize) -> bool {
+fn leads(world: &StoryWorld, node: usize) -> bool {
     world.participant(node).is_some_and(|zen| zen.standing().leader.as_ref() == Some(world.peer(node)))
 }
 
@@ -115,7 +115,7 @@ impl Condition {
         })
     }
 
-    fn is_so(&self, world: &Told) -> bool {
+    fn is_so(&self, world: &StoryWorld) -> bool {
         let of = |node: usize| world.participant(node);
         match self {
             Condition::SomeMaster => (0..world.len()).any(|node| leads(world, node)),
@@ -132,7 +132,7 @@ impl Condition {
     }
 }
 
-pub(super) fn until(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn until(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let patience = patience(words)?;
     let said = words.rest();
     let condition = Condition::read(stage, &said)?;

@@ -1,6 +1,6 @@
 //! Who plays, with which settings, and what is printed of it.
 
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::rules::Kinds;
 use super::script_world::ScriptWorld;
 use super::words::Words;
@@ -22,7 +22,7 @@ const ZEN_TIMING: [(&str, &str); 5] = [
 ];
 
 /// Adds nodes that are down. All of one command are set up alike; each knows all others unless `hosts` says otherwise.
-pub(super) fn nodes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn nodes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let is_apart = words.flag("apart");
     let mut options = words.clone();
     let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
@@ -61,7 +61,7 @@ fn new_spec(stage: &ScriptWorld, name: &str, address: Address, hosts: &[Address]
 }
 
 /// What everybody speaks who is added from here on.
-pub(super) fn speak(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn speak(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let name = words.need("a dialect")?;
     let dialect = Dialect::named(name);
     if dialect.is_none() && name != "zazen" {
@@ -73,7 +73,7 @@ pub(super) fn speak(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<()
 }
 
 /// Sets nodes up anew; all but their seeds holds from their next start on.
-pub(super) fn configure(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn configure(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let mut options = words.clone();
     let names: Vec<&str> = words.rest().into_iter().filter(|word| !word.contains('=')).collect();
     for name in &names {
@@ -166,7 +166,7 @@ fn tune(tuning: &mut Tuning, words: &mut Words<'_>) -> Result<(), Mistake> {
 }
 
 /// Says which notes are printed.
-pub(super) fn notes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn notes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     stage.world.watch.0.notes = match words.need("a level")? {
         "debug" => Some(Level::Debug),
         "info" => Some(Level::Info),
@@ -178,7 +178,7 @@ pub(super) fn notes(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<()
 }
 
 /// Says which messages are printed when they arrive.
-pub(super) fn messages(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn messages(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     stage.world.watch.0.messages = match (words.need("`on` or `off`")?, words.next()) {
         ("on", kinds) => Some(Kinds::read(kinds.unwrap_or("all"))?),
         ("off", None) => None,

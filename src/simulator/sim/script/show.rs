@@ -1,6 +1,6 @@
 //! Shows where nodes stand, what they keep and what they wait for.
 
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
 use super::story::moment;
 use super::words::{Words, time};
@@ -14,7 +14,7 @@ use crate::zen68::Zen68;
 const SLOW_DISK_US: u64 = 500_000;
 
 /// Whom a master leads, in which term and with which state.
-pub(super) fn reign(stage: &ScriptWorld, master: usize) -> String {
+pub(super) fn mastership(stage: &ScriptWorld, master: usize) -> String {
     let name = &stage.cast[master].name;
     let Some(member) = stage.world.participant(master) else {
         return format!("{name} is down");
@@ -28,7 +28,7 @@ pub(super) fn reign(stage: &ScriptWorld, master: usize) -> String {
 }
 
 /// A line for each node: whom it follows.
-pub(super) fn masters(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn masters(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     words.end()?;
     for node in 0..stage.cast.len() {
         let text = stance(stage, node);
@@ -52,7 +52,7 @@ fn stance(stage: &ScriptWorld, node: usize) -> String {
 }
 
 /// Everything that counts of a node.
-pub(super) fn state(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn state(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     for node in stage.nodes(words)? {
         let text = stage.world.participant(node).map_or_else(|| "down".into(), of_member);
         stage.say_of(node, &text);
@@ -104,7 +104,7 @@ fn promise(promise: &Promise) -> String {
 }
 
 /// Why there is a master, or none, as a node has it, and what it advises.
-pub(super) fn explain(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn explain(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     let now = stage.world.local_time(node);
@@ -121,7 +121,7 @@ pub(super) fn explain(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<
 }
 
 /// What a node waits for, the nearest first.
-pub(super) fn timers(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn timers(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let node = stage.node(words.need("a node")?)?;
     words.end()?;
     let now = stage.world.local_time(node);
@@ -133,7 +133,7 @@ pub(super) fn timers(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(
 }
 
 /// Shows what a disk holds, or changes how fast it is.
-pub(super) fn disk(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn disk(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let node = stage.node(words.need("a node")?)?;
     match words.next() {
         None => {
@@ -155,7 +155,7 @@ pub(super) fn disk(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(),
 }
 
 /// Copies what the disk of a node holds to another one's, as a person copies a data directory.
-pub(super) fn copy_disk(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn copy_disk(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let to = words.after("to")?.ok_or_else(|| Mistake::new("no `to`", "the node to copy to"))?;
     let (from, to) = (stage.node(words.need("a node")?)?, stage.node(to)?);
     words.end()?;

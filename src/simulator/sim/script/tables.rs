@@ -3,13 +3,13 @@
 //! Where the order of the input must not matter, every row is judged in several orders.
 
 use super::answers::rank;
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
 use super::words::{Words, time};
 use crate::cluster::{EphemeralId, Node, NodeId, Roles, StateId, Term, Uuid, VotingSet, VotingSets};
 use crate::protocol::Time;
 use crate::zen::elect::{self, Candidate, Lost, Seen};
-use crate::zen::message::Sight;
+use crate::zen::message::PeerStatus;
 use crate::zen::quorum::{BootstrapSet, Requirement, next_voting_set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,13 +37,13 @@ fn roles(flags: &[&str]) -> Roles {
     Roles { master: !flags.contains(&"data"), ..Roles::ALL }
 }
 
-fn sight(node: Arc<Node>) -> Sight {
+fn sight(node: Arc<Node>) -> PeerStatus {
     let accepted = StateId::NONE;
-    Sight {
+    PeerStatus {
         unwell: false,
         hangs: false,
         left_out_by: Default::default(),
-        awake: false,
+        has_recovered_state: false,
         node,
         master: None,
         term: Term::ZERO,
@@ -83,7 +83,7 @@ fn row(stage: &mut ScriptWorld, input: &[&str], result: &str) {
     stage.say(format!("{} → {result}", input.join(" ")));
 }
 
-pub(super) fn candidates(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn candidates(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let row_of = words.clone().rest();
     let minimum = words.parsed("min", "a number")?.unwrap_or(0);
     let mut sights = Vec::new();
@@ -106,7 +106,7 @@ pub(super) fn candidates(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Resu
 
 /// `b=m,50ms` says that `b` follows `m` and heard of it 50 ms before it was asked; `b=m,higher` that it does so in a higher
 /// term than others; `lost=m,100ms` that this node lost `m` 100 ms before it asked.
-pub(super) fn active_masters(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn active_masters(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let row_of = words.clone().rest();
     let local = node(words.option("me").unwrap_or("me"), Roles::ALL);
     let ignores = words.flag("ignore");
@@ -149,7 +149,7 @@ fn voting_set(word: &str) -> Result<VotingSet, Mistake> {
 }
 
 /// A node that is not eligible is written with a minus behind its name.
-pub(super) fn enough(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn enough(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let row_of = words.clone().rest();
     let own = words.option("own").map(voting_set).transpose()?.unwrap_or_default();
     let committed = words.option("committed").map(voting_set).transpose()?.unwrap_or_else(|| own.clone());
@@ -172,7 +172,7 @@ pub(super) fn enough(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(
     Ok(())
 }
 
-pub(super) fn majority(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn majority(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let row_of = words.clone().rest();
     let set = voting_set(words.need("a voting set")?)?;
     let votes = voting_set(words.need("the set of those who vote")?)?;
@@ -181,7 +181,7 @@ pub(super) fn majority(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result
     Ok(())
 }
 
-pub(super) fn next_set(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn next_set(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let row_of = words.clone().rest();
     let need = |word: Option<_>, what: &str| word.ok_or_else(|| Mistake::new(format!("no `{what}=`"), "all three"));
     let current = voting_set(need(words.option("current"), "current")?)?;

@@ -1,7 +1,7 @@
 //! Many updates one after the other, and what the witness says of what became of them.
 
 use super::answers;
-use super::mistake::{Mistake, Trouble};
+use super::mistake::{Mistake, ScriptError};
 use super::script_world::ScriptWorld;
 use super::settle;
 use super::words::{Words, time};
@@ -13,7 +13,7 @@ const UPDATES_MAX: usize = 1_000;
 const PATIENCE: &str = "answered within 2m";
 
 /// Writes `u1`, `u2` and so on, each when the one before was answered, and says how that ended.
-pub(super) fn updates(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn updates(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let count: usize = words
         .need("how many")?
         .parse()
@@ -32,7 +32,7 @@ pub(super) fn updates(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<
 }
 
 /// Asks the witness whether a flaw showed.
-pub(super) fn oracle(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), Trouble> {
+pub(super) fn oracle(stage: &mut ScriptWorld, words: &mut Words<'_>) -> Result<(), ScriptError> {
     let span = words.after("for")?.map(time).transpose()?;
     let name = words.need("a flaw")?;
     let oracle = Oracle::named(name).ok_or_else(|| {

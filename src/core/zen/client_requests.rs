@@ -7,7 +7,7 @@
 use super::leadership::{Leadership, Origin, Waiter};
 use super::message::{Message, Sender};
 use super::rules::Protection;
-use super::{Errand, Mode, Timer, Zen, relay};
+use super::{CallPurpose, Mode, Timer, Zen, relay};
 use crate::cluster::{EphemeralId, Forward, Node, Slot};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, PendingTask, Question, Refusal, Task};
@@ -251,7 +251,7 @@ impl Zen {
             Some(_) => (relay::relayed(self.sender.clone(), message), patience.min(self.tuning.silence())),
             None => (message, patience),
         };
-        self.call(&address, message, Errand::Forward { ticket, attempt: ask.attempts }, patience, out);
+        self.call(&address, message, CallPurpose::Forward { ticket, attempt: ask.attempts }, patience, out);
     }
 
     /// Who was asked is followed no more: what it has is for the next one.
@@ -411,7 +411,7 @@ impl Zen {
         }
         self.slots.forget(ticket);
         out.push(Effect::Answer { ticket, answer });
-        if self.leaving.is_some() && !self.calls.values().any(|errand| matches!(errand, Errand::Leave)) {
+        if self.leaving.is_some() && !self.calls.values().any(|purpose| matches!(purpose, CallPurpose::Leave)) {
             self.say_good_bye(out);
         }
     }

@@ -1,7 +1,7 @@
 //! How long readers have seen this master, or none, and what the operator was told of the want of one.
 //!
-//! An episode without a master is told of once, and again only when its reason is another one, however many rounds end
-//! without one; Zen (6.8) told of each round.
+//! A time without a master is told of once, and again only when its reason is another one, however many rounds end without
+//! one; Zen (6.8) told of each round.
 
 use super::explain::reason;
 use super::{Note, Zen};
@@ -14,17 +14,17 @@ const TOLD_AGAIN: Duration = Duration::from_secs(30);
 
 /// A time with one master, or without.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Episode {
+pub(super) struct MasterlessLog {
     master: Option<EphemeralId>,
     since: Time,
     /// When the reason was last looked at, and what it was.
     told: Option<(Time, String)>,
 }
 
-impl Episode {
+impl MasterlessLog {
     /// A process begins without a master.
     pub(super) fn begin(now: Time) -> Self {
-        Episode { master: None, since: now, told: None }
+        MasterlessLog { master: None, since: now, told: None }
     }
 
     /// When it began.
@@ -34,22 +34,22 @@ impl Episode {
 }
 
 impl Zen {
-    /// Begins another episode if readers see another master, or one where they saw none.
-    pub(super) fn keep_episode(&mut self, now: Time) {
+    /// Begins anew if readers see another master, or one where they saw none.
+    pub(super) fn keep_masterless_log(&mut self, now: Time) {
         let master = self.open_master().map(|master| &master.ephemeral_id);
-        if master != self.episode.master.as_ref() {
-            self.episode = Episode { master: master.cloned(), since: now, told: None };
+        if master != self.masterless_log.master.as_ref() {
+            self.masterless_log = MasterlessLog { master: master.cloned(), since: now, told: None };
         }
     }
 
     /// Tells the operator why there is no master, unless that was told.
     pub(super) fn warn_masterless(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.episode.told.as_ref().is_some_and(|(at, _)| now < *at + TOLD_AGAIN) {
+        if self.masterless_log.told.as_ref().is_some_and(|(at, _)| now < *at + TOLD_AGAIN) {
             return;
         }
         let why = reason(&self.explain(now));
-        let is_news = self.episode.told.as_ref().is_none_or(|(_, before)| *before != why);
-        self.episode.told = Some((now, why.clone()));
+        let is_news = self.masterless_log.told.as_ref().is_none_or(|(_, before)| *before != why);
+        self.masterless_log.told = Some((now, why.clone()));
         if is_news {
             out.note(self.lack_of_masters(why));
         }

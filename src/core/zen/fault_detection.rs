@@ -7,7 +7,7 @@
 use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
-use super::{Errand, Mode, Note, PingKind, Timer, Zen};
+use super::{CallPurpose, Mode, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::Task;
@@ -83,12 +83,12 @@ impl Zen {
         peer.is_pinging |= kind == PingKind::Regular;
         let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
         let message = Message::NodePing { from: self.sender.clone(), target, term };
-        let errand = Errand::NodePing { node: id.clone(), asked: now, kind };
+        let purpose = CallPurpose::NodePing { node: id.clone(), asked: now, kind };
         let timeout = self.fd_timeout(&address);
-        self.call(&address, message, errand, timeout, out);
+        self.call(&address, message, purpose, timeout, out);
     }
 
-    /// The master asks after this node; another master of a higher term ends the own reign.
+    /// The master asks after this node; another master of a higher term ends the own mastership.
     pub(super) fn on_node_ping(
         &mut self,
         now: Time,
@@ -252,9 +252,9 @@ impl Zen {
         following.is_pinging |= kind == PingKind::Regular;
         let master = following.master.clone();
         let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
-        let errand = Errand::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
+        let purpose = CallPurpose::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
         let timeout = self.fd_timeout(&master.address);
-        self.call(&master.address, message, errand, timeout, out);
+        self.call(&master.address, message, purpose, timeout, out);
     }
 
     pub(super) fn on_master_ping(

@@ -2,31 +2,31 @@
 //!
 //! Left out is what only the log depends on, the generator, and the numbers by which calls and writes are told apart.
 
-use super::{Errand, Zen};
+use super::{CallPurpose, Zen};
 use crate::protocol::Call;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Zen {
     /// Takes the node into a hash. States stand for their content by their ids.
-    pub fn fold(&self, hasher: &mut impl Hasher) {
+    pub fn hash_state(&self, hasher: &mut impl Hasher) {
         self.local.hash(hasher);
-        self.ledger.fold(hasher);
+        self.ledger.hash_state(hasher);
         (self.applied.id(), self.shown.id(), &self.shown.nodes.master).hash(hasher);
         (&self.mode, &self.search, &self.lost, &self.setbacks, &self.sent).hash(hasher);
         (&self.timers, &self.asks, &self.slots, &self.leaving, &self.successor, self.doubts_until).hash(hasher);
-        self.is_awake.hash(hasher);
+        self.has_recovered_state.hash(hasher);
         // What was asked counts, not in which order or under which number.
-        self.calls.values().map(fold_errand).fold(0, u64::wrapping_add).hash(hasher);
+        self.calls.values().map(purpose_hash).fold(0, u64::wrapping_add).hash(hasher);
     }
 
     /// What a call that is open is for.
-    pub fn fold_call(&self, call: Call) -> u64 {
-        self.calls.get(&call).map_or(0, fold_errand)
+    pub fn hash_call(&self, call: Call) -> u64 {
+        self.calls.get(&call).map_or(0, purpose_hash)
     }
 }
 
-fn fold_errand(errand: &Errand) -> u64 {
+fn purpose_hash(purpose: &CallPurpose) -> u64 {
     let mut hasher = DefaultHasher::new();
-    errand.hash(&mut hasher);
+    purpose.hash(&mut hasher);
     hasher.finish()
 }
