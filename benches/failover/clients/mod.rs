@@ -118,7 +118,7 @@ impl ClientsArgs {
         let trials = match way {
             Way::Rolling => return self.rounds as usize,
             Way::Stop | Way::Cut => self.long_trials.unwrap_or(self.trials),
-            Way::Kill | Way::Term | Way::HandOver => self.trials,
+            Way::Nothing | Way::Kill | Way::Term | Way::HandOver => self.trials,
         };
         let most = if who == "zazen" { trials } else { self.peer_trials };
         trials.min(most) as usize

@@ -13,6 +13,8 @@ const CUT: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Way {
+    /// Nothing, which is what the others are to be read beside.
+    Nothing,
     /// The master gets SIGKILL.
     Kill,
     /// The master gets SIGSTOP, and SIGCONT five seconds later.
@@ -30,6 +32,7 @@ pub(super) enum Way {
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Way::Nothing => "nothing",
             Way::Kill => "SIGKILL of the master",
             Way::Stop => "SIGSTOP of the master for 5 s",
             Way::Term => "SIGTERM of the master",
@@ -43,7 +46,7 @@ impl fmt::Display for Way {
 impl Way {
     pub(super) fn nodes(self) -> usize {
         match self {
-            Way::Kill | Way::Stop | Way::Term | Way::HandOver | Way::Cut => 3,
+            Way::Nothing | Way::Kill | Way::Stop | Way::Term | Way::HandOver | Way::Cut => 3,
             Way::Rolling => 5,
         }
     }
@@ -61,6 +64,7 @@ impl Way {
     /// Does it, the whole of it but for what the clients need not wait for.
     pub(super) fn go(self, cluster: &mut Cluster<'_>, master: usize, trial: usize) -> Result<(), String> {
         match self {
+            Way::Nothing => {}
             Way::Kill => drop(cluster.node(master).signal(Signal::KILL)),
             Way::Term => drop(cluster.node(master).signal(Signal::TERM)),
             Way::Stop => {
@@ -100,7 +104,7 @@ impl Way {
                 cluster.wait(master)?;
                 cluster.launch(master)?;
             }
-            Way::Stop | Way::HandOver | Way::Cut | Way::Rolling => {}
+            Way::Nothing | Way::Stop | Way::HandOver | Way::Cut | Way::Rolling => {}
         }
         cluster.settle().map(drop)
     }
