@@ -16,6 +16,7 @@ use crate::runtime::secure::{Side, gate, open_sides};
 use crate::runtime::{StartError, published};
 use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, weaknesses};
 use clap::Args;
+use serde::Serialize;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -42,14 +43,20 @@ const SKEW_MAX_MILLIS: u64 = 2_000;
 pub(super) struct DoctorArgs {
     #[command(flatten)]
     config: ConfigArgs,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// What was looked at, and what is wrong.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Findings {
+    #[serde(rename = "ok")]
     well: Vec<String>,
+    #[serde(rename = "verdicts")]
     odd: Vec<Verdict>,
     /// Whether the node would not start.
+    #[serde(rename = "would_not_start")]
     is_fatal: bool,
 }
 
@@ -64,7 +71,10 @@ impl DoctorArgs {
         limits(&mut findings);
         let asker = Asker::new(&Access::default())?;
         runtime.block_on(seeds(&settings, &asker, &mut findings));
-        print(&findings, out)?;
+        match self.json {
+            true => writeln!(out, "{:#}", serde_json::json!(findings))?,
+            false => print(&findings, out)?,
+        }
         Ok(match (findings.is_fatal, findings.odd.is_empty()) {
             (true, _) => CommandOutcome::Ended(2),
             (false, false) => CommandOutcome::Broken,

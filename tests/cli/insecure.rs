@@ -26,24 +26,38 @@ fn check_config_names_every_insecure_setting() {
 }
 
 /// What the doctor says of a file with these lines, for ports and a directory that are free, if it ends with this code.
-fn doctor(folder: &Folder, code: i32, lines: &str) -> String {
+fn doctor(folder: &Folder, code: i32, lines: &str, more: &str) -> String {
     let data = folder.0.join("data");
     let common =
         format!("http.port: 0\ntransport.port: 0\ndiscovery.type: single-node\npath.data: {}\n", data.display());
     folder.file("zazen.yml", format!("{common}{lines}\n").as_bytes());
-    ends_with(code, &format!("doctor -c {}", folder.0.join("zazen.yml").display())).0
+    ends_with(code, &format!("doctor{more} -c {}", folder.0.join("zazen.yml").display())).0
 }
 
 #[test]
 fn the_doctor_names_what_lets_strangers_in_and_what_keeps_a_node_from_starting() {
     let folder = Folder::new("insecure-doctor");
-    assert!(doctor(&folder, 0, "").contains("ok  no setting weakens what keeps strangers out"));
+    assert!(doctor(&folder, 0, "", "").contains("ok  no setting weakens what keeps strangers out"));
     for (lines, expected) in WEAK.into_iter().filter(|(lines, _)| !lines.starts_with("transport.host")) {
-        let out = doctor(&folder, 1, lines);
+        let out = doctor(&folder, 1, lines, "");
         assert!(out.contains("insecure-setting") && out.contains(expected), "{lines}: {out}");
     }
-    let open = doctor(&folder, 1, "http.host: 0.0.0.0\nzazen.security.allow_open: true");
+    let open = doctor(&folder, 1, "http.host: 0.0.0.0\nzazen.security.allow_open: true", "");
     assert!(open.contains("open-to-strangers") && open.contains("http listens beyond loopback"), "{open}");
-    let refused = doctor(&folder, 2, "http.host: 0.0.0.0");
+    let refused = doctor(&folder, 2, "http.host: 0.0.0.0", "");
     assert!(refused.contains("zazen setup --out security") && refused.contains("bad-settings"), "{refused}");
+}
+
+#[test]
+fn the_doctor_tells_programs_the_same() {
+    let folder = Folder::new("doctor-json");
+    let told = doctor(&folder, 2, "http.host: 0.0.0.0", " --json");
+    let told: serde_json::Value = serde_json::from_str(&told).expect("it is JSON");
+    assert_eq!(
+        (&told["would_not_start"], &told["verdicts"][0]["code"]),
+        (&true.into(), &"bad-settings".into()),
+        "{told}"
+    );
+    let ok = told["ok"].as_array().expect("what is well is a list");
+    assert!(ok.iter().any(|line| line.as_str().is_some_and(|line| line.starts_with("transport can listen"))), "{told}");
 }
