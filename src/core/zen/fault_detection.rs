@@ -112,10 +112,12 @@ impl Zen {
     }
 
     /// A ping of the master tells all that a ping to it would: it lives, it leads, and this node is one of its own. So
-    /// the master is pinged only when its pings stay away.
+    /// the master is pinged only when its pings stay away, or to see whether it still takes longer to answer than is set.
     fn spare_master_ping(&mut self, now: Time, from: &Node) {
         let spared = self.tuning.patience_with_master();
+        let is_timeout_raised = self.fd_timeout(&from.address) > self.tuning.fd_ping_timeout;
         if let Mode::Following(following) = &self.mode
+            && !is_timeout_raised
             && following.master.same_process(from)
             && !following.is_pinging
         {
