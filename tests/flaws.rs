@@ -78,14 +78,18 @@ fn the_page_about_flaws_has_the_table_that_the_scripts_make() {
     }
 }
 
+/// Seeds of runs in which the witness saw a flaw that was none: it waited for members of a state that were members no more.
+const MISJUDGED: [u64; 2] = [12, 29];
+
 #[test]
 fn random_runs_find_flaws_of_zen_and_none_of_ours() {
-    let seen = |dialect| -> Vec<Oracle> {
+    let seen = |dialect, seeds: &[u64]| -> Vec<Oracle> {
         let kind = flaws::Kind { dialect, typed: Typed::Majority };
-        (1..=6).flat_map(|seed| flaws::witnessed(kind, seed).into_keys()).collect()
+        seeds.iter().flat_map(|seed| flaws::witnessed(kind, *seed).into_keys()).collect()
     };
-    assert_eq!(seen(None), [], "the same witness, the same faults");
+    let seeds = [1, 2, 3, 4, 5, 6];
+    assert_eq!(seen(None, &[&seeds[..], &MISJUDGED].concat()), [], "the same witness, the same faults");
     for dialect in Dialect::ALL {
-        assert!(!seen(Some(dialect)).is_empty(), "{dialect}: the search finds nothing");
+        assert!(!seen(Some(dialect), &seeds).is_empty(), "{dialect}: the search finds nothing");
     }
 }

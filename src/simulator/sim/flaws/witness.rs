@@ -38,7 +38,7 @@ pub struct Witness {
     /// Processes that ended, and when.
     gone: BTreeMap<EphemeralId, Time>,
     /// The committed states, by rank.
-    committed: BTreeMap<(Term, Version), Uuid>,
+    committed: BTreeMap<(Term, Version), Arc<ClusterState>>,
     /// Which cluster each node belongs to.
     clusters: BTreeMap<NodeId, Uuid>,
     /// The newest state that each node acknowledged.
@@ -160,7 +160,7 @@ impl Witness {
             return;
         }
         let (id, name) = (applied.id(), &member.local().name);
-        let known = *self.committed.entry(id.rank()).or_insert(id.uuid);
+        let known = self.committed.entry(id.rank()).or_insert_with(|| applied.clone()).uuid;
         if known != id.uuid {
             self.note(Oracle::TwoStates, || format!("{name} applied a state {id} that is not the {id} of others"));
         }
@@ -191,16 +191,16 @@ impl Witness {
         }
     }
 
-    /// A client is told that all have applied a state: whoever is in it and runs must have.
+    /// A client is told that all have applied a state: whoever is in it, has been a member since and runs must have. Who asks
+    /// again is told of the state that made the change, and it is the members of a later one who were waited for.
     fn see_all_applied(&mut self, at: StateId) {
-        let state =
-            self.processes.values().find(|process| process.applied.id() == at).map(|process| process.applied.clone());
-        let Some(state) = state else {
+        if self.committed.get(&at.rank()).is_none_or(|state| state.uuid != at.uuid) {
             return;
-        };
+        }
         let lags = |process: &&Process| {
-            let is_member = state.nodes.iter().any(|node| node.ephemeral_id == process.ephemeral_id);
-            is_member && process.applied.rank() < at.rank()
+            let is_in = |state: &ClusterState| state.nodes.iter().any(|node| node.ephemeral_id == process.ephemeral_id);
+            let mut since = self.committed.range(at.rank()..).map(|(_, state)| state);
+            process.applied.rank() < at.rank() && since.all(|state| is_in(state))
         };
         let laggard = self.processes.values().find(lags).map(|process| (process.name.clone(), process.applied.id()));
         if let Some((name, has)) = laggard {
@@ -270,5 +270,37 @@ impl Watch<Member> for Witness {
     fn lost(&mut self, _at: Time, _node: usize, ticket: Ticket) -> Result<(), Violation> {
         self.claims.lost(ticket);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sim::script::{Script, ScriptWorld};
+
+    const FOUND_DONE: &str = "
+# The change is made, c is removed without having applied it, and the answer gets lost: b asks again.
+
+nodes a b c
+start
+stabilise
+cut a c hole
+cut b c hole
+drop answered
+put k v via b
+advance 2s
+pass
+reset a b
+until answered
+oracle early-ack
+----
+";
+
+    #[test]
+    fn what_is_found_done_is_applied_by_all_though_one_that_was_a_member_has_not() {
+        let script = Script::parse(FOUND_DONE).expect("it is a script");
+        let mut stage = ScriptWorld::new();
+        let told: Vec<String> = script.blocks().flat_map(|block| stage.play(block).expect("it plays")).collect();
+        assert!(told.iter().any(|line| line.ends_with("done at 1/4, acknowledged")), "{told:?}");
+        assert_eq!(stage.verdict(), Some(Ok(())));
     }
 }
