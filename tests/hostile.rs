@@ -32,7 +32,7 @@ use zazen::cluster::{Address, ClusterState, Node, NodeId, Roles, StateId, Term};
 use zazen::protocol::{Input, Resolution, Rng, Ticket};
 use zazen::service::{Query, Question, Task, Txn};
 use zazen::sim::{self, Boot, Fault, Unwatched, World};
-use zazen::zen::message::{Body, Join, JoinAnswer, Sender, PeerStatus};
+use zazen::zen::message::{Body, Join, JoinAnswer, PeerStatus, Sender};
 use zazen::zen::{Bootstrap, Config, Message, Mode, Rejection, Tuning, Zen};
 
 type Exposure = World<Exposed, Unwatched>;
@@ -182,7 +182,10 @@ fn nobody_raises_a_term_so_far_that_none_is_left() {
     let id = state.id();
     let messages = [
         Message::Ping { from: from.clone(), sight: sight(PeerStatus { term: far, ..hand::sight(&from.node) }) },
-        Message::Notice { from: from.clone(), sight: sight(PeerStatus { stands: Some(far), ..hand::sight(&from.node) }) },
+        Message::Notice {
+            from: from.clone(),
+            sight: sight(PeerStatus { stands: Some(far), ..hand::sight(&from.node) }),
+        },
         Message::Join { from: from.clone(), join: Join { vote: true, term: far, ..hand::join("b", 0) } },
         Message::CallVote { from: from.clone(), term: far, candidate: from.node.clone() },
         Message::Commit { from: from.clone(), id },

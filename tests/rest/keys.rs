@@ -3,6 +3,7 @@
 use crate::world::{Told, World, led_by, local, node, state_of};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
@@ -129,6 +130,16 @@ async fn a_request_with_a_name_is_carried_out_once() {
     let again = world.ask("PUT", "/_zazen/kv/k?if_version=none&retry=true", &name, "x").await;
     assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body), "it is told what it came to");
     assert_eq!(world.get("/_cluster/state/version?filter_path=version").await.body, r#"{"version":18}"#);
+}
+
+#[tokio::test]
+async fn a_named_request_for_a_lease_that_is_asked_again_does_not_wait_for_its_own_grant() {
+    let world = World::new(state_of("led"));
+    let name = [("idempotency-key", "AAAAAAAAAAAAAAAAAAAABw/1")];
+    let post = async || world.ask("POST", "/_zazen/lease/l?ttl=1h&wait=1h", &name, "").await;
+    let first = post().await;
+    let again = tokio::time::timeout(Duration::from_secs(5), post()).await.expect("nobody is waited for");
+    assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body));
 }
 
 #[tokio::test]

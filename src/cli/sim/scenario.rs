@@ -4,7 +4,7 @@
 
 use crate::cli::quiet::quietly;
 use crate::cli::{CommandError, CommandOutcome};
-use crate::sim::script::{Block, ScriptError as Stop, Script, ScriptWorld};
+use crate::sim::script::{Block, Script, ScriptError as Stop, ScriptWorld};
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -63,27 +63,38 @@ impl Grant {
     pub(super) async fn acquire(client: &Client, wanted: Wanted<'_>) -> Result<Option<Grant>, ClientError> {
         let Wanted { name, holder, ttl, wait } = wanted;
         let deadline = Instant::now() + wait;
-        let (sent, terms) = loop {
+        loop {
             let wait = deadline.saturating_duration_since(Instant::now());
             let ask = Ask { method: Method::POST, wait, ..Ask::read(path(name)) };
             let ask = ask.with("ttl", millis(ttl)).with("holder", holder).with("wait", millis(wait));
             let sent = now();
-            match client.json::<Terms>(client.named(ask)).await {
-                Ok(terms) => break (sent, terms),
-                // Another was faster, and that was the answer to this very request.
-                Err(error) if error.is_held() && Instant::now() < deadline => {}
-                Err(error) if error.is_held() => return Ok(None),
+            let granted = match client.json::<Terms>(client.named(ask)).await {
+                Ok(terms) => Grant::confirmed(client, name, sent, &terms).await,
+                Err(error) => Err(error),
+            };
+            match granted {
+                Ok(grant) => return Ok(Some(grant)),
+                // Another was faster, or the grant ended before it was heard of; and that was the answer to this very request.
+                Err(error) if error.is_held() || error.is_not_held() => {
+                    if Instant::now() >= deadline {
+                        return Ok(None);
+                    }
+                }
                 Err(error) => return Err(error),
             }
-        };
+        }
+    }
+
+    /// The grant of a request that was sent then. What was waited for counts against the holder, who cannot know when the
+    /// lease was granted.
+    async fn confirmed(client: &Client, name: &str, sent: Duration, terms: &Terms) -> Result<Grant, ClientError> {
         let holding = Holding { name: name.into(), token: terms.token };
         let holder_ttl = terms.ttl();
         let mut grant = Grant { client: client.clone(), holding, holder_ttl, valid_until: sent + holder_ttl };
-        // What was waited for counts against the holder, for it cannot know when the lease was granted.
         if grant.left() < holder_ttl / 2 {
             grant.keep_alive().await?;
         }
-        Ok(Some(grant))
+        Ok(grant)
     }
 
     /// The fencing token: greater than that of every grant before.

@@ -9,8 +9,8 @@ use super::parameters::{Parameter, Parameters, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, wait};
-use super::submit::{attempt, has_name, refused, submit};
-use crate::cluster::{Holding, Lease, RequestOutcome, Token};
+use super::submit::{attempt, has_name, is_remembered, refused, submit};
+use crate::cluster::{ClusterState, Holding, Lease, RequestOutcome, Token};
 use crate::service::{Answer, Query, Refusal, Task, limits};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,8 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
 
 /// Waits until nobody holds the lease, or the time is over.
 async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Result<(), RestError> {
-    while Instant::now() < deadline {
+    // Whoever asks again for what was granted waits for nobody.
+    while Instant::now() < deadline && !is_remembered(call, &snapshot::local(&call.handle))? {
         let answer = ask(call, Query::Lease { name: name.clone() }).await?;
         let Answer::Lease { lease, .. } = answer else {
             return Err(answer.into());
@@ -73,7 +74,8 @@ async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Res
             return Ok(());
         };
         let is_over = |lease: Option<&Lease>| lease.is_none_or(|lease| lease.token != held.token);
-        wait(&call.handle, deadline, |state| is_over(state.metadata.leases.get(&**name))).await?;
+        let is_told = |state: &ClusterState| is_remembered(call, state).unwrap_or(false);
+        wait(&call.handle, deadline, |state| is_over(state.metadata.leases.get(&**name)) || is_told(state)).await?;
         // A node that is behind knows neither of the grant nor of its end.
         tokio::time::sleep(ASK_AGAIN).await;
     }

@@ -7,7 +7,7 @@ use super::parameters::{Parameter, Values};
 use super::route::Call;
 use super::snapshot::{MASTER, MASTER_TIMEOUT};
 use super::time::human_time;
-use crate::cluster::{RequestId, RequestOutcome, StateId};
+use crate::cluster::{ClusterState, Recall, RequestId, RequestOutcome, StateId};
 use crate::service::{Answer, Question, Task};
 use axum::http::HeaderName;
 use std::time::Duration;
@@ -81,6 +81,12 @@ pub(super) fn refused(call: &Call, answer: Answer) -> Result<RestError, RestErro
 /// Whether the request has a name, under which it is carried out once.
 pub(super) fn has_name(call: &Call) -> bool {
     call.headers.contains_key(IDEMPOTENCY_KEY)
+}
+
+/// Whether the request has a name under which a state remembers what became of it.
+pub(super) fn is_remembered(call: &Call, state: &ClusterState) -> Result<bool, RestError> {
+    let is_done = |id| matches!(state.metadata.requests.recall(id, true), Recall::Done(_));
+    Ok(request_id(call)?.is_some_and(is_done))
 }
 
 fn request_id(call: &Call) -> Result<Option<RequestId>, RestError> {
