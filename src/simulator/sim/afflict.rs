@@ -14,6 +14,7 @@ use super::watch::Violation;
 use crate::cluster::{Address, Roles};
 use crate::protocol::Resolution;
 use crate::service::{SettingsPatch, Task};
+use crate::zen::{Mode, Zen};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -193,9 +194,17 @@ impl Run {
         }
     }
 
-    /// A master whose disk crawls or whom nobody reaches anew may go on; one whose disk hangs may not.
+    /// A master whose disk crawls or whom nobody reaches anew may go on; one whose disk hangs may not. Whoever has the votes of
+    /// a quorum is master in a moment.
     fn may_last(&self, fault: &Fault) -> bool {
-        matches!(fault, Fault::DiskHangs(_)) || ailing(fault).is_none_or(|node| !self.leads(node))
+        let may_lead = |node| self.leads(node) || self.has_votes(node);
+        matches!(fault, Fault::DiskHangs(_)) || ailing(fault).is_none_or(|node| !may_lead(node))
+    }
+
+    fn has_votes(&self, node: usize) -> bool {
+        let candidate = self.world.peer(node);
+        let voters = self.world.participants().filter(|(_, zen)| votes_for(zen, candidate)).map(|(voter, _)| voter);
+        self.is_quorum(&voters.chain([node]).collect::<Vec<_>>())
     }
 
     /// L1 of those who are well: the master is lost, or its disk hangs, while others are or get sick.
@@ -237,6 +246,10 @@ impl Run {
 /// Extra recovery time where states take long to reach a node: each may be under way twice for a vote and twice for a join.
 pub(super) fn transfer_bound(slow: Option<(usize, u64)>) -> Duration {
     slow.map_or(Duration::ZERO, |(_, rate)| Duration::from_secs(STATE_BYTES).div_f64(rate as f64)) * 4
+}
+
+fn votes_for(zen: &Zen, candidate: &Address) -> bool {
+    matches!(zen.mode(), Mode::Joining(joining) if joining.vote.is_some() && joining.target.address == *candidate)
 }
 
 /// The node whose disk or address is concerned.
