@@ -8,7 +8,7 @@ use super::{Timer, Zen};
 use crate::cluster::{NodeId, Remembered, RequestOutcome, StateId};
 use crate::protocol::{Effects, Time};
 use crate::service::Answer;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::mem;
 
 /// How many clients may wait for all nodes to apply what is committed already; more are told at once.
@@ -43,7 +43,7 @@ impl Zen {
         let is_late = |peer: &Peer| !is_awaited(peer) || peer.is_slow || peer.has_owed(now, patience);
         let missing = behind().filter(|(_, peer)| !is_late(peer)).map(|(id, _)| id.clone()).collect();
         let is_incomplete = behind().any(|(_, peer)| is_late(peer));
-        lead.awaiting.push_back(Awaiting { id, waiters, missing, is_incomplete });
+        lead.awaiting.push_back(Awaiting { id, since: now, waiters, missing, is_incomplete });
         if lead.awaiting.len() > AWAITING_MAX {
             self.expire_oldest(now, out);
         }
@@ -100,21 +100,16 @@ impl Zen {
         self.settle_acks(now, out);
     }
 
-    /// Nobody waits any longer for nodes that store slowly.
-    pub(super) fn give_up_slow(&mut self, now: Time, out: &mut Effects<Zen>) {
+    /// Nobody waits any longer for nodes that have not applied for too long what is committed, whatever keeps them.
+    fn give_up_slow(&mut self, now: Time, out: &mut Effects<Zen>) {
         let patience = self.tuning.fd_ping_timeout;
-        let Some(lead) = self.lead().filter(|lead| !lead.awaiting.is_empty()) else {
+        let Some(lead) = self.lead() else {
             return;
         };
-        let slow = lead.peers.iter_mut().filter(|(_, peer)| peer.has_owed(now, patience));
-        let note_slow = |(id, peer): (&NodeId, &mut Peer)| {
-            peer.is_slow = true;
-            id.clone()
-        };
-        let slow: Vec<NodeId> = slow.map(note_slow).collect();
-        for id in slow {
-            self.give_up_acks_of(&id);
-        }
+        let late = lead.awaiting.iter().take_while(|awaiting| now.since(awaiting.since) >= patience);
+        let slow: BTreeSet<NodeId> = late.flat_map(|awaiting| awaiting.missing.iter().cloned()).collect();
+        lead.peers.iter_mut().filter(|(id, _)| slow.contains(*id)).for_each(|(_, peer)| peer.is_slow = true);
+        slow.iter().for_each(|id| self.give_up_acks_of(id));
         self.settle_acks(now, out);
     }
 
@@ -133,8 +128,8 @@ impl Zen {
         }
         lead.awaiting.retain(|awaiting| !awaiting.waiters.is_empty());
         let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|waiting| waiting.deadline).min();
-        let owing = lead.peers.values().filter_map(|peer| peer.owes).map(|since| since + patience);
-        if let Some(next) = next.map(|next| owing.filter(|late| *late > now).fold(next, Time::min)) {
+        let oldest = lead.awaiting.front().map(|awaiting| awaiting.since + patience);
+        if let Some(next) = next.into_iter().chain(oldest).min() {
             self.timers.set(Timer::Acks, next);
         }
         for waiting in expired {

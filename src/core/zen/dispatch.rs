@@ -227,6 +227,7 @@ impl Zen {
             self.timers.put_off(Timer::Commit, now + late.min(self.tuning.commit_timeout));
             if let Mode::Leading(lead) = &mut self.mode {
                 lead.peers.values_mut().filter(|peer| peer.owes.is_some()).for_each(|peer| peer.owes = Some(now));
+                lead.awaiting.iter_mut().for_each(|awaiting| awaiting.since = now);
             }
         }
     }

@@ -43,7 +43,6 @@ impl Zen {
         self.timers.set(Timer::NodePings, now + self.tuning.fd_ping_interval);
         self.reach_again(now, out);
         self.call_votes(now, out);
-        self.give_up_slow(now, out);
         self.remove_laggards(now, out);
     }
 

@@ -140,7 +140,7 @@ pub struct Peer {
     pub storing: Option<StateId>,
     /// Since when it has stored nothing of what it was to store.
     pub owes: Option<Time>,
-    /// Whether it was late with a state, or said that it is not well: no client waits for it until it is in time again.
+    /// Whether it was late with a state, or said that it is not well: no client waits for it until it stores one in time.
     pub is_slow: bool,
     /// The commit that was last sent, and when.
     pub told: Option<(StateId, Time)>,
@@ -303,6 +303,8 @@ pub struct TermBump {
 pub struct Awaiting {
     /// The state that holds them.
     pub id: StateId,
+    /// Since when it is committed.
+    pub since: Time,
     /// Who waits.
     pub waiters: Vec<Waiting>,
     /// Who has not applied it yet.

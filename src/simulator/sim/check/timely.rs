@@ -95,7 +95,7 @@ pub struct Bounds {
     pub publish_timeout: Duration,
     /// How long a change of the master may last.
     pub master_change: Duration,
-    /// How long a member may owe a state before nobody waits for it any more, on any node.
+    /// How long a member may take to apply what is committed before nobody waits for it any more, on any node.
     pub ack_patience: Duration,
     /// How fast the slowest clock runs, as a part of real time.
     pub slowest_clock: f64,
