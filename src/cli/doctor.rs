@@ -8,7 +8,7 @@ use super::config::{self, ConfigArgs};
 use super::explain::tell;
 use super::stopwatch::Stopwatch;
 use super::{CommandError, CommandOutcome, start_failure};
-use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict};
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict, yaml};
 use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;
@@ -171,7 +171,7 @@ fn security(settings: &NodeSettings, findings: &mut Findings) {
 
 fn publish_mend(settings: &NodeSettings, side: &str, address: SocketAddr, bound: SocketAddr) -> Mend {
     let line = if address.port() == bound.port() {
-        format!("{side}.publish_host: {}", bound.ip())
+        format!("{side}.publish_host: {}", yaml(&bound.ip().to_string()))
     } else {
         format!("{side}.publish_port: {}", bound.port())
     };
@@ -193,7 +193,7 @@ fn data(settings: &NodeSettings, findings: &mut Findings) {
     match try_write(path) {
         Ok(took) if took > SYNC_MAX => {
             let summary = format!("a sync of the disk under [{}] takes {took:?}", path.display());
-            let mend = start_failure::line(settings, format!("path.data: {}-on-another-disk", path.display()));
+            let mend = start_failure::line(settings, format!("path.data: {}", yaml(&format!("{}-on-another-disk", path.display()))));
             findings.odd(Code::DiskSlow, summary, Some(mend));
         }
         Ok(took) => findings.well(format!("[{}] can be written, a sync takes {took:?}", path.display())),
@@ -247,8 +247,9 @@ async fn seeds(settings: &NodeSettings, asker: &Asker, findings: &mut Findings) 
                 let summary = format!("[{seed}] among the seed hosts has no address");
                 let seeds = settings.discovery.hosts.clone().unwrap_or_default();
                 let line = crate::diagnose::hosts_line(&seeds, |one| (one != seed).then(|| one.to_owned()));
-                let line = format!("discovery.zen.ping.unicast.hosts: {line}");
-                findings.odd(Code::SeedUnresolved, summary, Some(start_failure::line(settings, line)));
+                let mend = line
+                    .map(|line| start_failure::line(settings, format!("discovery.zen.ping.unicast.hosts: {line}")));
+                findings.odd(Code::SeedUnresolved, summary, mend);
                 continue;
             }
         };
@@ -275,7 +276,7 @@ fn judge(settings: &NodeSettings, seed: &str, report: &Report, findings: &mut Fi
     let theirs = &report.explanation.cluster_name;
     if *theirs != settings.cluster_name {
         let summary = format!("[{seed}] is of cluster [{theirs}], and this node of [{}]", settings.cluster_name);
-        let mend = start_failure::line(settings, format!("cluster.name: {theirs}"));
+        let mend = start_failure::line(settings, format!("cluster.name: {}", yaml(theirs.as_str())));
         findings.odd(Code::WrongClusterName, summary, Some(mend));
         return;
     }

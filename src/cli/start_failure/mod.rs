@@ -8,7 +8,7 @@ mod slips;
 
 pub(super) use slips::faults;
 
-use crate::diagnose::{Certainty, Code, Mend, Verdict, quoted};
+use crate::diagnose::{Certainty, Code, Mend, Verdict, quoted, yaml};
 use crate::runtime::StartError;
 use crate::runtime::addresses::AddressError;
 use crate::runtime::inquiry::{outward, roomy};
@@ -46,7 +46,7 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Bind(error) => (Code::BadAddress, Some(host(&error.host().to_string(), settings))),
         StartError::Store(error) => store(error, settings),
         StartError::OtherCluster { found, .. } => {
-            (Code::WrongClusterName, Some(line(settings, format!("cluster.name: {found}"))))
+            (Code::WrongClusterName, Some(line(settings, format!("cluster.name: {}", yaml(found.as_str())))))
         }
         StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
             let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
@@ -88,7 +88,7 @@ fn host(given: &str, settings: &NodeSettings) -> Mend {
     let key = all().find(names).or_else(|| BIND.iter().find(is_given)).copied().unwrap_or("network.host");
     let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
     let beyond = outward(seeds).filter(|host| host.parse::<IpAddr>().is_ok_and(|host| !host.is_loopback()));
-    line(settings, format!("{key}: {}", beyond.as_deref().unwrap_or("_local_")))
+    line(settings, format!("{key}: {}", yaml(beyond.as_deref().unwrap_or("_local_"))))
 }
 
 /// Another port, or the end of the process that is this very node.
@@ -150,7 +150,8 @@ fn io(source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
 
 /// Another data directory, with which the node joins as a new one.
 fn elsewhere(settings: &NodeSettings) -> Mend {
-    line(settings, format!("path.data: {}", unused(&format!("{}-new", absolute(&settings.path_data)))))
+    let new = unused(&format!("{}-new", absolute(&settings.path_data)));
+    line(settings, format!("path.data: {}", yaml(&new)))
 }
 
 /// The directory at which the file system with this path begins.

@@ -1,5 +1,6 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
+use super::yaml::{in_quotes, yaml};
 use super::{Certainty, Code, Evidence, Facts, Found, Mend, Process, Report, Sibling, Standing, Verdict};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
@@ -266,7 +267,12 @@ impl Verdict {
     }
 }
 
-/// A line of a node's configuration file.
+/// A line of a node's configuration file that sets a text.
+pub(super) fn text(report: &Report, key: &str, value: &str) -> Mend {
+    setting(report, key, &yaml(value))
+}
+
+/// A line of a node's configuration file, with a value as it is written there.
 pub(super) fn setting(report: &Report, key: &str, value: &str) -> Mend {
     Mend {
         line: format!("{key}: {value}"),
@@ -289,10 +295,15 @@ pub(super) fn restart(facts: &Facts, between: &str, arguments: &str) -> Option<S
     ))
 }
 
-/// The line of the seed hosts, with some changed or left out.
-pub fn hosts_line(seeds: &[String], change: impl Fn(&str) -> Option<String>) -> String {
-    let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).map(|seed| format!("\"{seed}\"")).collect();
-    format!("[{}]", seeds.join(", "))
+/// The value of the seed hosts, with some changed or left out; a node that has none of them makes a cluster by itself.
+pub fn hosts_line(seeds: &[String], change: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).map(|seed| in_quotes(&seed)).collect();
+    (!seeds.is_empty()).then(|| format!("[{}]", seeds.join(", ")))
+}
+
+/// The line of the seed hosts of a node, if any are left.
+pub(super) fn hosts(report: &Report, seeds: &[String], change: impl Fn(&str) -> Option<String>) -> Option<Mend> {
+    hosts_line(seeds, change).map(|line| setting(report, HOSTS, &line))
 }
 
 /// A word as a shell reads it.

@@ -1,6 +1,7 @@
 //! Who is of another cluster, or goes by another's id, or speaks another way.
 
-use super::case::{Case, HOSTS, called, hosts_line, quoted, setting, verdict};
+use super::case::{Case, called, hosts, quoted, setting, text, verdict};
+use super::yaml::yaml;
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
@@ -68,9 +69,9 @@ fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec
     let of = |(address, name): (&Address, &String)| {
         let report = case.at(address).filter(|report| report.explanation.cluster_name.as_str() == wrong.0);
         let mend = match report {
-            Some(report) => Some(setting(report, "cluster.name", right.0)),
+            Some(report) => Some(text(report, "cluster.name", right.0)),
             None => Some(Mend {
-                line: format!("cluster.name: {}", right.0),
+                line: format!("cluster.name: {}", yaml(right.0)),
                 is_setting: true,
                 file: case.sibling_at(address).map(|sibling| sibling.file.clone()),
                 node: Some(name.clone()),
@@ -95,11 +96,11 @@ fn foreign(case: &Case<'_>, address: &Address, what: &str) -> Option<Verdict> {
     };
     let report = case.reports.iter().find(names_it)?;
     let seeds = report.facts.seeds.as_deref().unwrap_or_default();
-    let line = hosts_line(seeds, |seed| (!is_seed_of(seed, address)).then(|| seed.to_owned()));
+    let mend = hosts(report, seeds, |seed| (!is_seed_of(seed, address)).then(|| seed.to_owned()));
     let name = case.name(report);
     let summary = format!("{name} has [{address}] among its seed hosts, which is of {what}");
     let evidence = case.says(report, format!("[{address}] answered that it is of {what}"));
-    Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(setting(report, HOSTS, &line)))
+    Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend))
 }
 
 /// Whether a configured host stands for an address. The first port is meant where none is written.
@@ -133,7 +134,7 @@ fn uuids(case: &Case<'_>) -> Vec<Verdict> {
             case.name(home)
         );
         let evidence = case.says(case.me, format!("[{address}] is of another cluster of the same name"));
-        let mend = setting(odd, "path.data", &format!("{data}-new"));
+        let mend = text(odd, "path.data", &format!("{data}-new"));
         Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend))
     };
     let mut verdicts: Vec<Verdict> = case.me.explanation.hosts.iter().filter_map(of).collect();
@@ -158,9 +159,9 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         format!("I am of cluster [{}] of this name, with {} nodes", its.cluster_uuid?, other.facts.members.len()),
     );
     if seeds.is_empty() && is_alone {
-        let hosts: Vec<String> = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
+        let members: Vec<String> = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
         let summary = format!("{name} has no seed hosts and is a cluster by itself, beside one of the same name");
-        let mend = setting(case.me, HOSTS, &hosts_line(&hosts, |host| Some(host.to_owned())));
+        let mend = hosts(case.me, &members, |host| Some(host.to_owned()));
         return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
     }
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
@@ -171,7 +172,7 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     }
     let summary =
         format!("{name} has the data directory of another cluster than its seed hosts: with a new one it can join");
-    let mend = setting(case.me, "path.data", &format!("{}-new", case.me.facts.data));
+    let mend = text(case.me, "path.data", &format!("{}-new", case.me.facts.data));
     Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend))
 }
 
@@ -194,7 +195,7 @@ fn twins(case: &Case<'_>) -> Vec<Verdict> {
         let (name, data) = (case.name(copy), &copy.facts.data);
         let summary = format!("{name} goes by the id of {original}: its data directory is a copy of the other's");
         let evidence = case.says(one, format!("[{}] answered with this node's id [{}]", other.address, other.id));
-        let mend = setting(copy, "path.data", &format!("{data}-new"));
+        let mend = text(copy, "path.data", &format!("{data}-new"));
         Some(verdict(Code::DuplicateNodeId, &name, summary).because(evidence).mended(mend))
     };
     let mut verdicts: Vec<Verdict> = pairs.filter_map(|(report, node)| both(report, node)).collect();

@@ -15,9 +15,11 @@ mod security;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 pub use case::{hosts_line, quoted};
 pub use code::Code;
+pub use yaml::yaml;
 
 use crate::cluster::{Address, NodeId};
 use crate::zen::Explanation;

@@ -1,6 +1,6 @@
 //! What is wrong with one node by itself: its disk, its descriptors.
 
-use super::case::{Case, command, quoted, restart, setting, verdict};
+use super::case::{Case, command, quoted, restart, text, verdict};
 use super::{Certainty, Code, Facts, Report, Verdict};
 
 /// With less room than this on its disk a node may not make the next generation of its file.
@@ -31,7 +31,7 @@ fn disk_slow(case: &Case<'_>, report: &Report) -> Option<Verdict> {
         None => format!("a write to [{data}] took {millis}ms"),
     };
     let summary = format!("the disk of {name} under [{data}] does not finish writes in time");
-    let mend = setting(report, "path.data", &format!("{data}-on-another-disk"));
+    let mend = text(report, "path.data", &format!("{data}-on-another-disk"));
     Some(verdict(Code::DiskSlow, &name, summary).only(certainty).because(case.says(report, what)).mended(mend))
 }
 

@@ -4,6 +4,7 @@ use super::case::{Case, called, command, restart, setting, verdict};
 use super::identity::recover;
 use super::reach::outcome;
 use super::standing::{frozen, stopped};
+use super::yaml::in_quotes;
 use super::{Certainty, Code, Mend, Report, Verdict};
 use crate::cluster::Address;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
@@ -261,7 +262,7 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         .reports
         .iter()
         .filter(|report| report.explanation.node.is_master_eligible())
-        .map(|report| format!("\"{}\"", case.name(report)))
+        .map(|report| in_quotes(&case.name(report)))
         .collect();
     if let Some((name, _)) = strange.first() {
         return case.reports.iter().filter_map(|report| misnamed(case, report, name, &runs)).collect();

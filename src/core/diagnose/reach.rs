@@ -1,6 +1,6 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
-use super::case::{Case, HOSTS, command, hosts_line, setting, verdict};
+use super::case::{Case, command, hosts, text, verdict};
 use super::identity::is_seed_of;
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::Address;
@@ -64,7 +64,7 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("{name} publishes [{address}], where nobody reaches it; it listens at [{listens}]");
     let mut found = verdict(Code::UnreachablePublishAddress, &name, summary)
         .because(case.says(report, format!("I publish [{address}] and listen at [{listens}]")))
-        .mended(setting(report, &key, value));
+        .mended(text(report, &key, value));
     for (by, host) in pings {
         found = found.because(case.says(by, format!("[{address}] {}", outcome(&host.outcome))));
     }
@@ -86,7 +86,7 @@ fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("{name} listens on loopback only, and its seed hosts are elsewhere: they cannot answer it");
     let key = ["network.host", "transport.host"].into_iter().find(|key| report.facts.given.contains_key(*key));
     let evidence = case.says(report, format!("I listen at [{host}], and my seed hosts are {seeds:?}"));
-    let mend = setting(report, key.unwrap_or("network.host"), outward);
+    let mend = text(report, key.unwrap_or("network.host"), outward);
     Some(verdict(Code::LoopbackOnly, &name, summary).because(evidence).mended(mend))
 }
 
@@ -118,14 +118,14 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
                 |seed: &str| Some(if is_seed_of(seed, address) { transport.to_string() } else { seed.to_owned() });
             let summary =
                 format!("{own} has [{address}] among its seed hosts, the http port of the node at [{transport}]");
-            let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+            let mend = hosts(case.me, &seeds, put);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
         (PingOutcome::NotUnderstood, Some(Found::Stranger), _) => {
             let right = other_seed(case, address);
             let put = |seed: &str| if is_seed_of(seed, address) { right.clone() } else { Some(seed.to_owned()) };
             let summary = format!("{own} has [{address}] among its seed hosts, where something else listens");
-            let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+            let mend = hosts(case.me, &seeds, put);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
         (PingOutcome::TimedOut | PingOutcome::Reset, _, Some(process)) if process.is_stopped => {
@@ -148,7 +148,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             let summary = format!(
                 "{own} has [{address}] among its seed hosts, where no node is to listen: [{right}] is not named"
             );
-            let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+            let mend = hosts(case.me, &seeds, put);
             Some(verdict(Code::WrongSeed, own, summary).because(evidence).mended(mend).only(Certainty::Likely))
         }
         (
@@ -202,7 +202,7 @@ fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
         let own = case.name(case.me);
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
         let evidence = case.says(case.me, format!("[{}]: {}", host.host, host.why));
-        let mend = setting(case.me, HOSTS, &hosts_line(&seeds, put));
+        let mend = hosts(case.me, &seeds, put);
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
     case.me.explanation.unresolved.iter().map(of).collect()
@@ -222,13 +222,12 @@ fn nowhere(case: &Case<'_>) -> Option<Verdict> {
     let own_address = case.me.explanation.node.address.as_str();
     let others = case.siblings().filter(|one| one.cluster == cluster).filter_map(at);
     let members = facts.members.iter().map(|(_, address, _)| address.to_string());
-    let mut hosts: Vec<String> = others.chain(members).filter(|place| place != own_address).collect();
-    hosts.sort();
-    hosts.dedup();
+    let mut places: Vec<String> = others.chain(members).filter(|place| place != own_address).collect();
+    places.sort();
+    places.dedup();
     let summary = format!("{own} has no seed hosts, and finds nobody");
     let evidence = case.says(case.me, "no seed hosts are configured, and nobody answered");
-    let line = hosts_line(&hosts, |host| Some(host.to_owned()));
-    let mend = (!hosts.is_empty()).then(|| setting(case.me, HOSTS, &line));
+    let mend = hosts(case.me, &places, |place| Some(place.to_owned()));
     Some(verdict(Code::NoSeeds, own, summary).because(evidence).mended(mend))
 }
 

@@ -1,6 +1,7 @@
 //! What is wrong though there is a master: who is missing, what is held back, what contradicts.
 
 use super::case::{Case, called, command, setting, verdict};
+use super::yaml::yaml;
 use super::{Certainty, Code, Mend, Report, Verdict};
 use crate::cluster::Address;
 use crate::zen::explain::Group;
@@ -182,11 +183,16 @@ fn settings(case: &Case<'_>) -> Vec<Verdict> {
                 let summary = format!("{name} has [{key}: {value}], and [{count}] others have [{right}]");
                 let evidence = case.says(report, format!("I was given [{key}: {value}]"));
                 let found = verdict(Code::SettingsDiffer, &name, summary).because(evidence);
-                verdicts.push(found.mended(setting(report, key, right)));
+                verdicts.push(found.mended(setting(report, key, &value_of(right))));
             }
         }
     }
     verdicts
+}
+
+/// A number stays one.
+fn value_of(text: &str) -> String {
+    if text.parse::<u64>().is_ok() { text.to_owned() } else { yaml(text) }
 }
 
 /// Others have a master, this node is not with them, and nothing else tells why.

@@ -262,3 +262,25 @@ fn every_certificate_that_ends_is_told() {
     let told = expected(&[(Code::CertificateExpires, "n0", renew), (Code::CertificateExpires, "n0", "")]);
     assert_eq!(verdicts(&reports), told);
 }
+
+#[test]
+fn what_yaml_would_read_otherwise_is_quoted_in_a_mend() {
+    let mut odd = report(0);
+    odd.explanation.cluster_uuid = None;
+    let others = [1, 2].map(|number| {
+        let mut other = report(number);
+        other.explanation.cluster_name = "prod #1".into();
+        other
+    });
+    let told = verdicts(&[&[odd], &others[..]].concat());
+    assert_eq!(told, expected(&[(Code::WrongClusterName, "n0", "cluster.name: \"prod #1\"")]));
+}
+
+#[test]
+fn a_mend_leaves_no_node_without_seed_hosts() {
+    let mut asked = report(0);
+    asked.facts.seeds = Some(vec![address(1).to_string()]);
+    let mut other = report(1);
+    other.explanation.cluster_name = "other".into();
+    assert_eq!(verdicts(&[asked, other]), expected(&[(Code::ForeignCluster, "n0", "")]));
+}
