@@ -19,27 +19,25 @@ pub(in crate::runtime) fn listeners(addresses: &[Address]) -> Vec<Process> {
         if_addrs::get_if_addrs().map(|all| all.iter().map(if_addrs::Interface::ip).collect()).unwrap_or_default();
     let is_here = |address: &&Address| {
         let parsed: Option<SocketAddr> = address.as_str().parse().ok();
-        parsed.is_some_and(|address| address.ip().is_loopback() || ours.contains(&address.ip()))
+        parsed.is_some_and(|at| at.ip().is_loopback() || at.ip().is_unspecified() || ours.contains(&at.ip()))
     };
     let here: Vec<&Address> = addresses.iter().filter(is_here).collect();
     if here.is_empty() {
         return Vec::new();
     }
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(read).collect::<Vec<_>>().join("\n");
-    let sockets: BTreeMap<String, Address> = here
-        .into_iter()
-        .filter_map(|address| {
-            Some((inode(&tables, address.as_str().rsplit_once(':')?.1.parse().ok()?)?, address.clone()))
-        })
-        .collect();
+    let mut sockets: BTreeMap<String, Vec<Address>> = BTreeMap::new();
+    for address in here {
+        let inode = address.as_str().parse().ok().and_then(|at| inode(&tables, at));
+        // One socket may listen at several addresses.
+        inode.into_iter().for_each(|inode| sockets.entry(inode).or_default().push(address.clone()));
+    }
     if sockets.is_empty() { Vec::new() } else { owners(&sockets) }
 }
 
-/// The process that listens at an address of this host, if it can be told.
+/// The process that listens at an address of this host, if it can be told; at any if none is named.
 pub fn listening(address: SocketAddr) -> Option<u32> {
-    let local = if address.is_ipv4() { IpAddr::from([127, 0, 0, 1]) } else { IpAddr::from(Ipv6Addr::LOCALHOST) };
-    let host = if address.ip().is_unspecified() { local } else { address.ip() };
-    let found = listeners(&[Address::from(SocketAddr::new(host, address.port()).to_string())]);
+    let found = listeners(&[Address::from(address.to_string())]);
     found.first().map(|process| process.pid)
 }
 
@@ -50,24 +48,47 @@ pub(in crate::runtime) fn free_port(address: &Address) -> Option<u16> {
     behind.into_iter().find(|port| TcpListener::bind((address.ip(), *port)).is_ok())
 }
 
-/// The inode of the socket that listens at a port.
-fn inode(tables: &str, port: u16) -> Option<String> {
-    let suffix = format!(":{port:04X}");
-    tables.lines().find_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is_it = words.get(1)?.ends_with(&suffix) && *words.get(3)? == LISTENS;
-        is_it.then(|| words.get(9).map(|inode| format!("socket:[{inode}]")))?
-    })
+/// The inode of the socket that listens at an address, else of one that listens at all addresses.
+fn inode(tables: &str, at: SocketAddr) -> Option<String> {
+    let suffix = format!(":{:04X}", at.port());
+    let listening: Vec<(&str, &str)> = tables
+        .lines()
+        .filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let host = words.get(1)?.strip_suffix(&suffix).filter(|_| words.get(3) == Some(&LISTENS))?;
+            Some((host, *words.get(9)?))
+        })
+        .collect();
+    let of = |host: &String| listening.iter().find(|(bound, _)| bound == host);
+    let any = || listening.first().filter(|_| at.ip().is_unspecified());
+    let (_, inode) = written(at.ip()).iter().find_map(of).or_else(any)?;
+    Some(format!("socket:[{inode}]"))
 }
 
-fn owners(sockets: &BTreeMap<String, Address>) -> Vec<Process> {
+/// How the system writes the addresses of sockets that hear what is sent to this one, the most special one first.
+fn written(host: IpAddr) -> Vec<String> {
+    let v6 = |host: Ipv6Addr| host.octets().chunks_exact(4).map(word).collect::<String>();
+    let any = v6(Ipv6Addr::UNSPECIFIED);
+    match host {
+        IpAddr::V4(host) => vec![word(&host.octets()), v6(host.to_ipv6_mapped()), word(&[0; 4]), any],
+        IpAddr::V6(host) => vec![v6(host), any],
+    }
+}
+
+/// Four bytes of an address as the number that this machine takes them for.
+fn word(bytes: &[u8]) -> String {
+    let number = bytes.try_into().map_or(0, u32::from_ne_bytes);
+    format!("{number:08X}")
+}
+
+fn owners(sockets: &BTreeMap<String, Vec<Address>>) -> Vec<Process> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         for file in fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten() {
             let link = fs::read_link(file.path()).ok();
-            let address = link.and_then(|link| sockets.get(link.to_str()?));
-            if let Some(address) = address {
+            let addresses = link.and_then(|link| sockets.get(link.to_str()?));
+            for address in addresses.into_iter().flatten() {
                 found.push(Process {
                     address: address.clone(),
                     pid,
@@ -104,5 +125,36 @@ mod tests {
         let found = listeners(&[address.clone(), "127.0.0.1:1".into()]);
         let program = program(std::process::id());
         assert_eq!(found, [Process { address, pid: std::process::id(), is_stopped: false, program }]);
+    }
+
+    #[test]
+    fn who_listens_at_another_address_of_the_same_port_is_not_meant() {
+        let listener = TcpListener::bind("127.0.0.3:0").expect("all of 127.0.0.0/8 is loopback");
+        let port = listener.local_addr().expect("it is bound").port();
+        let at = |host: &str| listening(format!("{host}:{port}").parse().expect("an address of a test"));
+        let own = Some(std::process::id());
+        assert_eq!([at("127.0.0.3"), at("127.0.0.2"), at("0.0.0.0")], [own, None, own]);
+    }
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn a_socket_is_found_by_its_address_before_one_that_hears_all() {
+        let line = |host: &str, state: &str, inode: u32| {
+            format!("0: {host}:5750 00000000:0000 {state} 00000000:00000000 00:00000000 00000000 0 0 {inode} 1\n")
+        };
+        let found = |tables: &str, at: &str| inode(tables, at.parse().expect("an address of a test"));
+        let socket = |inode: u32| Some(format!("socket:[{inode}]"));
+        let (one, any) = (line("0200007F", "0A", 1), line("00000000", "0A", 2));
+        assert_eq!(found(&format!("{any}{one}"), "127.0.0.2:22352"), socket(1));
+        assert_eq!(found(&format!("{one}{any}"), "127.0.0.1:22352"), socket(2));
+        assert_eq!(found(&one, "127.0.0.1:22352"), None);
+        assert_eq!(found(&line("0200007F", "01", 1), "127.0.0.2:22352"), None);
+        let v6 = line("00000000000000000000000001000000", "0A", 3);
+        assert_eq!(
+            [found(&v6, "[::1]:22352"), found(&v6, "[::2]:22352"), found(&v6, "127.0.0.1:22352")],
+            [socket(3), None, None]
+        );
+        let mapped = line("0000000000000000FFFF00000100007F", "0A", 4);
+        assert_eq!(found(&mapped, "127.0.0.1:22352"), socket(4));
     }
 }
