@@ -26,14 +26,9 @@ impl Holder {
 
     /// Who holds the lock of a node's directory, as the system lists it: what stands in the file may be out of date.
     pub(super) fn of_lock(directory: &Path, settings: &NodeSettings) -> Option<Self> {
-        let inode = fs::metadata(directory.join("node.lock")).ok()?.ino();
+        let file = fs::metadata(directory.join("node.lock")).ok()?;
         let locks = fs::read_to_string("/proc/locks").ok()?;
-        let holder = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let is_it = words.get(5)?.rsplit(':').next()? == inode.to_string();
-            words.get(4)?.parse().ok().filter(|_| is_it)
-        };
-        Some(Self::of(locks.lines().find_map(holder)?, settings))
+        Some(Self::of(locker(&locks, file.dev(), file.ino())?, settings))
     }
 
     fn of(pid: u32, settings: &NodeSettings) -> Self {
@@ -47,6 +42,15 @@ impl Holder {
     }
 }
 
+/// Who locks a file: a line has the device and the inode of what is locked as `major:minor:inode`, the former two in hex.
+fn locker(locks: &str, device: u64, inode: u64) -> Option<u32> {
+    let file = format!("{:02x}:{:02x}:{inode}", rustix::fs::major(device), rustix::fs::minor(device));
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.get(4)?.parse().ok().filter(|_| words.get(5) == Some(&file.as_str()))
+    })
+}
+
 fn is_same(pid: u32, settings: &NodeSettings) -> bool {
     let Some(own) = settings.file.as_deref().and_then(|file| fs::canonicalize(file).ok()) else { return false };
     let directory = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
@@ -57,4 +61,28 @@ fn is_same(pid: u32, settings: &NodeSettings) -> bool {
 fn arguments(pid: u32) -> Vec<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_of_another_file_system_with_the_same_inode_is_not_meant() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 71 00:1b:1234 0 EOF\n\
+                     2: POSIX  ADVISORY  WRITE 72 fe:10:1234 0 EOF\n\
+                     2: -> POSIX  ADVISORY  WRITE 73 fe:10:1234 0 EOF\n";
+        let on = |major, minor| locker(locks, rustix::fs::makedev(major, minor), 1234);
+        assert_eq!([on(0xfe, 0x10), on(0, 0x1b), on(0xfe, 0)], [Some(72), Some(71), None]);
+    }
+
+    #[test]
+    fn this_process_is_found_by_its_lock() {
+        let file = rustix::fs::memfd_create("lock", rustix::fs::MemfdFlags::CLOEXEC).expect("it is a Linux");
+        let file = fs::File::from(file);
+        file.lock().expect("nobody else knows it");
+        let about = file.metadata().expect("it is a file");
+        let locks = fs::read_to_string("/proc/locks").expect("the system lists its locks");
+        assert_eq!(locker(&locks, about.dev(), about.ino()), Some(std::process::id()));
+    }
 }
