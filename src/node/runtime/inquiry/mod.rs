@@ -22,13 +22,14 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use futures_util::{StreamExt, stream};
+use futures_util::future::join_all;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 /// Where a node tells its report.
 const PATH: &str = "/_zen/report";
@@ -39,11 +40,11 @@ const DISCOVERY: &str = "org.elasticsearch.discovery.zen.ZenDiscovery";
 /// How many nodes are asked in all.
 const ASKED_MAX: usize = 64;
 
-/// How many of them at a time.
-const ASKED_AT_A_TIME: usize = 16;
-
 /// How long each may take.
 const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// How long all of it may take: `zazen explain` waits for little longer.
+const ASKING_MAX: Duration = Duration::from_millis(4_500);
 
 /// How many hosts are looked at that do not answer as nodes do.
 const PROBED_MAX: usize = 8;
@@ -73,8 +74,9 @@ async fn report(handle: &Handle) -> Option<Report> {
 
 /// Asks all that can be asked, and judges what they say; nothing once the node has ended.
 pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
+    let until = Instant::now() + ASKING_MAX;
     let mut own = report(handle).await?;
-    own.facts.probes = probes(handle, &own.explanation).await;
+    own.facts.probes = probes(handle, &own.explanation, until).await;
     let explanation = own.explanation.clone();
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
     let mut reports = vec![own];
@@ -83,9 +85,7 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
         let room = ASKED_MAX.saturating_sub(asked.len());
         let next: Vec<Address> = named.difference(&asked).take(room).cloned().collect();
         asked.extend(next.iter().cloned());
-        let answers = stream::iter(next).map(|address| ask(handle, address)).buffered(ASKED_AT_A_TIME);
-        let answers: Vec<Option<Report>> = answers.collect().await;
-        for report in answers.into_iter().flatten() {
+        for report in answers(next.into_iter().map(|address| ask(handle, address)), until).await {
             let is_new = |one: &Report| one.explanation.node.ephemeral_id != report.explanation.node.ephemeral_id;
             if reports.iter().all(is_new) {
                 reports.push(report);
@@ -93,6 +93,12 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
         }
     }
     Some((explanation, judge(&reports)?))
+}
+
+/// What those answer who do so in time. All are asked at once, so that nobody waits for the silent ones.
+async fn answers<A>(asked: impl Iterator<Item = impl Future<Output = Option<A>>>, until: Instant) -> Vec<A> {
+    let told = join_all(asked.map(|one| timeout_at(until, one))).await;
+    told.into_iter().filter_map(|told| told.ok().flatten()).collect()
 }
 
 /// Who is worth asking, by what one says. Those who refuse are not, and of a first report the configured ones are.
@@ -126,7 +132,7 @@ async fn ask(handle: &Handle, address: Address) -> Option<Report> {
 }
 
 /// What listens where the answer to a ping could not be understood.
-async fn probes(handle: &Handle, explanation: &Explanation) -> Vec<Probe> {
+async fn probes(handle: &Handle, explanation: &Explanation, until: Instant) -> Vec<Probe> {
     let is_strange = |host: &&Host| matches!(host.outcome, PingOutcome::NotUnderstood | PingOutcome::Reset);
     let strange = explanation.hosts.iter().filter(is_strange).take(PROBED_MAX);
     let addresses: Vec<Address> = strange.map(|host| host.address.clone()).collect();
@@ -135,8 +141,7 @@ async fn probes(handle: &Handle, explanation: &Explanation) -> Vec<Probe> {
         let free_port = (found == Found::Stranger).then(|| proc::free_port(&address)).flatten();
         Some(Probe { address, found, free_port })
     };
-    let found: Vec<Option<Probe>> = stream::iter(addresses).map(probe).buffered(PROBED_MAX).collect().await;
-    found.into_iter().flatten().collect()
+    answers(addresses.into_iter().map(probe), until).await
 }
 
 async fn probe(handle: &Handle, address: &Address) -> Option<Found> {
@@ -186,5 +191,23 @@ pub async fn tell_while_masterless(handle: Handle) {
             });
             tracing::warn!(target: DISCOVERY, "no master: [{}] {}{mend}", verdict.code.name(), verdict.summary);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn however_many_are_silent_those_that_answer_are_heard_in_time() {
+        let ask = |number: usize| async move {
+            if number < ASKED_MAX {
+                std::future::pending::<()>().await;
+            }
+            Some(number)
+        };
+        let heard = answers((0..=ASKED_MAX).map(ask), Instant::now() + Duration::from_millis(50));
+        let heard = tokio::time::timeout(Duration::from_secs(10), heard).await;
+        assert_eq!(heard, Ok(vec![ASKED_MAX]));
     }
 }
