@@ -157,21 +157,31 @@ impl<'a> Case<'a> {
         self.listens(address).is_some_and(|process| !process.is_stopped && self.is_node(process))
     }
 
-    /// Something that is no node listens where a node should by its configuration file.
+    /// The process of a node at an address that was stopped, if it is one of a node.
+    pub(super) fn stopped(&self, address: &Address) -> Option<&'a Process> {
+        self.listens(address).filter(|process| process.is_stopped && self.is_node(process))
+    }
+
+    /// Something that is no node listens where a node should by its configuration file, or was stopped in its place.
     pub(super) fn taken(&self, address: &Address) -> Option<Verdict> {
-        let sibling = self.sibling_at(address).filter(|_| self.at(address).is_none())?;
-        let probe = self.reports.iter().flat_map(|report| &report.facts.probes).find(|probe| probe.address == *address);
-        let other = self.listens(address).filter(|process| !self.is_node(process));
-        if other.is_none() && !probe.is_some_and(|probe| probe.found == Found::Stranger) {
+        if self.at(address).is_some() {
             return None;
         }
-        let name = sibling.name.clone().unwrap_or_else(|| address.to_string());
+        let sibling = self.sibling_at(address);
+        let probe = self.reports.iter().flat_map(|report| &report.facts.probes).find(|probe| probe.address == *address);
+        let other = self.listens(address).filter(|process| !self.is_node(process));
+        let is_strange = other.is_some() || probe.is_some_and(|probe| probe.found == Found::Stranger);
+        let is_stopped = other.is_some_and(|process| process.is_stopped);
+        if !is_stopped && (sibling.is_none() || !is_strange) {
+            return None;
+        }
+        let name = sibling.and_then(|sibling| sibling.name.clone()).unwrap_or_else(|| self.name_at(address));
         let who = other.map_or_else(
             || "something".into(),
             |one| format!("process [{}], {}, which is no node,", one.pid, one.program),
         );
         let summary = format!("{name} cannot listen at [{address}], its transport port: {who} does");
-        let mend = probe.and_then(|probe| probe.free_port).map(|port| Mend {
+        let mend = sibling.zip(probe.and_then(|probe| probe.free_port)).map(|(sibling, port)| Mend {
             line: format!("transport.tcp.port: {port}"),
             is_setting: true,
             file: Some(sibling.file.clone()),

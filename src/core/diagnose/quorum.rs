@@ -3,7 +3,7 @@
 use super::case::{Case, called, command, restart, setting, verdict};
 use super::identity::recover;
 use super::reach::outcome;
-use super::standing::{frozen, stopped};
+use super::standing::frozen;
 use super::yaml::in_quotes;
 use super::{Certainty, Code, Mend, Report, Verdict};
 use crate::cluster::Address;
@@ -119,7 +119,7 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
 
 fn stopped_member(case: &Case<'_>, name: &str, member: &Member) -> Option<Verdict> {
     let address = case.place(member).1?;
-    Some(frozen(case, case.me, name, stopped(case, &address)?))
+    Some(frozen(case, case.me, name, case.stopped(&address)?))
 }
 
 fn start(case: &Case<'_>, name: &str, member: &Member) -> Option<Mend> {

@@ -106,13 +106,12 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
     let address = &host.address;
     let seeds = case.me.facts.seeds.clone().unwrap_or_default();
     let probe = case.me.facts.probes.iter().find(|probe| probe.address == *address);
-    let process = case.reports.iter().flat_map(|report| &report.facts.processes).find(|one| one.address == *address);
     let evidence = case.says(case.me, format!("[{address}] {}", outcome(&host.outcome)));
     let own = case.name(case.me);
     if let Some(taken) = case.taken(address) {
         return Some(taken);
     }
-    match (&host.outcome, probe.map(|probe| &probe.found), process) {
+    match (&host.outcome, probe.map(|probe| &probe.found), case.stopped(address)) {
         (PingOutcome::NotUnderstood, Some(Found::HttpOf(transport)), _) => {
             let put =
                 |seed: &str| Some(if is_seed_of(seed, address) { transport.to_string() } else { seed.to_owned() });
@@ -128,7 +127,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             let mend = hosts(case.me, &seeds, put);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
-        (PingOutcome::TimedOut | PingOutcome::Reset, _, Some(process)) if process.is_stopped => {
+        (PingOutcome::TimedOut | PingOutcome::Reset, _, Some(process)) => {
             let pid = process.pid;
             let summary =
                 format!("the process [{pid}] of {name} was stopped: it listens at [{address}] and answers nobody");

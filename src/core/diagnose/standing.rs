@@ -40,7 +40,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
     let of = |member: &crate::zen::explain::Member| {
         let (name, place) = case.place(member);
         let address = place.as_ref();
-        if let Some(process) = address.and_then(|address| stopped(case, address)) {
+        if let Some(process) = address.and_then(|address| case.stopped(address)) {
             return frozen(case, teller, &name, process);
         }
         if let Some(taken) = address.and_then(|address| case.taken(address)) {
@@ -78,7 +78,7 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         node.failed && !is_taken && !is_cut && !runs && case.at(&node.address).is_none() && sibling(&node.address)
     };
     let of = |node: &super::Remembered| {
-        if let Some(process) = stopped(case, &node.address) {
+        if let Some(process) = case.stopped(&node.address) {
             return frozen(case, teller, &node.name, process);
         }
         if let Some(taken) = case.taken(&node.address) {
@@ -90,10 +90,6 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         found.because(evidence).mended(case.start(Some(&node.address), &node.name))
     };
     teller.facts.remembered.iter().filter(is_gone).map(of).collect()
-}
-
-pub(super) fn stopped<'a>(case: &Case<'a>, address: &Address) -> Option<&'a super::Process> {
-    case.listens(address).filter(|process| process.is_stopped)
 }
 
 pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &super::Process) -> Verdict {
@@ -111,7 +107,7 @@ pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &super::
 fn stragglers(case: &Case<'_>) -> Vec<Verdict> {
     let teller = case.master().unwrap_or(case.me);
     let by_master = teller.explanation.nodes.iter().map(|straggler| &*straggler.node);
-    let of = |node: &crate::cluster::Node| Some(frozen(case, teller, &called(node), stopped(case, &node.address)?));
+    let of = |node: &crate::cluster::Node| Some(frozen(case, teller, &called(node), case.stopped(&node.address)?));
     by_master.filter_map(of).collect()
 }
 

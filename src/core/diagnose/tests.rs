@@ -284,3 +284,23 @@ fn a_mend_leaves_no_node_without_seed_hosts() {
     other.explanation.cluster_name = "other".into();
     assert_eq!(verdicts(&[asked, other]), expected(&[(Code::ForeignCluster, "n0", "")]));
 }
+
+#[test]
+fn a_stopped_process_that_is_no_node_is_told_by_its_program_and_not_to_go_on() {
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
+    let process = Process { address: address(1), pid: 4711, is_stopped: true, program: "python3".into() };
+    asked.facts.processes.push(process.clone());
+    let told = judged(&[asked]).verdicts;
+    let taken = told.iter().find(|verdict| verdict.code == Code::PortInUse).expect("the port is taken");
+    assert!(taken.summary.contains("process [4711], python3, which is no node,"), "{}", taken.summary);
+    let lines = |verdicts: &[super::Verdict]| -> Vec<String> {
+        verdicts.iter().filter_map(|verdict| Some(verdict.mend.as_ref()?.line.clone())).collect()
+    };
+    assert!(told.iter().all(|verdict| verdict.code != Code::FrozenNode), "{told:?}");
+    let mut master = voters(follower(0, 0));
+    master.facts.processes.push(process);
+    let with_a_master = judged(&[master]).verdicts;
+    assert!(with_a_master.iter().any(|verdict| verdict.code == Code::PortInUse), "{with_a_master:?}");
+    let all = [lines(&told), lines(&with_a_master)].concat();
+    assert!(!all.iter().any(|line| line.contains("kill -CONT")), "{all:?}");
+}
