@@ -2,6 +2,8 @@
 
 #[path = "cli/alone.rs"]
 mod alone;
+#[path = "cli/doctor.rs"]
+mod doctor;
 #[path = "cli/insecure.rs"]
 mod insecure;
 #[path = "cli/interrupt.rs"]

@@ -8,23 +8,30 @@ use super::config::{self, ConfigArgs};
 use super::explain::tell;
 use super::stopwatch::Stopwatch;
 use super::{CommandError, CommandOutcome, start_failure};
-use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict, yaml};
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict, hosts_line, yaml};
 use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;
 use crate::runtime::secure::{Side, gate, open_sides};
+use crate::runtime::seeds::places_of;
 use crate::runtime::{StartError, published};
 use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, weaknesses};
 use clap::Args;
+use futures_util::future::{self, join_all};
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+use tokio::time::timeout;
 
 /// How long a seed host may take to take a connection, and to tell of itself.
 const SEED_MAX: Duration = Duration::from_millis(800);
+
+/// How many addresses of one seed host are called at a time.
+const CALLS_AT_A_TIME: usize = 128;
 
 /// A sync that takes longer is told of.
 const SYNC_MAX: Duration = Duration::from_millis(500);
@@ -193,7 +200,10 @@ fn data(settings: &NodeSettings, findings: &mut Findings) {
     match try_write(path) {
         Ok(took) if took > SYNC_MAX => {
             let summary = format!("a sync of the disk under [{}] takes {took:?}", path.display());
-            let mend = start_failure::line(settings, format!("path.data: {}", yaml(&format!("{}-on-another-disk", path.display()))));
+            let mend = start_failure::line(
+                settings,
+                format!("path.data: {}", yaml(&format!("{}-on-another-disk", path.display()))),
+            );
             findings.odd(Code::DiskSlow, summary, Some(mend));
         }
         Ok(took) => findings.well(format!("[{}] can be written, a sync takes {took:?}", path.display())),
@@ -238,38 +248,55 @@ async fn seeds(settings: &NodeSettings, asker: &Asker, findings: &mut Findings) 
     if settings.discovery.kind != DiscoveryKind::Zen {
         return findings.well("it is a cluster by itself and asks nobody");
     }
-    for seed in settings.discovery.hosts.iter().flatten() {
-        let named = if seed.rsplit_once(':').is_some() { seed.clone() } else { format!("{seed}:9300") };
-        let resolved: io::Result<Vec<SocketAddr>> = named.to_socket_addrs().map(Iterator::collect);
-        let address = match resolved.map(|all| all.first().copied()) {
-            Ok(Some(address)) => address,
-            Ok(None) | Err(_) => {
-                let summary = format!("[{seed}] among the seed hosts has no address");
-                let seeds = settings.discovery.hosts.clone().unwrap_or_default();
-                let line = crate::diagnose::hosts_line(&seeds, |one| (one != seed).then(|| one.to_owned()));
-                let mend = line
-                    .map(|line| start_failure::line(settings, format!("discovery.zen.ping.unicast.hosts: {line}")));
-                findings.odd(Code::SeedUnresolved, summary, mend);
-                continue;
-            }
-        };
-        if TcpStream::connect_timeout(&address, SEED_MAX).is_err() {
-            findings.well(format!("nobody listens at seed host [{seed}] yet"));
-            continue;
-        }
-        if settings.security.secret.is_some() || settings.security.certificate.is_some() {
-            findings.well(format!("somebody listens at seed host [{seed}], who tells nodes only who it is"));
-            continue;
-        }
-        let report: Result<Report, _> = asker.ask(&Place(address.to_string()), "/_zen/report", SEED_MAX).await;
-        match report {
-            Ok(report) => judge(settings, seed, &report, findings),
-            Err(_) => {
-                let summary = format!("[{seed}] among the seed hosts is no transport port of a Zazen node");
-                findings.odd(Code::HttpPortInSeeds, summary, None);
-            }
-        }
+    let looks = settings.discovery.hosts.iter().flatten().map(|seed| look(settings, asker, seed));
+    for mut found in join_all(looks).await {
+        findings.well.append(&mut found.well);
+        findings.odd.append(&mut found.odd);
     }
+}
+
+/// One seed host, as the node reads it: it may stand for several ports and addresses.
+async fn look(settings: &NodeSettings, asker: &Asker, seed: &str) -> Findings {
+    let mut findings = Findings::default();
+    let addresses = match places_of(settings, seed).await {
+        Ok(addresses) => addresses,
+        Err(why) => {
+            unresolved(settings, seed, &why, &mut findings);
+            return findings;
+        }
+    };
+    let calls = stream::iter(addresses).map(|address| async move { listens(address).await.then_some(address) });
+    let listening: Vec<SocketAddr> = calls.buffered(CALLS_AT_A_TIME).filter_map(future::ready).collect().await;
+    if listening.is_empty() {
+        findings.well(format!("nobody listens at seed host [{seed}] yet"));
+        return findings;
+    }
+    if settings.security.secret.is_some() || settings.security.certificate.is_some() {
+        findings.well(format!("somebody listens at seed host [{seed}], who tells nodes only who it is"));
+        return findings;
+    }
+    let asked = listening.iter().map(|address| async move {
+        asker.ask::<Report>(&Place(address.to_string()), "/_zen/report", SEED_MAX).await.ok()
+    });
+    let reports: Vec<Report> = join_all(asked).await.into_iter().flatten().collect();
+    if reports.is_empty() {
+        let summary = format!("[{seed}] among the seed hosts is no transport port of a Zazen node");
+        findings.odd(Code::HttpPortInSeeds, summary, None);
+    }
+    reports.iter().for_each(|report| judge(settings, seed, report, &mut findings));
+    findings
+}
+
+async fn listens(address: SocketAddr) -> bool {
+    matches!(timeout(SEED_MAX, tokio::net::TcpStream::connect(address)).await, Ok(Ok(_)))
+}
+
+/// The others are left, if there are any: a node without seed hosts makes a cluster of its own.
+fn unresolved(settings: &NodeSettings, seed: &str, why: &str, findings: &mut Findings) {
+    let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let left = hosts_line(seeds, |one| (one != seed).then(|| one.to_owned()));
+    let mend = left.map(|left| start_failure::line(settings, format!("discovery.zen.ping.unicast.hosts: {left}")));
+    findings.odd(Code::SeedUnresolved, format!("[{seed}] among the seed hosts has no address: {why}"), mend);
 }
 
 fn judge(settings: &NodeSettings, seed: &str, report: &Report, findings: &mut Findings) {

@@ -248,6 +248,20 @@ impl Seeds {
     }
 }
 
+/// Where one seed host is for a node with these settings, or why it is nowhere.
+pub async fn places_of(settings: &NodeSettings, host: &str) -> Result<Vec<SocketAddr>, String> {
+    let seeds = Seeds::new(settings, &Address::from(""), &[]);
+    let excuse = format!("timed out after [{:?}]", seeds.patience).into();
+    let patience = Patience { until: Instant::now() + seeds.patience, excuse };
+    let places = seeds.find(&host.into(), &patience).await;
+    let addresses: Vec<SocketAddr> = places.iter().flat_map(Place::at).take(HOSTS_MAX).collect();
+    if !addresses.is_empty() {
+        return Ok(addresses);
+    }
+    let why = places.into_iter().find_map(|place| place.trouble);
+    Err(why.map_or_else(|| "it has no address".into(), |why| why.to_string()))
+}
+
 /// The first ports of loopback, where other nodes of this machine may be.
 fn on_loopback(ports: PortRange) -> Vec<Arc<str>> {
     if ports.first == 0 {
