@@ -6,6 +6,7 @@
 use super::ask::{Asker, Place};
 use super::config::{self, ConfigArgs};
 use super::explain::tell;
+use super::printable::line;
 use super::stopwatch::Stopwatch;
 use super::{CommandError, CommandOutcome, start_failure};
 use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict, hosts_line, yaml};
@@ -92,7 +93,7 @@ impl DoctorArgs {
 
 fn print(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     for well in &findings.well {
-        writeln!(out, "ok  {well}")?;
+        line(out, format_args!("ok  {well}"))?;
     }
     findings.odd.iter().try_for_each(|verdict| tell(verdict, out))
 }

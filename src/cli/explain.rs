@@ -1,6 +1,7 @@
 //! `zazen explain`: what is wrong with a cluster, how that is known, and what to type.
 
 use super::ask::{Asker, UrlArgs, nobody};
+use super::printable::line;
 use super::status::{View, called};
 use super::{CommandError, CommandOutcome};
 use crate::diagnose::{Standing, Verdict};
@@ -52,16 +53,16 @@ impl ExplainArgs {
 }
 
 fn print(view: &View, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{} ({}), {}: {}", called(&view.node), view.node.address, view.mode, view.summary)?;
+    line(out, format_args!("{} ({}), {}: {}", called(&view.node), view.node.address, view.mode, view.summary))?;
     if let Some(losses) = view.losses_survived {
-        writeln!(out, "it survives the loss of {losses} more of the nodes whose votes count")?;
+        line(out, format_args!("it survives the loss of {losses} more of the nodes whose votes count"))?;
     }
     for verdict in &view.verdicts {
         tell(verdict, out)?;
     }
     if view.verdicts.is_empty() || view.master_node.is_some() {
         for advice in &view.advice {
-            writeln!(out, "  - {advice}")?;
+            line(out, format_args!("  - {advice}"))?;
         }
     }
     Ok(())
@@ -74,20 +75,22 @@ pub(super) fn tell(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
         crate::diagnose::Certainty::Likely => " (likely)",
         crate::diagnose::Certainty::Possible => " (possible)",
     };
-    writeln!(out, "\n{}{certainty}: {}", verdict.code.name(), verdict.summary)?;
+    writeln!(out)?;
+    line(out, format_args!("{}{certainty}: {}", verdict.code.name(), verdict.summary))?;
     for evidence in &verdict.evidence {
-        writeln!(out, "  {} says: {}", evidence.by, evidence.what)?;
+        line(out, format_args!("  {} says: {}", evidence.by, evidence.what))?;
     }
     let Some(mend) = &verdict.mend else { return Ok(()) };
     match (&mend.file, mend.is_setting) {
         (Some(file), true) => {
             let node = mend.node.as_deref().unwrap_or("the node");
-            writeln!(out, "  in {file}, then restart {node}:")?;
+            line(out, format_args!("  in {file}, then restart {node}:"))?;
         }
         (None, true) => {
-            writeln!(out, "  in the configuration of {}, then restart it:", mend.node.as_deref().unwrap_or("the node"))?
+            let node = mend.node.as_deref().unwrap_or("the node");
+            line(out, format_args!("  in the configuration of {node}, then restart it:"))?;
         }
-        (Some(_) | None, false) => writeln!(out, "  type:")?,
+        (Some(_) | None, false) => line(out, format_args!("  type:"))?,
     }
-    writeln!(out, "    {}", mend.line)
+    line(out, format_args!("    {}", mend.line))
 }

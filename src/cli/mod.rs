@@ -26,6 +26,7 @@ mod man;
 mod master;
 mod member;
 mod paint;
+mod printable;
 mod progress;
 mod quiet;
 mod recover;

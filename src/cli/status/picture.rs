@@ -3,6 +3,7 @@
 use super::super::ask::nobody;
 use super::super::explain::tell;
 use super::super::paint::{Paint, Tone};
+use super::super::printable::printable;
 use super::survey::{Agreement, Seat, Survey, called};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -45,10 +46,15 @@ pub(super) fn picture(survey: &Survey, paint: Paint) -> String {
         Agreement::Nobody | Agreement::Several(_) | Agreement::NoMaster => Tone::Bad,
     };
     let cluster = survey.views().next().map(|view| format!("cluster {}: ", view.cluster_name)).unwrap_or_default();
-    let mut text = format!("{}{}\n", paint.paint(Tone::Strong, &cluster), paint.paint(tone, &headline(survey)));
+    let mut text = format!(
+        "{}{}\n",
+        paint.paint(Tone::Strong, &printable(&cluster)),
+        paint.paint(tone, &printable(&headline(survey)))
+    );
     if !survey.seats.is_empty() {
         let heads = HEADS.map(|head| (Tone::Faint, head.to_owned()));
-        let rows: Vec<[Cell; 8]> = std::iter::once(heads).chain(survey.seats.iter().map(row)).collect();
+        let shown = |row: [Cell; 8]| row.map(|(tone, cell)| (tone, printable(&cell)));
+        let rows: Vec<[Cell; 8]> = std::iter::once(heads).chain(survey.seats.iter().map(row).map(shown)).collect();
         let _ = write!(text, "\n{}", table(&rows, paint));
     }
     for finding in &survey.findings {
@@ -58,9 +64,9 @@ pub(super) fn picture(survey: &Survey, paint: Paint) -> String {
     }
     let blind = survey.views().find(|view| view.master_node.is_none());
     if let Some(view) = blind.filter(|_| survey.findings.is_empty()) {
-        let _ = writeln!(text, "\n{}: {}", called(&view.node), view.summary);
+        let _ = writeln!(text, "\n{}: {}", printable(&called(&view.node)), printable(&view.summary));
         for advice in &view.advice {
-            let _ = writeln!(text, "  - {advice}");
+            let _ = writeln!(text, "  - {}", printable(advice));
         }
     }
     text

@@ -131,9 +131,11 @@ impl<'a> Case<'a> {
         let seeds = facts.seeds.clone().unwrap_or_default().join(",");
         let data = format!("{}-{port}", facts.data);
         let line = format!(
-            "{} start -E cluster.name={} -E network.host={host} -E transport.tcp.port={port} -E {HOSTS}={} -E path.data={}",
+            "{} start -E cluster.name={} -E network.host={} -E transport.tcp.port={} -E {HOSTS}={} -E path.data={}",
             quoted(&facts.binary),
             quoted(cluster),
+            quoted(host),
+            quoted(port),
             quoted(&seeds),
             quoted(&data)
         );

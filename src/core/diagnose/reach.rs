@@ -1,6 +1,6 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
-use super::case::{Case, command, hosts, text, verdict};
+use super::case::{Case, command, hosts, quoted, text, verdict};
 use super::identity::is_seed_of;
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::Address;
@@ -97,7 +97,7 @@ fn cut(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let name = case.name(report);
     let summary = format!("the links of {name} to [{}] are cut by request", peers.join(", "));
     let evidence = case.says(report, format!("I was asked to cut my links to [{}]", peers.join(", ")));
-    let mend = command(report, format!("curl -s -XDELETE http://{http}/_zazen/faults"));
+    let mend = command(report, format!("curl -s -XDELETE {}", quoted(&format!("http://{http}/_zazen/faults"))));
     Some(verdict(Code::LinkCut, &name, summary).because(evidence).mended(mend))
 }
 

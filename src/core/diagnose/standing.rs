@@ -56,7 +56,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
                     "{} member remove {} --url {}",
                     super::case::quoted(&teller.facts.binary),
                     super::case::quoted(&member.id),
-                    teller.facts.http.clone().unwrap_or_default()
+                    super::case::quoted(teller.facts.http.as_deref().unwrap_or_default())
                 ),
             )
         };

@@ -304,3 +304,23 @@ fn a_stopped_process_that_is_no_node_is_told_by_its_program_and_not_to_go_on() {
     let all = [lines(&told), lines(&with_a_master)].concat();
     assert!(!all.iter().any(|line| line.contains("kill -CONT")), "{all:?}");
 }
+
+#[test]
+fn what_others_say_of_themselves_is_quoted_for_a_shell() {
+    let mut cut = follower(0, 0);
+    cut.facts.cuts = vec![address(1).to_string()];
+    cut.facts.http = Some("10.0.0.0:9200/;reboot;".into());
+    let told = verdicts(&[voters(cut)]);
+    let lines: Vec<&str> = told.iter().map(|(.., line)| line.as_str()).filter(|line| line.contains("reboot")).collect();
+    assert!(lines.iter().any(|line| line.ends_with(" 'http://10.0.0.0:9200/;reboot;/_zazen/faults'")), "{lines:?}");
+}
+
+#[test]
+fn where_a_vote_is_removed_is_quoted_for_a_shell() {
+    let mut master = voters(follower(0, 0));
+    master.facts.members.truncate(1);
+    master.facts.http = Some("10.0.0.0:9200;reboot".into());
+    let told = verdicts(&[master]);
+    let lines: Vec<&str> = told.iter().map(|(.., line)| line.as_str()).filter(|line| line.contains("--url")).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| line.ends_with(" --url '10.0.0.0:9200;reboot'")), "{told:?}");
+}
