@@ -1,9 +1,15 @@
 //! Keys on real nodes: written anywhere, read anywhere, watched, and there after everything was killed.
 
 use super::cluster::Cluster;
+use super::http;
 use super::tool::{Running, output, url, zazen};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::thread;
+
+/// How many write at once, and how often each.
+const WRITERS: usize = 8;
+const WRITES: usize = 60;
 
 #[test]
 fn a_key_that_was_written_is_read_everywhere_and_survives_the_death_of_all() {
@@ -29,6 +35,38 @@ fn a_key_that_was_written_is_read_everywhere_and_survives_the_death_of_all() {
     assert_eq!(output(0, &["kv", &url(&cluster.nodes[1]), "get", "config/n2"]), "x");
     assert_eq!(output(0, &["kv", &url(&cluster.nodes[1]), "delete", "config/n2"]), "deleted\n");
     output(1, &["kv", &url(&cluster.nodes[2]), "get", "config/n2"]);
+}
+
+#[test]
+fn watchers_of_every_node_are_told_every_change_of_many_writers() {
+    let cluster = Cluster::start(3);
+    let master = cluster.nodes[cluster.wait_master(&[0, 1, 2])].http;
+    let ask = |port: u16, method: &str, path: &str, body: &str| {
+        http::ask(port, method, path, body).expect("it answers").json()
+    };
+    let newest = || ask(master, "GET", "/_zazen/watch", "")["at"].as_str().expect("a state").to_owned();
+    let from = newest();
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            scope.spawn(move || {
+                for value in 1..=WRITES {
+                    ask(master, "PUT", &format!("/_zazen/kv/w{writer}?timeout=0ms"), &value.to_string());
+                }
+            });
+        }
+    });
+    let last = newest();
+    for node in &cluster.nodes {
+        let (mut at, mut told) = (from.clone(), 0);
+        while at != last {
+            let step = ask(node.http, "GET", &format!("/_zazen/watch?kinds=keys&from={at}"), "");
+            assert_eq!(step["compacted"], false, "{} knows no more what came behind {at}", node.name);
+            let steps = step["steps"].as_array().expect("a list").iter();
+            told += steps.map(|step| step["changes"].as_array().map_or(0, Vec::len)).sum::<usize>();
+            at = step["at"].as_str().expect("a state").to_owned();
+        }
+        assert_eq!(told, WRITERS * WRITES, "what {} told", node.name);
+    }
 }
 
 #[test]

@@ -38,6 +38,9 @@ pub struct Diff {
     /// The change of the routing.
     #[serde(default, skip_serializing_if = "TableDiff::is_empty")]
     pub routing: TableDiff<Arc<str>, Arc<Value>>,
+    /// The steps from the one state to the one that the other was made from, for those who want to know of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<Arc<Diff>>,
 }
 
 impl Diff {
@@ -52,6 +55,7 @@ impl Diff {
             metadata: MetadataDiff::between(&from.metadata, &to.metadata),
             blocks: changed(&from.blocks, &to.blocks),
             routing: TableDiff::between(&from.routing, &to.routing),
+            passed: Vec::new(),
         }
     }
 

@@ -226,7 +226,7 @@ impl Zen {
             let promise = Promise { term: state.term, vote, ..self.ledger.promise.clone() };
             self.store(Write::Promise(promise), out);
         }
-        self.accept(state, StateId::NONE, out);
+        self.accept(state, StateId::NONE, &[], out);
         self.search_again_for_quorum();
     }
 

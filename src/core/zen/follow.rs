@@ -32,6 +32,7 @@ impl Zen {
             return self.reply_report(exchange, out);
         }
         let base = body.base();
+        let passed = body.passed(&self.ledger.accepted);
         let state = match self.assemble(body) {
             Ok(state) => state,
             Err(report) => return self.reply(exchange, Message::Report(report), out),
@@ -49,7 +50,7 @@ impl Zen {
         }
         if !is_again {
             self.commit_before(now, committed, &from.node, out);
-            self.accept(state, base, out);
+            self.accept(state, base, &passed, out);
         }
         self.follow(now, &from.node, out);
         if !self.keeps(Protection::CommittedApplies) {

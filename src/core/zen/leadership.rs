@@ -6,6 +6,7 @@ use super::message::Body;
 use super::quorum::BootstrapSet;
 use super::sent::Sent;
 use super::setbacks::Setbacks;
+use super::steps::Steps;
 use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
@@ -266,6 +267,8 @@ pub struct Publish {
     pub base: Arc<ClusterState>,
     /// How it differs from that.
     pub diff: Arc<Diff>,
+    /// How the states before it came to be, up to that one.
+    pub steps: Steps,
     /// The tasks that it carries out.
     pub tasks: Vec<Finished>,
     /// The nodes that stored it.
@@ -279,12 +282,21 @@ pub struct Publish {
 }
 
 impl Publish {
+    /// The steps up to this state.
+    pub(super) fn steps_on(self) -> Steps {
+        let mut steps = self.steps;
+        steps.push(self.diff);
+        steps
+    }
+
     /// What to send to a peer: what differs from the state that it has stored, if that one is still known, or all of it.
     pub fn body_for(&self, peer: &Peer, sent: &Sent, with_diffs: bool) -> Body {
         let (stored, to) = (peer.accepted, &peer.node.address);
         // Whoever has the state already is told its name by what makes it.
         let has_base = stored == self.base.id() || stored == self.state.id();
-        let diff = || if has_base { Some(self.diff.clone()) } else { sent.diff(to, stored, &self.state).map(Arc::new) };
+        let over_steps = |diff| Arc::new(Diff { passed: self.steps.between(stored, self.base.id()), ..diff });
+        let diff =
+            || if has_base { Some(self.diff.clone()) } else { sent.diff(to, stored, &self.state).map(over_steps) };
         with_diffs.then(diff).flatten().map_or_else(|| Body::Full(self.state.clone()), Body::Diff)
     }
 }

@@ -5,7 +5,7 @@
 //! votes and confirms by what it says, so that a lost answer is made good by the next one, whatever it answers.
 
 use super::quorum::BootstrapSet;
-use super::{Rejection, span};
+use super::{Rejection, span, steps};
 use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
 use crate::service::{Answer, Query, Task};
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,14 @@ pub enum Body {
 }
 
 impl Body {
+    /// The states between the receiver's accepted one and this, as far as they are told.
+    pub fn passed(&self, accepted: &ClusterState) -> Vec<Arc<ClusterState>> {
+        match self {
+            Body::Full(_) => Vec::new(),
+            Body::Diff(diff) => steps::passed(accepted, &diff.passed),
+        }
+    }
+
     /// Which state it was made from; none if it does not say.
     pub fn base(&self) -> StateId {
         match self {

@@ -63,6 +63,7 @@ mod silence;
 mod slots;
 mod span;
 mod state_hash;
+mod steps;
 mod tuning;
 mod view;
 
@@ -400,16 +401,27 @@ impl Zen {
         out.push(Effect::Apply(state));
     }
 
-    /// Accepts a state, sent as a change of `base`. If it was made from the one accepted before, that is committed when it
-    /// is, and shown before it to those who want to know of every change.
-    fn accept(&mut self, state: Arc<ClusterState>, base: StateId, out: &mut Effects<Zen>) {
+    /// Accepts a state, sent as a change of `base`. If it was made from the one accepted before, by way of those that it
+    /// passed, they are committed when it is, and shown before it to those who want to know of every change.
+    fn accept(
+        &mut self,
+        state: Arc<ClusterState>,
+        base: StateId,
+        passed: &[Arc<ClusterState>],
+        out: &mut Effects<Zen>,
+    ) {
         let before = self.ledger.accepted.clone();
-        let is_next = base == before.id() && is_made_from(&state, &before) && before.id() != self.applied.id();
-        if !is_next || self.accepted_unapplied.len() >= ACCEPTED_UNAPPLIED_MAX {
+        let mut chain = vec![before.clone()];
+        chain.extend(passed.iter().cloned());
+        let mut pairs = chain.iter().zip(passed.iter().chain(std::iter::once(&state)));
+        let is_next = base == before.id() && pairs.all(|(one, next)| is_made_from(next, one));
+        chain.retain(|one| one.id() != self.applied.id());
+        let is_from_applied = before.id() == self.applied.id();
+        if !is_next || is_from_applied || self.accepted_unapplied.len() + chain.len() > ACCEPTED_UNAPPLIED_MAX {
             self.accepted_unapplied.clear();
         }
         if is_next {
-            self.accepted_unapplied.push(before);
+            self.accepted_unapplied.extend(chain);
         }
         self.store(Write::Accepted(state), out);
     }

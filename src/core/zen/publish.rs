@@ -9,6 +9,7 @@ use super::leadership::{Finished, Joined, Leadership, Peer, Publish};
 use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::sent::intake_time;
+use super::steps::Steps;
 use super::{CallPurpose, Mode, Note, PingKind, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
@@ -42,6 +43,7 @@ impl Zen {
         };
         let diff = Arc::new(Diff::between(&base, &state));
         let made_from = base.id();
+        let steps = lead.publish.take().map_or_else(Steps::default, |before| before.steps_on());
         if rules.keep(Protection::MetAnew) {
             forget_removed(lead, &tasks);
         }
@@ -50,6 +52,7 @@ impl Zen {
             state: state.clone(),
             base,
             diff,
+            steps,
             tasks,
             acks: BTreeMap::new(),
             since: now,
@@ -66,7 +69,7 @@ impl Zen {
         for id in peers {
             self.send_state(now, &id, out);
         }
-        self.accept(state, made_from, out);
+        self.accept(state, made_from, &[], out);
         self.timers.set(Timer::Commit, now + self.tuning.commit_timeout);
         if has_newcomers {
             self.timers.set(Timer::NodePings, now);
