@@ -25,7 +25,7 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 20] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 21] = [
     (841_653, "the judge took the order in which the changes of a batch are told for the one in which they apply"),
     (837_416, "a publish waited for a state on its way for longer than its timeout and the longest transfer"),
     (872_255, "a request was answered later than that, too"),
@@ -50,6 +50,10 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 20] = [
     (
         9_014_292,
         "a write waited for a member that stored each state in time, and was sent the next one before it applied it",
+    ),
+    (
+        31_001_127,
+        "a master whose own vote is all that is needed took a higher term, and waited for a follower to say so",
     ),
     (9_007_640, "the judge let a node that was voted for stay out of reach, which then led those who had reached it"),
 ];

@@ -247,7 +247,10 @@ impl Zen {
     fn stored(&mut self, now: Time, out: &mut Effects<Zen>) {
         match self.mode {
             Mode::Electing(_) => self.count_votes(now, out),
-            Mode::Leading(_) => self.count_acks(now, out),
+            Mode::Leading(_) => {
+                self.count_acks(now, out);
+                self.count_term_bump(now, out);
+            }
             // A vote may be repeated once it is stored.
             Mode::Finding => self.consider(now, out),
             Mode::Joining(_) | Mode::Following(_) => {}

@@ -218,7 +218,7 @@ impl Zen {
         };
         // A cheap bound first: in a large cluster the first half of the acknowledgements cannot suffice.
         if (publish.acks.len() + 2) * 2 <= publish.state.metadata.voting.own.len() {
-            return self.count_term_bump(now, out);
+            return;
         }
         let mut backers = publish.acks.clone();
         if self.ledger.durable_id() == publish.state.id() || !self.keeps(Protection::OwnAckStored) {
@@ -231,7 +231,6 @@ impl Zen {
         if self.requirement(bootstrap).is_met_by(&backers) {
             self.commit(now, out);
         }
-        self.count_term_bump(now, out);
     }
 
     pub(super) fn commit(&mut self, now: Time, out: &mut Effects<Zen>) {
