@@ -201,10 +201,8 @@ fn data(settings: &NodeSettings, findings: &mut Findings) {
     match try_write(path) {
         Ok(took) if took > SYNC_MAX => {
             let summary = format!("a sync of the disk under [{}] takes {took:?}", path.display());
-            let mend = start_failure::line(
-                settings,
-                format!("path.data: {}", yaml(&format!("{}-on-another-disk", path.display()))),
-            );
+            let elsewhere = format!("{}-on-another-disk", path.display());
+            let mend = start_failure::text(settings, "path.data", &elsewhere);
             findings.odd(Code::DiskSlow, summary, Some(mend));
         }
         Ok(took) => findings.well(format!("[{}] can be written, a sync takes {took:?}", path.display())),
@@ -304,7 +302,7 @@ fn judge(settings: &NodeSettings, seed: &str, report: &Report, findings: &mut Fi
     let theirs = &report.explanation.cluster_name;
     if *theirs != settings.cluster_name {
         let summary = format!("[{seed}] is of cluster [{theirs}], and this node of [{}]", settings.cluster_name);
-        let mend = start_failure::line(settings, format!("cluster.name: {}", yaml(theirs.as_str())));
+        let mend = start_failure::text(settings, "cluster.name", theirs.as_str());
         findings.odd(Code::WrongClusterName, summary, Some(mend));
         return;
     }

@@ -46,7 +46,7 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Bind(error) => (Code::BadAddress, Some(host(&error.host().to_string(), settings))),
         StartError::Store(error) => store(error, settings),
         StartError::OtherCluster { found, .. } => {
-            (Code::WrongClusterName, Some(line(settings, format!("cluster.name: {}", yaml(found.as_str())))))
+            (Code::WrongClusterName, Some(text(settings, "cluster.name", found.as_str())))
         }
         StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
             let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
@@ -88,7 +88,7 @@ fn host(given: &str, settings: &NodeSettings) -> Mend {
     let key = all().find(names).or_else(|| BIND.iter().find(is_given)).copied().unwrap_or("network.host");
     let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
     let beyond = outward(seeds).filter(|host| host.parse::<IpAddr>().is_ok_and(|host| !host.is_loopback()));
-    line(settings, format!("{key}: {}", yaml(beyond.as_deref().unwrap_or("_local_"))))
+    text(settings, key, beyond.as_deref().unwrap_or("_local_"))
 }
 
 /// Another port, or the end of the process that is this very node.
@@ -151,7 +151,7 @@ fn io(source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
 /// Another data directory, with which the node joins as a new one.
 fn elsewhere(settings: &NodeSettings) -> Mend {
     let new = unused(&format!("{}-new", absolute(&settings.path_data)));
-    line(settings, format!("path.data: {}", yaml(&new)))
+    text(settings, "path.data", &new)
 }
 
 /// The directory at which the file system with this path begins.
@@ -203,6 +203,11 @@ fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {
 pub(super) fn line(settings: &NodeSettings, line: String) -> Mend {
     let file = settings.file.as_deref().map(absolute);
     Mend { line, is_setting: true, file, node: settings.node_name.as_deref().map(ToOwned::to_owned) }
+}
+
+/// One that sets a text.
+pub(super) fn text(settings: &NodeSettings, key: &str, value: &str) -> Mend {
+    line(settings, format!("{key}: {}", yaml(value)))
 }
 
 fn command(settings: &NodeSettings, line: String) -> Mend {

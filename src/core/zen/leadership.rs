@@ -1,4 +1,5 @@
-//! What a master keeps while it leads. Plain data; what is done with it stands in `lead`, `publish`, `fault_detection` and `read`.
+//! What a master keeps while it leads. Plain data; what is done with it stands in `lead`, `publish`, `fault_detection` and
+//! `read`.
 
 use super::gateway::Recovery;
 use super::lease::Deadlines;

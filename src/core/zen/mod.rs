@@ -390,12 +390,11 @@ impl Zen {
     fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
         self.tune(&state, out);
         self.applied = state.clone();
+        let passed = mem::take(&mut self.accepted_unapplied);
         if !matches!(self.mode, Mode::Leading(_) | Mode::Following(_)) {
             return self.show_masterless(out);
         }
-        for passed in mem::take(&mut self.accepted_unapplied) {
-            out.push(Effect::Apply(passed));
-        }
+        passed.into_iter().for_each(|one| out.push(Effect::Apply(one)));
         self.has_recovered_state |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
         self.shown = state.clone();
         out.push(Effect::Apply(state));
@@ -411,17 +410,15 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let before = self.ledger.accepted.clone();
-        let mut chain = vec![before.clone()];
-        chain.extend(passed.iter().cloned());
+        let chain: Vec<_> = std::iter::once(&before).chain(passed).cloned().collect();
         let mut pairs = chain.iter().zip(passed.iter().chain(std::iter::once(&state)));
         let is_next = base == before.id() && pairs.all(|(one, next)| is_made_from(next, one));
-        chain.retain(|one| one.id() != self.applied.id());
-        let is_from_applied = before.id() == self.applied.id();
-        if !is_next || is_from_applied || self.accepted_unapplied.len() + chain.len() > ACCEPTED_UNAPPLIED_MAX {
+        if !is_next || self.accepted_unapplied.len() + chain.len() > ACCEPTED_UNAPPLIED_MAX {
             self.accepted_unapplied.clear();
         }
         if is_next {
-            self.accepted_unapplied.extend(chain);
+            let applied = self.applied.id();
+            self.accepted_unapplied.extend(chain.into_iter().filter(|one| one.id() != applied));
         }
         self.store(Write::Accepted(state), out);
     }

@@ -186,7 +186,7 @@ impl Zen {
         if is_followers && let Some(publish) = &mut lead.publish {
             take_ack(publish, peer, report);
         }
-        let mastership = lead.term;
+        let own_term = lead.term;
         if let Some(term_bump) = &mut lead.term_bump
             && votes_for_me
             && report.term == term_bump.term
@@ -195,7 +195,7 @@ impl Zen {
             term_bump.votes.insert(id.clone(), peer.node.clone());
         }
         // A node in a higher term refuses every state of this one; it is sent one of its term or of a later one.
-        if report.term <= mastership {
+        if report.term <= own_term {
             self.nudge(now, id, asked, out);
         }
         self.count_acks(now, out);

@@ -8,15 +8,18 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// How many are kept, and sent at once.
+/// How many are kept.
 const STEPS_MAX: usize = 32;
 
-/// How many bytes the values of keys in them have that are sent at once.
+/// How many bytes of what users wrote they hold, about.
 const BYTES_MAX: usize = 256 << 10;
 
 /// The last steps, each made from the one before.
 #[derive(Clone, Debug, Default)]
-pub struct Steps(VecDeque<Arc<Diff>>);
+pub struct Steps {
+    steps: VecDeque<Arc<Diff>>,
+    bytes: usize,
+}
 
 /// They tell of the past only.
 impl Hash for Steps {
@@ -24,25 +27,36 @@ impl Hash for Steps {
 }
 
 impl Steps {
-    /// Takes in the step that comes next, or begins anew with it.
+    /// Takes in the step that comes next, or begins anew with it; of too many or too large ones the first are forgotten.
     pub(super) fn push(&mut self, step: Arc<Diff>) {
-        if self.0.back().is_some_and(|last| last.to != step.from) {
-            self.0.clear();
+        if self.steps.back().is_some_and(|last| last.to != step.from) {
+            *self = Steps::default();
         }
-        if self.0.len() >= STEPS_MAX {
-            self.0.pop_front();
+        self.bytes = self.bytes.saturating_add(bytes(&step));
+        self.steps.push_back(step);
+        while self.steps.len() > STEPS_MAX || self.bytes > BYTES_MAX {
+            let Some(first) = self.steps.pop_front() else { break };
+            self.bytes = self.bytes.saturating_sub(bytes(&first));
         }
-        self.0.push_back(step);
     }
 
-    /// The steps that lead from a state to another, if they are known and not too large.
+    /// The steps that lead from a state to another, if all of them are known.
     pub(super) fn between(&self, from: StateId, to: StateId) -> Vec<Arc<Diff>> {
-        let known = self.0.iter().skip_while(|step| step.from != from);
+        let known = self.steps.iter().skip_while(|step| step.from != from);
         let steps: Vec<Arc<Diff>> = known.take_while(|step| step.from != to).cloned().collect();
-        let bytes = steps.iter().flat_map(|step| &step.metadata.keys.put).map(|(_, held)| held.value.len());
-        let is_whole = steps.last().is_some_and(|last| last.to == to);
-        if is_whole && bytes.sum::<usize>() <= BYTES_MAX { steps } else { Vec::new() }
+        if steps.last().is_some_and(|last| last.to == to) { steps } else { Vec::new() }
     }
+}
+
+/// How many bytes of what users wrote a step holds. Metadata of indices is not looked at, and kept out by its size.
+fn bytes(step: &Diff) -> usize {
+    let metadata = &step.metadata;
+    let keys = metadata.keys.put.iter().map(|(key, held)| key.len() + held.value.len());
+    let settings =
+        metadata.persistent.put.iter().chain(&metadata.transient.put).map(|(key, value)| key.len() + value.len());
+    let names = metadata.keys.removed.iter().chain(&metadata.persistent.removed).chain(&metadata.transient.removed);
+    let opaque = if metadata.indices.put.is_empty() && metadata.templates.put.is_empty() { 0 } else { BYTES_MAX + 1 };
+    keys.chain(settings).chain(names.map(|key| key.len())).fold(opaque, usize::saturating_add)
 }
 
 /// The states that steps make of one, in their order; none if they do not belong to it.
@@ -60,7 +74,7 @@ pub(super) fn passed(base: &ClusterState, steps: &[Arc<Diff>]) -> Vec<Arc<Cluste
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Uuid, Version};
+    use crate::cluster::{KeyValue, Uuid, Version};
 
     fn state(number: u64) -> ClusterState {
         let version = Version::new(number).expect("it is below 2^53");
@@ -88,6 +102,18 @@ mod tests {
         );
         steps.push(step(3, 6));
         assert!(steps.between(state(2).id(), state(3).id()).is_empty(), "a proposal that was taken back is none");
+    }
+
+    #[test]
+    fn a_step_that_is_too_large_is_not_kept_and_neither_are_those_before_it() {
+        let (mut steps, small, mut large) = (Steps::default(), state(2), state(3));
+        steps.push(step(1, 2));
+        large.metadata.keys.insert("k".into(), KeyValue::new("x".repeat(BYTES_MAX), (large.term, large.version)));
+        steps.push(Arc::new(Diff::between(&small, &large)));
+        assert_eq!((steps.steps.len(), steps.bytes), (0, 0));
+        steps.push(step(3, 4));
+        assert_eq!(steps.between(state(3).id(), state(4).id()).len(), 1);
+        assert!(steps.between(state(1).id(), state(4).id()).is_empty());
     }
 
     #[test]

@@ -138,13 +138,13 @@ where
             connection.as_mut().graceful_shutdown();
         }
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
-        () = is_unused(&drained, &place) => connection.as_mut().graceful_shutdown(),
+        () = until_unused(&drained, &place) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }
 
 /// Returns when the server drains and no request is to be expected on a connection that has this place.
-async fn is_unused(drain: &CancellationToken, place: &Place) {
+async fn until_unused(drain: &CancellationToken, place: &Place) {
     drain.cancelled().await;
     loop {
         let expected = place.waiting_since().unwrap_or_else(Instant::now) + NEXT_REQUEST_MAX;

@@ -233,12 +233,18 @@ async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: 
             biased;
             () = serving.stop.cancelled() => return,
             () = serving.drain.cancelled() => break,
-            accepted = door.accept() => begin(accepted, door.place().await),
+            accepted = door.accept() => match serving.stop.run_until_cancelled(door.place()).await {
+                Some(place) => begin(accepted, place),
+                None => return,
+            },
         }
     }
     // Who is connected already is answered; who comes later is refused.
     let (here, places) = door.close();
     for accepted in here {
-        begin(accepted, places.take().await);
+        match serving.stop.run_until_cancelled(places.take()).await {
+            Some(place) => begin(accepted, place),
+            None => return,
+        }
     }
 }
