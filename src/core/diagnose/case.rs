@@ -201,13 +201,9 @@ impl<'a> Case<'a> {
     /// How a node is started that should be at an address, or goes by a name. Never one that answered.
     pub(super) fn start(&self, address: Option<&Address>, name: &str) -> Option<Mend> {
         let sibling = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name));
-        let binary = quoted(&self.me.facts.binary);
-        let line = match sibling {
-            Some(sibling) => format!("{binary} start -c {}", quoted(&sibling.file)),
-            None => return None,
-        };
-        let file = sibling.map(|sibling| sibling.file.clone());
-        Some(Mend { line, is_setting: false, file, node: Some(name.to_owned()) })
+        let sibling = sibling?;
+        let line = start_line(&self.me.facts.binary, sibling);
+        Some(Mend { line, is_setting: false, file: Some(sibling.file.clone()), node: Some(name.to_owned()) })
     }
 
     /// What became of the pings of an address, as all tell it.
@@ -299,12 +295,26 @@ pub(super) fn command(report: &Report, line: String) -> Mend {
     Mend { line, is_setting: false, file: None, node: Some(called(&report.explanation.node)) }
 }
 
-/// Ends a node and starts it with these words between.
-pub(super) fn restart(facts: &Facts, between: &str, arguments: &str) -> Option<String> {
-    let (pid, binary, file) = (facts.pid, quoted(&facts.binary), quoted(facts.file.as_ref()?));
-    Some(format!(
-        "kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {between}{binary} start -c {file}{arguments}"
-    ))
+/// Starts a node of this host by its file, on the data that it had wherever that is typed.
+pub(super) fn start_line(binary: &str, sibling: &Sibling) -> String {
+    start_by_file(binary, &sibling.file, sibling.is_data_relative.then_some(&sibling.data))
+}
+
+/// Starts a node as it was.
+pub(super) fn start_again(facts: &Facts) -> Option<String> {
+    Some(start_by_file(&facts.binary, facts.file.as_ref()?, facts.is_data_relative.then_some(&facts.data)))
+}
+
+/// Starts a node by its file, on this data where the file does not tell it.
+pub(super) fn start_by_file(binary: &str, file: &str, data: Option<&String>) -> String {
+    let data = data.map(|data| format!(" -E path.data={}", quoted(data))).unwrap_or_default();
+    format!("{} start -c {}{data}", quoted(binary), quoted(file))
+}
+
+/// Ends a node, and does this when it has ended.
+pub(super) fn restart(facts: &Facts, then: &str) -> String {
+    let pid = facts.pid;
+    format!("kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {then}")
 }
 
 /// The value of the seed hosts, with some changed or left out; a node that has none of them makes a cluster by itself.

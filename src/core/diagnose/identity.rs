@@ -1,6 +1,6 @@
 //! Who is of another cluster, or goes by another's id, or speaks another way.
 
-use super::case::{Case, called, hosts, quoted, setting, text, verdict};
+use super::case::{Case, called, hosts, quoted, setting, start_again, start_line, text, verdict};
 use super::yaml::yaml;
 use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::{Address, Node};
@@ -212,15 +212,13 @@ fn versions(case: &Case<'_>) -> Vec<Verdict> {
             format!("{name} speaks version [{version}] of the protocol, and this node version [{}]", case.me.wire);
         let evidence = case.says(case.me, format!("[{}] answered in version [{version}]", probe.address));
         let pid = case.me.facts.processes.iter().find(|process| process.address == probe.address).map(|one| one.pid);
-        let file = case.sibling_at(&probe.address).map(|sibling| sibling.file.clone());
-        let mend = pid.zip(file).map(|(pid, file)| Mend {
+        let mend = pid.zip(case.sibling_at(&probe.address)).map(|(pid, sibling)| Mend {
             line: format!(
-                "kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {} start -c {}",
-                quoted(&case.me.facts.binary),
-                quoted(&file)
+                "kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {}",
+                start_line(&case.me.facts.binary, sibling)
             ),
             is_setting: false,
-            file: Some(file),
+            file: Some(sibling.file.clone()),
             node: Some(name.clone()),
         });
         Some(verdict(Code::ProtocolVersion, &name, summary).because(evidence).mended(mend))
@@ -253,8 +251,8 @@ pub(super) fn recover(left: &[&Report]) -> Option<String> {
     let pids: Vec<String> = left.iter().map(|report| report.facts.pid.to_string()).collect();
     let alive: Vec<String> = pids.iter().map(|pid| format!("kill -0 {pid} 2>/dev/null")).collect();
     let data: Vec<String> = left.iter().map(|report| quoted(&report.facts.data)).collect();
-    let files: Option<Vec<&String>> = left.iter().map(|report| report.facts.file.as_ref()).collect();
-    let starts: Vec<String> = files?.iter().map(|file| format!("{binary} start -c {}", quoted(file))).collect();
+    let starts: Option<Vec<String>> = left.iter().map(|report| start_again(&report.facts)).collect();
+    let starts = starts?;
     Some(format!(
         "kill -9 {}; while {}; do sleep 0.1; done; {binary} recover --yes {} && {{ {}; }}",
         pids.join(" "),

@@ -132,6 +132,9 @@ pub struct Sibling {
     pub host: Option<String>,
     /// `path.data`.
     pub data: String,
+    /// Whether the file names it from wherever the node is started; then it is taken to be started where the teller was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_data_relative: bool,
     /// `node.master`.
     pub is_eligible: bool,
 }
@@ -221,6 +224,9 @@ pub struct Facts {
     pub file: Option<String>,
     /// Its data directory.
     pub data: String,
+    /// Whether it was named from wherever the node was started.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_data_relative: bool,
     /// Where its users are listened to.
     pub http: Option<String>,
     /// Where its transport is bound.

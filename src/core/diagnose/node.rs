@@ -1,6 +1,6 @@
 //! What is wrong with one node by itself: its disk, its descriptors.
 
-use super::case::{Case, command, quoted, restart, text, verdict};
+use super::case::{Case, command, quoted, restart, start_again, start_by_file, text, verdict};
 use super::{Certainty, Code, Facts, Report, Verdict};
 
 /// With less room than this on its disk a node may not make the next generation of its file.
@@ -43,9 +43,10 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let evidence = case.says(report, format!("[{free}] bytes are free, [{ROOM_MIN}] are needed"));
     let mend = report.facts.roomy.as_ref().and_then(|roomy| {
         // A name that nobody took before: what is there already is somebody's.
-        let new = quoted(&format!("{roomy}/zazen-{name}-{}", report.facts.pid));
-        let copy = format!("cp -a {} {new} && ", quoted(data));
-        restart(&report.facts, &copy, &format!(" -E path.data={new}")).map(|line| command(report, line))
+        let new = format!("{roomy}/zazen-{name}-{}", report.facts.pid);
+        let start = start_by_file(&report.facts.binary, report.facts.file.as_ref()?, Some(&new));
+        let moved = format!("cp -a {} {} && {start}", quoted(data), quoted(&new));
+        Some(command(report, restart(&report.facts, &moved)))
     });
     Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))
 }
@@ -60,6 +61,7 @@ fn too_many_files(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let evidence = case.says(report, format!("[{open}] of [{limit}] descriptors are taken"));
     // A running process may not raise its own hard limit, nor may its user: a start from another shell may have more.
     let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
-    let mend = restart(&report.facts, more, "").map(|line| command(report, line));
+    let start = start_again(&report.facts);
+    let mend = start.map(|start| command(report, restart(&report.facts, &format!("{more}{start}"))));
     Some(verdict(Code::TooManyFiles, &name, summary).because(evidence).mended(mend))
 }

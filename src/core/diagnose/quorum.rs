@@ -1,6 +1,6 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
-use super::case::{Case, called, command, restart, setting, verdict};
+use super::case::{Case, called, command, restart, setting, start_again, verdict};
 use super::identity::recover;
 use super::reach::outcome;
 use super::standing::frozen;
@@ -226,7 +226,8 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
     let mend = match (&report.facts.minimum_of_state, report.facts.given.get(MINIMUM)) {
         (None, Some(_)) => Some(setting(report, MINIMUM, &right.to_string())),
         (Some(_), _) | (None, None) => {
-            restart(&report.facts, "", &format!(" -E {MINIMUM}={right}")).map(|line| command(report, line))
+            let start = start_again(&report.facts);
+            start.map(|start| command(report, restart(&report.facts, &format!("{start} -E {MINIMUM}={right}"))))
         }
     };
     let summary = format!(

@@ -98,6 +98,7 @@ fn sibling(number: usize) -> Sibling {
         port: Some(9300),
         host: Some(format!("10.0.0.{number}")),
         data: format!("/var/lib/zazen/n{number}"),
+        is_data_relative: false,
         is_eligible: true,
     }
 }
@@ -132,6 +133,18 @@ fn voters_that_do_not_run_are_started_by_the_files_that_are_theirs() {
     let (first, second) = (start(1), start(2));
     let all = [(Code::QuorumLost, "n1", &*first), (Code::VoterDown, "n1", &*first), (Code::VoterDown, "n2", &*second)];
     assert_eq!(verdicts(&[asked]), expected(&all));
+}
+
+#[test]
+fn a_node_with_a_relative_path_is_started_on_the_data_that_it_had() {
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    asked.facts.siblings = vec![Sibling { is_data_relative: true, data: "/srv/my data/n1".into(), ..sibling(1) }];
+    let told = verdicts(&[asked]);
+    let start = "/usr/bin/zazen start -c /etc/zazen/n1.yml -E path.data='/srv/my data/n1'";
+    assert!(
+        told.iter().any(|(code, node, line)| (*code, &**node, &**line) == (Code::VoterDown, "n1", start)),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -53,6 +53,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         pid: std::process::id(),
         binary: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_else(|_| "zazen".into()),
         data: absolute(&settings.path_data),
+        is_data_relative: settings.path_data.is_relative(),
         http: places.1,
         bound: places.0,
         discovery: kind(&settings).into(),
@@ -206,6 +207,7 @@ fn sibling(path: &Path) -> Option<Sibling> {
         port: settings.transport.ports.only(),
         host: host.cloned(),
         data: absolute(&settings.path_data),
+        is_data_relative: settings.path_data.is_relative(),
         is_eligible: settings.roles.master,
     })
 }

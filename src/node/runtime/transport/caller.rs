@@ -217,6 +217,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_answer_to_a_ping_that_does_not_end_is_not_read_for_long() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
+        let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
+        let (caller, mut told) = caller();
+        ping(&caller, &peer, 1);
+        let (mut connection, _) = listener.accept().await.expect("the caller connects");
+        let fake = tokio::spawn(async move {
+            let mut written = 0;
+            connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\n").await.ok();
+            while let Ok(more) = connection.write(&[b' '; 4096]).await {
+                written += more;
+            }
+            written
+        });
+        assert!(matches!(told.recv().await, Some(CallOutcome::Failed(Call(1), Failure::BadAnswer))));
+        let written = fake.await.expect("it ends with its connection");
+        assert!(written < 32 << 20, "{written} bytes were taken");
+    }
+
+    #[tokio::test]
     async fn a_peer_is_reached_where_a_connection_of_this_node_leads_and_not_otherwise() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
         let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());

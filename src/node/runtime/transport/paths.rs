@@ -1,5 +1,13 @@
 //! Which path carries which kind of message.
 
+use crate::wire;
+
+/// How many bytes an answer may have that carries neither a state nor what users wrote.
+const SMALL_MAX: usize = 1 << 20;
+
+/// The same where it tells of a node and all that it knows.
+const REPORT_MAX: usize = 16 << 20;
+
 /// The path under `/_zen/` of every kind of request, by Elasticsearch's names of the actions where there are any.
 const PATHS: [(&str, &str); 15] = [
     ("ping", "ping"),
@@ -27,6 +35,15 @@ pub(super) fn path_of(kind: &str) -> Option<&'static str> {
 /// The kind of request that a path carries.
 pub(super) fn kind_of(path: &str) -> Option<&'static str> {
     PATHS.iter().find(|(known, _)| *known == path).map(|(_, kind)| *kind)
+}
+
+/// How many bytes the answer to a request may have: a stranger among the seed hosts may answer without end.
+pub(super) fn answer_max(target: &str) -> usize {
+    match target.strip_prefix("/_zen/").and_then(kind_of) {
+        Some("fetch" | "submit" | "read" | "pending_tasks" | "relay") => wire::SIZE_MAX,
+        Some(_) => SMALL_MAX,
+        None => REPORT_MAX,
+    }
 }
 
 #[cfg(test)]

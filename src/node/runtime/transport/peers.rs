@@ -4,10 +4,10 @@
 
 use super::caller::{failure, next_chunk};
 use super::parts::{self, PIECE_MAX};
+use super::paths::answer_max;
 use crate::cluster::Address;
 use crate::protocol::Failure;
 use crate::runtime::secure::{CHALLENGE, Head, SEAL, Shared, trusting};
-use crate::wire;
 use bytes::Bytes;
 use parking_lot::RwLock;
 use reqwest::{Method, Response, StatusCode};
@@ -150,7 +150,7 @@ impl Peers {
         }
         let status = response.status();
         let seal = response.headers().get(SEAL).and_then(|seal| seal.to_str().ok()).map(str::to_owned);
-        let body = read(response, *patience).await?;
+        let body = read(response, *patience, answer_max(target)).await?;
         let is_genuine =
             asked.is_none_or(|(_, asked)| asked.is_answered_by(seal.as_deref(), status.as_u16(), Some(&body)));
         if is_genuine || !status.is_success() {
@@ -174,7 +174,7 @@ impl Peers {
     }
 }
 
-async fn read(mut response: Response, patience: Duration) -> Result<Bytes, Failure> {
+async fn read(mut response: Response, patience: Duration, most: usize) -> Result<Bytes, Failure> {
     let patience = parts::patience(patience, PIECE_MAX);
     let Some(first) = next_chunk(&mut response, patience).await? else {
         return Ok(Bytes::new());
@@ -184,7 +184,7 @@ async fn read(mut response: Response, patience: Duration) -> Result<Bytes, Failu
     };
     let mut body = [first, second].concat();
     while let Some(chunk) = next_chunk(&mut response, patience).await? {
-        if body.len() + chunk.len() > wire::SIZE_MAX {
+        if body.len() + chunk.len() > most {
             return Err(Failure::BadAnswer);
         }
         body.extend_from_slice(&chunk);
