@@ -31,6 +31,16 @@ fn is_caught(protection: Protection, checkers: &[&str]) {
 }
 
 #[test]
+fn the_page_of_the_proof_has_every_protection_by_the_name_that_switches_it_off() {
+    let page = include_str!("../docs/proof.md");
+    let named = |name: &str| {
+        page.lines().any(|line| line.strip_prefix("| ").is_some_and(|row| row.split(' ').next() == Some(name)))
+    };
+    let missing: Vec<String> = Protection::ALL.iter().map(ToString::to_string).filter(|name| !named(name)).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
 fn a_vote_that_is_forgotten_is_caught() {
     is_caught(Protection::DurableVote, &["S6", "assertion"]);
 }

@@ -79,7 +79,7 @@ enum Event {
     /// The lease was lost.
     Lost(ClientError),
     /// This process was told to end.
-    ChangeAnswer,
+    Told,
 }
 
 /// What ended one run of the command.
@@ -89,7 +89,7 @@ enum Run {
     /// The lease was lost, and it was stopped.
     Lost(String),
     /// This process was told to end, and stopped it.
-    ChangeAnswer(ExitStatus),
+    Told(ExitStatus),
 }
 
 impl RunArgs {
@@ -108,7 +108,7 @@ impl RunArgs {
             };
             eprintln!("zazen run: holds lease [{}] under token {}", self.lease, grant.token());
             match self.once(grant, &mut ends).await? {
-                Run::Ended(status) | Run::ChangeAnswer(status) => return Ok(CommandOutcome::Ended(code(status))),
+                Run::Ended(status) | Run::Told(status) => return Ok(CommandOutcome::Ended(code(status))),
                 Run::Lost(why) => eprintln!("zazen run: lost lease [{}], the command was stopped: {why}", self.lease),
             }
         }
@@ -144,7 +144,7 @@ impl RunArgs {
         let event = tokio::select! {
             status = command.wait() => Event::Ended(status?),
             why = grant.keep_and(grace + margin, |left| voice.allow(left.saturating_sub(late))) => Event::Lost(why),
-            () = ends.next() => Event::ChangeAnswer,
+            () = ends.next() => Event::Told,
         };
         let run = match event {
             Event::Ended(_) if grant.left() <= late => Run::Lost("this process stood still for too long".into()),
@@ -153,7 +153,7 @@ impl RunArgs {
                 command.stop(grace.min(grant.left().saturating_sub(margin)), late).await?;
                 Run::Lost(why.to_string())
             }
-            Event::ChangeAnswer => Run::ChangeAnswer(command.stop(grace, late).await?),
+            Event::Told => Run::Told(command.stop(grace, late).await?),
         };
         if !matches!(run, Run::Lost(_)) {
             // It ends by itself if nobody hears of this.

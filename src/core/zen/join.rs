@@ -203,7 +203,7 @@ impl Zen {
         }
     }
 
-    /// PongSummary of a higher term in which the candidate stands, votes again in exactly that one.
+    /// Told of a higher term in which the candidate stands, votes again in exactly that one.
     fn vote_again(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
         let Mode::Joining(joining) = &mut self.mode else {
             return;
@@ -333,7 +333,7 @@ impl Zen {
                 self.stand(now, Some(join.term), "the master hands over", out);
                 self.on_join(now, exchange, node, join, out);
             }
-            // PongSummary that this node is no master, it will look who is.
+            // Told that this node is no master, it will look who is.
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
         }
     }

@@ -31,7 +31,7 @@ impl Zen {
             out.push(Effect::Answer { ticket: earlier, answer: Answer::Left });
         }
         self.timers.set(Timer::Leave, now + self.tuning.commit_timeout);
-        let (has_vote, has_asks) = (self.has_vote(), !self.asks.is_empty());
+        let has_vote = self.has_vote();
         match &mut self.mode {
             Mode::Leading(lead) => {
                 // Whom somebody wants in its place is as good as the best one.
@@ -41,11 +41,17 @@ impl Zen {
             Mode::Following(_) => self.say_good_bye(out),
             // Whom it voted for may be able to do nothing without it; it says good-bye once it follows.
             Mode::Joining(_) if has_vote => {}
-            // The next master answers its clients, if there is one after a round and an election.
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) if has_asks => {
-                self.timers.set(Timer::Leave, now + self.tuning.ping_timeout * 2)
-            }
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.has_left(out),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.leave_without_master(now, out),
+        }
+    }
+
+    /// There is nobody to tell. But the next master answers the clients of this node, if there is one after a round and an
+    /// election.
+    pub(super) fn leave_without_master(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if self.asks.is_empty() {
+            self.has_left(out);
+        } else {
+            self.timers.set(Timer::Leave, now + self.tuning.ping_timeout * 2);
         }
     }
 

@@ -33,8 +33,8 @@ impl Zen {
         }
         self.leave_mode(now, out);
         if loses_master && self.leaving.is_some() {
-            // Without a master there is nobody left to tell. One that hands over stays: its vote may be needed.
-            self.has_left(out);
+            // One that hands over stays: its vote may be needed.
+            self.leave_without_master(now, out);
         }
         out.note(Note::Searching { reason: reason.into() });
         self.search.not_before = now + pause;

@@ -87,7 +87,7 @@ protections! {
     NonMembers "non-members" "A node that hears that it is no member joins again.",
     OthersTerms "others-terms" "A master steps down for a master of a higher term, not for any node in one.",
     JoinersTerm "joiners-term" "A joiner of a higher term makes the master take a higher one, and not step down.",
-    BumpVotes "term_bump-votes" "A master takes a higher term only with the votes of a quorum.",
+    BumpVotes "bump-votes" "A master takes a higher term only with the votes of a quorum.",
     OwnMasterCalls "own-master-calls" "A vote is given on demand to the own master only.",
     RoundTrip "round-trip" "A joiner is added after a round trip to it.",
     LaggardsTold "laggards-told" "A node that lags is sent the state or the commit again.",

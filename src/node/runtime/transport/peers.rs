@@ -81,7 +81,7 @@ pub(in crate::runtime) struct PeerResponse {
 
 /// What came of asking once.
 enum Heard {
-    PeerResponse(PeerResponse),
+    Answered(PeerResponse),
     /// The peer says which epoch a seal must be for.
     Challenged,
 }
@@ -120,11 +120,11 @@ impl Peers {
 
     /// Asks a peer, and reads all that it answers. A chunk of it that takes as long as the answer may is the end.
     pub(in crate::runtime) async fn ask(&self, to: &Address, wanted: &Wanted) -> Result<PeerResponse, Failure> {
-        if let Heard::PeerResponse(told) = self.ask_once(to, wanted).await? {
+        if let Heard::Answered(told) = self.ask_once(to, wanted).await? {
             return Ok(told);
         }
         match self.ask_once(to, wanted).await? {
-            Heard::PeerResponse(told) => Ok(told),
+            Heard::Answered(told) => Ok(told),
             Heard::Challenged => Err(Failure::BadAnswer),
         }
     }
@@ -154,7 +154,7 @@ impl Peers {
         let is_genuine =
             asked.is_none_or(|(_, asked)| asked.is_answered_by(seal.as_deref(), status.as_u16(), Some(&body)));
         if is_genuine || !status.is_success() {
-            Ok(Heard::PeerResponse(PeerResponse { status, body }))
+            Ok(Heard::Answered(PeerResponse { status, body }))
         } else {
             Err(Failure::BadAnswer)
         }

@@ -25,9 +25,7 @@ impl OneMaster {
         let process = &zen.local().ephemeral_id;
         match self.masters.get(&term) {
             Some(known) if known == process => Ok(()),
-            Some(other) => {
-                broken("S1 one master per term", format!("{other} and {process} both mastership in term {term}"))
-            }
+            Some(other) => broken("S1 one master per term", format!("{other} and {process} both lead in term {term}")),
             None => {
                 self.masters.insert(term, process.clone());
                 Ok(())
