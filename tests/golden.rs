@@ -22,31 +22,31 @@ const FOLDER: &str = "tests/golden";
 /// So many stories are changed.
 const SEEDS: u64 = 2_000;
 
-/// How many are searched for what breaks without a protection, until something is found.
-const SEARCHED: u64 = 10_000;
+/// So often a story is changed in search of what breaks without a protection, until something is found.
+const SEARCHED: u64 = 2_000;
 
-/// Protections against what comes in one order of many thousands.
-const RARE: [Protection; 20] = [
-    Protection::VotesTellAccepted,
-    Protection::NamedVotes,
-    Protection::FetchedTerm,
-    Protection::CopiesAckNothing,
-    Protection::LostMasters,
-    Protection::EveryBootstrap,
-    Protection::BlankForms,
-    Protection::SettledSets,
-    Protection::OwnTakeBack,
-    Protection::SureProposals,
-    Protection::NewAnswers,
-    Protection::Twins,
-    Protection::RolesOnDisk,
-    Protection::UuidChecked,
-    Protection::OthersTerms,
-    Protection::RoundTrip,
-    Protection::RepeatedJoins,
-    Protection::FormerMasters,
-    Protection::MetAnew,
-    Protection::EndingLeases,
+/// Protections against what comes in one order of many thousands, and the story that holds such an order.
+const RARE: [(Protection, &str); 20] = [
+    (Protection::VotesTellAccepted, "slow_disk_vote"),
+    (Protection::NamedVotes, "vote_for_a_wiped_node"),
+    (Protection::FetchedTerm, "fetched_of_a_later_term"),
+    (Protection::CopiesAckNothing, "copies_acknowledge_nothing"),
+    (Protection::LostMasters, "ignore_non_master_pings"),
+    (Protection::EveryBootstrap, "bootstrap_sets_that_differ"),
+    (Protection::BlankForms, "two_wiped_beside_a_survivor"),
+    (Protection::SettledSets, "inherited_proposal_taken_back"),
+    (Protection::OwnTakeBack, "inherited_proposal_taken_back"),
+    (Protection::SureProposals, "loss_before_a_late_answer"),
+    (Protection::NewAnswers, "loss_before_a_late_answer"),
+    (Protection::Twins, "copied_master_of_one"),
+    (Protection::RolesOnDisk, "left_out_by_two"),
+    (Protection::UuidChecked, "wrong_cluster"),
+    (Protection::OthersTerms, "returning_node"),
+    (Protection::RoundTrip, "address_that_nobody_reaches"),
+    (Protection::RepeatedJoins, "candidacy_after_its_end"),
+    (Protection::FormerMasters, "transient_settings_outlive_a_restart_of_most"),
+    (Protection::MetAnew, "removed_and_taken_in_at_once"),
+    (Protection::EndingLeases, "leases"),
 ];
 
 #[test]
@@ -69,7 +69,7 @@ fn every_trace_shows_a_rule_of_the_protocol_and_every_rule_names_traces_that_exi
 
 #[test]
 fn stories_that_are_changed_by_chance_break_no_rule() {
-    let stories = stories();
+    let stories = stories_of(|_| true);
     for seed in 1..=SEEDS {
         let (name, played) = stories.play(seed);
         assert_eq!(played.broken, None, "around {name}, seed {seed}:\n{}", played.told);
@@ -78,16 +78,19 @@ fn stories_that_are_changed_by_chance_break_no_rule() {
 
 #[test]
 fn protections_that_random_runs_hardly_ever_miss_are_missed_around_stories() {
-    let stories = stories();
-    let is_missed = |protection| (1..=SEARCHED).any(|seed| stories.play_without(seed, protection).1.broken.is_some());
-    let escaped: Vec<Protection> = RARE.into_iter().filter(|protection| !is_missed(*protection)).collect();
-    assert_eq!(escaped, [], "nobody missed these around {SEARCHED} stories");
+    let is_missed = |(protection, story): &(Protection, &str)| {
+        let stories = stories_of(|name| name == *story);
+        (1..=SEARCHED).any(|seed| stories.play_without(seed, *protection).1.broken.is_some())
+    };
+    let escaped: Vec<(Protection, &str)> = RARE.into_iter().filter(|rare| !is_missed(rare)).collect();
+    assert_eq!(escaped, [], "nobody missed these around {SEARCHED} changes of their stories");
 }
 
-fn stories() -> Stories {
-    Stories::of(scripts::all(FOLDER).iter().map(|file| {
+fn stories_of(is_meant: impl Fn(&str) -> bool) -> Stories {
+    let files = scripts::all(FOLDER);
+    let named = files.iter().map(|file| (file.file_stem().expect("it has a name").to_string_lossy(), file));
+    Stories::of(named.filter(|(name, _)| is_meant(name)).map(|(name, file)| {
         let text = fs::read_to_string(file).expect("it can be read");
-        let name = file.file_stem().expect("it has a name").to_string_lossy();
         (name.into_owned(), Script::parse(&text).expect("it is well formed"))
     }))
 }

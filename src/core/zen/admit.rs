@@ -76,10 +76,11 @@ impl Zen {
         };
         let term = lead.term;
         if let Some(peer) = lead.peers.get_mut(&node.id) {
-            let (failed, owes, is_slow) = (peer.failed.take(), peer.owes.or(Some(now)), peer.is_slow);
+            let (failed, owes) = (peer.failed.take(), peer.owes.or(Some(now)));
+            let (is_slow, late_until) = (peer.is_slow, peer.late_until);
             // Its join may have been overtaken by what it said since.
             let accepted = join.accepted.max(peer.accepted);
-            *peer = Peer { failed, owes, is_slow, seen: now, ..Peer::new(node.clone(), accepted) };
+            *peer = Peer { failed, owes, is_slow, late_until, seen: now, ..Peer::new(node.clone(), accepted) };
         }
         if join.term <= term {
             self.send_state(now, &node.id, out);

@@ -144,6 +144,8 @@ pub struct Peer {
     pub owes: Option<Time>,
     /// Whether it was late with a state, or said that it is not well: no client waits for it until it stores one in time.
     pub is_slow: bool,
+    /// It was so late with a state lately that it gets no vote before this, if others can have it.
+    pub late_until: Time,
     /// The commit that was last sent, and when.
     pub told: Option<(StateId, Time)>,
     /// Pings in a row that it did not answer as a follower would.
@@ -180,6 +182,7 @@ impl Peer {
             storing: None,
             owes: None,
             is_slow: false,
+            late_until: Time::ZERO,
             told: None,
             failures: 0,
             is_pinging: false,
@@ -206,12 +209,21 @@ impl Peer {
     pub fn note_accepted(&mut self, now: Time, patience: Duration, accepted: StateId, newest: Option<StateId>) {
         let has_moved = accepted.rank() > self.accepted.rank();
         self.accepted = self.accepted.max(accepted);
-        if newest == Some(self.accepted) {
-            self.is_slow &= self.owes.is_none() || self.has_owed(now, patience);
-            self.owes = None;
-        } else if has_moved {
-            self.owes = Some(now);
+        let is_done = newest == Some(self.accepted);
+        if !is_done && !has_moved {
+            return;
         }
+        if let Some(took) = self.owes.map(|since| now.since(since)) {
+            let is_late = took >= patience;
+            self.is_slow &= is_late || !is_done;
+            self.late_until = if is_late { now + took * 4 } else { self.late_until };
+        }
+        self.owes = (!is_done).then_some(now);
+    }
+
+    /// Whether it was late with a state lately, or is.
+    pub fn is_late(&self, now: Time, patience: Duration) -> bool {
+        now < self.late_until || self.has_owed(now, patience)
     }
 }
 

@@ -12,6 +12,9 @@ use crate::cluster::{ClusterState, NodeId, VotingSet};
 use crate::protocol::{Effects, Time};
 use std::collections::BTreeSet;
 
+/// With so many voters one can be lost.
+const VOTERS_ENOUGH: usize = 3;
+
 impl Zen {
     /// Whether a new voting set would be proposed if one were wanted.
     pub(super) fn may_propose(&self) -> bool {
@@ -66,8 +69,10 @@ impl Zen {
         }
     }
 
-    /// Who lives and can vote, of those who vote already or have stored a state as followers.
+    /// Who lives and can vote, of those who vote already or have stored a state as followers. Who was late with one lately is
+    /// left out if there are enough others: what needs its vote waits for it.
     fn live(&self, lead: &Leadership, state: &ClusterState) -> BTreeSet<NodeId> {
+        let (now, patience) = (self.now, self.tuning.fd_ping_timeout);
         let votes = |id: &NodeId| state.metadata.voting.own.contains(id);
         let is_live = |id: &NodeId| match lead.peers.get(id) {
             Some(peer) if lead.leaving.contains_key(id) || peer.failed.is_some() => false,
@@ -77,7 +82,10 @@ impl Zen {
         let eligible = state.nodes.eligible().filter(|node| {
             is_live(&node.id) && lead.peers.get(&node.id).is_none_or(|peer| peer.node.same_process(node))
         });
-        eligible.map(|node| node.id.clone()).collect()
+        let live: BTreeSet<NodeId> = eligible.map(|node| node.id.clone()).collect();
+        let is_late = |id: &NodeId| lead.peers.get(id).is_some_and(|peer| peer.is_late(now, patience));
+        let in_time: BTreeSet<NodeId> = live.iter().filter(|id| votes(id) || !is_late(id)).cloned().collect();
+        if in_time.len() >= VOTERS_ENOUGH { in_time } else { live }
     }
 
     /// Whether a voting set may count on a voter, or counts on it in no way since it is taken for dead.

@@ -53,10 +53,12 @@ impl Run {
                 let nodes = self.draw.nodes;
                 let open: Vec<bool> = (0..nodes * nodes).map(|_| self.rng.percent(60)).collect();
                 let in_group = |node| group.contains(&node);
+                // Who sees few may win with the vote of one whose disk crawls, and waits for it then with each state.
+                let is_well = |node| everybody.contains(&node);
                 self.cut_all_but(
                     |hub, one, two| {
                         let is_spoke = (one == hub || two == hub) && in_group(one) && in_group(two);
-                        is_spoke || open[one * nodes + two]
+                        is_spoke || open[one * nodes + two] && is_well(one) && is_well(two)
                     },
                     group[0],
                 );
@@ -109,7 +111,7 @@ impl Run {
     /// L1: one master, followed by all who reach it, all at its version, within the bound.
     pub(super) fn demand_master(&mut self, group: &[usize]) -> Result<(), Violation> {
         let healed = self.world.now();
-        let bound = self.recovery_bound();
+        let bound = self.recovery_bound() + self.world.transfer_left();
         let crawling = self.crawling();
         let is_there =
             self.run_while(healed + bound, |world| !is_stable(world, &led(world, group, &crawling), &crawling))?;

@@ -7,6 +7,7 @@ use super::calls::CallId;
 use crate::protocol::{Rng, Time};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 /// What happens to what travels one way between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -222,6 +223,12 @@ impl Network {
         if let Some(under_way) = self.busy.get_mut(&(from, to)) {
             under_way.retain(|transfer| transfer.call.is_none_or(&mut is_wanted));
         }
+    }
+
+    /// How much longer what is large and under way takes: a link that carries more again hastens nothing that was sent before.
+    pub(super) fn transfer_left(&self, now: Time) -> Duration {
+        let through = self.busy.values().flatten().map(|transfer| transfer.through).max();
+        through.map_or(Duration::ZERO, |through| through.since(now))
     }
 
     /// How much longer something takes because of its size, and of what is large and was sent before it.

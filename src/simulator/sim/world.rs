@@ -313,6 +313,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.network.is_reachable(node)
     }
 
+    /// How much longer what is under way on links with a rate takes.
+    pub fn transfer_left(&self) -> Duration {
+        self.network.transfer_left(self.now)
+    }
+
     /// Whether the disk of a node works, but not as fast as is normal.
     pub fn is_crawling(&self, node: usize) -> bool {
         self.hosts[node].disk.is_slower_than(self.normal.disk_us)
