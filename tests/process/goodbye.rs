@@ -1,8 +1,11 @@
 //! Nodes that are asked to end: they leave in good order.
 
 use super::cluster::Cluster;
+use super::http::{ask, get};
 use super::place::Scratch;
+use serde_json::Value;
 use std::net::{Ipv4Addr, TcpListener};
+use std::thread;
 
 fn assert_ports_are_free(cluster: &Cluster, at: usize) {
     let node = &cluster.nodes[at];
@@ -58,6 +61,46 @@ fn a_cluster_that_is_asked_to_end_one_by_one_comes_back() {
     }
     cluster.wait_master(&[0, 1, 2]);
     assert_eq!(cluster.view(0).uuid, before.uuid);
+}
+
+#[test]
+fn whoever_waits_for_what_may_never_come_is_told_so_when_the_node_is_asked_to_end() {
+    let mut cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let (leaver, other) = (cluster.others(&[master])[0], cluster.others(&[master])[1]);
+    let held = ask(cluster.nodes[other].http, "POST", "/_zazen/lease/l?ttl=1m&holder=h", "").expect("it answers");
+    assert_eq!(held.status, 200, "{held:?}");
+    let state = cluster.nodes[leaver].get("/_zazen/watch?prefix=none").expect("it answers").json();
+    let at = state["at"].as_str().expect("it names the state").to_owned();
+    let waits = [
+        ("GET", format!("/_zazen/watch?prefix=none&from={at}&wait_for=30s"), 200),
+        ("GET", "/_cluster/health?wait_for_nodes=9&timeout=30s".to_owned(), 408),
+        ("GET", "/_cluster/state?wait_for_metadata_version=999999&wait_for_timeout=30s".to_owned(), 200),
+        ("POST", "/_zazen/lease/l?ttl=1m&holder=another&wait=30s".to_owned(), 409),
+    ];
+    let port = cluster.nodes[leaver].http;
+    thread::scope(|scope| {
+        let asking = |(method, path, _): &(&'static str, String, u16)| {
+            let (method, path) = (*method, path.clone());
+            scope.spawn(move || ask(port, method, &path, ""))
+        };
+        let asked: Vec<_> = waits.iter().map(asking).collect();
+        cluster.wait("all of them to wait", || {
+            let tasks = get(port, "/_tasks?nodes=_local").ok()?.json();
+            let nodes = tasks["nodes"].as_object()?;
+            let count: usize =
+                nodes.values().map(|node| node["tasks"].as_object().map_or(0, |tasks| tasks.len())).sum();
+            // The request that lists them is one, and has a part.
+            (count >= waits.len() + 2).then_some(())
+        });
+        assert_eq!(cluster.nodes[leaver].terminate(), Some(0), "{}", cluster.nodes[leaver].tail());
+        for (thread, (_, path, status)) in asked.into_iter().zip(&waits) {
+            let response = thread.join().expect("it does not panic").unwrap_or_else(|error| panic!("{path}: {error}"));
+            assert_eq!(response.status, *status, "{path}: {response:?}");
+            let says = |field: &str| response.json()[field] == Value::Bool(true);
+            assert!(*status != 408 || says("timed_out"), "{path}: {response:?}");
+        }
+    });
 }
 
 #[test]

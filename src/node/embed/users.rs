@@ -102,6 +102,7 @@ pub async fn leave(handle: &Handle, server: Option<&Server>) {
     let Some(server) = server else {
         return handle.leave().await;
     };
+    handle.closing().cancel();
     let drained = server.drain(BUSY);
     let handed_over = async {
         if handle.state().nodes.master.as_ref() == Some(&handle.local().id) {

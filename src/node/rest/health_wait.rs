@@ -136,13 +136,13 @@ impl Conditions {
             if is_known && self.hold(handle, &state) && self.events_are_over(handle).await {
                 return Ok((state, true));
             }
-            if Instant::now() >= deadline {
+            if snapshot::is_over(handle, deadline) {
                 return if is_known { Ok((state, false)) } else { Err(RestError::no_master()) };
             }
             let seen = state.clone();
             let until = if self.events.is_some() { deadline.min(Instant::now() + LOOK_AGAIN) } else { deadline };
             let is_new = |newer: &ClusterState| newer.id() != seen.id() || newer.nodes.master != seen.nodes.master;
-            snapshot::wait(handle, until, is_new).await?;
+            snapshot::wait_long(handle, until, is_new).await?;
             state = snapshot::local(handle);
         }
     }

@@ -8,7 +8,7 @@ use super::kv::{ask, token, written};
 use super::parameters::{Parameter, Parameters, Values};
 use super::reply::Reply;
 use super::route::Call;
-use super::snapshot::{self, wait};
+use super::snapshot::{self, is_over, wait_long};
 use super::submit::{attempt, has_name, is_remembered, refused, submit};
 use crate::cluster::{ClusterState, Holding, Lease, RequestOutcome, Token};
 use crate::service::{Answer, Query, Refusal, Task, limits};
@@ -55,7 +55,7 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
         }
         // Another was faster. What became of a request that has a name is remembered, so that it cannot be asked again.
         let is_held = matches!(answer, Answer::Refused(Refusal::Held { .. }));
-        if !is_held || has_name(&call) || Instant::now() >= deadline {
+        if !is_held || has_name(&call) || is_over(&call.handle, deadline) {
             return Err(refused(&call, answer)?);
         }
         tokio::time::sleep(ASK_AGAIN).await;
@@ -65,7 +65,7 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
 /// Waits until nobody holds the lease, or the time is over.
 async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Result<(), RestError> {
     // Whoever asks again for what was granted waits for nobody.
-    while Instant::now() < deadline && !is_remembered(call, &snapshot::local(&call.handle))? {
+    while !is_over(&call.handle, deadline) && !is_remembered(call, &snapshot::local(&call.handle))? {
         let answer = ask(call, Query::Lease { name: name.clone() }).await?;
         let Answer::Lease { lease, .. } = answer else {
             return Err(answer.into());
@@ -73,9 +73,10 @@ async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Res
         let Some(held) = lease else {
             return Ok(());
         };
-        let is_over = |lease: Option<&Lease>| lease.is_none_or(|lease| lease.token != held.token);
+        let is_free = |lease: Option<&Lease>| lease.is_none_or(|lease| lease.token != held.token);
         let is_told = |state: &ClusterState| is_remembered(call, state).unwrap_or(false);
-        wait(&call.handle, deadline, |state| is_over(state.metadata.leases.get(&**name)) || is_told(state)).await?;
+        wait_long(&call.handle, deadline, |state| is_free(state.metadata.leases.get(&**name)) || is_told(state))
+            .await?;
         // A node that is behind knows neither of the grant nor of its end.
         tokio::time::sleep(ASK_AGAIN).await;
     }

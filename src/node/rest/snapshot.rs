@@ -85,6 +85,21 @@ pub(super) async fn wait(
     }
 }
 
+/// As [`wait`], for what may come late or never: none also when the node is about to leave.
+pub(super) async fn wait_long(
+    handle: &Handle,
+    deadline: Instant,
+    fits: impl FnMut(&ClusterState) -> bool,
+) -> Result<Option<Arc<ClusterState>>, RestError> {
+    let waiting = wait(handle, deadline, fits);
+    handle.closing().run_until_cancelled(waiting).await.unwrap_or(Ok(None))
+}
+
+/// Whether who waits for what may come late has waited long enough.
+pub(super) fn is_over(handle: &Handle, deadline: Instant) -> bool {
+    Instant::now() >= deadline || handle.closing().is_cancelled()
+}
+
 /// The node ended while it was asked.
 pub(super) fn closed(handle: &Handle) -> RestError {
     RestError::new(Kind::NodeClosed, format!("node closed {}", handle.local()))

@@ -110,7 +110,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let mut state = snapshot::wanted(&call, None).await?;
     if let Some(version) = version.filter(|version| state.version.get() < *version) {
         let has_come = |state: &ClusterState| state.version.get() >= version;
-        match snapshot::wait(&call.handle, Instant::now() + timeout, has_come).await? {
+        match snapshot::wait_long(&call.handle, Instant::now() + timeout, has_come).await? {
             Some(newer) => state = newer,
             None => return Ok(Reply::tree(timed_out(&state))),
         }

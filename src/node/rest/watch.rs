@@ -322,10 +322,11 @@ async fn news(
                 }
             }
         }
-        match tokio::time::timeout_at(deadline, states.changed()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return Err(snapshot::closed(handle)),
-            Err(_) => return from.map(News::None).ok_or_else(RestError::no_master),
+        let changed = tokio::time::timeout_at(deadline, states.changed());
+        match handle.closing().run_until_cancelled(changed).await {
+            Some(Ok(Ok(()))) => {}
+            Some(Ok(Err(_))) => return Err(snapshot::closed(handle)),
+            Some(Err(_)) | None => return from.map(News::None).ok_or_else(RestError::no_master),
         }
     }
 }
@@ -372,7 +373,9 @@ async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, even
                 (event("cut_off", None, &Json::object([])), None)
             }
             // Without a state there is nothing to begin with; a comment keeps the connection.
-            Err(_) if handle.states().has_changed().is_ok() => (": waiting\n\n".to_owned(), None),
+            Err(_) if handle.states().has_changed().is_ok() && !handle.closing().is_cancelled() => {
+                (": waiting\n\n".to_owned(), None)
+            }
             Err(_) => return,
         };
         let is_cut_off = told.starts_with(CUT_OFF);
@@ -383,7 +386,7 @@ async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, even
             return;
         };
         let sent = tokio::time::timeout(PATIENCE, events.send(told)).await;
-        if is_cut_off || !matches!(sent, Ok(Ok(()))) {
+        if is_cut_off || handle.closing().is_cancelled() || !matches!(sent, Ok(Ok(()))) {
             return;
         }
     }

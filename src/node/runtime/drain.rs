@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 /// How long a drained node that was elected all the same waits before it asks another one to lead, so that a cluster in
 /// which nobody else can is not kept busy.
@@ -22,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Drain {
     is_on: AtomicBool,
     changed: Notify,
+    closing: CancellationToken,
 }
 
 impl Drain {
@@ -33,6 +35,11 @@ impl Drain {
     /// It is to be stopped; tells whether that is news.
     fn begin(&self) -> bool {
         !self.is_on.swap(true, Ordering::Relaxed)
+    }
+
+    /// Cancelled when it is being stopped.
+    pub fn closing(&self) -> &CancellationToken {
+        &self.closing
     }
 
     /// It is not, after all.

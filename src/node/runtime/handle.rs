@@ -17,6 +17,7 @@ use crate::zen::Explanation;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 /// What reaches the task that owns the node from within its process.
 pub(super) enum Request {
@@ -127,6 +128,12 @@ impl Handle {
     /// Whether the node is to be stopped soon.
     pub fn drain(&self) -> &Arc<Drain> {
         &self.drain
+    }
+
+    /// Cancelled when the node is about to leave: users who wait for something that may come late are told that it has not
+    /// come, and ask another node.
+    pub fn closing(&self) -> &CancellationToken {
+        self.drain.closing()
     }
 
     /// Whether the node takes part no more.

@@ -14,6 +14,7 @@ use super::nodes::{Action, NODE_TIMEOUT, choose, failures, own};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
+use super::snapshot;
 use crate::cluster::Node;
 use crate::runtime::figures::{self, Asked};
 use crate::runtime::tasks::{Begun, NodeTasks, Task};
@@ -142,7 +143,7 @@ pub(super) async fn list(call: Call) -> Result<Reply, RestError> {
             .iter()
             .filter_map(|(_, told)| told.as_ref().ok())
             .all(|told| told.tasks.iter().all(|task| task.action.starts_with(LIST)));
-        if !waits || is_over || tokio::time::Instant::now() >= deadline {
+        if !waits || is_over || snapshot::is_over(&call.handle, deadline) {
             let telling = Telling { is_detailed, is_human: call.is_human };
             return Ok(Reply::tree(grouping.write(Json::object([]), &asked, telling)));
         }
