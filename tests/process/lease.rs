@@ -8,6 +8,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 /// A runner whose command writes its token and its pid into a file, and then waits.
 fn runner(cluster: &Cluster, name: &str, ttl: &str) -> (Running, PathBuf) {
@@ -53,6 +55,24 @@ fn a_command_runs_on_one_machine_and_passes_on_with_a_higher_token() {
     assert!(!runs(pid), "its command ended before it");
     let free = cluster.nodes[0].get("/_zazen/lease/job").expect("a node answers");
     assert_eq!(free.status, 404, "the lease was given back: {free:?}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "nothing is to happen for so long")]
+fn a_master_that_stands_still_costs_a_command_no_lease() {
+    let cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let (_runner, file) = runner(&cluster, "only", "3s");
+    let (token, pid) = cluster.wait("it runs", || told(&file));
+    cluster.nodes[master].pause();
+    // What was granted before is over by then.
+    thread::sleep(Duration::from_secs(4));
+    let other = cluster.others(&[master])[0];
+    let held = cluster.nodes[other].get("/_zazen/lease/job").expect("it answers");
+    assert_eq!(held.json()["token"], token, "{held:?}");
+    assert_eq!(told(&file), Some((token, pid)));
+    assert!(runs(pid), "the command was stopped");
+    cluster.nodes[master].resume();
 }
 
 #[test]

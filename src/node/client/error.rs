@@ -22,6 +22,8 @@ pub enum ClientError {
     Silent(String, Failure),
     /// An answer is not what it should be.
     Strange(String),
+    /// No node kept a lease alive in time.
+    Late,
     /// It was not carried out: nobody who could do it was found in time.
     NotDone(Box<ClientError>),
     /// Whether it was carried out is not known: the time was over before anybody could tell.
@@ -63,6 +65,7 @@ impl ClientError {
             ClientError::Setup(_)
             | ClientError::Refused { .. }
             | ClientError::Strange(_)
+            | ClientError::Late
             | ClientError::NotDone(_)
             | ClientError::Unknown(_) => Fate::Final,
         }
@@ -75,6 +78,7 @@ impl ClientError {
             ClientError::Setup(_)
             | ClientError::Silent(..)
             | ClientError::Strange(_)
+            | ClientError::Late
             | ClientError::NotDone(_)
             | ClientError::Unknown(_) => None,
         }
@@ -108,6 +112,7 @@ impl fmt::Display for ClientError {
             ClientError::Refused { status, kind, reason } => write!(f, "{reason} ({status} {kind})"),
             ClientError::Silent(endpoint, why) => write!(f, "{endpoint} does not answer ({why})"),
             ClientError::Strange(what) => write!(f, "an answer makes no sense: {what}"),
+            ClientError::Late => f.write_str("no node kept the lease alive in time"),
             ClientError::NotDone(last) => write!(f, "nobody could do it in time; last: {last}"),
             ClientError::Unknown(last) => {
                 write!(f, "it may have been done, and nobody could tell in time; last: {last}")

@@ -13,6 +13,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// How long a cluster may take to say that a grant has ended.
 const ANSWER_MIN: Duration = Duration::from_secs(1);
+/// How many nodes are asked in the time that is left, if they say nothing: the master may stand still, and those who follow it
+/// need a moment until they have another one.
+const TURNS: u32 = 4;
 
 /// A lease that was granted. It ends by itself unless it is kept alive.
 #[derive(Clone)]
@@ -121,7 +124,7 @@ impl Grant {
     pub async fn keep_alive(&mut self) -> Result<(), ClientError> {
         // Nobody waits long for an answer that comes too late to help.
         let patience = self.left().max(ANSWER_MIN).min(self.client.patience);
-        let client = self.client.clone().with_patience(patience);
+        let client = self.client.clone().with_patience(patience).with_turn(patience / TURNS);
         let ask = Ask { method: Method::PUT, ..Ask::read(path(&self.holding.name)) };
         let ask = ask.with("token", self.holding.token).with("master_timeout", millis(patience));
         // Earlier than any attempt that is answered: a second one would be too generous.
@@ -139,7 +142,6 @@ impl Grant {
 
     /// The same, and tells after each sign of life how much time is left.
     pub async fn keep_and(&mut self, reserve: Duration, mut tell: impl FnMut(Duration)) -> ClientError {
-        let late = || ClientError::Strange("no node confirmed the lease in time".into());
         let mut due = now() + self.holder_ttl / 3;
         loop {
             // A timer stands still while the machine sleeps, so it is looked at the clock again and again.
@@ -147,7 +149,7 @@ impl Grant {
             tokio::time::sleep(pause).await;
             let left = self.left().saturating_sub(reserve);
             if left.is_zero() {
-                return late();
+                return ClientError::Late;
             }
             if now() < due {
                 continue;
@@ -161,7 +163,7 @@ impl Grant {
                     return error;
                 }
                 Ok(Err(_)) => {}
-                Err(_) => return late(),
+                Err(_) => return ClientError::Late,
             }
         }
     }

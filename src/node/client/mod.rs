@@ -33,7 +33,9 @@ use tokio::time::Instant;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long one node may take before another one is asked; twice as long each time all were asked. A node that stands
 /// still takes connections and says nothing.
-const TURN: Duration = Duration::from_secs(2);
+const TURN: Duration = Duration::from_secs(1);
+/// It may take so long at the least.
+const TURN_MIN: Duration = Duration::from_millis(100);
 /// The pause before the next attempt when all nodes were asked, at first and at the most.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
@@ -50,6 +52,7 @@ pub struct Client {
     id: Uuid,
     requests: Arc<AtomicU64>,
     patience: Duration,
+    turn: Duration,
 }
 
 /// Under which condition a key is written or deleted.
@@ -147,13 +150,25 @@ impl Client {
         let endpoints = Endpoints::new(nodes)?;
         let http = Reach::new(access).map_err(|error| ClientError::Setup(error.to_string()))?;
         let id = Uuid::from_u128(uuid::Uuid::new_v4().as_u128());
-        Ok(Client { http, endpoints: Arc::new(endpoints), id, requests: Arc::default(), patience: PATIENCE })
+        Ok(Client {
+            http,
+            endpoints: Arc::new(endpoints),
+            id,
+            requests: Arc::default(),
+            patience: PATIENCE,
+            turn: TURN,
+        })
     }
 
     /// The same client that tries a request for so long.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Client {
         Client { patience, ..self }
+    }
+
+    /// The same client that waits for one node for so long, before it asks another one.
+    fn with_turn(self, turn: Duration) -> Client {
+        Client { turn: turn.clamp(TURN_MIN, TURN), ..self }
     }
 
     /// What a key holds; none if there is no such key. Misses nothing that was written before.
@@ -278,7 +293,7 @@ impl Client {
     /// Asks one node after the other until one answers for good.
     async fn ask(&self, ask: Ask) -> Result<Vec<u8>, ClientError> {
         let deadline = Instant::now() + self.patience + ask.wait;
-        let (mut pause, mut turn) = (PAUSE_MIN, TURN);
+        let (mut pause, mut turn) = (PAUSE_MIN, self.turn);
         let (mut attempts, mut may_be_done) = (0_usize, false);
         loop {
             let endpoint = self.endpoints.best(&self.http).await;

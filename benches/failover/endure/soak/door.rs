@@ -156,7 +156,9 @@ fn fate(error: ClientError) -> Result<Outcome, String> {
     let is_forgotten = error.kind() == Some("request_forgotten_exception");
     let is_refused = error.is_conflict() || error.is_not_held();
     match error {
-        ClientError::Unknown(_) | ClientError::Strange(_) | ClientError::Silent(..) => Ok(Outcome::Unknown),
+        ClientError::Unknown(_) | ClientError::Strange(_) | ClientError::Late | ClientError::Silent(..) => {
+            Ok(Outcome::Unknown)
+        }
         ClientError::NotDone(_) => Ok(Outcome::NotDone),
         ClientError::Refused { .. } if is_forgotten => Ok(Outcome::Unknown),
         ClientError::Refused { .. } if is_refused => Ok(Outcome::Refused),
