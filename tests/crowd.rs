@@ -192,7 +192,7 @@ fn random_runs_in_which_three_others_are_a_crowd_break_no_rule() {
             until: None,
             trace: None,
         };
-        let replay = format!("zazen sim --seed {seed} --runs 1 --updates 100 --crowd 2");
+        let replay = format!("zazen sim --well --seed {seed} --runs 1 --updates 100 --crowd 2");
         run(&options).unwrap_or_else(|failure| panic!("{}\n{}\nsee: {replay}", failure.draw, failure.violation));
     }
 }

@@ -53,8 +53,8 @@ fn replay(request: &Request, failure: &Failure) -> String {
     if let Some(nodes) = request.options.nodes {
         line += &format!(" --nodes {nodes}");
     }
-    if request.options.half_well {
-        line += " --half-well";
+    if !request.options.half_well {
+        line += " --well";
     }
     if request.is_crowd() {
         line += &format!(" --crowd {}", request.options.tuning.crowd);

@@ -147,13 +147,13 @@ pub(super) struct SimArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
     crowd: Option<u16>,
 
-    /// Make nodes half well besides.
+    /// Make no node half well.
     ///
-    /// Disks that hang, addresses that nobody reaches, slow transfers, settings that differ, and the like. Clusters, clients
-    /// and all other faults are those of the same seed without it. Not all such runs hold yet: see docs/proof.md.
+    /// No disk that hangs, no address that nobody reaches, no slow transfers, no settings that differ, and the like. Clusters,
+    /// clients and all other faults are those of the same seed without it.
     #[arg(long, help_heading = "Cluster",
           conflicts_with_all = ["scenario", "around", "scale", "scenarios", "graphs"])]
-    half_well: bool,
+    well: bool,
 
     /// How many updates its clients ask for at least.
     #[arg(long, value_name = "N", default_value_t = UPDATES, help_heading = "Cluster")]
@@ -273,7 +273,7 @@ impl SimArgs {
             updates: self.updates,
             tuning,
             rules,
-            half_well: self.half_well,
+            half_well: !self.well,
             until: self.until,
             trace: None,
         };

@@ -110,7 +110,7 @@ fn at_random(request: &Request, protection: Protection, seed: u64) -> Option<Cat
     let failure = batch::one(&RunOptions { rules, ..request.run(seed) }).result.err()?;
     // What the whole protocol fails as well says nothing of the mutant.
     batch::one(&request.run(seed)).result.ok()?;
-    let well = if request.options.half_well { " --half-well" } else { "" };
+    let well = if request.options.half_well { "" } else { " --well" };
     let replay = format!("zazen sim{well} --without {protection} --runs 1 --seed {seed}");
     Some(Catch { checker: failure.violation.checker.into(), story: None, replay })
 }

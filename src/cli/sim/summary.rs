@@ -37,6 +37,7 @@ pub(super) struct Summary {
     faults: Counts,
     struck: u64,
     recoveries: Recoveries,
+    hard_recoveries: Recoveries,
     /// Whether the recoveries are those of the protocol at default timings.
     is_usual: bool,
     service: Service,
@@ -53,7 +54,7 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn new(request: &Request) -> Self {
         let options = &request.options;
-        let is_usual = options.tuning == Tuning::default() && options.rules == Rules::default() && !options.half_well;
+        let is_usual = options.tuning == Tuning::default() && options.rules == Rules::default();
         Summary { seed: request.seed, asked: request.runs, jobs: request.jobs, is_usual, ..Summary::default() }
     }
 
@@ -86,6 +87,7 @@ impl Summary {
         add_all(&mut self.faults, &report.counters.faults);
         self.struck += report.struck;
         self.recoveries.add(&report.recoveries);
+        self.hard_recoveries.add(&report.hard_recoveries);
         self.interrupted += report.interrupted;
         self.disturbances += report.disturbances;
         self.judged += 1;
@@ -168,14 +170,18 @@ impl Summary {
     }
 
     fn recovery_part(&self, table: &mut Table) {
-        let times = self.recoveries.within([0, 500, 900, 990, 999, 1_000]);
-        table.row("recoveries after healing", count(self.recoveries.len() as u64), "");
-        let names = ["shortest", "median", "90 of 100 within", "99 of 100 within", "999 of 1,000 within", "longest"];
-        for (name, time) in names.into_iter().zip(times) {
-            table.part(1, name, time.map_or_else(|| "-".into(), span), "");
-        }
+        spread(table, "recoveries after healing", &self.recoveries);
+        spread(table, "recoveries beside sick nodes", &self.hard_recoveries);
         table.part(1, "cut short by the next faults", count(self.interrupted), "");
         table.row("disturbances outlived", count(self.disturbances), "");
+    }
+}
+
+fn spread(table: &mut Table, what: &str, recoveries: &Recoveries) {
+    table.row(what, count(recoveries.len() as u64), "");
+    let names = ["shortest", "median", "90 of 100 within", "99 of 100 within", "999 of 1,000 within", "longest"];
+    for (name, time) in names.into_iter().zip(recoveries.within([0, 500, 900, 990, 999, 1_000])) {
+        table.part(1, name, time.map_or_else(|| "-".into(), span), "");
     }
 }
 

@@ -43,7 +43,8 @@ impl Run {
 
     /// Makes those sick from the beginning who never are well. A disk that crawls stores something at last.
     pub(super) fn begin_sick(&mut self) {
-        let lasting = if self.draw.half_well.from_birth { self.draw.half_well.lasting.clone() } else { Vec::new() };
+        let mut lasting = if self.draw.half_well.from_birth { self.draw.half_well.lasting.clone() } else { Vec::new() };
+        lasting.retain(|fault| !self.hides_only_host(fault));
         for fault in lasting {
             if let Fault::DiskHangs(node) | Fault::Unreachable(node, _) = fault {
                 self.world.inject(fault);
@@ -194,11 +195,17 @@ impl Run {
         }
     }
 
-    /// A master whose disk crawls or whom nobody reaches anew may go on; one whose disk hangs may not. Whoever has the votes of
+    /// Nodes that never met must find each other. A master whose disk crawls or whom nobody reaches anew may go on; one whose disk hangs may not. Whoever has the votes of
     /// a quorum is master in a moment.
     fn may_last(&self, fault: &Fault) -> bool {
         let may_lead = |node| self.leads(node) || self.has_votes(node);
-        matches!(fault, Fault::DiskHangs(_)) || ailing(fault).is_none_or(|node| !may_lead(node))
+        let may_go_on = matches!(fault, Fault::DiskHangs(_)) || ailing(fault).is_none_or(|node| !may_lead(node));
+        may_go_on && !self.hides_only_host(fault)
+    }
+
+    /// Whether nodes that never met would find each other only at an address that nobody reaches.
+    fn hides_only_host(&self, fault: &Fault) -> bool {
+        self.draw.hosts == 1 && matches!(fault, Fault::Unreachable(0, _))
     }
 
     fn has_votes(&self, node: usize) -> bool {

@@ -56,7 +56,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     fn send(&mut self, from: usize, peer: P::Peer, (call, timeout): (Call, Duration), message: P::Message) {
         self.counters.requests += 1;
         let Some(to) = self.addresses.get(&peer).copied() else {
-            return self.refuse_nobody(from, Input::Failed { call, why: Failure::Refused });
+            return self.refuse_call(from, call, timeout);
         };
         self.account(from, to, &message, "");
         let verdict = self.watch.called(self.now, (from, to), call, &message);
@@ -151,10 +151,23 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
 
     /// An address that no node has refuses after a round trip.
     pub(super) fn refuse_nobody(&mut self, node: usize, input: Input<P>) {
+        let round_trip = self.trip_to_nobody(node);
         let life = self.hosts[node].life();
-        let there = self.network.delay_between(node, node);
-        let back = self.network.delay_between(node, node);
-        self.after(there + back, Event::Local { node, life, input });
+        self.after(round_trip, Event::Local { node, life, input });
+    }
+
+    /// The same of a call, which waits for no refusal that is late.
+    fn refuse_call(&mut self, node: usize, call: Call, timeout: Duration) {
+        let round_trip = self.trip_to_nobody(node);
+        let span_us = u64::try_from(timeout.as_micros()).unwrap_or(u64::MAX);
+        let patience = self.hosts[node].clock.world_span(span_us);
+        let why = if round_trip < patience { Failure::Refused } else { Failure::TimedOut };
+        let life = self.hosts[node].life();
+        self.after(round_trip.min(patience), Event::Local { node, life, input: Input::Failed { call, why } });
+    }
+
+    fn trip_to_nobody(&mut self, node: usize) -> u64 {
+        self.network.delay_between(node, node) + self.network.delay_between(node, node)
     }
 
     fn account(&mut self, from: usize, to: usize, message: &P::Message, manner: &str) {

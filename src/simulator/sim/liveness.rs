@@ -24,6 +24,14 @@ const CALM: Duration = Duration::from_secs(1);
 /// The rule that nobody bullies a master.
 const STAYS: &str = "L2 a healthy master is never replaced";
 
+/// What a recovery begins with.
+#[derive(Clone, Copy)]
+pub(super) struct Healed {
+    at: Time,
+    /// Whether nodes are sick, links slow, or times longer than by default.
+    is_hard: bool,
+}
+
 impl Run {
     /// Heals what was drawn; tells who must recover, and whether that is all there is to heal.
     pub(super) fn heal(&mut self) -> (Vec<usize>, bool) {
@@ -95,17 +103,34 @@ impl Run {
 
     /// L1: what was healed has a master, and how long that took.
     pub(super) fn demand_recovery(&mut self, group: &[usize]) -> Result<(), Violation> {
-        let healed = self.world.now();
+        let healed = self.healed();
         self.demand_master(group)?;
         self.recovered(healed);
         Ok(())
     }
 
     /// Takes down how long it took since all was healed.
-    pub(super) fn recovered(&mut self, healed: Time) {
-        let took = self.world.now().since(healed);
-        self.recoveries.push(took);
+    pub(super) fn recovered(&mut self, healed: Healed) {
+        let took = self.world.now().since(healed.at);
+        if healed.is_hard {
+            self.hard_recoveries.push(took)
+        } else {
+            self.recoveries.push(took)
+        }
         self.world.remark(&format!("= recovered after {took:?}"));
+    }
+
+    /// All is healed that will be: tells what a recovery has to do from now on.
+    pub(super) fn healed(&self) -> Healed {
+        Healed { at: self.world.now(), is_hard: self.is_hard() }
+    }
+
+    /// Whether more is in the way of a recovery than that nodes have to find each other.
+    fn is_hard(&self) -> bool {
+        let usual = Tuning::default().recovery_bound();
+        let is_slow = self.draw.half_well.slow.is_some() || !self.world.transfer_left().is_zero();
+        let takes_longer = |zen: &Zen| zen.tuning().recovery_bound() > usual;
+        !self.sick.is_empty() || is_slow || self.world.participants().any(|(_, zen)| takes_longer(zen))
     }
 
     /// L1: one master, followed by all who reach it, all at its version, within the bound.

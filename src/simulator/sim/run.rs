@@ -60,6 +60,8 @@ pub struct Report {
     pub told: BTreeMap<&'static str, u64>,
     /// How long the cluster took to recover, each time that it was healed and did.
     pub recoveries: Vec<Duration>,
+    /// The same while nodes were sick, links slow, or times longer than by default.
+    pub hard_recoveries: Vec<Duration>,
     /// How often the next faults came before it had recovered.
     pub interrupted: u64,
     /// How many faults struck while a publish was under way.
@@ -164,6 +166,7 @@ pub(super) struct Run {
     until: Option<u64>,
     struck: u64,
     pub(super) recoveries: Vec<Duration>,
+    pub(super) hard_recoveries: Vec<Duration>,
     interrupted: u64,
     pub(super) disturbances: u64,
     quorum_lost: bool,
@@ -223,6 +226,7 @@ impl Run {
             until,
             struck: 0,
             recoveries,
+            hard_recoveries: Vec::new(),
             interrupted: 0,
             disturbances: 0,
             quorum_lost: false,
@@ -310,7 +314,7 @@ impl Run {
 
     /// Nothing goes wrong until `end`.
     fn calm(&mut self, end: Time) -> Result<(), Violation> {
-        let healed = self.world.now();
+        let healed = self.healed();
         let everybody = self.well();
         self.world.watch.timely.begin(Phase::Well, &everybody);
         if self.run_while(end, |world| !is_stable(world, &everybody, &[]))? {
@@ -464,6 +468,7 @@ impl Run {
             acknowledged: watch.acknowledged(),
             told: watch.told.clone(),
             recoveries: self.recoveries.clone(),
+            hard_recoveries: self.hard_recoveries.clone(),
             interrupted: self.interrupted,
             struck: self.struck,
             disturbances: self.disturbances,
