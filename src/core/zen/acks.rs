@@ -17,7 +17,7 @@ const AWAITING_MAX: usize = 10_000;
 impl Zen {
     /// Clients are told once every node has applied their change, or their time is over.
     pub(super) fn await_acks(&mut self, now: Time, tasks: Vec<Finished>, out: &mut Effects<Zen>) {
-        let id = self.applied.id();
+        let id = self.node.applied.id();
         let mut waiters = Vec::new();
         for Finished { queued, done } in tasks {
             let waiter = queued.waiter;
@@ -32,7 +32,7 @@ impl Zen {
         let Some(deadline) = waiters.iter().map(|waiting| waiting.deadline).min() else {
             return;
         };
-        let patience = self.tuning.fd_ping_timeout;
+        let patience = self.node.tuning.fd_ping_timeout;
         let Some(lead) = self.lead() else {
             return;
         };
@@ -47,7 +47,7 @@ impl Zen {
         if lead.awaiting.len() > AWAITING_MAX {
             self.expire_oldest(now, out);
         }
-        self.timers.set_earlier(Timer::Acks, deadline.min(now + patience));
+        self.node.timers.set_earlier(Timer::Acks, deadline.min(now + patience));
         self.settle_acks(now, out);
     }
 
@@ -91,7 +91,7 @@ impl Zen {
     /// Nobody waits for a node that is a member no longer. One that said good-bye is none of the nodes that a client is
     /// told of; of the others it was noted that they failed.
     pub(super) fn give_up_acks_of_gone(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let nodes = self.applied.nodes.clone();
+        let nodes = self.node.applied.nodes.clone();
         if let Some(lead) = self.lead() {
             for awaiting in &mut lead.awaiting {
                 awaiting.missing.retain(|id| nodes.contains(id));
@@ -102,7 +102,7 @@ impl Zen {
 
     /// Nobody waits any longer for nodes that have not applied for too long what is committed, whatever keeps them.
     fn give_up_slow(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let patience = self.tuning.fd_ping_timeout;
+        let patience = self.node.tuning.fd_ping_timeout;
         let Some(lead) = self.lead() else {
             return;
         };
@@ -115,7 +115,7 @@ impl Zen {
 
     pub(super) fn expire_acks(&mut self, now: Time, out: &mut Effects<Zen>) {
         self.give_up_slow(now, out);
-        let patience = self.tuning.fd_ping_timeout;
+        let patience = self.node.tuning.fd_ping_timeout;
         let Some(lead) = self.lead() else {
             return;
         };
@@ -130,7 +130,7 @@ impl Zen {
         let next = lead.awaiting.iter().flat_map(|awaiting| &awaiting.waiters).map(|waiting| waiting.deadline).min();
         let oldest = lead.awaiting.front().map(|awaiting| awaiting.since + patience);
         if let Some(next) = next.into_iter().chain(oldest).min() {
-            self.timers.set(Timer::Acks, next);
+            self.node.timers.set(Timer::Acks, next);
         }
         for waiting in expired {
             self.answer(now, waiting.origin, told(waiting.done, false), out);

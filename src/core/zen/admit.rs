@@ -21,26 +21,26 @@ impl Zen {
         join: Join,
         out: &mut Effects<Zen>,
     ) {
-        let own_term = self.ledger.promise.term;
-        if join.term > own_term && !self.keeps(Protection::JoinersTerm) {
-            self.rebuff(exchange, out);
+        let own_term = self.node.ledger.promise.term;
+        if join.term > own_term && !self.node.keeps(Protection::JoinersTerm) {
+            self.node.rebuff(exchange, out);
             return self.step_down(now, format!("a joiner is in term {}", join.term), out);
         }
         if let Some(why) = self.live_twin(node) {
-            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
+            return self.node.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         }
         self.want_term_of(&join);
         if self.is_member(node) {
             self.take_again(now, node, &join, out);
         } else if let Some(why) = self.is_left_alone(now, node).or_else(|| self.keep_trying(now, node)) {
-            return self.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
+            return self.node.reply(exchange, Message::Joining(JoinAnswer::Rejected(why)), out);
         } else if self.has_no_room_for(node) {
-            return self.rebuff(exchange, out);
+            return self.node.rebuff(exchange, out);
         } else {
             self.try_round_trip(now, node, out);
         }
         let answer = if join.vote && join.term == own_term { JoinAnswer::Leads } else { JoinAnswer::Noted };
-        self.reply(exchange, Message::Joining(answer), out);
+        self.node.reply(exchange, Message::Joining(answer), out);
         self.advance(now, out);
     }
 
@@ -57,7 +57,7 @@ impl Zen {
 
     /// A joiner of a higher term would refuse every state of this one.
     fn want_term_of(&mut self, join: &Join) {
-        let own_term = self.ledger.promise.term;
+        let own_term = self.node.ledger.promise.term;
         if let Some(lead) = self.lead().filter(|_| join.term > own_term) {
             let wanted = if join.vote { join.term } else { join.term.next() };
             lead.wanted_term = lead.wanted_term.max(Some(wanted));
@@ -101,13 +101,13 @@ impl Zen {
         *away.asked.as_mut()? = now;
         let why = away.why.to_string();
         // A master that has no other node has no beat.
-        self.timers.set_earlier(Timer::NodePings, now + self.tuning.fd_ping_interval);
+        self.node.timers.set_earlier(Timer::NodePings, now + self.node.tuning.fd_ping_interval);
         Some(why)
     }
 
     /// Tries again to reach those who asked of late and could not be reached.
     pub(super) fn reach_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let patience = self.tuning.vote_timeout().max(self.tuning.fd_ping_interval * 2);
+        let patience = self.node.tuning.vote_timeout().max(self.node.tuning.fd_ping_interval * 2);
         let asks = |away: &&TurnedAway| away.asked.is_some_and(|asked| now < asked + patience);
         let Some(lead) = self.lead() else {
             return;
@@ -124,7 +124,7 @@ impl Zen {
 
     /// Finds out whether a joiner can be reached, unless that is under way.
     pub(super) fn try_round_trip(&mut self, now: Time, node: &Arc<Node>, out: &mut Effects<Zen>) {
-        if !self.keeps(Protection::RoundTrip) {
+        if !self.node.keeps(Protection::RoundTrip) {
             return self.enqueue(now, Task::Join { node: node.clone() }, out);
         }
         let before = self.lead().and_then(|lead| lead.joiners.insert(node.id.clone(), node.clone()));
@@ -132,11 +132,11 @@ impl Zen {
             return;
         }
         // A ping makes a connection of its own, so that it shows whether the joiner can be reached at its address.
-        let message = Message::Ping { from: self.sender.clone(), sight: Box::new(self.sight(now)) };
+        let message = Message::Ping { from: self.node.sender.clone(), sight: Box::new(self.sight(now)) };
         let purpose = CallPurpose::RoundTrip { joiner: node.clone(), asked: now };
         // It ends before the join is sent again, which then starts another one.
-        let timeout = self.answer_timeout(&node.address, self.tuning.ping_timeout / 2);
-        self.call(&node.address, message, purpose, timeout, out);
+        let timeout = self.node.answer_timeout(&node.address, self.node.tuning.ping_timeout / 2);
+        self.node.call(&node.address, message, purpose, timeout, out);
     }
 
     /// The joiner can be reached: it is added.
@@ -148,12 +148,12 @@ impl Zen {
         sight: &PeerStatus,
         out: &mut Effects<Zen>,
     ) {
-        self.note_round_trip(now, &joiner, asked, out);
+        self.node.note_round_trip(now, &joiner, asked, out);
         if !self.take_joiner(&joiner) {
             return;
         }
         if !sight.node.same_process(&joiner) {
-            let (local, at, found) = (&self.local, &joiner.address, &sight.node);
+            let (local, at, found) = (&self.node.local, &joiner.address, &sight.node);
             let why = format!("the master {local} reaches {found} at its publish address [{at}]");
             return self.turn_away(&joiner, Some(now), why, out);
         }
@@ -177,7 +177,7 @@ impl Zen {
         if self.take_joiner(joiner) {
             let why = format!(
                 "the master {} cannot reach it at its publish address [{}] ({failure})",
-                self.local, joiner.address
+                self.node.local, joiner.address
             );
             self.turn_away(joiner, Some(now), why, out);
         }
@@ -185,7 +185,7 @@ impl Zen {
 
     /// Leaves a member that was removed alone for a while that doubles each time.
     pub(super) fn leave_alone(&mut self, now: Time, node: &Arc<Node>, why: String, out: &mut Effects<Zen>) {
-        let first = self.tuning.lag_patience();
+        let first = self.node.tuning.lag_patience();
         if let Some(lead) = self.lead() {
             lead.laggards.note(now, &node.id, first);
         }

@@ -8,7 +8,7 @@ use super::message::{PeerStatus, Sender};
 use super::quorum::{BootstrapSet, Requirement};
 use super::rules::Protection;
 use super::search::Target;
-use super::{Bootstrap, Mode, Timer, Tuning, Write, Zen};
+use super::{Bootstrap, Mode, NodeState, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, Node, NodeId, StateId, Term, VotingSets};
 use crate::protocol::{Effects, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,27 +23,27 @@ impl Zen {
         if !self.is_searching() {
             return;
         }
-        if mem::take(&mut self.search.rests) {
+        if mem::take(&mut self.node.search.rests) {
             return self.start_round(now, out);
         }
         let silent: Vec<Address> = {
-            let began = self.search.since;
-            let stale = self.search.seen.iter().filter(|(_, seen)| seen.asked < began);
+            let began = self.node.search.since;
+            let stale = self.node.search.seen.iter().filter(|(_, seen)| seen.asked < began);
             stale.map(|(address, _)| address.clone()).collect()
         };
         for address in silent {
-            self.search.forget(&address);
+            self.node.search.forget(&address);
         }
-        self.update_quorum();
+        self.node.update_quorum();
         match self.choose() {
-            Some(choice) if now >= self.search.not_before => self.act(now, choice, out),
+            Some(choice) if now >= self.node.search.not_before => self.act(now, choice, out),
             Some(_) => {}
             None => {
-                self.search.time_out();
+                self.node.search.time_out();
                 self.warn_masterless(now, out);
             }
         }
-        if self.is_searching() && !self.timers.is_set(Timer::Round) {
+        if self.is_searching() && !self.node.timers.is_set(Timer::Round) {
             self.start_round_or_rest(now, out);
         }
     }
@@ -58,21 +58,21 @@ impl Zen {
     /// The candidates of a round, and what is needed, as Elasticsearch puts it.
     pub(super) fn found_and_needed(&self) -> (Vec<String>, String) {
         let found = self.candidate_names();
-        let sets = &self.requirement(BTreeSet::new()).sets;
+        let sets = &self.node.requirement(BTreeSet::new()).sets;
         let mut needed: Vec<String> = Vec::new();
         if !sets.own.is_empty() {
             needed.push(format!("a majority of {sets}"));
         }
-        if self.is_premature() {
+        if self.node.is_premature() {
             let is_silent = |target: &Target| matches!(target, Target::Waiting | Target::Silent);
-            let silent = self.search.targets.iter().filter(|(_, target)| is_silent(target));
+            let silent = self.node.search.targets.iter().filter(|(_, target)| is_silent(target));
             let silent: Vec<&str> = silent.map(|(address, _)| address.as_str()).collect();
             needed.push(format!("an answer or a refusal of the hosts {{{}}}", silent.join(",")));
         } else {
-            needed.extend(self.own_bootstrap().map(|bootstrap| bootstrap.to_string()));
+            needed.extend(self.node.own_bootstrap().map(|bootstrap| bootstrap.to_string()));
         }
-        if self.tuning.minimum() > 1 {
-            needed.push(self.tuning.minimum().to_string());
+        if self.node.tuning.minimum() > 1 {
+            needed.push(self.node.tuning.minimum().to_string());
         }
         (found, needed.join(" and "))
     }
@@ -82,34 +82,126 @@ impl Zen {
         if !self.is_searching() {
             return;
         }
-        let is_everybody_asked = self.search.is_complete() && self.search.spared == 0;
-        if self.leaving.is_some() && is_everybody_asked && self.search.seen.is_empty() {
+        let is_everybody_asked = self.node.search.is_complete() && self.node.search.spared == 0;
+        if self.node.leaving.is_some() && is_everybody_asked && self.node.search.seen.is_empty() {
             // Nobody is left who could need its vote.
-            self.has_left(out);
+            self.node.has_left(out);
         }
-        self.update_quorum();
-        if !self.is_worth_weighing(now) {
+        self.node.update_quorum();
+        if !self.node.is_worth_weighing(now) {
             // The timer may have run out for the pause after a failed attempt, which is over sooner.
-            if let Some(since) = self.search.possible.filter(|_| self.needs_no_whole_round()) {
-                self.timers.set_earlier(Timer::Grace, (since + Tuning::GRACE).max(self.search.not_before));
+            if let Some(since) = self.node.search.possible.filter(|_| self.node.needs_no_whole_round()) {
+                self.node.timers.set_earlier(Timer::Grace, (since + Tuning::GRACE).max(self.node.search.not_before));
             }
             return;
         }
         let Some(choice) = self.choose() else {
-            self.search.possible = None;
+            self.node.search.possible = None;
             return;
         };
-        let since = *self.search.possible.get_or_insert(now);
-        let is_complete = self.search.is_complete() && self.is_agreed(&choice) || self.has_candidate_waited(&choice);
-        if now < self.search.not_before {
-            self.timers.set(Timer::Grace, self.search.not_before);
-        } else if is_complete || (self.needs_no_whole_round() && now >= since + Tuning::GRACE) {
+        let since = *self.node.search.possible.get_or_insert(now);
+        let is_complete =
+            self.node.search.is_complete() && self.is_agreed(&choice) || self.node.has_candidate_waited(&choice);
+        if now < self.node.search.not_before {
+            self.node.timers.set(Timer::Grace, self.node.search.not_before);
+        } else if is_complete || (self.node.needs_no_whole_round() && now >= since + Tuning::GRACE) {
             self.act(now, choice, out);
-        } else if self.needs_no_whole_round() {
-            self.timers.set(Timer::Grace, since + Tuning::GRACE);
+        } else if self.node.needs_no_whole_round() {
+            self.node.timers.set(Timer::Grace, since + Tuning::GRACE);
         }
     }
 
+    /// Whether nobody who answered could still change the choice by seeing a quorum a moment later.
+    fn is_agreed(&self, choice: &Choice) -> bool {
+        match choice {
+            Choice::Join(_) => true,
+            Choice::Elect(_) if self.node.search.front.is_some() => {
+                let is_about_to = self.node.search.is_first(&self.node.local.address) && self.node.may_lead();
+                (self.node.search.sees_quorum || !is_about_to) && self.node.search.all_see()
+            }
+            Choice::Elect(_) => self.candidates().iter().all(|candidate| candidate.sees_quorum),
+        }
+    }
+
+    fn candidates(&self) -> Vec<Candidate> {
+        let seen = self.node.search.seen.values().filter(|seen| self.node.counts(seen));
+        let mut candidates: Vec<Candidate> = seen.filter_map(|seen| Candidate::of(&seen.sight)).collect();
+        if self.node.may_lead() {
+            candidates.push(self.own_candidate());
+        }
+        self.node.stand_back(&mut candidates);
+        if !self.node.keeps(Protection::SeenQuorum) {
+            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum = true);
+        }
+        if !self.node.keeps(Protection::TermBeforeVersion) {
+            candidates.iter_mut().for_each(|candidate| candidate.accepted.0 = Term::ZERO);
+        }
+        candidates
+    }
+
+    pub(super) fn own_candidate(&self) -> Candidate {
+        Candidate {
+            node: self.node.local.clone(),
+            accepted: self.node.ledger.durable_id().rank(),
+            sees_quorum: self.claims_quorum(self.node.now),
+            unwell: self.node.is_unwell(self.node.now),
+        }
+    }
+
+    pub(super) fn choose(&self) -> Option<Choice> {
+        let seen = self.node.search.seen.values().filter(|seen| self.node.counts(seen));
+        if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.node.local, &self.node.lost)) {
+            return Some(Choice::Join(master));
+        }
+        if self.node.is_premature() {
+            return None;
+        }
+        let candidates = self.candidates();
+        // Who looks for a few leaves it to these to count the others.
+        let minimum = if self.node.looks_for_all() { self.node.tuning.minimum() } else { 0 };
+        let best = elect::best_candidate(&candidates, minimum);
+        best.map(|best| Choice::Elect(best.node.clone()))
+    }
+
+    fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {
+        match (choice, &self.mode) {
+            (Choice::Join(master), _) => self.join_master(now, master, out),
+            (Choice::Elect(node), Mode::Electing(_)) if node.same_process(&self.node.local) => {
+                self.rise_above(now, out)
+            }
+            (Choice::Elect(node), Mode::Electing(_)) => {
+                let mut found = self.candidates().into_iter();
+                let is_better = found.any(|candidate| candidate.node.same_process(&node) && self.yields_to(&candidate));
+                if is_better && self.node.keeps(Protection::Yielding) {
+                    self.vote_for(now, node, out);
+                }
+            }
+            (Choice::Elect(node), _) if node.same_process(&self.node.local) => {
+                self.stand(now, None, "best candidate", out)
+            }
+            (Choice::Elect(node), _) => self.vote_for(now, node, out),
+        }
+    }
+
+    /// Whether a candidate gives up for another one. One that sees no quorum any more can win nothing, and the other one
+    /// may need its vote.
+    fn yields_to(&self, other: &Candidate) -> bool {
+        let is_blind = !self.node.search.sees_quorum && self.node.keeps(Protection::BlindYielding);
+        is_blind || other.rank() < self.own_candidate().rank()
+    }
+
+    /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
+    pub(super) fn is_news(&self, sight: &PeerStatus) -> bool {
+        let Mode::Electing(candidacy) = &self.mode else {
+            return true;
+        };
+        let is_better = || Candidate::of(sight).is_some_and(|found| self.yields_to(&found));
+        let is_above = sight.last_term() >= candidacy.term && sight.masterless && sight.node.is_master_eligible();
+        sight.master.is_some() || sight.sees_quorum && is_better() || is_above
+    }
+}
+
+impl NodeState {
     /// Whether the silent are not waited for: only the first forming needs everybody, and who knows of a master forms nothing.
     fn needs_no_whole_round(&self) -> bool {
         self.is_formed() || !self.search.naming.is_empty()
@@ -156,18 +248,6 @@ impl Zen {
         match choice {
             Choice::Join(_) => false,
             Choice::Elect(node) => self.stands_for(node).is_some() && self.own_bootstrap().is_none_or(|set| !set.all),
-        }
-    }
-
-    /// Whether nobody who answered could still change the choice by seeing a quorum a moment later.
-    fn is_agreed(&self, choice: &Choice) -> bool {
-        match choice {
-            Choice::Join(_) => true,
-            Choice::Elect(_) if self.search.front.is_some() => {
-                let is_about_to = self.search.is_first(&self.local.address) && self.may_lead();
-                (self.search.sees_quorum || !is_about_to) && self.search.all_see()
-            }
-            Choice::Elect(_) => self.candidates().iter().all(|candidate| candidate.sees_quorum),
         }
     }
 
@@ -280,48 +360,8 @@ impl Zen {
         set.besides = leavers;
     }
 
-    fn candidates(&self) -> Vec<Candidate> {
-        let seen = self.search.seen.values().filter(|seen| self.counts(seen));
-        let mut candidates: Vec<Candidate> = seen.filter_map(|seen| Candidate::of(&seen.sight)).collect();
-        if self.may_lead() {
-            candidates.push(self.own_candidate());
-        }
-        self.stand_back(&mut candidates);
-        if !self.keeps(Protection::SeenQuorum) {
-            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum = true);
-        }
-        if !self.keeps(Protection::TermBeforeVersion) {
-            candidates.iter_mut().for_each(|candidate| candidate.accepted.0 = Term::ZERO);
-        }
-        candidates
-    }
-
-    pub(super) fn own_candidate(&self) -> Candidate {
-        Candidate {
-            node: self.local.clone(),
-            accepted: self.ledger.durable_id().rank(),
-            sees_quorum: self.claims_quorum(self.now),
-            unwell: self.is_unwell(self.now),
-        }
-    }
-
     pub(super) fn counts(&self, seen: &Seen) -> bool {
         elect::counts(&seen.sight, self.tuning.ignore_non_master_pings)
-    }
-
-    pub(super) fn choose(&self) -> Option<Choice> {
-        let seen = self.search.seen.values().filter(|seen| self.counts(seen));
-        if let Some(master) = elect::tie_break(elect::active_masters(seen, &self.local, &self.lost)) {
-            return Some(Choice::Join(master));
-        }
-        if self.is_premature() {
-            return None;
-        }
-        let candidates = self.candidates();
-        // Who looks for a few leaves it to these to count the others.
-        let minimum = if self.looks_for_all() { self.tuning.minimum() } else { 0 };
-        let best = elect::best_candidate(&candidates, minimum);
-        best.map(|best| Choice::Elect(best.node.clone()))
     }
 
     /// Whether somebody might listen at a silent port, and no list of hosts says that it does not matter.
@@ -332,22 +372,6 @@ impl Zen {
     /// Whether a cluster is to be formed of whoever is found, so that nobody may be left out.
     pub(super) fn is_forming_of_all(&self) -> bool {
         self.config.bootstrap == Bootstrap::Found && !self.is_formed()
-    }
-
-    fn act(&mut self, now: Time, choice: Choice, out: &mut Effects<Zen>) {
-        match (choice, &self.mode) {
-            (Choice::Join(master), _) => self.join_master(now, master, out),
-            (Choice::Elect(node), Mode::Electing(_)) if node.same_process(&self.local) => self.rise_above(now, out),
-            (Choice::Elect(node), Mode::Electing(_)) => {
-                let mut found = self.candidates().into_iter();
-                let is_better = found.any(|candidate| candidate.node.same_process(&node) && self.yields_to(&candidate));
-                if is_better && self.keeps(Protection::Yielding) {
-                    self.vote_for(now, node, out);
-                }
-            }
-            (Choice::Elect(node), _) if node.same_process(&self.local) => self.stand(now, None, "best candidate", out),
-            (Choice::Elect(node), _) => self.vote_for(now, node, out),
-        }
     }
 
     /// Whether a quorum is seen must be judged anew: another state was accepted.
@@ -373,22 +397,5 @@ impl Zen {
             && self.ledger.accepted.id() == StateId::NONE
             && !self.search.formed.is_empty()
             && self.keeps(Protection::BlankForms)
-    }
-
-    /// Whether a candidate gives up for another one. One that sees no quorum any more can win nothing, and the other one
-    /// may need its vote.
-    fn yields_to(&self, other: &Candidate) -> bool {
-        let is_blind = !self.search.sees_quorum && self.keeps(Protection::BlindYielding);
-        is_blind || other.rank() < self.own_candidate().rank()
-    }
-
-    /// To a candidate only a master or a better candidate is news; to those who look for one, everything.
-    pub(super) fn is_news(&self, sight: &PeerStatus) -> bool {
-        let Mode::Electing(candidacy) = &self.mode else {
-            return true;
-        };
-        let is_better = || Candidate::of(sight).is_some_and(|found| self.yields_to(&found));
-        let is_above = sight.last_term() >= candidacy.term && sight.masterless && sight.node.is_master_eligible();
-        sight.master.is_some() || sight.sees_quorum && is_better() || is_above
     }
 }

@@ -7,7 +7,7 @@
 use super::leadership::{Leadership, Origin, Waiter};
 use super::message::{Message, Sender};
 use super::rules::Protection;
-use super::{CallPurpose, Mode, Timer, Zen, relay};
+use super::{CallPurpose, Mode, NodeState, Timer, Zen, relay};
 use crate::cluster::{EphemeralId, Forward, Node, Slot};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, PendingTask, Question, Refusal, Task};
@@ -132,18 +132,19 @@ impl Zen {
     }
 
     fn keep_ask(&mut self, now: Time, ticket: Ticket, ask: Ask, out: &mut Effects<Zen>) {
-        if self.asks.len() >= ASKS_MAX {
-            let why = format!("{} questions are open already, a node keeps {ASKS_MAX}", self.asks.len());
+        if self.node.asks.len() >= ASKS_MAX {
+            let why = format!("{} questions are open already, a node keeps {ASKS_MAX}", self.node.asks.len());
             return out.push(Effect::Answer { ticket, answer: Answer::Refused(Refusal::Overloaded(why)) });
         }
-        self.timers.set_earlier(Timer::Asks, ask.deadline);
-        self.asks.insert(ticket, ask);
+        self.node.timers.set_earlier(Timer::Asks, ask.deadline);
+        self.node.asks.insert(ticket, ask);
         self.route(now, ticket, out);
     }
 
     /// Tries every question that is in nobody's hands.
     pub(super) fn route_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let open: Vec<Ticket> = self.asks.iter().filter(|(_, ask)| !ask.is_placed).map(|(ticket, _)| *ticket).collect();
+        let open: Vec<Ticket> =
+            self.node.asks.iter().filter(|(_, ask)| !ask.is_placed).map(|(ticket, _)| *ticket).collect();
         for ticket in open {
             self.route(now, ticket, out);
         }
@@ -151,22 +152,22 @@ impl Zen {
 
     /// Gives changes to the master that waited for a slot.
     pub(super) fn route_waiting(&mut self, now: Time, out: &mut Effects<Zen>) {
-        while let Some(ticket) = self.slots.next() {
+        while let Some(ticket) = self.node.slots.next() {
             self.route(now, ticket, out);
         }
     }
 
     fn route(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
         let is_leading = matches!(self.mode, Mode::Leading(_));
-        let relay = self.relay().filter(|_| self.asks.get(&ticket).is_some_and(Ask::is_for_relays)).cloned();
-        if !is_leading && !self.follows_openly() && relay.is_none() || !self.name_ask(ticket) {
+        let relay = self.relay().filter(|_| self.node.asks.get(&ticket).is_some_and(Ask::is_for_relays)).cloned();
+        if !is_leading && !self.follows_openly() && relay.is_none() || !self.node.name_ask(ticket) {
             return;
         }
         if let Some(answer) = self.handed_over(ticket) {
             return self.close_ask(ticket, answer, out);
         }
         let asked = self.current_master().or(relay.as_ref()).map(|node| node.ephemeral_id.clone());
-        let Some(ask) = self.asks.get_mut(&ticket) else {
+        let Some(ask) = self.node.asks.get_mut(&ticket) else {
             return;
         };
         (ask.is_placed, ask.asked) = (true, asked);
@@ -188,7 +189,7 @@ impl Zen {
 
     fn current_master(&self) -> Option<&Arc<Node>> {
         match &self.mode {
-            Mode::Leading(_) => Some(&self.local),
+            Mode::Leading(_) => Some(&self.node.local),
             Mode::Following(following) => Some(&following.master),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => None,
         }
@@ -196,7 +197,7 @@ impl Zen {
 
     /// What became of a hand-over whose master gave no answer: it shows in who leads now.
     fn handed_over(&self, ticket: Ticket) -> Option<Answer> {
-        let (ask, master) = (self.asks.get(&ticket)?, self.current_master()?);
+        let (ask, master) = (self.node.asks.get(&ticket)?, self.current_master()?);
         let Question::HandOver { to, .. } = &ask.question else {
             return None;
         };
@@ -211,28 +212,12 @@ impl Zen {
         }
     }
 
-    /// Gives a change a name before a master gets it, and says whether it may go.
-    fn name_ask(&mut self, ticket: Ticket) -> bool {
-        let is_named = self.keeps(Protection::UnknownStays);
-        let (by, since) = (self.local.ephemeral_id.clone(), self.applied.version);
-        let Some(ask) = self.asks.get_mut(&ticket) else {
-            return false;
-        };
-        if ask.name.is_none() && is_named && matches!(ask.question, Question::Submit { .. }) {
-            let Some((number, sequence)) = self.slots.take(ticket) else {
-                return false;
-            };
-            ask.name = Some(Forward { slot: Slot { by, number }, sequence, since });
-        }
-        true
-    }
-
     fn forward(&mut self, now: Time, ticket: Ticket, ask: Ask, relay: Option<Arc<Node>>, out: &mut Effects<Zen>) {
         let Some(address) = self.current_master().or(relay.as_ref()).map(|node| node.address.clone()) else {
             return;
         };
         let (master_timeout, timeout) = ask.patience(now);
-        let (from, patience) = (self.sender.clone(), master_timeout + self.tuning.commit_timeout);
+        let (from, patience) = (self.node.sender.clone(), master_timeout + self.node.tuning.commit_timeout);
         let (message, patience) = match &ask.question {
             Question::Submit { task, .. } => (
                 Message::Submit { from, task: Box::new(ask.named(task)), timeout, master_timeout },
@@ -242,24 +227,16 @@ impl Zen {
                 (Message::Read { from, query: query.clone(), master_timeout }, master_timeout)
             }
             // It is answered at once, or by nobody.
-            Question::PendingTasks { .. } => (Message::PendingTasks { from }, self.tuning.fd_ping_timeout),
+            Question::PendingTasks { .. } => (Message::PendingTasks { from }, self.node.tuning.fd_ping_timeout),
             Question::HandOver { to, .. } => (Message::Succession { from, to: to.clone() }, patience),
             Question::Leave => return,
         };
         let (message, patience) = match relay {
             // Nobody else finds out whether that one answers; what is late is passed on again under its name.
-            Some(_) => (relay::relayed(self.sender.clone(), message), patience.min(self.tuning.silence())),
+            Some(_) => (relay::relayed(self.node.sender.clone(), message), patience.min(self.node.tuning.silence())),
             None => (message, patience),
         };
-        self.call(&address, message, CallPurpose::Forward { ticket, attempt: ask.attempts }, patience, out);
-    }
-
-    /// Who was asked is followed no more: what it has is for the next one.
-    pub(super) fn take_back_asks(&mut self, which: impl Fn(&Ask) -> bool) {
-        for ask in self.asks.values_mut().filter(|ask| ask.is_placed && which(ask)) {
-            ask.take_back("the master that was asked is followed no more");
-            self.timers.set_earlier(Timer::Asks, ask.limit());
-        }
+        self.node.call(&address, message, CallPurpose::Forward { ticket, attempt: ask.attempts }, patience, out);
     }
 
     pub(super) fn on_submit(
@@ -300,7 +277,7 @@ impl Zen {
         let waiter = Waiter { origin, since: now, deadline: Some(deadline), timeout };
         match lead.queue.push(task, waiter) {
             Ok(()) => {
-                self.timers.set_earlier(Timer::Queue, deadline);
+                self.node.timers.set_earlier(Timer::Queue, deadline);
                 self.advance(now, out);
             }
             Err((refusal, waiter)) => self.answer(now, waiter.origin, Answer::Refused(refusal), out),
@@ -321,29 +298,25 @@ impl Zen {
         answer: Answer,
         out: &mut Effects<Zen>,
     ) {
-        if self.is_current(ticket, attempt) || is_carried_out(&answer) {
+        if self.node.is_current(ticket, attempt) || is_carried_out(&answer) {
             self.answer_client(now, ticket, answer, out);
         }
     }
 
-    fn is_current(&self, ticket: Ticket, attempt: u32) -> bool {
-        self.asks.get(&ticket).is_some_and(|ask| ask.is_placed && ask.attempts == attempt)
-    }
-
     /// Passes an answer on, or tries again what was not carried out for want of a master.
     pub(super) fn answer_client(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        let Some(ask) = self.asks.get_mut(&ticket) else {
+        let Some(ask) = self.node.asks.get_mut(&ticket) else {
             return;
         };
         match answer {
-            Answer::NotMaster | Answer::NoMaster if now < ask.limit() => self.try_later(now, ticket),
+            Answer::NotMaster | Answer::NoMaster if now < ask.limit() => self.node.try_later(now, ticket),
             Answer::NotMaster | Answer::NoMaster => {
                 let answer = ask.without_master();
                 self.close_ask(ticket, answer, out)
             }
             Answer::Unknown { reason } if ask.is_known_to_the_next() && now < ask.until => {
                 ask.take_back(&reason);
-                self.try_later(now, ticket)
+                self.node.try_later(now, ticket)
             }
             // This master did not carry it out, but an earlier one may have.
             Answer::TimedOut { .. } if ask.doubt.is_some() => {
@@ -365,15 +338,15 @@ impl Zen {
     }
 
     fn refuse_client(&mut self, now: Time, ticket: Ticket, refusal: Refusal, out: &mut Effects<Zen>) {
-        let Some(ask) = self.asks.get(&ticket) else {
+        let Some(ask) = self.node.asks.get(&ticket) else {
             return;
         };
         let (deadline, is_doubtful) = (ask.limit(), ask.doubt.is_some());
         let without_master = ask.without_master();
         match refusal {
             // Waiting may help: as in Elasticsearch, nothing is refused before the time is over.
-            Refusal::Blocked { retryable: true, .. } if now < deadline => self.try_later(now, ticket),
-            Refusal::Overloaded(_) if is_doubtful && now < deadline => self.try_later(now, ticket),
+            Refusal::Blocked { retryable: true, .. } if now < deadline => self.node.try_later(now, ticket),
+            Refusal::Overloaded(_) if is_doubtful && now < deadline => self.node.try_later(now, ticket),
             // This master did not carry it out, but an earlier one may have.
             Refusal::Overloaded(_) | Refusal::Blocked { retryable: true, .. } if is_doubtful => {
                 self.close_ask(ticket, without_master, out)
@@ -392,6 +365,82 @@ impl Zen {
         }
     }
 
+    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        let ask = self.node.asks.remove(&ticket);
+        if let Some(name) = ask.and_then(|ask| ask.name) {
+            self.node.slots.give_back(name.slot.number);
+        }
+        self.node.slots.forget(ticket);
+        out.push(Effect::Answer { ticket, answer });
+        if self.node.leaving.is_some() && !self.node.calls.values().any(|purpose| matches!(purpose, CallPurpose::Leave))
+        {
+            self.say_good_bye(out);
+        }
+    }
+
+    pub(super) fn on_forward_failed(
+        &mut self,
+        now: Time,
+        (ticket, attempt): (Ticket, u32),
+        why: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        if !self.node.is_current(ticket, attempt) {
+            return;
+        }
+        let is_done_once = self.node.asks.get(&ticket).is_some_and(|ask| !ask.changes_nothing());
+        if is_done_once && why != Failure::Refused && self.node.keeps(Protection::UnknownStays) {
+            let reason = format!("the master was asked and did not answer ({why})");
+            return self.answer_client(now, ticket, Answer::Unknown { reason }, out);
+        }
+        self.answer_client(now, ticket, Answer::NotMaster, out);
+    }
+
+    /// Gives up what has waited too long for a master, and tries the rest again.
+    pub(super) fn retry_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let late = self.node.asks.iter().filter(|(_, ask)| !ask.is_placed && ask.limit() <= now);
+        let late: Vec<Ticket> = late.map(|(ticket, _)| *ticket).collect();
+        for ticket in late {
+            let answer = self.node.given_up(ticket);
+            self.close_ask(ticket, answer, out);
+        }
+        self.route_asks(now, out);
+        let open = self.node.asks.values().filter(|ask| !ask.is_placed);
+        if let Some(next) = open.map(Ask::limit).min() {
+            self.node.timers.set_earlier(Timer::Asks, next);
+        }
+    }
+}
+
+impl NodeState {
+    /// Gives a change a name before a master gets it, and says whether it may go.
+    fn name_ask(&mut self, ticket: Ticket) -> bool {
+        let is_named = self.keeps(Protection::UnknownStays);
+        let (by, since) = (self.local.ephemeral_id.clone(), self.applied.version);
+        let Some(ask) = self.asks.get_mut(&ticket) else {
+            return false;
+        };
+        if ask.name.is_none() && is_named && matches!(ask.question, Question::Submit { .. }) {
+            let Some((number, sequence)) = self.slots.take(ticket) else {
+                return false;
+            };
+            ask.name = Some(Forward { slot: Slot { by, number }, sequence, since });
+        }
+        true
+    }
+
+    /// Who was asked is followed no more: what it has is for the next one.
+    pub(super) fn take_back_asks(&mut self, which: impl Fn(&Ask) -> bool) {
+        for ask in self.asks.values_mut().filter(|ask| ask.is_placed && which(ask)) {
+            ask.take_back("the master that was asked is followed no more");
+            self.timers.set_earlier(Timer::Asks, ask.limit());
+        }
+    }
+
+    fn is_current(&self, ticket: Ticket, attempt: u32) -> bool {
+        self.asks.get(&ticket).is_some_and(|ask| ask.is_placed && ask.attempts == attempt)
+    }
+
     fn try_later(&mut self, now: Time, ticket: Ticket) {
         let Some(ask) = self.asks.get_mut(&ticket) else {
             return;
@@ -404,54 +453,9 @@ impl Zen {
         self.timers.set_earlier(Timer::Asks, again);
     }
 
-    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        let ask = self.asks.remove(&ticket);
-        if let Some(name) = ask.and_then(|ask| ask.name) {
-            self.slots.give_back(name.slot.number);
-        }
-        self.slots.forget(ticket);
-        out.push(Effect::Answer { ticket, answer });
-        if self.leaving.is_some() && !self.calls.values().any(|purpose| matches!(purpose, CallPurpose::Leave)) {
-            self.say_good_bye(out);
-        }
-    }
-
     /// Whether a change that was given to a master is not answered yet.
     pub(super) fn has_open_change(&self) -> bool {
         self.asks.values().any(|ask| ask.name.is_some())
-    }
-
-    pub(super) fn on_forward_failed(
-        &mut self,
-        now: Time,
-        (ticket, attempt): (Ticket, u32),
-        why: Failure,
-        out: &mut Effects<Zen>,
-    ) {
-        if !self.is_current(ticket, attempt) {
-            return;
-        }
-        let is_done_once = self.asks.get(&ticket).is_some_and(|ask| !ask.changes_nothing());
-        if is_done_once && why != Failure::Refused && self.keeps(Protection::UnknownStays) {
-            let reason = format!("the master was asked and did not answer ({why})");
-            return self.answer_client(now, ticket, Answer::Unknown { reason }, out);
-        }
-        self.answer_client(now, ticket, Answer::NotMaster, out);
-    }
-
-    /// Gives up what has waited too long for a master, and tries the rest again.
-    pub(super) fn retry_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let late = self.asks.iter().filter(|(_, ask)| !ask.is_placed && ask.limit() <= now);
-        let late: Vec<Ticket> = late.map(|(ticket, _)| *ticket).collect();
-        for ticket in late {
-            let answer = self.given_up(ticket);
-            self.close_ask(ticket, answer, out);
-        }
-        self.route_asks(now, out);
-        let open = self.asks.values().filter(|ask| !ask.is_placed);
-        if let Some(next) = open.map(Ask::limit).min() {
-            self.timers.set_earlier(Timer::Asks, next);
-        }
     }
 
     fn given_up(&self, ticket: Ticket) -> Answer {

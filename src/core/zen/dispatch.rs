@@ -6,7 +6,7 @@
 use super::leadership::Origin;
 use super::masterless_log::MasterlessLog;
 use super::rules::Protection;
-use super::{CallPurpose, Memory, Message, Mode, Note, PingKind, Promise, Timer, Write, Zen};
+use super::{CallPurpose, Memory, Message, Mode, NodeState, Note, PingKind, Promise, Timer, Write, Zen};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Standing, Time};
 use crate::service::{Answer, Question};
@@ -24,14 +24,14 @@ impl Protocol for Zen {
     type Timer = Timer;
 
     fn handle(&mut self, now: Time, input: Input<Zen>, out: &mut Effects<Zen>) {
-        self.now = now;
+        self.node.now = now;
         self.notice_stall(now, out);
         match input {
             Input::Started => self.started(now, out),
             Input::Received { exchange, message } => self.received(now, exchange, message, out),
             Input::Replied { call, message } => self.replied(now, call, message, out),
             Input::Failed { call, why } => {
-                if let Some(purpose) = self.calls.remove(&call) {
+                if let Some(purpose) = self.node.calls.remove(&call) {
                     self.failed(now, purpose, why, out);
                 }
             }
@@ -47,17 +47,17 @@ impl Protocol for Zen {
         self.route_waiting(now, out);
         self.keep_masterless_log(now);
         self.tell_if_changed(now, out);
-        if !self.keeps(Protection::StoredVotes) {
+        if !self.node.keeps(Protection::StoredVotes) {
             out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Promise(_), .. }));
         }
-        if !self.keeps(Protection::StoredAcks) {
+        if !self.node.keeps(Protection::StoredAcks) {
             out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Accepted(_), .. }));
         }
         self.check();
     }
 
     fn next_deadline(&self) -> Option<(Time, Timer)> {
-        self.timers.next()
+        self.node.timers.next()
     }
 
     fn standing(&self) -> Standing<Address> {
@@ -65,35 +65,35 @@ impl Protocol for Zen {
             Mode::Finding => ('F', None),
             Mode::Electing(_) => ('E', None),
             Mode::Joining(_) => ('J', None),
-            Mode::Leading(lead) if lead.is_settled => ('L', Some(self.local.address.clone())),
+            Mode::Leading(lead) if lead.is_settled => ('L', Some(self.node.local.address.clone())),
             Mode::Leading(_) => ('l', None),
             Mode::Following(following) if self.follows_openly() => ('f', Some(following.master.address.clone())),
             Mode::Following(_) => ('a', None),
         };
-        Standing { mode, term: self.ledger.promise.term.get(), version: self.applied.version.get(), leader }
+        Standing { mode, term: self.node.ledger.promise.term.get(), version: self.node.applied.version.get(), leader }
     }
 }
 
 impl Zen {
     fn started(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.ledger.promise.node_id.is_none() {
-            let promise = Promise { node_id: Some(self.local.id.clone()), ..self.ledger.promise.clone() };
-            self.store(Write::Promise(promise), out);
+        if self.node.ledger.promise.node_id.is_none() {
+            let promise = Promise { node_id: Some(self.node.local.id.clone()), ..self.node.ledger.promise.clone() };
+            self.node.store(Write::Promise(promise), out);
         }
-        self.masterless_log = MasterlessLog::begin(now);
-        self.show_masterless(out);
+        self.node.masterless_log = MasterlessLog::begin(now);
+        self.node.show_masterless(out);
         self.find(now, Duration::ZERO, "started", out);
     }
 
     pub(super) fn received(&mut self, now: Time, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
         if let Some(why) = self.refuses(now, &message, out) {
-            return self.reply(exchange, Message::Rejected(why), out);
+            return self.node.reply(exchange, Message::Rejected(why), out);
         }
         match message {
             Message::Ping { from, sight } => self.on_ping(now, exchange, &from, *sight, out),
             Message::Notice { from, sight } => self.on_notice(now, &from, *sight, out),
             Message::Join { from, join } => self.on_join(now, exchange, &from.node, join, out),
-            Message::Fetch { .. } => self.on_fetch(exchange, out),
+            Message::Fetch { .. } => self.node.on_fetch(exchange, out),
             Message::Publish { from, term, committed, body } => {
                 self.on_publish(now, exchange, &from, (term, committed), body, out)
             }
@@ -120,15 +120,15 @@ impl Zen {
             | Message::MasterPong(_)
             | Message::Gone
             | Message::Answered(_)
-            | Message::Rejected(_) => self.reply(exchange, Message::Rejected("not a request".into()), out),
+            | Message::Rejected(_) => self.node.reply(exchange, Message::Rejected("not a request".into()), out),
         }
     }
 
     fn replied(&mut self, now: Time, call: Call, message: Message, out: &mut Effects<Zen>) {
-        let Some(purpose) = self.calls.remove(&call) else {
+        let Some(purpose) = self.node.calls.remove(&call) else {
             return;
         };
-        if message.leaps_from(self.ledger.promise.term) {
+        if message.leaps_from(self.node.ledger.promise.term) {
             return self.failed(now, purpose, Failure::BadAnswer, out);
         }
         match (purpose, message) {
@@ -142,7 +142,7 @@ impl Zen {
             (CallPurpose::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
             (CallPurpose::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
             (CallPurpose::Publish { node, at, asked }, Message::Report(report)) => {
-                self.sent.end(&at, asked);
+                self.node.sent.end(&at, asked);
                 self.on_report(now, &node, asked, &report, out)
             }
             (CallPurpose::Commit { node, asked } | CallPurpose::CallVote { node, asked }, Message::Report(report)) => {
@@ -157,12 +157,12 @@ impl Zen {
             (CallPurpose::MasterPing { master, asked, kind }, Message::MasterPong(pong)) => {
                 self.on_master_pong(now, &master, (asked, kind), &pong, out)
             }
-            (CallPurpose::Leave, Message::Gone) => self.has_left(out),
+            (CallPurpose::Leave, Message::Gone) => self.node.has_left(out),
             (CallPurpose::Forward { ticket, attempt }, Message::Answered(answer)) => {
                 self.on_answered(now, (ticket, attempt), *answer, out)
             }
             (CallPurpose::Relay { exchange, .. }, Message::Answered(answer)) => {
-                self.reply(exchange, Message::Answered(answer), out)
+                self.node.reply(exchange, Message::Answered(answer), out)
             }
             // What was rejected or makes no sense is told as if nobody had understood the request.
             (purpose, _) => self.failed(now, purpose, Failure::BadAnswer, out),
@@ -184,13 +184,13 @@ impl Zen {
             }
             // The next master is told; without one the time for the good-bye runs out.
             CallPurpose::Leave => {}
-            CallPurpose::Relay { exchange, changes } => self.on_relay_failed(exchange, changes, why, out),
+            CallPurpose::Relay { exchange, changes } => self.node.on_relay_failed(exchange, changes, why, out),
             CallPurpose::Forward { ticket, attempt } => self.on_forward_failed(now, (ticket, attempt), why, out),
         }
     }
 
     fn woke(&mut self, now: Time, out: &mut Effects<Zen>) {
-        while let Some(timer) = self.timers.pop_due(now) {
+        while let Some(timer) = self.node.timers.pop_due(now) {
             match timer {
                 Timer::Round => self.end_round(now, out),
                 Timer::PingAgain => self.ping_again(now, out),
@@ -208,39 +208,27 @@ impl Zen {
                 Timer::Gateway => self.recover(now, out),
                 Timer::Asks => self.retry_asks(now, out),
                 Timer::Disk => self.on_write_overdue(now, out),
-                Timer::Leave => self.has_left(out),
+                Timer::Leave => self.node.has_left(out),
             }
         }
     }
 
     /// The stall of the own loop shows in a deadline that was kept late.
     fn notice_stall(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if let Some((due, _)) = self.timers.next() {
-            self.doubt_if_late(now, due, out);
+        if let Some((due, _)) = self.node.timers.next() {
+            self.node.doubt_if_late(now, due, out);
             self.give_back(now, now.since(due));
         }
     }
 
     /// A publish does not pay for the time in which this node stood still: its acknowledgements may lie unread.
     fn give_back(&mut self, now: Time, late: Duration) {
-        if late > self.tuning.commit_timeout / 4 && self.keeps(Protection::SelfDoubt) {
-            self.timers.put_off(Timer::Commit, now + late.min(self.tuning.commit_timeout));
+        if late > self.node.tuning.commit_timeout / 4 && self.node.keeps(Protection::SelfDoubt) {
+            self.node.timers.put_off(Timer::Commit, now + late.min(self.node.tuning.commit_timeout));
             if let Mode::Leading(lead) = &mut self.mode {
                 lead.peers.values_mut().filter(|peer| peer.owes.is_some()).for_each(|peer| peer.owes = Some(now));
                 lead.awaiting.iter_mut().for_each(|awaiting| awaiting.since = now);
             }
-        }
-    }
-
-    /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
-    pub(super) fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
-        let late = now.since(due);
-        if late > self.tuning.fd_ping_timeout / 2 && self.keeps(Protection::SelfDoubt) {
-            // What piled up meanwhile is handled before the deadline is; the stall is told of once.
-            if late > self.tuning.fd_ping_timeout && now >= self.doubts_until {
-                out.note(Note::Stalled { by: late });
-            }
-            self.doubts_until = now + self.tuning.fd_ping_timeout;
         }
     }
 
@@ -254,6 +242,20 @@ impl Zen {
             // A vote may be repeated once it is stored.
             Mode::Finding => self.consider(now, out),
             Mode::Joining(_) | Mode::Following(_) => {}
+        }
+    }
+}
+
+impl NodeState {
+    /// What was due long ago and is handled only now shows a stall, and then silence is no news of others.
+    pub(super) fn doubt_if_late(&mut self, now: Time, due: Time, out: &mut Effects<Zen>) {
+        let late = now.since(due);
+        if late > self.tuning.fd_ping_timeout / 2 && self.keeps(Protection::SelfDoubt) {
+            // What piled up meanwhile is handled before the deadline is; the stall is told of once.
+            if late > self.tuning.fd_ping_timeout && now >= self.doubts_until {
+                out.note(Note::Stalled { by: late });
+            }
+            self.doubts_until = now + self.tuning.fd_ping_timeout;
         }
     }
 }

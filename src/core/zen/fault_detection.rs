@@ -7,7 +7,7 @@
 use super::leadership::Peer;
 use super::message::{MasterPong, Message, Report};
 use super::rules::Protection;
-use super::{CallPurpose, Mode, Note, PingKind, Timer, Zen};
+use super::{CallPurpose, Mode, NodeState, Note, PingKind, Timer, Zen};
 use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::Task;
@@ -40,7 +40,7 @@ impl Zen {
         for id in idle {
             self.ping_node(now, &id, PingKind::Regular, out);
         }
-        self.timers.set(Timer::NodePings, now + self.tuning.fd_ping_interval);
+        self.node.timers.set(Timer::NodePings, now + self.node.tuning.fd_ping_interval);
         self.reach_again(now, out);
         self.call_votes(now, out);
         self.remove_laggards(now, out);
@@ -49,7 +49,7 @@ impl Zen {
     /// A node that answers and takes no state is no member that anybody can count on. That it has taken none it says itself,
     /// asked when its time is over: what it said before may be old, on either side of a standstill.
     fn remove_laggards(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (patience, is_doubtful) = (self.tuning.lag_patience(), now < self.doubts_until);
+        let (patience, is_doubtful) = (self.node.tuning.lag_patience(), now < self.node.doubts_until);
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
@@ -57,7 +57,7 @@ impl Zen {
             return;
         }
         // A whole state takes as long as it takes to arrive.
-        let is_arriving = |peer: &Peer| self.sent.whole_since(&peer.node.address).is_some();
+        let is_arriving = |peer: &Peer| self.node.sent.whole_since(&peer.node.address).is_some();
         let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(peer.heard, patience) && !is_arriving(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {
@@ -75,16 +75,16 @@ impl Zen {
     }
 
     pub(super) fn ping_node(&mut self, now: Time, id: &NodeId, kind: PingKind, out: &mut Effects<Zen>) {
-        let term = self.ledger.promise.term;
+        let term = self.node.ledger.promise.term;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
         peer.is_pinging |= kind == PingKind::Regular;
         let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
-        let message = Message::NodePing { from: self.sender.clone(), target, term };
+        let message = Message::NodePing { from: self.node.sender.clone(), target, term };
         let purpose = CallPurpose::NodePing { node: id.clone(), asked: now, kind };
-        let timeout = self.fd_timeout(&address);
-        self.call(&address, message, purpose, timeout, out);
+        let timeout = self.node.fd_timeout(&address);
+        self.node.call(&address, message, purpose, timeout, out);
     }
 
     /// The master asks after this node; another master of a higher term ends the own mastership.
@@ -97,8 +97,8 @@ impl Zen {
         term: Term,
         out: &mut Effects<Zen>,
     ) {
-        let is_for_me = *target == self.local.ephemeral_id;
-        let is_deposed = matches!(self.mode, Mode::Leading(_)) && term > self.ledger.promise.term;
+        let is_for_me = *target == self.node.local.ephemeral_id;
+        let is_deposed = matches!(self.mode, Mode::Leading(_)) && term > self.node.ledger.promise.term;
         if is_for_me && is_deposed {
             self.step_down(now, format!("another master {from} leads in term {term}"), out);
         }
@@ -113,14 +113,14 @@ impl Zen {
     /// A ping of the master tells all that a ping to it would: it lives, it leads, and this node is one of its own. So
     /// the master is pinged only when its pings stay away, or to see whether it still takes longer to answer than is set.
     fn spare_master_ping(&mut self, now: Time, from: &Node) {
-        let spared = self.tuning.patience_with_master();
-        let is_timeout_raised = self.fd_timeout(&from.address) > self.tuning.fd_ping_timeout;
+        let spared = self.node.tuning.patience_with_master();
+        let is_timeout_raised = self.node.fd_timeout(&from.address) > self.node.tuning.fd_ping_timeout;
         if let Mode::Following(following) = &self.mode
             && !is_timeout_raised
             && following.master.same_process(from)
             && !following.is_pinging
         {
-            self.timers.set(Timer::MasterPing, now + spared);
+            self.node.timers.set(Timer::MasterPing, now + spared);
         }
     }
 
@@ -133,9 +133,9 @@ impl Zen {
         report: &Report,
         out: &mut Effects<Zen>,
     ) {
-        let local = self.local.id.clone();
-        let (term, rules) = (self.ledger.promise.term, self.rules);
-        let retries = self.tuning.fd_ping_retries;
+        let local = self.node.local.id.clone();
+        let (term, rules) = (self.node.ledger.promise.term, self.node.rules);
+        let retries = self.node.tuning.fd_ping_retries;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
@@ -161,7 +161,7 @@ impl Zen {
         }
         // Other reports wait for a disk as well.
         if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
-            self.note_round_trip(now, &node, asked, out);
+            self.node.note_round_trip(now, &node, asked, out);
         }
         self.on_report(now, id, asked, report, out);
         if is_well_again {
@@ -182,9 +182,9 @@ impl Zen {
         else {
             return;
         };
-        let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&address));
-        self.doubt_if_late(now, asked + timeout, out);
-        let is_doubtful = now < self.doubts_until;
+        let (retries, timeout) = (self.node.tuning.fd_ping_retries, self.node.fd_timeout(&address));
+        self.node.doubt_if_late(now, asked + timeout, out);
+        let is_doubtful = now < self.node.doubts_until;
         let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
             return;
         };
@@ -209,7 +209,7 @@ impl Zen {
 
     /// Takes a node for dead: it is removed if the others are enough.
     pub(super) fn node_failed(&mut self, now: Time, id: &NodeId, reason: String, out: &mut Effects<Zen>) {
-        let newest = self.ledger.accepted.id();
+        let newest = self.node.ledger.accepted.id();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -231,19 +231,8 @@ impl Zen {
         self.enqueue(now, Task::Remove { id: id.clone(), ephemeral_id, reason, left: false }, out);
     }
 
-    /// The master in whose place this node was elected, to be removed by its first state: if it was lost, did not vote and
-    /// answers nothing, nobody waits for its silence a second time.
-    pub(super) fn replaced_master(&self, joiners: &[Arc<Node>]) -> Option<Task> {
-        let old = self.ledger.accepted.nodes.master_node()?;
-        let has_joined = joiners.iter().any(|node| node.id == old.id);
-        let answers = self.search.seen.get(&old.address).is_some_and(|seen| seen.sight.node.same_process(old));
-        let lost = self.lost.get(&old.ephemeral_id).filter(|_| !has_joined && !answers && old.id != self.local.id)?;
-        let (id, ephemeral_id) = (old.id.clone(), old.ephemeral_id.clone());
-        Some(Task::Remove { id, ephemeral_id, reason: lost.why.clone(), left: false })
-    }
-
     pub(super) fn ping_master(&mut self, now: Time, kind: PingKind, out: &mut Effects<Zen>) {
-        let term = self.ledger.promise.term;
+        let term = self.node.ledger.promise.term;
         let Mode::Following(following) = &mut self.mode else {
             return;
         };
@@ -252,10 +241,10 @@ impl Zen {
         }
         following.is_pinging |= kind == PingKind::Regular;
         let master = following.master.clone();
-        let message = Message::MasterPing { from: self.sender.clone(), master: master.ephemeral_id.clone(), term };
+        let message = Message::MasterPing { from: self.node.sender.clone(), master: master.ephemeral_id.clone(), term };
         let purpose = CallPurpose::MasterPing { master: master.ephemeral_id.clone(), asked: now, kind };
-        let timeout = self.fd_timeout(&master.address);
-        self.call(&master.address, message, purpose, timeout, out);
+        let timeout = self.node.fd_timeout(&master.address);
+        self.node.call(&master.address, message, purpose, timeout, out);
     }
 
     pub(super) fn on_master_ping(
@@ -265,10 +254,10 @@ impl Zen {
         master: &EphemeralId,
         out: &mut Effects<Zen>,
     ) {
-        let leads = matches!(self.mode, Mode::Leading(_)) && *master == self.local.ephemeral_id;
-        let is_member = self.ledger.accepted.nodes.contains_process(from);
-        let term = self.ledger.promise.term;
-        self.reply(exchange, Message::MasterPong(MasterPong { leads, is_member, term }), out);
+        let leads = matches!(self.mode, Mode::Leading(_)) && *master == self.node.local.ephemeral_id;
+        let is_member = self.node.ledger.accepted.nodes.contains_process(from);
+        let term = self.node.ledger.promise.term;
+        self.node.reply(exchange, Message::MasterPong(MasterPong { leads, is_member, term }), out);
     }
 
     pub(super) fn on_master_pong(
@@ -280,9 +269,9 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         if let Mode::Following(following) = &self.mode {
-            self.note_round_trip(now, &following.master.clone(), asked, out);
+            self.node.note_round_trip(now, &following.master.clone(), asked, out);
         }
-        let (interval, rules) = (self.tuning.fd_ping_interval, self.rules);
+        let (interval, rules) = (self.node.tuning.fd_ping_interval, self.node.rules);
         let Mode::Following(following) = &mut self.mode else {
             return;
         };
@@ -300,7 +289,7 @@ impl Zen {
         following.failures = 0;
         if kind == PingKind::Regular {
             following.is_pinging = false;
-            self.timers.set(Timer::MasterPing, now + interval);
+            self.node.timers.set(Timer::MasterPing, now + interval);
         } else {
             out.push(Effect::Link { to: following.master.address.clone() });
             // What the broken link lost can be asked again at once.
@@ -322,9 +311,9 @@ impl Zen {
         if following.master.ephemeral_id != *master {
             return;
         }
-        let (retries, timeout) = (self.tuning.fd_ping_retries, self.fd_timeout(&following.master.address));
-        self.doubt_if_late(now, asked + timeout, out);
-        let is_doubtful = now < self.doubts_until;
+        let (retries, timeout) = (self.node.tuning.fd_ping_retries, self.node.fd_timeout(&following.master.address));
+        self.node.doubt_if_late(now, asked + timeout, out);
+        let is_doubtful = now < self.node.doubts_until;
         let Mode::Following(following) = &mut self.mode else {
             return;
         };
@@ -336,7 +325,7 @@ impl Zen {
                 self.master_gone(now, "transport disconnected", out)
             }
             (Failure::Reset, PingKind::Regular | PingKind::Confirm) => {
-                self.timers.set(Timer::MasterPing, now);
+                self.node.timers.set(Timer::MasterPing, now);
                 self.ping_master(now, PingKind::Probe, out);
             }
             (Failure::BadAnswer, _) => self.master_gone(now, "not master", out),
@@ -344,15 +333,15 @@ impl Zen {
                 following.failures += u32::from(!is_doubtful && following.heard <= asked);
                 if following.failures >= retries.max(1) {
                     let address = following.master.address.clone();
-                    self.set_dead(address);
+                    self.node.set_dead(address);
                     return self.master_gone(now, &out_of_patience(retries, timeout), out);
                 }
                 let (node, tried, heard) = (following.master.clone(), following.failures, following.heard);
-                let silent = heard + self.silence_of(&node);
+                let silent = heard + self.node.silence_of(&node);
                 out.note(Note::PingFailed { node, tried, of: retries });
                 self.ping_master(now, PingKind::Regular, out);
                 if !is_doubtful {
-                    self.timers.set(Timer::Silence, silent.max(now));
+                    self.node.timers.set(Timer::Silence, silent.max(now));
                 }
             }
             (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {
@@ -367,7 +356,7 @@ impl Zen {
     pub(super) fn master_gone(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
         if let Mode::Following(following) = &self.mode {
             let master = following.master.clone();
-            self.forget_master(now, &master, format!("lost: {reason}"));
+            self.node.forget_master(now, &master, format!("lost: {reason}"));
             self.leave_master(now, reason, out);
         }
     }
@@ -380,6 +369,19 @@ impl Zen {
         let master = following.master.clone();
         out.note(Note::MasterLeft { master, reason: reason.into() });
         self.find(now, Duration::ZERO, format!("master left (reason = {reason})"), out);
+    }
+}
+
+impl NodeState {
+    /// The master in whose place this node was elected, to be removed by its first state: if it was lost, did not vote and
+    /// answers nothing, nobody waits for its silence a second time.
+    pub(super) fn replaced_master(&self, joiners: &[Arc<Node>]) -> Option<Task> {
+        let old = self.ledger.accepted.nodes.master_node()?;
+        let has_joined = joiners.iter().any(|node| node.id == old.id);
+        let answers = self.search.seen.get(&old.address).is_some_and(|seen| seen.sight.node.same_process(old));
+        let lost = self.lost.get(&old.ephemeral_id).filter(|_| !has_joined && !answers && old.id != self.local.id)?;
+        let (id, ephemeral_id) = (old.id.clone(), old.ephemeral_id.clone());
+        Some(Task::Remove { id, ephemeral_id, reason: lost.why.clone(), left: false })
     }
 }
 

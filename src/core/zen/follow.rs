@@ -7,7 +7,7 @@
 use super::message::{Body, Message, Report, Sender};
 use super::mode::Following;
 use super::rules::Protection;
-use super::{Mode, Note, Timer, Write, Zen};
+use super::{Mode, NodeState, Note, Timer, Write, Zen};
 use crate::cluster::{ClusterState, Diff, Node, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Time};
 use std::collections::BTreeMap;
@@ -24,62 +24,62 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let id = body.id();
-        let own = self.ledger.accepted.id();
+        let own = self.node.ledger.accepted.id();
         let is_again = id == own;
-        let is_lower = term < self.ledger.promise.term && self.keeps(Protection::LowerTerms);
-        let is_stale = is_lower || !is_again && id.rank() <= own.rank() && self.keeps(Protection::RisingStates);
-        if is_stale || matches!(self.mode, Mode::Leading(_)) && term == self.ledger.promise.term {
+        let is_lower = term < self.node.ledger.promise.term && self.node.keeps(Protection::LowerTerms);
+        let is_stale = is_lower || !is_again && id.rank() <= own.rank() && self.node.keeps(Protection::RisingStates);
+        if is_stale || matches!(self.mode, Mode::Leading(_)) && term == self.node.ledger.promise.term {
             return self.reply_report(exchange, out);
         }
         let base = body.base();
-        let passed = body.passed(&self.ledger.accepted);
+        let passed = body.passed(&self.node.ledger.accepted);
         let state = match self.assemble(body) {
             Ok(state) => state,
-            Err(report) => return self.reply(exchange, Message::Report(report), out),
+            Err(report) => return self.node.reply(exchange, Message::Report(report), out),
         };
-        if let Some(why) = self.objection(&state, from, term) {
-            return self.reply(exchange, Message::Rejected(why.into()), out);
+        if let Some(why) = self.node.objection(&state, from, term) {
+            return self.node.reply(exchange, Message::Rejected(why.into()), out);
         }
-        if term > self.ledger.promise.term && self.keeps(Protection::AcceptingVotes) {
-            self.promise(term, &from.node.id, out);
+        if term > self.node.ledger.promise.term && self.node.keeps(Protection::AcceptingVotes) {
+            self.node.promise(term, &from.node.id, out);
         }
         if let Some(uuid) =
-            state.cluster_uuid.filter(|_| !self.is_formed() && !self.keeps(Protection::IdentityOnCommit))
+            state.cluster_uuid.filter(|_| !self.node.is_formed() && !self.node.keeps(Protection::IdentityOnCommit))
         {
-            self.store(Write::Identity(uuid), out);
+            self.node.store(Write::Identity(uuid), out);
         }
         if !is_again {
             self.commit_before(now, committed, &from.node, out);
-            self.accept(state, base, &passed, out);
+            self.node.accept(state, base, &passed, out);
         }
         self.follow(now, &from.node, out);
-        if !self.keeps(Protection::CommittedApplies) {
-            self.apply(self.ledger.accepted.clone(), out);
+        if !self.node.keeps(Protection::CommittedApplies) {
+            self.apply(self.node.ledger.accepted.clone(), out);
         }
         let report = if is_again { self.report() } else { self.report_once_stored() };
-        self.reply(exchange, Message::Report(Box::new(report)), out);
+        self.node.reply(exchange, Message::Report(Box::new(report)), out);
     }
 
     /// Whoever stores a state when the next one is under way already is told with that one that it is committed: while
     /// publishes follow each other it would never apply any.
     fn commit_before(&mut self, now: Time, committed: StateId, master: &Node, out: &mut Effects<Zen>) {
-        let own = self.ledger.accepted.clone();
+        let own = self.node.ledger.accepted.clone();
         let is_followed = matches!(&self.mode, Mode::Following(following) if following.master.same_process(master));
-        if is_followed && own.id() == committed && !self.ledger.is_settled() {
-            self.record_commit(&own, out);
+        if is_followed && own.id() == committed && !self.node.ledger.is_settled() {
+            self.node.record_commit(&own, out);
             self.show_committed(now, own, out);
         }
     }
 
     /// The state that a publish stands for, or what to say if it cannot be made out.
     fn assemble(&self, body: Body) -> Result<Arc<ClusterState>, Box<Report>> {
-        let own = &self.ledger.accepted;
+        let own = &self.node.ledger.accepted;
         if body.id() == own.id() {
             return Ok(own.clone());
         }
         match body {
             Body::Full(state) => Ok(state),
-            Body::Diff(diff) if !self.keeps(Protection::DiffBase) => {
+            Body::Diff(diff) if !self.node.keeps(Protection::DiffBase) => {
                 let anyhow = Diff { from: own.id(), ..(*diff).clone() };
                 anyhow.apply(own).map(Arc::new).map_err(|_| Box::new(self.report()))
             }
@@ -90,27 +90,10 @@ impl Zen {
         }
     }
 
-    /// Why a state is not acceptable from this sender, if it is not.
-    pub(super) fn objection(&self, state: &ClusterState, from: &Sender, term: Term) -> Option<String> {
-        let is_foreign = matches!(
-            (state.cluster_uuid, self.ledger.cluster_uuid),
-            (Some(theirs), Some(ours)) if theirs != ours && self.keeps(Protection::UuidChecked)
-        );
-        if state.cluster_name != self.config.cluster_name || is_foreign {
-            Some("received state from a node that is not part of the cluster".into())
-        } else if state.term != term || state.nodes.master.as_ref() != Some(&from.node.id) {
-            Some(format!("state {} in term {term} is not its master's own", state.id()))
-        } else if !state.nodes.contains_process(&self.local) {
-            Some("received state with a local node that does not match the current local node".into())
-        } else {
-            None
-        }
-    }
-
     /// What this node says in a batch that stores something: the reply waits until all of it is durable.
     pub(super) fn report_once_stored(&self) -> Report {
-        let promise = &self.ledger.promise;
-        let accepted = self.ledger.accepted.id();
+        let promise = &self.node.ledger.promise;
+        let accepted = self.node.ledger.accepted.id();
         Report { term: promise.term, vote: promise.vote.clone(), accepted, storing: None, ..self.report() }
     }
 
@@ -129,18 +112,18 @@ impl Zen {
         }
         self.hear(now, master);
         // A state that was known to be committed before its master was lost is shown again at once.
-        if self.ledger.is_settled() && !self.follows_openly() {
-            self.show_committed(now, self.ledger.accepted.clone(), out);
+        if self.node.ledger.is_settled() && !self.follows_openly() {
+            self.show_committed(now, self.node.ledger.accepted.clone(), out);
         }
     }
 
     /// A master whose last state was stored while it was out of reach is followed at its next beat: it does not send that state
     /// again.
     pub(super) fn follow_again(&mut self, now: Time, master: &Arc<Node>, term: Term, out: &mut Effects<Zen>) {
-        let (own, promised) = (&self.ledger.accepted, self.ledger.promise.term);
+        let (own, promised) = (&self.node.ledger.accepted, self.node.ledger.promise.term);
         let made_it = own.nodes.master_node().is_some_and(|maker| maker.same_process(master));
         let is_of_this_mastership =
-            made_it && own.term == term && promised == term && own.nodes.contains_process(&self.local);
+            made_it && own.term == term && promised == term && own.nodes.contains_process(&self.node.local);
         if is_of_this_mastership && matches!(self.mode, Mode::Finding) {
             self.follow(now, master, out);
         }
@@ -148,8 +131,8 @@ impl Zen {
 
     /// Whether a master was lost and has answered no ping since.
     fn is_out_of_reach(&self, master: &Node) -> bool {
-        let lost = self.lost.get(&master.ephemeral_id).filter(|_| matches!(self.mode, Mode::Finding));
-        let seen = self.search.seen.get(&master.address).filter(|seen| seen.sight.node.same_process(master));
+        let lost = self.node.lost.get(&master.ephemeral_id).filter(|_| matches!(self.mode, Mode::Finding));
+        let seen = self.node.search.seen.get(&master.address).filter(|seen| seen.sight.node.same_process(master));
         lost.is_some_and(|lost| seen.is_none_or(|seen| seen.asked < lost.at))
     }
 
@@ -158,9 +141,9 @@ impl Zen {
         out.push(Effect::Link { to: master.address.clone() });
         let (failures, is_pinging, others) = (0, false, BTreeMap::new());
         self.mode = Mode::Following(Following { master: master.clone(), heard: now, failures, is_pinging, others });
-        self.timers.set(Timer::MasterPing, now + self.tuning.fd_ping_interval);
-        self.lost.remove(&master.ephemeral_id);
-        self.setbacks.forget(&master.id);
+        self.node.timers.set(Timer::MasterPing, now + self.node.tuning.fd_ping_interval);
+        self.node.lost.remove(&master.ephemeral_id);
+        self.node.setbacks.forget(&master.id);
     }
 
     /// Notes that the master gave a sign of life.
@@ -174,7 +157,7 @@ impl Zen {
 
     /// Whether readers see the master that is followed: a state of it is known to be committed.
     pub(super) fn follows_openly(&self) -> bool {
-        match (&self.mode, self.shown.nodes.master_node()) {
+        match (&self.mode, self.node.shown.nodes.master_node()) {
             (Mode::Following(following), Some(master)) => following.master.same_process(master),
             (Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_), _) => false,
         }
@@ -190,10 +173,10 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         self.hear(now, from);
-        let own = self.ledger.accepted.id();
-        if (id == own || !self.keeps(Protection::ExactCommits)) && own != self.ledger.committed {
-            let state = self.ledger.accepted.clone();
-            self.record_commit(&state, out);
+        let own = self.node.ledger.accepted.id();
+        if (id == own || !self.node.keeps(Protection::ExactCommits)) && own != self.node.ledger.committed {
+            let state = self.node.ledger.accepted.clone();
+            self.node.record_commit(&state, out);
             self.show_committed(now, state, out);
         }
         self.reply_report(exchange, out);
@@ -201,9 +184,9 @@ impl Zen {
 
     pub(super) fn show_committed(&mut self, now: Time, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
         if matches!(self.mode, Mode::Following(_)) {
-            let delta = state.nodes.delta(&self.shown.nodes);
+            let delta = state.nodes.delta(&self.node.shown.nodes);
             if !delta.is_empty() {
-                out.note(Note::Applied { state: state.id(), delta, local: self.local.id.clone() });
+                out.note(Note::Applied { state: state.id(), delta, local: self.node.local.id.clone() });
             }
             let was_open = self.follows_openly();
             self.apply(state, out);
@@ -212,13 +195,13 @@ impl Zen {
             }
         } else {
             self.apply(state, out);
-            self.search_again_for_quorum();
+            self.node.search_again_for_quorum();
         }
     }
 
     /// A master is followed for all to see: what waited for one goes on, and what another node passes on goes straight.
     fn begin_following(&mut self, now: Time, out: &mut Effects<Zen>) {
-        self.take_back_asks(|_| true);
+        self.node.take_back_asks(|_| true);
         self.route_asks(now, out);
         self.say_good_bye(out);
     }
@@ -243,22 +226,41 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         self.hear(now, from);
-        let may_call = self.has_for_master(from) || !self.keeps(Protection::OwnMasterCalls);
-        if !may_call || term <= self.ledger.promise.term || !self.local.is_master_eligible() {
+        let may_call = self.has_for_master(from) || !self.node.keeps(Protection::OwnMasterCalls);
+        if !may_call || term <= self.node.ledger.promise.term || !self.node.local.is_master_eligible() {
             return self.reply_report(exchange, out);
         }
-        if candidate.same_process(&self.local) && !self.may_lead() {
+        if candidate.same_process(&self.node.local) && !self.node.may_lead() {
             self.reply_report(exchange, out);
-        } else if candidate.same_process(&self.local) {
+        } else if candidate.same_process(&self.node.local) {
             self.stand(now, Some(term), "the master hands over", out);
             self.reply_report(exchange, out);
         } else if candidate.same_process(from) {
-            self.promise(term, &candidate.id, out);
+            self.node.promise(term, &candidate.id, out);
             let report = Box::new(self.report_once_stored());
-            self.reply(exchange, Message::Report(report), out);
+            self.node.reply(exchange, Message::Report(report), out);
         } else {
             self.reply_report(exchange, out);
             self.vote_in(now, term, candidate, out);
+        }
+    }
+}
+
+impl NodeState {
+    /// Why a state is not acceptable from this sender, if it is not.
+    pub(super) fn objection(&self, state: &ClusterState, from: &Sender, term: Term) -> Option<String> {
+        let is_foreign = matches!(
+            (state.cluster_uuid, self.ledger.cluster_uuid),
+            (Some(theirs), Some(ours)) if theirs != ours && self.keeps(Protection::UuidChecked)
+        );
+        if state.cluster_name != self.config.cluster_name || is_foreign {
+            Some("received state from a node that is not part of the cluster".into())
+        } else if state.term != term || state.nodes.master.as_ref() != Some(&from.node.id) {
+            Some(format!("state {} in term {term} is not its master's own", state.id()))
+        } else if !state.nodes.contains_process(&self.local) {
+            Some("received state with a local node that does not match the current local node".into())
+        } else {
+            None
         }
     }
 }

@@ -102,12 +102,12 @@ impl Zen {
         is_full_restart: bool,
         out: &mut Effects<Zen>,
     ) {
-        for (key, why) in restore_settings(state, self.config.rule, is_full_restart) {
+        for (key, why) in restore_settings(state, self.node.config.rule, is_full_restart) {
             out.note(Note::Archives { key, why });
         }
-        let is_absent = |node: &&Arc<Node>| !joined.iter().chain([&self.local]).any(|one| one.same_process(node));
+        let is_absent = |node: &&Arc<Node>| !joined.iter().chain([&self.node.local]).any(|one| one.same_process(node));
         let absent = state.nodes.iter().filter(is_absent).map(|node| node.ephemeral_id.clone()).collect();
-        if self.tuning.gateway.readiness(&present(&state.nodes, &absent)) == Readiness::Ready {
+        if self.node.tuning.gateway.readiness(&present(&state.nodes, &absent)) == Readiness::Ready {
             state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
         } else {
             state.blocks.add(Block::STATE_NOT_RECOVERED);
@@ -119,9 +119,9 @@ impl Zen {
 
     /// Gives the state back if it is time.
     pub(super) fn recover(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let is_blocked = self.applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
-        let (gateway, nodes) = (self.tuning.gateway.clone(), self.applied.nodes.clone());
-        let indices = self.applied.metadata.indices.len();
+        let is_blocked = self.node.applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
+        let (gateway, nodes) = (self.node.tuning.gateway.clone(), self.node.applied.nodes.clone());
+        let indices = self.node.applied.metadata.indices.len();
         let Some(lead) = self.lead().filter(|lead| lead.is_settled && is_blocked && !lead.recovery.is_asked) else {
             return;
         };
@@ -130,14 +130,14 @@ impl Zen {
             (Readiness::NotYet, _) => return,
             (Readiness::After(after, reason), None) => {
                 lead.recovery.due = Some(now + after);
-                self.timers.set(Timer::Gateway, now + after);
+                self.node.timers.set(Timer::Gateway, now + after);
                 return out.note(Note::DelaysRecovery { after, reason });
             }
             (Readiness::After(_, _), Some(due)) if now < due => return,
             (Readiness::After(_, _) | Readiness::Ready, _) => {}
         }
         lead.recovery.is_asked = true;
-        self.timers.stop(Timer::Gateway);
+        self.node.timers.stop(Timer::Gateway);
         out.note(Note::Recovers { indices });
         self.enqueue(now, Task::Recover, out);
     }

@@ -3,12 +3,53 @@
 //! A node that is not well says so in its pings, ranks last among the candidates, and does not hold on to what it cannot do.
 //! Zen asked a node only whether it answers.
 
-use super::{Mode, Note, Timer, Zen};
+use super::{Mode, NodeState, Note, Timer, Zen};
 use crate::cluster::NodeId;
 use crate::protocol::{Effects, StoreId, Time};
 use std::time::Duration;
 
 impl Zen {
+    /// A write is durable. One that took long makes the node rank last for some time: the next one may as well.
+    pub(super) fn note_stored(&mut self, now: Time, id: StoreId, out: &mut Effects<Zen>) {
+        let since = self.node.ledger.oldest_write();
+        self.node.ledger.stored(id);
+        match self.node.ledger.oldest_write() {
+            // One that is overdue already is looked at now: a deadline that passed would look like a stall.
+            Some(since) => self.node.timers.set(Timer::Disk, now.max(since + self.node.tuning.write_patience())),
+            None => self.node.timers.stop(Timer::Disk),
+        }
+        let took = since.map_or_else(Default::default, |since| now.since(since));
+        if took >= self.node.tuning.write_patience() && now >= self.node.doubts_until {
+            out.note(Note::SlowWrite { took });
+            self.node.set_back(now, &self.node.local.id.clone(), took * 4);
+            if !self.node.is_write_overdue(now) {
+                // What it held back for its disk can go on.
+                self.consider(now, out);
+            }
+        }
+    }
+
+    /// The disk hangs: a candidate cannot give itself its vote, and a master lets somebody else lead.
+    pub(super) fn on_write_overdue(&mut self, now: Time, out: &mut Effects<Zen>) {
+        let Some(since) = self.node.ledger.oldest_write() else {
+            return;
+        };
+        if !self.node.is_write_overdue(now) {
+            return self
+                .node
+                .timers
+                .set(Timer::Disk, self.node.doubts_until.max(since + self.node.tuning.write_patience()));
+        }
+        out.note(Note::WriteOverdue { since: now.since(since) });
+        match self.mode {
+            Mode::Electing(_) => self.end_candidacy(now, "the disk has not stored the own vote in time", out),
+            Mode::Leading(_) => self.give_way(now, out),
+            Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
+        }
+    }
+}
+
+impl NodeState {
     /// Whether others should come first: a write is overdue, or what it tried lately did not work out.
     pub(super) fn is_unwell(&self, now: Time) -> bool {
         self.is_write_overdue(now) || self.setbacks.is_recent(now, &self.local.id)
@@ -20,42 +61,6 @@ impl Zen {
         let is_late = oldest.is_some_and(|since| now.since(since) >= self.tuning.write_patience());
         // A stalled node has not looked yet what its disk finished meanwhile.
         is_late && now >= self.doubts_until
-    }
-
-    /// A write is durable. One that took long makes the node rank last for some time: the next one may as well.
-    pub(super) fn note_stored(&mut self, now: Time, id: StoreId, out: &mut Effects<Zen>) {
-        let since = self.ledger.oldest_write();
-        self.ledger.stored(id);
-        match self.ledger.oldest_write() {
-            // One that is overdue already is looked at now: a deadline that passed would look like a stall.
-            Some(since) => self.timers.set(Timer::Disk, now.max(since + self.tuning.write_patience())),
-            None => self.timers.stop(Timer::Disk),
-        }
-        let took = since.map_or_else(Default::default, |since| now.since(since));
-        if took >= self.tuning.write_patience() && now >= self.doubts_until {
-            out.note(Note::SlowWrite { took });
-            self.set_back(now, &self.local.id.clone(), took * 4);
-            if !self.is_write_overdue(now) {
-                // What it held back for its disk can go on.
-                self.consider(now, out);
-            }
-        }
-    }
-
-    /// The disk hangs: a candidate cannot give itself its vote, and a master lets somebody else lead.
-    pub(super) fn on_write_overdue(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(since) = self.ledger.oldest_write() else {
-            return;
-        };
-        if !self.is_write_overdue(now) {
-            return self.timers.set(Timer::Disk, self.doubts_until.max(since + self.tuning.write_patience()));
-        }
-        out.note(Note::WriteOverdue { since: now.since(since) });
-        match self.mode {
-            Mode::Electing(_) => self.end_candidacy(now, "the disk has not stored the own vote in time", out),
-            Mode::Leading(_) => self.give_way(now, out),
-            Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
-        }
     }
 
     /// Remembers that it did not work out with a node, and says for how long it is left alone.

@@ -8,7 +8,7 @@ use super::elect::{Candidate, Lost};
 use super::message::{Join, JoinAnswer, Message, PeerStatus};
 use super::mode::Joining;
 use super::rules::Protection;
-use super::{CallPurpose, Mode, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
+use super::{CallPurpose, Mode, NodeState, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
 use crate::cluster::{EphemeralId, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use std::sync::Arc;
@@ -24,40 +24,27 @@ impl Zen {
     /// Votes for a candidate in the term in which it stands, or asks it to be taken in if this node has no vote to give.
     /// One that does not stand yet will say so when it does.
     pub(super) fn vote_for(&mut self, now: Time, candidate: Arc<Node>, out: &mut Effects<Zen>) {
-        if !self.local.is_master_eligible() {
+        if !self.node.local.is_master_eligible() {
             return self.start_join(now, candidate, false, None, out);
         }
-        let may_vote = !self.is_write_overdue(now) && !self.has_twin();
-        if let Some(term) = self.stands_for(&candidate).filter(|_| may_vote) {
+        let may_vote = !self.node.is_write_overdue(now) && !self.node.has_twin();
+        if let Some(term) = self.node.stands_for(&candidate).filter(|_| may_vote) {
             self.vote_in(now, term, candidate, out);
         }
-    }
-
-    /// The term in which a candidate says that it stands, if this node can vote for it there.
-    pub(super) fn stands_for(&self, candidate: &Node) -> Option<Term> {
-        let seen = self.search.seen.get(&candidate.address).filter(|seen| seen.sight.node.same_process(candidate))?;
-        seen.sight.stands.filter(|term| self.can_vote_in(*term, candidate))
-    }
-
-    /// Whether the vote of a term is not given yet, or was given to this candidate.
-    fn can_vote_in(&self, term: Term, candidate: &Node) -> bool {
-        let promise = &self.ledger.promise;
-        let is_stored = self.ledger.is_stored() || !self.keeps(Protection::StoredBeforeRepeat);
-        term > promise.term || term == promise.term && promise.vote.as_ref() == Some(&candidate.id) && is_stored
     }
 
     /// Votes for a candidate in a term in which this node can.
     pub(super) fn vote_in(&mut self, now: Time, term: Term, candidate: Arc<Node>, out: &mut Effects<Zen>) {
         out.note(Note::Votes { term, candidate: candidate.clone() });
-        if term > self.ledger.promise.term {
-            self.promise(term, &candidate.id, out);
+        if term > self.node.ledger.promise.term {
+            self.node.promise(term, &candidate.id, out);
         }
         self.start_join(now, candidate, false, Some(term), out);
     }
 
     pub(super) fn join_master(&mut self, now: Time, master: Arc<Node>, out: &mut Effects<Zen>) {
         // One whose disk hangs could store no state of this master; when it is done the node looks again.
-        if self.is_write_overdue(now) || self.is_copy() {
+        if self.node.is_write_overdue(now) || self.node.is_copy() {
             return;
         }
         out.note(Note::Joins { master: master.clone() });
@@ -83,52 +70,53 @@ impl Zen {
     }
 
     fn send_join(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let bootstrap = self.own_bootstrap();
-        let is_late = self.keeps(Protection::VotesTellAccepted);
-        let accepted = if is_late { self.ledger.accepted.id() } else { self.ledger.durable_id() };
+        let bootstrap = self.node.own_bootstrap();
+        let is_late = self.node.keeps(Protection::VotesTellAccepted);
+        let accepted = if is_late { self.node.ledger.accepted.id() } else { self.node.ledger.durable_id() };
         let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
         let join = Join {
             to: joining.target.id.clone(),
-            term: joining.vote.unwrap_or(self.ledger.promise.term),
+            term: joining.vote.unwrap_or(self.node.ledger.promise.term),
             vote: joining.vote.is_some(),
             to_master: joining.leads,
             // Whatever was stored before the vote is durable when the vote is sent, and may have been acknowledged.
             accepted,
             bootstrap,
-            has_recovered_state: self.has_recovered_state,
+            has_recovered_state: self.node.has_recovered_state,
         };
         joining.sent = now;
         let target = joining.target.clone();
         let purpose = CallPurpose::Join { target: target.ephemeral_id.clone() };
-        let message = Message::Join { from: self.sender.clone(), join };
-        self.call(&target.address, message, purpose, self.tuning.ping_timeout, out);
-        let patience = self.fd_timeout(&target.address).min(self.tuning.ping_timeout);
-        self.timers.set(Timer::Join, now + patience);
+        let message = Message::Join { from: self.node.sender.clone(), join };
+        self.node.call(&target.address, message, purpose, self.node.tuning.ping_timeout, out);
+        let patience = self.node.fd_timeout(&target.address).min(self.node.tuning.ping_timeout);
+        self.node.timers.set(Timer::Join, now + patience);
     }
 
     /// Sends an unanswered join again, or gives it up: if it is not answered for as long as a fault detector waits; a vote
     /// after two rounds, a master that answers later than that, and a candidate that won not as long as it answers.
     pub(super) fn join_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (candidate, is_doubtful) = (self.tuning.vote_timeout(), now < self.doubts_until);
+        let (candidate, is_doubtful) = (self.node.tuning.vote_timeout(), now < self.node.doubts_until);
         let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
         // A vote that is not stored yet was not sent.
-        let is_stored =
-            joining.vote.is_none() || self.ledger.is_stored() || !self.rules.keep(Protection::StoredBeforeRepeat);
+        let is_stored = joining.vote.is_none()
+            || self.node.ledger.is_stored()
+            || !self.node.rules.keep(Protection::StoredBeforeRepeat);
         joining.missed += u32::from(joining.answered <= joining.sent && is_stored && !is_doubtful);
-        let patience = if joining.leads { self.tuning.join_timeout.max(candidate) } else { candidate };
-        let most = self.tuning.fd_ping_retries.max(MISSED_MIN);
+        let patience = if joining.leads { self.node.tuning.join_timeout.max(candidate) } else { candidate };
+        let most = self.node.tuning.fd_ping_retries.max(MISSED_MIN);
         let is_silent = joining.missed >= most || now.since(joining.answered) >= candidate;
         let is_over = is_silent || !joining.won && now.since(joining.since) >= patience;
         if is_over {
-            self.give_up_join(now, "timed out", self.tuning.join_retry_delay, out);
-        } else if is_stored && self.keeps(Protection::RepeatedJoins) {
+            self.give_up_join(now, "timed out", self.node.tuning.join_retry_delay, out);
+        } else if is_stored && self.node.keeps(Protection::RepeatedJoins) {
             self.send_join(now, out);
         } else {
-            self.timers.set(Timer::Join, now + self.tuning.ping_timeout);
+            self.node.timers.set(Timer::Join, now + self.node.tuning.ping_timeout);
         }
     }
 
@@ -142,7 +130,8 @@ impl Zen {
         let id = joining.target.id.clone();
         let was_heard = joining.answered > joining.since;
         let is_repelled = joining.leads && was_heard;
-        let pause = if is_repelled { self.set_back(now, &id, pause).min(self.tuning.vote_timeout()) } else { pause };
+        let pause =
+            if is_repelled { self.node.set_back(now, &id, pause).min(self.node.tuning.vote_timeout()) } else { pause };
         self.end_join(now, reason.into(), pause, out);
     }
 
@@ -151,21 +140,9 @@ impl Zen {
             return;
         };
         let node = joining.target.clone();
-        self.forget_master(now, &node, format!("could not join: {reason}"));
+        self.node.forget_master(now, &node, format!("could not join: {reason}"));
         out.note(Note::JoinFailed { node, reason });
         self.find(now, pause, "could not join", out);
-    }
-
-    /// Remembers that a master was lost, so that only later news of it counts.
-    pub(super) fn forget_master(&mut self, now: Time, master: &Node, why: String) {
-        if !self.keeps(Protection::LostMasters) {
-            return;
-        }
-        if self.lost.len() >= REMEMBERED_MAX {
-            let oldest = self.lost.iter().min_by_key(|(_, lost)| lost.at).map(|(id, _)| id.clone());
-            oldest.and_then(|id| self.lost.remove(&id));
-        }
-        self.lost.insert(master.ephemeral_id.clone(), Lost { at: now, why: why.into() });
     }
 
     pub(super) fn on_join_answer(
@@ -175,14 +152,14 @@ impl Zen {
         answer: JoinAnswer,
         out: &mut Effects<Zen>,
     ) {
-        let patience = self.tuning.ping_timeout;
+        let patience = self.node.tuning.ping_timeout;
         let Some(joining) = self.joining(target) else {
             return;
         };
         (joining.answered, joining.missed) = (now, 0);
         joining.won |= matches!(answer, JoinAnswer::Leads) && joining.vote.is_some();
         let (master, again) = (joining.target.clone(), joining.sent + patience);
-        self.timers.set(Timer::Join, again);
+        self.node.timers.set(Timer::Join, again);
         match answer {
             JoinAnswer::Noted => self.ask_for_succession(now, out),
             JoinAnswer::Leads => {}
@@ -191,7 +168,7 @@ impl Zen {
             // It has no other answer to give so soon. Whom it keeps out longer each time it says itself.
             JoinAnswer::Rejected(why) => {
                 out.note(Note::JoinRejected { master, why: why.clone() });
-                self.end_join(now, why, self.tuning.ping_timeout, out)
+                self.end_join(now, why, self.node.tuning.ping_timeout, out)
             }
         }
     }
@@ -208,7 +185,7 @@ impl Zen {
         let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
-        if joining.vote.is_none() || !self.local.is_master_eligible() || term <= self.ledger.promise.term {
+        if joining.vote.is_none() || !self.node.local.is_master_eligible() || term <= self.node.ledger.promise.term {
             return;
         }
         // Another candidate may be the better one, and need this vote to win.
@@ -220,24 +197,24 @@ impl Zen {
         joining.since = now;
         let candidate = joining.target.clone();
         out.note(Note::Votes { term, candidate: candidate.clone() });
-        self.promise(term, &candidate.id, out);
+        self.node.promise(term, &candidate.id, out);
         self.send_join(now, out);
     }
 
     fn on_rebuff(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (attempts, delay) = (self.tuning.join_retry_attempts, self.tuning.join_retry_delay);
+        let (attempts, delay) = (self.node.tuning.join_retry_attempts, self.node.tuning.join_retry_delay);
         let Mode::Joining(joining) = &mut self.mode else {
             return;
         };
         joining.rebuffs += 1;
         let rebuffs = joining.rebuffs;
-        if self.successor.is_some() {
+        if self.node.successor.is_some() {
             self.give_up_join(now, "it does not take the mastership over", delay, out);
         } else if rebuffs >= attempts {
             let reason = format!("it is not master (tried {attempts} times)");
             self.give_up_join(now, reason, delay, out);
         } else {
-            self.timers.set(Timer::Join, now + delay);
+            self.node.timers.set(Timer::Join, now + delay);
         }
     }
 
@@ -247,7 +224,7 @@ impl Zen {
         }
         match why {
             Failure::Refused | Failure::Reset | Failure::BadAnswer => {
-                self.give_up_join(now, why.to_string(), self.tuning.join_retry_delay, out)
+                self.give_up_join(now, why.to_string(), self.node.tuning.join_retry_delay, out)
             }
             Failure::TimedOut => {}
         }
@@ -261,7 +238,7 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         if self.joining(target).is_some() {
-            self.give_up_join(now, why.to_string(), self.tuning.join_retry_delay, out);
+            self.give_up_join(now, why.to_string(), self.node.tuning.join_retry_delay, out);
         }
     }
 
@@ -277,8 +254,8 @@ impl Zen {
         let is_elsewhere = sight
             .master
             .as_ref()
-            .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.local));
-        let gave_up = sight.masterless && self.successor.is_none();
+            .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.node.local));
+        let gave_up = sight.masterless && self.node.successor.is_none();
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(now, term, out),
             _ if is_elsewhere => self.find(now, Duration::ZERO, "the candidate follows another master", out),
@@ -294,13 +271,17 @@ impl Zen {
         let Mode::Joining(joining) = &self.mode else {
             return;
         };
-        let is_open = joining.vote.is_some() && !joining.won && self.successor.is_none();
-        let of_target = self.search.seen.get(&joining.target.address).and_then(|seen| Candidate::of(&seen.sight));
+        let is_open = joining.vote.is_some() && !joining.won && self.node.successor.is_none();
+        let of_target = self.node.search.seen.get(&joining.target.address).and_then(|seen| Candidate::of(&seen.sight));
         let better = Candidate::of(sight).filter(|other| other.sees_quorum && is_open);
         let (Some(better), Some(target)) = (better, of_target) else {
             return;
         };
-        let term = self.stands_for(&better.node).and(sight.stands).filter(|term| self.can_vote_in(*term, &better.node));
+        let term = self
+            .node
+            .stands_for(&better.node)
+            .and(sight.stands)
+            .filter(|term| self.node.can_vote_in(*term, &better.node));
         if let Some(term) = term.filter(|_| better.rank() < target.rank()) {
             self.vote_in(now, term, better.node, out);
         }
@@ -314,28 +295,57 @@ impl Zen {
         join: Join,
         out: &mut Effects<Zen>,
     ) {
-        if join.to != self.local.id && self.keeps(Protection::NamedVotes) {
-            let why = format!("this is {}, not {}", self.local.id, join.to);
-            return self.reply(exchange, Message::Rejected(why.as_str().into()), out);
+        if join.to != self.node.local.id && self.node.keeps(Protection::NamedVotes) {
+            let why = format!("this is {}, not {}", self.node.local.id, join.to);
+            return self.node.reply(exchange, Message::Rejected(why.as_str().into()), out);
         }
         match &self.mode {
             Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
-            Mode::Electing(_) if !join.to_master || !self.keeps(Protection::FormerMasters) => {
+            Mode::Electing(_) if !join.to_master || !self.node.keeps(Protection::FormerMasters) => {
                 self.on_join_as_candidate(now, exchange, node, join, out)
             }
             // The master hands over: its vote is the order to stand.
             Mode::Following(following)
                 if join.vote
                     && following.master.same_process(node)
-                    && join.term > self.ledger.promise.term
-                    && self.may_lead() =>
+                    && join.term > self.node.ledger.promise.term
+                    && self.node.may_lead() =>
             {
                 self.stand(now, Some(join.term), "the master hands over", out);
                 self.on_join(now, exchange, node, join, out);
             }
             // Told that this node is no master, it will look who is.
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => self.rebuff(exchange, out),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => {
+                self.node.rebuff(exchange, out)
+            }
         }
+    }
+}
+
+impl NodeState {
+    /// The term in which a candidate says that it stands, if this node can vote for it there.
+    pub(super) fn stands_for(&self, candidate: &Node) -> Option<Term> {
+        let seen = self.search.seen.get(&candidate.address).filter(|seen| seen.sight.node.same_process(candidate))?;
+        seen.sight.stands.filter(|term| self.can_vote_in(*term, candidate))
+    }
+
+    /// Whether the vote of a term is not given yet, or was given to this candidate.
+    fn can_vote_in(&self, term: Term, candidate: &Node) -> bool {
+        let promise = &self.ledger.promise;
+        let is_stored = self.ledger.is_stored() || !self.keeps(Protection::StoredBeforeRepeat);
+        term > promise.term || term == promise.term && promise.vote.as_ref() == Some(&candidate.id) && is_stored
+    }
+
+    /// Remembers that a master was lost, so that only later news of it counts.
+    pub(super) fn forget_master(&mut self, now: Time, master: &Node, why: String) {
+        if !self.keeps(Protection::LostMasters) {
+            return;
+        }
+        if self.lost.len() >= REMEMBERED_MAX {
+            let oldest = self.lost.iter().min_by_key(|(_, lost)| lost.at).map(|(id, _)| id.clone());
+            oldest.and_then(|id| self.lost.remove(&id));
+        }
+        self.lost.insert(master.ephemeral_id.clone(), Lost { at: now, why: why.into() });
     }
 
     /// Whether it would lead: one that said good-bye would leave its cluster without a master.

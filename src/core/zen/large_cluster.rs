@@ -6,12 +6,55 @@
 
 use super::elect::Candidate;
 use super::search::{Search, Target, sees};
-use super::{Mode, Timer, Tuning, Zen};
+use super::{Mode, NodeState, Timer, Tuning, Zen};
 use crate::cluster::Address;
 use crate::protocol::{Effects, Time};
 use std::time::Duration;
 
 impl Zen {
+    /// In a crowd the next host takes the place of a first one that refused: all see that alike.
+    pub(super) fn replace_refusing(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
+        let Search { targets, front, reach, .. } = &self.node.search;
+        let is_among = reach.as_ref().or(front.as_ref()).is_some_and(|last| address <= last);
+        if !is_among || targets.get(address) != Some(&Target::Refused) {
+            return;
+        }
+        self.node.find_front();
+        let spared = self.node.search.targets.iter().filter(|(_, target)| **target == Target::Spared);
+        let spared: Vec<Address> = spared.map(|(address, _)| address.clone()).collect();
+        for address in spared {
+            self.ping_if_concerned(now, address, out);
+        }
+    }
+
+    /// Whether this node is no choice itself, being none of the first hosts while one of these is.
+    pub(super) fn leaves_it_to_first(&self) -> bool {
+        let Some(last) = self.node.search.front.as_ref().filter(|_| matches!(self.mode, Mode::Finding)) else {
+            return false;
+        };
+        let mut first = self.node.search.seen.range::<Address, _>(..=last).map(|(_, seen)| seen);
+        self.node.local.address > *last && first.any(|seen| self.node.counts(seen) && sees(&seen.sight))
+    }
+
+    /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
+    /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
+    pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
+        self.node.search.widen();
+        let Search { targets, spared, waiting, silent, unheard, .. } = &mut self.node.search;
+        let pinged = targets.len() - *spared;
+        if pinged <= self.node.tuning.crowd || (*waiting + *silent) * 2 <= pinged {
+            *unheard = 0;
+            return self.start_round(now, out);
+        }
+        *unheard = (*unheard + 1).min(Tuning::CROWD_REST_MAX.ilog2());
+        let longest = self.node.tuning.ping_timeout * (1 << *unheard);
+        let rest = Duration::from_micros(self.node.rng.below(longest.as_micros() as u64 + 1));
+        self.node.search.rests = true;
+        self.node.timers.set(Timer::Round, now + rest);
+    }
+}
+
+impl NodeState {
     /// Whether there are more hosts than each can look for.
     pub(super) fn is_crowd(&self) -> bool {
         self.search.targets.len() > self.tuning.crowd
@@ -36,52 +79,11 @@ impl Zen {
         self.search.find_front(self.tuning.front(), own);
     }
 
-    /// In a crowd the next host takes the place of a first one that refused: all see that alike.
-    pub(super) fn replace_refusing(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
-        let Search { targets, front, reach, .. } = &self.search;
-        let is_among = reach.as_ref().or(front.as_ref()).is_some_and(|last| address <= last);
-        if !is_among || targets.get(address) != Some(&Target::Refused) {
-            return;
-        }
-        self.find_front();
-        let spared = self.search.targets.iter().filter(|(_, target)| **target == Target::Spared);
-        let spared: Vec<Address> = spared.map(|(address, _)| address.clone()).collect();
-        for address in spared {
-            self.ping_if_concerned(now, address, out);
-        }
-    }
-
     /// In a crowd all look for the first hosts only, so that the others are no choice while one of these is.
     pub(super) fn stand_back(&self, candidates: &mut [Candidate]) {
         let is_first = |candidate: &Candidate| self.search.is_first(&candidate.node.address);
         if candidates.iter().any(|candidate| candidate.sees_quorum && is_first(candidate)) {
             candidates.iter_mut().for_each(|candidate| candidate.sees_quorum &= is_first(candidate));
         }
-    }
-
-    /// Whether this node is no choice itself, being none of the first hosts while one of these is.
-    pub(super) fn leaves_it_to_first(&self) -> bool {
-        let Some(last) = self.search.front.as_ref().filter(|_| matches!(self.mode, Mode::Finding)) else {
-            return false;
-        };
-        let mut first = self.search.seen.range::<Address, _>(..=last).map(|(_, seen)| seen);
-        self.local.address > *last && first.any(|seen| self.counts(seen) && sees(&seen.sight))
-    }
-
-    /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
-    /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
-    pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
-        self.search.widen();
-        let Search { targets, spared, waiting, silent, unheard, .. } = &mut self.search;
-        let pinged = targets.len() - *spared;
-        if pinged <= self.tuning.crowd || (*waiting + *silent) * 2 <= pinged {
-            *unheard = 0;
-            return self.start_round(now, out);
-        }
-        *unheard = (*unheard + 1).min(Tuning::CROWD_REST_MAX.ilog2());
-        let longest = self.tuning.ping_timeout * (1 << *unheard);
-        let rest = Duration::from_micros(self.rng.below(longest.as_micros() as u64 + 1));
-        self.search.rests = true;
-        self.timers.set(Timer::Round, now + rest);
     }
 }

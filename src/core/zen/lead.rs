@@ -9,7 +9,7 @@ use super::message::Message;
 use super::mode::Ballot;
 use super::quorum::{BootstrapSet, next_voting_set};
 use super::rules::Protection;
-use super::{CallPurpose, Mode, Note, Timer, Zen};
+use super::{CallPurpose, Mode, NodeState, Note, Timer, Zen};
 use crate::cluster::{Address, ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Time};
 use crate::service::{Answer, Batch, Priority, Queued, Refusal, Task};
@@ -34,11 +34,12 @@ impl Zen {
         let term = candidacy.term;
         let ballots = mem::take(&mut candidacy.joins);
         // Who runs on and did not vote may have been told of settings that a full restart would end.
-        let is_seen_recovered = self.search.seen.values().any(|seen| seen.sight.has_recovered_state);
-        let has_recovered_state =
-            self.has_recovered_state || is_seen_recovered || ballots.values().any(|ballot| ballot.has_recovered_state);
-        let is_full_restart = !has_recovered_state && self.has_heard_of_all(&ballots);
-        let seen = &self.search.seen;
+        let is_seen_recovered = self.node.search.seen.values().any(|seen| seen.sight.has_recovered_state);
+        let has_recovered_state = self.node.has_recovered_state
+            || is_seen_recovered
+            || ballots.values().any(|ballot| ballot.has_recovered_state);
+        let is_full_restart = !has_recovered_state && self.node.has_heard_of_all(&ballots);
+        let seen = &self.node.search.seen;
         let is_unwell = |node: &Node| seen.get(&node.address).is_some_and(|seen| seen.sight.unwell);
         let held = |ballot: &Ballot| {
             let (node, accepted) = (&ballot.node, ballot.accepted);
@@ -47,18 +48,18 @@ impl Zen {
         };
         let holdings = ballots.values().map(held).collect();
         let nodes = ballots.into_values().map(|ballot| ballot.node);
-        let (joiners, unreached): (Vec<Arc<Node>>, Vec<_>) = nodes.partition(|node| self.was_reached(node));
-        let replaced = self.replaced_master(&joiners);
+        let (joiners, unreached): (Vec<Arc<Node>>, Vec<_>) = nodes.partition(|node| self.node.was_reached(node));
+        let replaced = self.node.replaced_master(&joiners);
         self.leave_mode(now, out);
-        let mut lead = Leadership::new(term, self.ledger.accepted.id());
+        let mut lead = Leadership::new(term, self.node.ledger.accepted.id());
         (lead.bootstrap, lead.holdings) = (bootstrap, holdings);
         self.mode = Mode::Leading(Box::new(lead));
-        if !self.keeps(Protection::OwnTermCommits) && self.is_formed() {
-            let inherited = self.ledger.accepted.clone();
-            self.record_commit(&inherited, out);
+        if !self.node.keeps(Protection::OwnTermCommits) && self.node.is_formed() {
+            let inherited = self.node.ledger.accepted.clone();
+            self.node.record_commit(&inherited, out);
         }
-        let mut batch = Batch::new(self.next_state(term), self.config.rule);
-        let joins = joiners.iter().chain([&self.local]).map(|node| Task::Join { node: node.clone() });
+        let mut batch = Batch::new(self.node.next_state(term), self.node.config.rule);
+        let joins = joiners.iter().chain([&self.node.local]).map(|node| Task::Join { node: node.clone() });
         for task in replaced.into_iter().chain(joins) {
             // Neither is ever refused.
             let _ = batch.carry_out(&task);
@@ -67,38 +68,19 @@ impl Zen {
         if !has_recovered_state {
             self.begin_recovery(&mut state, &joiners, is_full_restart, out);
         }
-        state.nodes.master = Some(self.local.id.clone());
-        let own = &self.ledger.accepted.metadata.voting.own;
-        state.metadata.voting = if own.is_empty() || !self.keeps(Protection::SettledSets) {
+        state.nodes.master = Some(self.node.local.id.clone());
+        let own = &self.node.ledger.accepted.metadata.voting.own;
+        state.metadata.voting = if own.is_empty() || !self.node.keeps(Protection::SettledSets) {
             let eligible = state.nodes.eligible().map(|node| node.id.clone()).collect();
-            VotingSets { committed: own.clone(), own: next_voting_set(own, &eligible, &self.local.id) }
+            VotingSets { committed: own.clone(), own: next_voting_set(own, &eligible, &self.node.local.id) }
         } else {
-            self.accepted_sets()
+            self.node.accepted_sets()
         };
         let reason = format!("zen-disco-elected-as-master ([{}] nodes joined)", joiners.len());
-        self.start_publish(now, self.ledger.accepted.clone(), state, Vec::new(), reason, out);
+        self.start_publish(now, self.node.ledger.accepted.clone(), state, Vec::new(), reason, out);
         // Whoever was not reached yet is taken in when it is.
         unreached.iter().for_each(|node| self.try_round_trip(now, node, out));
         self.route_asks(now, out);
-    }
-
-    /// Whether every node of the accepted state was heard of: one that was not may run on, and show transient settings.
-    fn has_heard_of_all(&self, ballots: &BTreeMap<NodeId, Ballot>) -> bool {
-        let seen: BTreeSet<&NodeId> = self.search.seen.values().map(|seen| &seen.sight.node.id).collect();
-        let mut nodes = self.ledger.accepted.nodes.iter().map(|node| &node.id);
-        nodes.all(|id| *id == self.local.id || ballots.contains_key(id) || seen.contains(id))
-    }
-
-    /// The successor of the accepted state, to be filled in.
-    pub(super) fn next_state(&mut self, term: Term) -> ClusterState {
-        let mut state = (*self.ledger.accepted).clone();
-        state.term = term;
-        state.version = state.version.next();
-        // The user may have renamed the cluster since.
-        state.cluster_name = self.config.cluster_name.clone();
-        state.uuid = Uuid::from_u128(self.rng.next_u128());
-        state.cluster_uuid = state.cluster_uuid.or_else(|| Some(Uuid::from_u128(self.rng.next_u128())));
-        state
     }
 
     /// Queues a task of the protocol's own.
@@ -113,7 +95,7 @@ impl Zen {
 
     /// Does what waits for the publish under way to end: a higher term first, then a succession, then tasks.
     pub(super) fn advance(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (own_term, rules) = (self.ledger.promise.term, self.rules);
+        let (own_term, rules) = (self.node.ledger.promise.term, self.node.rules);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -133,11 +115,11 @@ impl Zen {
 
     /// Takes a higher term and stays master meanwhile.
     fn start_term_bump(&mut self, now: Time, term: Term, out: &mut Effects<Zen>) {
-        let from = self.ledger.promise.term;
+        let from = self.node.ledger.promise.term;
         out.note(Note::TakesTerm { from, to: term });
-        self.promise(term, &self.local.id.clone(), out);
-        let timeout = now + self.tuning.commit_timeout;
-        self.timers.set(Timer::Commit, timeout);
+        self.node.promise(term, &self.node.local.id.clone(), out);
+        let timeout = now + self.node.tuning.commit_timeout;
+        self.node.timers.set(Timer::Commit, timeout);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -157,18 +139,19 @@ impl Zen {
         let nodes = lead.peers.values().map(|peer| &peer.node);
         let missing: Vec<_> = nodes.filter(|node| node.is_master_eligible() && !has_voted(node)).cloned().collect();
         for node in missing {
-            let message = Message::CallVote { from: self.sender.clone(), term, candidate: self.local.clone() };
+            let message =
+                Message::CallVote { from: self.node.sender.clone(), term, candidate: self.node.local.clone() };
             let purpose = CallPurpose::CallVote { node: node.id.clone(), asked: now };
-            let timeout = self.fd_timeout(&node.address);
-            self.call(&node.address, message, purpose, timeout, out);
+            let timeout = self.node.fd_timeout(&node.address);
+            self.node.call(&node.address, message, purpose, timeout, out);
         }
     }
 
     /// With a quorum of votes the higher term is taken, and a state of it published.
     pub(super) fn count_term_bump(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let durable = self.ledger.durable.promise.term;
-        let requirement = self.requirement(BTreeSet::new());
-        let (local, rules) = (self.local.clone(), self.rules);
+        let durable = self.node.ledger.durable.promise.term;
+        let requirement = self.node.requirement(BTreeSet::new());
+        let (local, rules) = (self.node.local.clone(), self.node.rules);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -181,8 +164,8 @@ impl Zen {
             lead.term = term_bump.term;
             lead.term_bump = None;
             lead.is_settled = false;
-            self.timers.stop(Timer::Commit);
-            let state = self.next_state(durable);
+            self.node.timers.stop(Timer::Commit);
+            let state = self.node.next_state(durable);
             self.publish_tasks(now, state, true, out);
         }
     }
@@ -193,10 +176,10 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        let accepted = &self.ledger.accepted;
+        let accepted = &self.node.ledger.accepted;
         let is_idle = lead.queue.is_empty() && self.next_own_set(accepted) == accepted.metadata.voting.own;
         if lead.publish.is_some() && !is_idle {
-            let state = self.next_state(lead.term);
+            let state = self.node.next_state(lead.term);
             self.publish_tasks(now, state, false, out);
         }
     }
@@ -207,7 +190,7 @@ impl Zen {
         };
         let batch = lead.queue.take_batch();
         let (mut state, tasks) = self.carry_out(now, state, batch, out);
-        let base = self.ledger.accepted.metadata.voting.own.clone();
+        let base = self.node.ledger.accepted.metadata.voting.own.clone();
         let own = self.next_own_set(&state);
         state.metadata.voting = VotingSets { committed: base.clone(), own: own.clone() };
         if tasks.is_empty() && own == base && !must {
@@ -217,7 +200,7 @@ impl Zen {
             out.note(Note::VotingSet { from: base, to: own });
         }
         let reason = summary(&tasks);
-        self.start_publish(now, self.ledger.accepted.clone(), state, tasks, reason, out);
+        self.start_publish(now, self.node.ledger.accepted.clone(), state, tasks, reason, out);
     }
 
     /// Carries tasks out on a state; those that are refused are answered, the others returned.
@@ -229,7 +212,7 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) -> (ClusterState, Vec<Finished>) {
         let may_propose = self.may_propose();
-        let mut batch = Batch::new(state, self.config.rule);
+        let mut batch = Batch::new(state, self.node.config.rule);
         let mut finished = Vec::with_capacity(tasks.len());
         for queued in tasks {
             if queued.task.changes_voters() && !may_propose {
@@ -238,7 +221,7 @@ impl Zen {
                 self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out);
                 continue;
             }
-            let unnamed = (!self.keeps(Protection::RequestsOnce)).then(|| queued.task.clone().without_request());
+            let unnamed = (!self.node.keeps(Protection::RequestsOnce)).then(|| queued.task.clone().without_request());
             match batch.carry_out(unnamed.as_ref().unwrap_or(&queued.task)) {
                 Ok(done) => finished.push(Finished { queued, done }),
                 Err(refusal) => self.answer(now, queued.waiter.origin, Answer::Refused(refusal), out),
@@ -249,16 +232,16 @@ impl Zen {
 
     /// Judges whether the nodes that live are enough, on both voting sets and the operator's number.
     pub(super) fn judge_quorum(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let requirement = self.requirement(BTreeSet::new());
+        let requirement = self.node.requirement(BTreeSet::new());
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        if !self.keeps(Protection::QuorumLoss) {
+        if !self.node.keeps(Protection::QuorumLoss) {
             return;
         }
         let live = lead.peers.values().filter(|peer| peer.failed.is_none()).map(|peer| &peer.node);
         let live: BTreeMap<NodeId, Arc<Node>> =
-            live.chain([&self.local]).map(|node| (node.id.clone(), node.clone())).collect();
+            live.chain([&self.node.local]).map(|node| (node.id.clone(), node.clone())).collect();
         if requirement.is_met_by(&live) {
             return;
         }
@@ -278,18 +261,18 @@ impl Zen {
 
     /// Whether the publish under way proposes a voting set on a state that this master committed.
     fn may_take_back(&self) -> bool {
-        let sets = self.accepted_sets();
+        let sets = self.node.accepted_sets();
         let Mode::Leading(lead) = &self.mode else {
             return false;
         };
-        (lead.is_settled || !self.keeps(Protection::OwnTakeBack)) && sets.own != sets.committed
+        (lead.is_settled || !self.node.keeps(Protection::OwnTakeBack)) && sets.own != sets.committed
     }
 
     /// Publishes the old voting set again after a new one, proposed by this very master, lost its majority. The tasks
     /// are carried out anew on the committed state, so that what they write bears the version that is committed.
     fn take_back(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let version = self.ledger.accepted.version.next();
-        let uuid = Uuid::from_u128(self.rng.next_u128());
+        let version = self.node.ledger.accepted.version.next();
+        let uuid = Uuid::from_u128(self.node.rng.next_u128());
         let Some(lead) = self.lead() else {
             return;
         };
@@ -344,7 +327,7 @@ impl Zen {
             Timer::Leases,
             Timer::Gateway,
         ] {
-            self.timers.stop(timer);
+            self.node.timers.stop(timer);
         }
         self.forget_search();
         match mem::replace(&mut self.mode, Mode::Finding) {
@@ -355,21 +338,21 @@ impl Zen {
             }
             Mode::Following(following) => {
                 unlink_unless(&following.master.address, next, out);
-                self.take_back_asks(|_| true);
-                self.end_relays(out);
-                self.show_masterless(out);
+                self.node.take_back_asks(|_| true);
+                self.node.end_relays(out);
+                self.node.show_masterless(out);
             }
             Mode::Leading(lead) => {
-                self.sent.end_leading();
+                self.node.sent.end_leading();
                 self.end_leading(now, *lead, out);
-                self.show_masterless(out);
+                self.node.show_masterless(out);
             }
         }
     }
 
     /// Everybody who waits for the master is told what is known: nobody is left without an answer.
     fn end_leading(&mut self, now: Time, mut lead: Leadership, out: &mut Effects<Zen>) {
-        if !self.keeps(Protection::ToldAtEnd) {
+        if !self.node.keeps(Protection::ToldAtEnd) {
             return;
         }
         for queued in lead.queue.extract(|_| true) {
@@ -383,7 +366,7 @@ impl Zen {
             let reason =
                 format!("the master stepped down before state {} was known to be committed", publish.state.id());
             let unknown = Answer::Unknown { reason };
-            let answer = if self.keeps(Protection::UnknownStays) { unknown } else { Answer::NotMaster };
+            let answer = if self.node.keeps(Protection::UnknownStays) { unknown } else { Answer::NotMaster };
             for task in publish.tasks {
                 self.answer(now, task.queued.waiter.origin, answer.clone(), out);
             }
@@ -397,7 +380,7 @@ impl Zen {
             self.answer(now, read.origin, Answer::NotMaster, out);
         }
         for exchange in lead.leaving.into_values().flatten() {
-            self.reply(exchange, Message::Rejected("no longer master".into()), out);
+            self.node.reply(exchange, Message::Rejected("no longer master".into()), out);
         }
         if let Some(succession) = lead.succession {
             self.answer(now, succession.origin, Answer::NotMaster, out);
@@ -408,7 +391,7 @@ impl Zen {
     pub(super) fn answer(&mut self, now: Time, origin: Origin, answer: Answer, out: &mut Effects<Zen>) {
         match origin {
             Origin::Nobody => {}
-            Origin::Node(exchange) => self.reply(exchange, Message::Answered(Box::new(answer)), out),
+            Origin::Node(exchange) => self.node.reply(exchange, Message::Answered(Box::new(answer)), out),
             Origin::Client(ticket) => self.answer_client(now, ticket, answer, out),
         }
     }
@@ -425,7 +408,7 @@ impl Zen {
         let next = lead.queue.iter().filter_map(|queued| queued.waiter.deadline);
         let next = next.chain(lead.reads.iter().map(|read| read.deadline)).min();
         if let Some(next) = next {
-            self.timers.set(Timer::Queue, next);
+            self.node.timers.set(Timer::Queue, next);
         }
         for queued in expired {
             let source = queued.task.to_string();
@@ -435,6 +418,27 @@ impl Zen {
         for read in late {
             self.answer(now, read.origin, Answer::NoMaster, out);
         }
+    }
+}
+
+impl NodeState {
+    /// Whether every node of the accepted state was heard of: one that was not may run on, and show transient settings.
+    fn has_heard_of_all(&self, ballots: &BTreeMap<NodeId, Ballot>) -> bool {
+        let seen: BTreeSet<&NodeId> = self.search.seen.values().map(|seen| &seen.sight.node.id).collect();
+        let mut nodes = self.ledger.accepted.nodes.iter().map(|node| &node.id);
+        nodes.all(|id| *id == self.local.id || ballots.contains_key(id) || seen.contains(id))
+    }
+
+    /// The successor of the accepted state, to be filled in.
+    pub(super) fn next_state(&mut self, term: Term) -> ClusterState {
+        let mut state = (*self.ledger.accepted).clone();
+        state.term = term;
+        state.version = state.version.next();
+        // The user may have renamed the cluster since.
+        state.cluster_name = self.config.cluster_name.clone();
+        state.uuid = Uuid::from_u128(self.rng.next_u128());
+        state.cluster_uuid = state.cluster_uuid.or_else(|| Some(Uuid::from_u128(self.rng.next_u128())));
+        state
     }
 }
 

@@ -58,8 +58,8 @@ impl Deadlines {
 impl Zen {
     /// After a commit: counts the time of new leases, and no longer that of ended ones.
     pub(super) fn keep_leases(&mut self, now: Time) {
-        let leases = self.applied.metadata.leases.clone();
-        let (keeps, doubts_until) = (self.keeps(Protection::LeasesAnew), self.doubts_until);
+        let leases = self.node.applied.metadata.leases.clone();
+        let (keeps, doubts_until) = (self.node.keeps(Protection::LeasesAnew), self.node.doubts_until);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -67,26 +67,26 @@ impl Zen {
         lead.leases.follow(now, &leases, is_anew);
         if let Some(next) = lead.leases.next() {
             // One that ran out while this node doubts itself waits; a deadline set into the past would show a stall.
-            self.timers.set(Timer::Leases, next.max(doubts_until));
+            self.node.timers.set(Timer::Leases, next.max(doubts_until));
         }
     }
 
     /// Ends the leases that have run out.
     pub(super) fn expire_leases(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let doubts_until = self.doubts_until;
+        let doubts_until = self.node.doubts_until;
         let Some(lead) = self.lead() else {
             return;
         };
         // What a stalled node did not hear is no silence.
         if now < doubts_until {
-            return self.timers.set(Timer::Leases, doubts_until);
+            return self.node.timers.set(Timer::Leases, doubts_until);
         }
         let leases = &mut lead.leases;
         let over = leases.due.iter().filter(|(token, due)| **due <= now && !leases.ending.contains(token));
         let tokens: BTreeSet<Token> = over.map(|(token, _)| *token).collect();
         leases.ending.extend(&tokens);
         if let Some(next) = leases.next() {
-            self.timers.set(Timer::Leases, next);
+            self.node.timers.set(Timer::Leases, next);
         }
         if !tokens.is_empty() {
             self.enqueue(now, Task::ExpireLeases { tokens }, out);
@@ -95,14 +95,14 @@ impl Zen {
 
     /// Lets a lease run anew. The mastership was confirmed after this was asked.
     pub(super) fn keep_alive(&mut self, now: Time, holding: &Holding) -> Answer {
-        let at = self.applied.id();
+        let at = self.node.applied.id();
         let held = |leases: &Table<Arc<str>, Lease>| {
             leases.get(&holding.name).filter(|lease| lease.token == holding.token).cloned()
         };
-        let committed = held(&self.applied.metadata.leases);
+        let committed = held(&self.node.applied.metadata.leases);
         // It may be ended by the publish under way.
-        let newest = held(&self.ledger.accepted.metadata.leases);
-        let keeps = self.keeps(Protection::EndingLeases);
+        let newest = held(&self.node.ledger.accepted.metadata.leases);
+        let keeps = self.node.keeps(Protection::EndingLeases);
         let Some(lead) = self.lead() else {
             return Answer::NotMaster;
         };

@@ -6,7 +6,7 @@
 use super::leadership::{Leadership, Origin, Peer, Succession};
 use super::message::Message;
 use super::quorum::Requirement;
-use super::{CallPurpose, Mode, Note, Timer, Zen};
+use super::{CallPurpose, Mode, NodeState, Note, Timer, Zen};
 use crate::cluster::{Node, NodeId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Ticket, Time};
 use crate::service::{Answer, Refusal, Task};
@@ -27,11 +27,11 @@ pub(super) struct Successor {
 
 impl Zen {
     pub(super) fn begin_leave(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
-        if let Some(earlier) = self.leaving.replace(ticket) {
+        if let Some(earlier) = self.node.leaving.replace(ticket) {
             out.push(Effect::Answer { ticket: earlier, answer: Answer::Left });
         }
-        self.timers.set(Timer::Leave, now + self.tuning.commit_timeout);
-        let has_vote = self.has_vote();
+        self.node.timers.set(Timer::Leave, now + self.node.tuning.commit_timeout);
+        let has_vote = self.node.has_vote();
         match &mut self.mode {
             Mode::Leading(lead) => {
                 // Whom somebody wants in its place is as good as the best one.
@@ -41,24 +41,8 @@ impl Zen {
             Mode::Following(_) => self.say_good_bye(out),
             // Whom it voted for may be able to do nothing without it; it says good-bye once it follows.
             Mode::Joining(_) if has_vote => {}
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.leave_without_master(now, out),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.node.leave_without_master(now, out),
         }
-    }
-
-    /// There is nobody to tell. But the next master answers the clients of this node, if there is one after a round and an
-    /// election.
-    pub(super) fn leave_without_master(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.asks.is_empty() {
-            self.has_left(out);
-        } else {
-            self.timers.set(Timer::Leave, now + self.tuning.ping_timeout * 2);
-        }
-    }
-
-    /// Whether elections and commits may depend on this node.
-    fn has_vote(&self) -> bool {
-        let voting = &self.ledger.accepted.metadata.voting;
-        voting.own.contains(&self.local.id) || voting.committed.contains(&self.local.id)
     }
 
     /// Tells the master, if this node is leaving, once no change is open that it asked for: what a node that left had asked
@@ -67,32 +51,25 @@ impl Zen {
         let Mode::Following(following) = &self.mode else {
             return;
         };
-        if self.leaving.is_some() && !self.has_open_change() {
+        if self.node.leaving.is_some() && !self.node.has_open_change() {
             let address = following.master.address.clone();
-            let message = Message::Leave { from: self.sender.clone() };
-            self.call(&address, message, CallPurpose::Leave, self.tuning.commit_timeout, out);
-        }
-    }
-
-    pub(super) fn has_left(&mut self, out: &mut Effects<Zen>) {
-        self.timers.stop(Timer::Leave);
-        if let Some(ticket) = self.leaving.take() {
-            out.push(Effect::Answer { ticket, answer: Answer::Left });
+            let message = Message::Leave { from: self.node.sender.clone() };
+            self.node.call(&address, message, CallPurpose::Leave, self.node.tuning.commit_timeout, out);
         }
     }
 
     pub(super) fn on_leave(&mut self, now: Time, exchange: Exchange, from: &Arc<Node>, out: &mut Effects<Zen>) {
         let Some(lead) = self.lead() else {
-            return self.reply(exchange, Message::Rejected("not master".into()), out);
+            return self.node.reply(exchange, Message::Rejected("not master".into()), out);
         };
         let is_member = lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from));
         // One that is being removed is needed until that is committed.
         if !is_member && !lead.leaving.contains_key(&from.id) {
-            return self.reply(exchange, Message::Gone, out);
+            return self.node.reply(exchange, Message::Gone, out);
         }
         let waiting = lead.leaving.entry(from.id.clone()).or_default();
         if waiting.len() >= FAREWELLS_MAX {
-            return self.reply(exchange, Message::Rejected("said good-bye too often".into()), out);
+            return self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), out);
         }
         waiting.push(exchange);
         self.remove_dispensable(now, out);
@@ -101,11 +78,11 @@ impl Zen {
 
     /// Removes the leavers that the cluster can do without. For the others the voting set is changed first.
     fn remove_dispensable(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let requirement = self.requirement(BTreeSet::new());
+        let requirement = self.node.requirement(BTreeSet::new());
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        if !can_do_without_leavers(lead, &requirement, &self.local) {
+        if !can_do_without_leavers(lead, &requirement, &self.node.local) {
             return;
         }
         let queued: BTreeSet<NodeId> = lead.queue.iter().filter_map(|queued| removed(&queued.task)).collect();
@@ -123,20 +100,20 @@ impl Zen {
 
     /// After a commit: tells the leavers that are no longer needed, and sees to the others.
     pub(super) fn farewell(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let nodes = self.applied.nodes.clone();
+        let nodes = self.node.applied.nodes.clone();
         let Some(lead) = self.lead().filter(|lead| !lead.leaving.is_empty()) else {
             return;
         };
         let gone: Vec<NodeId> = lead.leaving.keys().filter(|id| !nodes.contains(id)).cloned().collect();
         let told: Vec<Exchange> = gone.iter().filter_map(|id| lead.leaving.remove(id)).flatten().collect();
         for exchange in told {
-            self.reply(exchange, Message::Gone, out);
+            self.node.reply(exchange, Message::Gone, out);
         }
         self.remove_dispensable(now, out);
     }
 
     pub(super) fn wish_succession(&mut self, now: Time, origin: Origin, to: Option<NodeId>, out: &mut Effects<Zen>) {
-        let local = self.local.id.clone();
+        let local = self.node.local.id.clone();
         let Some(lead) = self.lead() else {
             return self.answer(now, origin, Answer::NotMaster, out);
         };
@@ -152,7 +129,7 @@ impl Zen {
 
     /// Votes for the best follower in the next term and asks it to stand. From here on this node is no longer master.
     pub(super) fn hand_over(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let newest = self.ledger.accepted.id();
+        let newest = self.node.ledger.accepted.id();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -166,21 +143,21 @@ impl Zen {
         };
         let followers = lead.peers.values().map(|peer| peer.node.clone()).filter(|peer| !peer.same_process(&node));
         let followers: Vec<Arc<Node>> = followers.collect();
-        let term = self.ledger.promise.term.next();
-        if term == self.ledger.promise.term {
+        let term = self.node.ledger.promise.term.next();
+        if term == self.node.ledger.promise.term {
             return self.refuse_succession(now, succession, out);
         }
         out.note(Note::HandsOver { to: node.clone(), term });
         self.vote_in(now, term, node.clone(), out);
-        self.successor = Some(Successor { node, term, followers, origin: succession.origin });
+        self.node.successor = Some(Successor { node, term, followers, origin: succession.origin });
     }
 
     /// The own disk hangs: the best follower is told to stand, if the others can do without this node's vote.
     ///
     /// They need to hold no more than what is committed: a newer state may be one that never left this node.
     pub(super) fn give_way(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (committed, term) = (self.applied.rank(), self.ledger.promise.term.next());
-        let requirement = self.requirement(BTreeSet::new());
+        let (committed, term) = (self.node.applied.rank(), self.node.ledger.promise.term.next());
+        let requirement = self.node.requirement(BTreeSet::new());
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
@@ -189,9 +166,9 @@ impl Zen {
         let voters = fit.iter().map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
         let best = fit.values().rev().max_by_key(|peer| peer.accepted.rank()).map(|peer| peer.node.clone());
         let Some(node) = best.filter(|_| lead.is_settled && requirement.is_met_by(&voters)) else {
-            return self.timers.set(Timer::Disk, now + self.tuning.write_patience());
+            return self.node.timers.set(Timer::Disk, now + self.node.tuning.write_patience());
         };
-        let message = Message::CallVote { from: self.sender.clone(), term, candidate: node.clone() };
+        let message = Message::CallVote { from: self.node.sender.clone(), term, candidate: node.clone() };
         out.push(Effect::Tell { to: node.address.clone(), message });
         self.step_down(now, format!("the disk hangs, {node} shall lead"), out);
     }
@@ -199,7 +176,7 @@ impl Zen {
     /// Nobody is fit. A master that leaves waits for one that lives to store the newest state, or its voting set may go with
     /// it; for how long it stays is bounded in any case.
     fn wait_for_heir(&mut self, now: Time, succession: Succession, out: &mut Effects<Zen>) {
-        let is_leaving = self.leaving.is_some();
+        let is_leaving = self.node.leaving.is_some();
         let Some(lead) = self.lead() else {
             return;
         };
@@ -219,23 +196,23 @@ impl Zen {
             succession.to.map_or_else(|| "no follower".to_string(), |to| format!("node [{to}] is not one that"));
         let why = format!("{wanted} is master-eligible, alive and up to date");
         self.answer(now, succession.origin, Answer::Refused(Refusal::Invalid(why)), out);
-        if self.leaving.is_some() {
-            self.has_left(out);
+        if self.node.leaving.is_some() {
+            self.node.has_left(out);
         }
     }
 
     /// The successor stands: the other followers are asked to vote for it.
     pub(super) fn ask_for_succession(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(successor) = self.successor.take() else {
+        let Some(successor) = self.node.successor.take() else {
             return;
         };
         let is_current = matches!(&self.mode, Mode::Joining(joining) if joining.target.same_process(&successor.node));
-        if !is_current || self.ledger.promise.term != successor.term {
+        if !is_current || self.node.ledger.promise.term != successor.term {
             return self.answer(now, successor.origin, Answer::NotMaster, out);
         }
         for follower in &successor.followers {
             let message = Message::CallVote {
-                from: self.sender.clone(),
+                from: self.node.sender.clone(),
                 term: successor.term,
                 candidate: successor.node.clone(),
             };
@@ -246,9 +223,34 @@ impl Zen {
 
     /// A hand-over that did not come about is answered as such.
     pub(super) fn forget_successor(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if let Some(successor) = self.successor.take() {
+        if let Some(successor) = self.node.successor.take() {
             let reason = "the successor did not agree".to_string();
             self.answer(now, successor.origin, Answer::Unknown { reason }, out);
+        }
+    }
+}
+
+impl NodeState {
+    /// There is nobody to tell. But the next master answers the clients of this node, if there is one after a round and an
+    /// election.
+    pub(super) fn leave_without_master(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if self.asks.is_empty() {
+            self.has_left(out);
+        } else {
+            self.timers.set(Timer::Leave, now + self.tuning.ping_timeout * 2);
+        }
+    }
+
+    /// Whether elections and commits may depend on this node.
+    fn has_vote(&self) -> bool {
+        let voting = &self.ledger.accepted.metadata.voting;
+        voting.own.contains(&self.local.id) || voting.committed.contains(&self.local.id)
+    }
+
+    pub(super) fn has_left(&mut self, out: &mut Effects<Zen>) {
+        self.timers.stop(Timer::Leave);
+        if let Some(ticket) = self.leaving.take() {
+            out.push(Effect::Answer { ticket, answer: Answer::Left });
         }
     }
 }

@@ -37,19 +37,19 @@ impl Zen {
     /// Begins anew if readers see another master, or one where they saw none.
     pub(super) fn keep_masterless_log(&mut self, now: Time) {
         let master = self.open_master().map(|master| &master.ephemeral_id);
-        if master != self.masterless_log.master.as_ref() {
-            self.masterless_log = MasterlessLog { master: master.cloned(), since: now, told: None };
+        if master != self.node.masterless_log.master.as_ref() {
+            self.node.masterless_log = MasterlessLog { master: master.cloned(), since: now, told: None };
         }
     }
 
     /// Tells the operator why there is no master, unless that was told.
     pub(super) fn warn_masterless(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.masterless_log.told.as_ref().is_some_and(|(at, _)| now < *at + TOLD_AGAIN) {
+        if self.node.masterless_log.told.as_ref().is_some_and(|(at, _)| now < *at + TOLD_AGAIN) {
             return;
         }
         let why = reason(&self.explain(now));
-        let is_news = self.masterless_log.told.as_ref().is_none_or(|(_, before)| *before != why);
-        self.masterless_log.told = Some((now, why.clone()));
+        let is_news = self.node.masterless_log.told.as_ref().is_none_or(|(_, before)| *before != why);
+        self.node.masterless_log.told = Some((now, why.clone()));
         if is_news {
             out.note(self.lack_of_masters(why));
         }

@@ -1,23 +1,24 @@
 //! How one node behaves: Zen discovery with ballots, as a state machine.
 //!
 //! ```text
-//!   Input ─► dispatch ─► ping     ping rounds: who is there
-//!                        choose   whom to follow
-//!                        join     votes, candidacies, joins
-//!                        lead     winning, terms, stepping down, the task queue
-//!                        publish  the two phases on the master
-//!                        acks     clients who wait until every node has applied
-//!                        follow   accepting and applying states
-//!                        watch    the fault detectors, both ways
-//!                        read     reads that miss nothing
-//!                        lease    when leases run out
-//!                        gateway  what is waited for after a full restart
-//!                        ask      clients' questions, on any node
-//!                        leave    good-bye and hand-over            ──► Effects
+//!   Input ─► dispatch ─► ping              ping rounds: who is there
+//!                        choose            whom to follow
+//!                        join              votes, candidacies, joins
+//!                        lead              winning, terms, stepping down, the task queue
+//!                        publish           the two phases on the master
+//!                        acks              clients who wait until every node has applied
+//!                        follow            accepting and applying states
+//!                        fault_detection   the fault detectors, both ways
+//!                        read              reads that miss nothing
+//!                        lease             when leases run out
+//!                        gateway           what is waited for after a full restart
+//!                        client_requests   clients' questions, on any node
+//!                        leave             good-bye and hand-over            ──► Effects
 //! ```
 //!
-//! The pure decisions stand in `elect` and `quorum`; what a node keeps in `memory`, `mode`, `search` and `leadership`, what
-//! may be looked at in `view`.
+//! A node is what all its modes share (`node`) and its mode (`mode`); a method of the first needs nothing of the second. The
+//! pure decisions stand in `elect` and `quorum`; what a node keeps in `memory`, `search` and `leadership`, what may be looked
+//! at in `view`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
 mod acks;
@@ -44,6 +45,7 @@ mod masterless_log;
 mod memory;
 pub mod message;
 mod mode;
+mod node;
 mod note;
 mod ping;
 mod propose;
@@ -72,29 +74,21 @@ pub use explain::Explanation;
 pub use memory::{Ledger, Memory, Promise, Write};
 pub use message::Message;
 pub use mode::Mode;
+use node::NodeState;
 pub use note::Note;
 pub use quorum::BootstrapSet;
 pub use reject::Rejection;
 pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_time};
 
-use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
-use crate::protocol::{Call, Effect, Effects, Exchange, Rng, Ticket, Time, Timers};
+use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId};
+use crate::protocol::{Effect, Effects, Exchange, Rng, Ticket, Time};
 use crate::service::SettingRule;
-use elect::Lost;
-use masterless_log::MasterlessLog;
-use message::{Report, Sender};
-use reject::Strangers;
-use round_trip::RoundTrips;
+use message::Report;
 use rules::{Protection, Rules};
-use search::Search;
-use sent::Sent;
-use setbacks::Setbacks;
-use slots::Slots;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Who must take part in the first forming of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,54 +190,12 @@ enum PingKind {
 /// One node.
 #[derive(Clone)]
 pub struct Zen {
-    config: Config,
-    rules: Rules,
-    tuning: Tuning,
-    local: Arc<Node>,
-    sender: Arc<Sender>,
-    rng: Rng,
-    ledger: Ledger,
-    /// The newest committed state that was applied.
-    applied: Arc<ClusterState>,
-    /// The same as readers see it: without its master while there is none.
-    shown: Arc<ClusterState>,
-    /// Accepted states between the applied and the accepted one, each made from the one before: committed when it is.
-    accepted_unapplied: Vec<Arc<ClusterState>>,
-    /// Whether this process has applied a recovered state of its master.
-    has_recovered_state: bool,
+    node: NodeState,
     mode: Mode,
-    search: Search,
-    /// Masters that were lost or could not be joined, and when.
-    lost: BTreeMap<EphemeralId, Lost>,
-    /// With whom it did not work out lately, this node included.
-    setbacks: Setbacks,
-    /// The states that were sent to others.
-    sent: Sent,
-    /// How long answers take at the least.
-    round_trips: RoundTrips,
-    /// Another process that goes by this node's id, and when it was last heard of.
-    twin: Option<(Arc<Node>, Time)>,
-    masterless_log: MasterlessLog,
-    strangers: Strangers,
-    timers: Timers<Timer>,
-    calls: BTreeMap<Call, CallPurpose>,
-    called: u64,
-    asks: BTreeMap<Ticket, Ask>,
-    slots: Slots,
-    leaving: Option<Ticket>,
-    /// After a hand-over was agreed: who is to be asked for a vote, in which term and for whom.
-    successor: Option<leave::Successor>,
-    /// When the present input came.
-    now: Time,
-    /// The node was stalled and does not count silence before this.
-    doubts_until: Time,
 }
 
 /// How many early joins, lost masters and the like are remembered.
 const REMEMBERED_MAX: usize = 2_048;
-
-/// How many states are kept for those who want to know of every change, while nobody says that they are committed.
-const ACCEPTED_UNAPPLIED_MAX: usize = 256;
 
 impl Zen {
     /// A node with what its disk holds. The first input must be [`Input::Started`](crate::protocol::Input::Started).
@@ -257,181 +209,51 @@ impl Zen {
         Zen::begin(config, disk, rng, rules)
     }
 
-    fn begin(config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
-        if !rules.keep(Protection::DurableVote) {
-            disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };
-        }
-        if !rules.keep(Protection::DurableState) {
-            disk = Memory { accepted: None, committed: None, ..disk };
-        }
-        let mut node = config.node.clone();
-        if !rules.keep(Protection::IdWithVote) {
-            node.id = NodeId::from(&*node.name);
-        }
-        if let Some(id) = &disk.promise.node_id {
-            node.id = id.clone();
-        }
-        let local = Arc::new(node);
-        let ledger = Ledger::new(disk, ClusterState::initial(config.cluster_name.clone()));
-        let mut initial = ClusterState::initial(config.cluster_name.clone());
-        initial.nodes.insert(local.clone());
-        let is_shown = ledger.is_settled() || !rules.keep(Protection::SettledRestart);
-        let applied = if is_shown { ledger.accepted.clone() } else { Arc::new(initial) };
-        let mut zen = Zen {
-            tuning: config.tuning.clone(),
-            sender: Arc::new(Sender {
-                cluster_name: config.cluster_name.clone(),
-                cluster_uuid: ledger.cluster_uuid,
-                node: local.clone(),
-            }),
-            shown: applied.clone(),
-            applied,
-            accepted_unapplied: Vec::new(),
-            has_recovered_state: false,
-            config,
-            rules,
-            local,
-            rng,
-            ledger,
-            mode: Mode::Finding,
-            search: Search::default(),
-            lost: BTreeMap::new(),
-            setbacks: Setbacks::default(),
-            round_trips: RoundTrips::default(),
-            twin: None,
-            now: Time::ZERO,
-            masterless_log: MasterlessLog::default(),
-            strangers: Strangers::default(),
-            timers: Timers::default(),
-            calls: BTreeMap::new(),
-            sent: Sent::default(),
-            called: 0,
-            asks: BTreeMap::new(),
-            slots: Slots::default(),
-            leaving: None,
-            successor: None,
-            doubts_until: Time::ZERO,
-        };
-        zen.tuning = zen.config.tuning.with_dynamic(&zen.ledger.accepted.metadata).0;
-        zen
-    }
-
-    /// Whether this node keeps a protection, as every real one does.
-    fn keeps(&self, protection: Protection) -> bool {
-        self.rules.keep(protection)
-    }
-
-    fn call(
-        &mut self,
-        to: &Address,
-        message: Message,
-        purpose: CallPurpose,
-        timeout: Duration,
-        out: &mut Effects<Zen>,
-    ) {
-        self.called += 1;
-        let call = Call(self.called);
-        self.calls.insert(call, purpose);
-        out.push(Effect::Send { to: to.clone(), call, message, timeout });
-    }
-
-    fn reply(&mut self, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
-        out.push(Effect::Reply { exchange, message });
-    }
-
-    fn store(&mut self, write: Write, out: &mut Effects<Zen>) {
-        let id = self.ledger.change(self.now, &write);
-        self.timers.set_earlier(Timer::Disk, self.now + self.tuning.write_patience());
-        if let Write::Identity(uuid) = &write {
-            self.sender = Arc::new(Sender { cluster_uuid: Some(*uuid), ..(*self.sender).clone() });
-        }
-        out.push(Effect::Store { id, write });
-    }
-
-    /// Votes: the term never moves without.
-    fn promise(&mut self, term: Term, vote: &NodeId, out: &mut Effects<Zen>) {
-        assert!(term > self.ledger.promise.term, "a vote is only given in a term above the own one");
-        let promise = Promise { term, vote: Some(vote.clone()), ..self.ledger.promise.clone() };
-        self.store(Write::Promise(promise), out);
+    fn begin(config: Config, disk: Memory, rng: Rng, rules: Rules) -> Self {
+        Zen { node: NodeState::new(config, disk, rng, rules), mode: Mode::Finding }
     }
 
     /// What the node has promised and knows. All of it is durable.
     fn report(&self) -> Report {
-        let durable = &self.ledger.durable;
-        let stored =
-            if self.keeps(Protection::StoredReports) { self.ledger.durable_id() } else { self.ledger.accepted.id() };
+        let durable = &self.node.ledger.durable;
+        let stored = if self.node.keeps(Protection::StoredReports) {
+            self.node.ledger.durable_id()
+        } else {
+            self.node.ledger.accepted.id()
+        };
         let follows = match &self.mode {
-            Mode::Leading(_) => Some(self.local.id.clone()),
+            Mode::Leading(_) => Some(self.node.local.id.clone()),
             Mode::Following(following) => Some(following.master.id.clone()),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => None,
         };
         Report {
-            ephemeral_id: self.local.ephemeral_id.clone(),
+            ephemeral_id: self.node.local.ephemeral_id.clone(),
             term: durable.promise.term,
             vote: durable.promise.vote.clone(),
             follows,
             accepted: stored,
-            committed: self.ledger.committed,
+            committed: self.node.ledger.committed,
             needs_full: false,
-            storing: Some(self.ledger.accepted.id()).filter(|id| *id != self.ledger.durable_id()),
+            storing: Some(self.node.ledger.accepted.id()).filter(|id| *id != self.node.ledger.durable_id()),
         }
     }
 
     fn reply_report(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
         let report = Box::new(self.report());
-        self.reply(exchange, Message::Report(report), out);
-    }
-
-    fn is_formed(&self) -> bool {
-        self.ledger.cluster_uuid.is_some()
+        self.node.reply(exchange, Message::Report(report), out);
     }
 
     /// Shows readers a committed state: without its master, while this node has none.
     fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
-        self.tune(&state, out);
-        self.applied = state.clone();
-        let passed = mem::take(&mut self.accepted_unapplied);
+        self.node.tune(&state, out);
+        self.node.applied = state.clone();
+        let passed = mem::take(&mut self.node.accepted_unapplied);
         if !matches!(self.mode, Mode::Leading(_) | Mode::Following(_)) {
-            return self.show_masterless(out);
+            return self.node.show_masterless(out);
         }
         passed.into_iter().for_each(|one| out.push(Effect::Apply(one)));
-        self.has_recovered_state |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
-        self.shown = state.clone();
+        self.node.has_recovered_state |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
+        self.node.shown = state.clone();
         out.push(Effect::Apply(state));
     }
-
-    /// Accepts a state, sent as a change of `base`. If it was made from the one accepted before, by way of those that it
-    /// passed, they are committed when it is, and shown before it to those who want to know of every change.
-    fn accept(
-        &mut self,
-        state: Arc<ClusterState>,
-        base: StateId,
-        passed: &[Arc<ClusterState>],
-        out: &mut Effects<Zen>,
-    ) {
-        let before = self.ledger.accepted.clone();
-        let chain: Vec<_> = std::iter::once(&before).chain(passed).cloned().collect();
-        let mut pairs = chain.iter().zip(passed.iter().chain(std::iter::once(&state)));
-        let is_next = base == before.id() && pairs.all(|(one, next)| is_made_from(next, one));
-        if !is_next || self.accepted_unapplied.len() + chain.len() > ACCEPTED_UNAPPLIED_MAX {
-            self.accepted_unapplied.clear();
-        }
-        if is_next {
-            let applied = self.applied.id();
-            self.accepted_unapplied.extend(chain.into_iter().filter(|one| one.id() != applied));
-        }
-        self.store(Write::Accepted(state), out);
-    }
-
-    /// Shows readers the last applied state without its master.
-    fn show_masterless(&mut self, out: &mut Effects<Zen>) {
-        self.shown = Arc::new(self.tuning.no_master_block.masterless(&self.applied));
-        out.push(Effect::Apply(self.shown.clone()));
-    }
-}
-
-/// Whether a state was made from one that the same master sent. What is sent as a change of a state need not be made from it:
-/// a state that takes a proposal back is made from the one before that, and so are all that come after it.
-fn is_made_from(state: &ClusterState, before: &ClusterState) -> bool {
-    state.version == before.version.next() && state.metadata.voting.committed == before.metadata.voting.own
 }

@@ -7,7 +7,7 @@
 use super::leadership::Leadership;
 use super::quorum::next_voting_set;
 use super::rules::Protection;
-use super::{Mode, PingKind, Zen};
+use super::{Mode, NodeState, PingKind, Zen};
 use crate::cluster::{ClusterState, NodeId, VotingSet};
 use crate::protocol::{Effects, Time};
 use std::collections::BTreeSet;
@@ -21,34 +21,23 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return false;
         };
-        let mut voters = self.ledger.accepted.metadata.voting.own.iter();
-        lead.is_settled && self.ledger.is_settled() && voters.all(|id| self.is_counted_on(lead, id))
-    }
-
-    /// The voting set that a state should have, if all who vote in it and live have stored a state since the last failure.
-    fn wanted_set(&self, lead: &Leadership, state: &ClusterState) -> Option<VotingSet> {
-        if !lead.is_settled || !self.ledger.is_settled() {
-            return None;
-        }
-        // Tasks may have taken voters out of it.
-        let next = next_voting_set(&state.metadata.voting.own, &self.live(lead, state), &self.local.id);
-        let is_new = next != self.ledger.accepted.metadata.voting.own;
-        (is_new && next.iter().all(|id| self.is_counted_on(lead, id))).then_some(next)
+        let mut voters = self.node.ledger.accepted.metadata.voting.own.iter();
+        lead.is_settled && self.node.ledger.is_settled() && voters.all(|id| self.node.is_counted_on(lead, id))
     }
 
     /// The voting set of the next state: a new one is proposed only on a state committed in the own term, and only if all
     /// who vote in it have answered since it is wanted.
     pub(super) fn next_own_set(&self, state: &ClusterState) -> VotingSet {
-        let base = &self.ledger.accepted.metadata.voting.own;
+        let base = &self.node.ledger.accepted.metadata.voting.own;
         let Mode::Leading(lead) = &self.mode else {
             return base.clone();
         };
         let has_answered = |id: &NodeId| {
             let peer = lead.peers.get(id).filter(|peer| peer.failed.is_none());
             peer.is_none_or(|peer| lead.wish.is_some_and(|wish| peer.heard >= wish))
-                || !self.keeps(Protection::NewAnswers)
+                || !self.node.keeps(Protection::NewAnswers)
         };
-        let wanted = self.wanted_set(lead, state).filter(|wanted| wanted.iter().all(has_answered));
+        let wanted = self.node.wanted_set(lead, state).filter(|wanted| wanted.iter().all(has_answered));
         wanted.unwrap_or_else(|| base.clone())
     }
 
@@ -58,7 +47,7 @@ impl Zen {
         let Mode::Leading(lead) = &self.mode else {
             return;
         };
-        let wanted = self.wanted_set(lead, &self.ledger.accepted);
+        let wanted = self.node.wanted_set(lead, &self.node.ledger.accepted);
         let is_new = wanted.is_some() && lead.wish.is_none();
         let wish = wanted.as_ref().map(|_| lead.wish.unwrap_or(now));
         if let Some(lead) = self.lead() {
@@ -67,6 +56,19 @@ impl Zen {
         for id in wanted.iter().filter(|_| is_new).flat_map(|wanted| wanted.iter()) {
             self.ping_node(now, id, PingKind::Confirm, out);
         }
+    }
+}
+
+impl NodeState {
+    /// The voting set that a state should have, if all who vote in it and live have stored a state since the last failure.
+    fn wanted_set(&self, lead: &Leadership, state: &ClusterState) -> Option<VotingSet> {
+        if !lead.is_settled || !self.ledger.is_settled() {
+            return None;
+        }
+        // Tasks may have taken voters out of it.
+        let next = next_voting_set(&state.metadata.voting.own, &self.live(lead, state), &self.local.id);
+        let is_new = next != self.ledger.accepted.metadata.voting.own;
+        (is_new && next.iter().all(|id| self.is_counted_on(lead, id))).then_some(next)
     }
 
     /// Who lives and can vote, of those who vote already or have stored a state as followers. Who was late with one lately is

@@ -10,7 +10,7 @@ use super::message::{Body, Message, Report};
 use super::rules::Protection;
 use super::sent::intake_time;
 use super::steps::Steps;
-use super::{CallPurpose, Mode, Note, PingKind, Timer, Tuning, Write, Zen};
+use super::{CallPurpose, Mode, NodeState, Note, PingKind, Timer, Tuning, Write, Zen};
 use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Effects, Failure, Time};
 use crate::service::Task;
@@ -37,7 +37,7 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let state = Arc::new(state);
-        let (local, rules) = (self.local.id.clone(), self.rules);
+        let (local, rules) = (self.node.local.id.clone(), self.node.rules);
         let Some(lead) = self.lead() else {
             return;
         };
@@ -69,16 +69,16 @@ impl Zen {
         for id in peers {
             self.send_state(now, &id, out);
         }
-        self.accept(state, made_from, &[], out);
-        self.timers.set(Timer::Commit, now + self.tuning.commit_timeout);
+        self.node.accept(state, made_from, &[], out);
+        self.node.timers.set(Timer::Commit, now + self.node.tuning.commit_timeout);
         if has_newcomers {
-            self.timers.set(Timer::NodePings, now);
+            self.node.timers.set(Timer::NodePings, now);
         }
     }
 
     /// Sends a node the newest state, unless one is on its way to it or being stored: then it is sent when that is known.
     pub(super) fn send_state(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
-        let (with_diffs, mut timeout) = (self.tuning.publish_diff, self.tuning.commit_timeout);
+        let (with_diffs, mut timeout) = (self.node.tuning.publish_diff, self.node.tuning.commit_timeout);
         let Mode::Leading(lead) = &mut self.mode else {
             return;
         };
@@ -87,25 +87,25 @@ impl Zen {
             return;
         };
         let address = peer.node.address.clone();
-        if self.sent.is_under_way(now, &address) || peer.storing.is_some() {
+        if self.node.sent.is_under_way(now, &address) || peer.storing.is_some() {
             return;
         }
-        let body = publish.body_for(peer, &self.sent, with_diffs);
-        self.sent.send(now, &address, publish.state.clone(), &body);
+        let body = publish.body_for(peer, &self.node.sent, with_diffs);
+        self.node.sent.send(now, &address, publish.state.clone(), &body);
         if let Body::Full(state) = &body {
-            timeout = self.round_trips.at_least(&address, self.tuning.fd_ping_timeout) + intake_time(state);
+            timeout = self.node.round_trips.at_least(&address, self.node.tuning.fd_ping_timeout) + intake_time(state);
         }
         let purpose = CallPurpose::Publish { node: id.clone(), at: address.clone(), asked: now };
-        let committed = self.ledger.committed;
-        let message = Message::Publish { from: self.sender.clone(), term, committed, body };
-        self.call(&address, message, purpose, timeout, out);
+        let committed = self.node.ledger.committed;
+        let message = Message::Publish { from: self.node.sender.clone(), term, committed, body };
+        self.node.call(&address, message, purpose, timeout, out);
     }
 
     /// Forgets what was sent to nodes that are members no more.
     fn forget_sent(&mut self) {
         if let Mode::Leading(lead) = &self.mode {
             let members: BTreeSet<Address> = lead.peers.values().map(|peer| peer.node.address.clone()).collect();
-            self.sent.keep(|to| members.contains(to));
+            self.node.sent.keep(|to| members.contains(to));
         }
     }
 
@@ -120,13 +120,13 @@ impl Zen {
         peer.told = Some((state, now));
         let address = peer.node.address.clone();
         let purpose = CallPurpose::Commit { node: id.clone(), asked: now };
-        let message = Message::Commit { from: self.sender.clone(), id: state };
-        self.call(&address, message, purpose, self.tuning.commit_timeout, out);
+        let message = Message::Commit { from: self.node.sender.clone(), id: state };
+        self.node.call(&address, message, purpose, self.node.tuning.commit_timeout, out);
     }
 
     /// Sends a node what it lacks, unless it was sent after the node was asked.
     pub(super) fn nudge(&mut self, now: Time, id: &NodeId, asked: Time, out: &mut Effects<Zen>) {
-        if !self.keeps(Protection::LaggardsTold) {
+        if !self.node.keeps(Protection::LaggardsTold) {
             return;
         }
         let Mode::Leading(lead) = &self.mode else {
@@ -138,7 +138,7 @@ impl Zen {
         let newest = publish.state.id();
         let is_told = peer.told.is_some_and(|(state, at)| state == newest && at >= asked);
         if peer.accepted != newest {
-            if !self.sent.was_sent(&peer.node.address, newest, asked) {
+            if !self.node.sent.was_sent(&peer.node.address, newest, asked) {
                 self.send_state(now, id, out);
             }
         } else if publish.is_committed && peer.applied != newest && !is_told {
@@ -148,8 +148,9 @@ impl Zen {
 
     /// What a node says that it has promised and knows may acknowledge, vote and confirm, whatever it was asked.
     pub(super) fn on_report(&mut self, now: Time, id: &NodeId, asked: Time, report: &Report, out: &mut Effects<Zen>) {
-        let local = self.local.id.clone();
-        let (accepted_rank, rules, patience) = (self.ledger.accepted.rank(), self.rules, self.tuning.fd_ping_timeout);
+        let local = self.node.local.id.clone();
+        let (accepted_rank, rules, patience) =
+            (self.node.ledger.accepted.rank(), self.node.rules, self.node.tuning.fd_ping_timeout);
         let Mode::Leading(lead) = &mut self.mode else {
             return;
         };
@@ -166,9 +167,9 @@ impl Zen {
         let votes_for_me = report.vote.as_ref() == Some(&local);
         let was_proven = peer.is_proven(lead.proven_above);
         let newest = lead.publish.as_ref().map(|publish| publish.state.id());
-        self.sent.note_stored(&peer.node.address, report.accepted);
+        self.node.sent.note_stored(&peer.node.address, report.accepted);
         if report.needs_full {
-            self.sent.note_refused(&peer.node.address);
+            self.node.sent.note_refused(&peer.node.address);
         }
         take_down(peer, (now, patience), report, is_mine, newest);
         let is_awaited = is_mine && lead.wish.is_some_and(|wish| peer.heard < wish && asked >= wish);
@@ -202,7 +203,7 @@ impl Zen {
         self.count_term_bump(now, out);
         self.settle_acks(now, out);
         self.answer_reads(now, out);
-        if is_proven_now || is_awaited || self.leaving.is_some() {
+        if is_proven_now || is_awaited || self.node.leaving.is_some() {
             // A voting set may have waited for it, or a master that leaves.
             self.advance(now, out);
         }
@@ -221,14 +222,14 @@ impl Zen {
             return;
         }
         let mut backers = publish.acks.clone();
-        if self.ledger.durable_id() == publish.state.id() || !self.keeps(Protection::OwnAckStored) {
-            backers.insert(self.local.id.clone(), self.local.clone());
+        if self.node.ledger.durable_id() == publish.state.id() || !self.node.keeps(Protection::OwnAckStored) {
+            backers.insert(self.node.local.id.clone(), self.node.local.clone());
         }
-        if !self.keeps(Protection::WholeCommits) {
-            self.count_one_more(&mut backers);
+        if !self.node.keeps(Protection::WholeCommits) {
+            self.node.count_one_more(&mut backers);
         }
-        let bootstrap = if self.is_formed() { Default::default() } else { lead.bootstrap.clone() };
-        if self.requirement(bootstrap).is_met_by(&backers) {
+        let bootstrap = if self.node.is_formed() { Default::default() } else { lead.bootstrap.clone() };
+        if self.node.requirement(bootstrap).is_met_by(&backers) {
             self.commit(now, out);
         }
     }
@@ -248,18 +249,18 @@ impl Zen {
         let acked = lead.peers.iter().filter(|(_, peer)| peer.accepted == id);
         let acked: Vec<NodeId> = acked.map(|(id, _)| id.clone()).collect();
         let tasks = mem::take(&mut publish.tasks);
-        self.timers.stop(Timer::Commit);
-        self.setbacks.forget(&self.local.id);
+        self.node.timers.stop(Timer::Commit);
+        self.node.setbacks.forget(&self.node.local.id);
         for id in acked {
             self.send_commit(now, &id, out);
         }
-        self.expect_of_all(now, id, self.tuning.commit_timeout);
-        self.tell_of_commit(&state, reason, took, out);
-        let before = self.minimum_and_eligible();
-        let has_lost = !state.nodes.delta(&self.applied.nodes).removed.is_empty();
+        self.expect_of_all(now, id, self.node.tuning.commit_timeout);
+        self.node.tell_of_commit(&state, reason, took, out);
+        let before = self.node.minimum_and_eligible();
+        let has_lost = !state.nodes.delta(&self.node.applied.nodes).removed.is_empty();
         self.apply(state.clone(), out);
-        self.warn_of_minimum(before, out);
-        self.record_commit(&state, out);
+        self.node.warn_of_minimum(before, out);
+        self.node.record_commit(&state, out);
         self.keep_leases(now);
         self.await_acks(now, tasks, out);
         if has_lost {
@@ -267,23 +268,12 @@ impl Zen {
             self.forget_sent();
         }
         self.recover(now, out);
-        if before.0 != self.tuning.minimum() {
+        if before.0 != self.node.tuning.minimum() {
             // A higher number may have come down from an earlier master: it is not waited for in a publish.
             self.judge_quorum(now, out);
         }
         self.farewell(now, out);
         self.advance(now, out);
-    }
-
-    fn tell_of_commit(&self, state: &ClusterState, reason: String, took: Duration, out: &mut Effects<Zen>) {
-        let threshold = self.tuning.slow_publish();
-        if took >= threshold {
-            out.note(Note::SlowPublish { source: reason.clone(), took, threshold });
-        }
-        let delta = state.nodes.delta(&self.applied.nodes);
-        if !delta.is_empty() {
-            out.note(Note::Published { state: state.id(), delta, local: self.local.id.clone(), reason });
-        }
     }
 
     /// Starts the deadline for all nodes to apply a state, unless one runs for an earlier state.
@@ -292,13 +282,13 @@ impl Zen {
             && lead.expected.is_none()
         {
             lead.expected = Some(id);
-            self.timers.set(Timer::Behind, now + timeout);
+            self.node.timers.set(Timer::Behind, now + timeout);
         }
     }
 
     /// Tells which nodes live and have not applied what was committed long ago.
     pub(super) fn name_those_behind(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (timeout, newest) = (self.tuning.commit_timeout, self.applied.id());
+        let (timeout, newest) = (self.node.tuning.commit_timeout, self.node.applied.id());
         let Some(lead) = self.lead() else {
             return;
         };
@@ -315,6 +305,67 @@ impl Zen {
         }
         if is_late {
             self.expect_of_all(now, newest, again);
+        }
+    }
+
+    pub(super) fn commit_timed_out(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if !self.node.keeps(Protection::CommitTimeout) {
+            return;
+        }
+        let timeout = self.node.tuning.commit_timeout;
+        let Mode::Leading(lead) = &self.mode else {
+            return;
+        };
+        // A disk that hangs may be what keeps the state here.
+        if lead.awaits_whole(&self.node.sent, timeout) && !self.node.is_write_overdue(now) {
+            return self.node.timers.set(Timer::Commit, now + Tuning::GRACE);
+        }
+        match &lead.publish {
+            Some(publish) if !publish.is_committed => {
+                let state = publish.state.id();
+                out.note(Note::CommitFailed { state, timeout });
+                self.fail_leading(now, "failed to publish cluster state", out);
+            }
+            Some(_) | None if lead.term_bump.is_some() => {
+                self.fail_leading(now, "not enough followers voted in the higher term", out)
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// Steps down after a mastership that came to nothing, and rests for longer each time before the next choice.
+    fn fail_leading(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
+        let rest = self.node.set_back(now, &self.node.local.id.clone(), self.node.tuning.ping_timeout);
+        self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
+    }
+
+    /// A node that a state did not get to in time is asked whether it has it, and sent it again if not; after any other failure
+    /// it is sent when the node is next heard of. Whether that one lives is told by its link and its beats: probed for each call that
+    /// failed, one that answers over its link and refuses connections was sent the same without end.
+    pub(super) fn on_publish_failed(
+        &mut self,
+        now: Time,
+        id: &NodeId,
+        (at, asked): (&Address, Time),
+        why: Failure,
+        out: &mut Effects<Zen>,
+    ) {
+        self.node.sent.end(at, asked);
+        if why == Failure::TimedOut {
+            self.ping_node(now, id, PingKind::Confirm, out);
+        }
+    }
+}
+
+impl NodeState {
+    fn tell_of_commit(&self, state: &ClusterState, reason: String, took: Duration, out: &mut Effects<Zen>) {
+        let threshold = self.tuning.slow_publish();
+        if took >= threshold {
+            out.note(Note::SlowPublish { source: reason.clone(), took, threshold });
+        }
+        let delta = state.nodes.delta(&self.applied.nodes);
+        if !delta.is_empty() {
+            out.note(Note::Published { state: state.id(), delta, local: self.local.id.clone(), reason });
         }
     }
 
@@ -338,54 +389,6 @@ impl Zen {
         let (minimum, eligible) = self.minimum_and_eligible();
         if (minimum, eligible) != before && minimum > 0 && eligible > 1 && minimum <= eligible / 2 {
             out.note(Note::MinimumTooLow { minimum, eligible });
-        }
-    }
-
-    pub(super) fn commit_timed_out(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if !self.keeps(Protection::CommitTimeout) {
-            return;
-        }
-        let timeout = self.tuning.commit_timeout;
-        let Mode::Leading(lead) = &self.mode else {
-            return;
-        };
-        // A disk that hangs may be what keeps the state here.
-        if lead.awaits_whole(&self.sent, timeout) && !self.is_write_overdue(now) {
-            return self.timers.set(Timer::Commit, now + Tuning::GRACE);
-        }
-        match &lead.publish {
-            Some(publish) if !publish.is_committed => {
-                let state = publish.state.id();
-                out.note(Note::CommitFailed { state, timeout });
-                self.fail_leading(now, "failed to publish cluster state", out);
-            }
-            Some(_) | None if lead.term_bump.is_some() => {
-                self.fail_leading(now, "not enough followers voted in the higher term", out)
-            }
-            Some(_) | None => {}
-        }
-    }
-
-    /// Steps down after a mastership that came to nothing, and rests for longer each time before the next choice.
-    fn fail_leading(&mut self, now: Time, reason: &str, out: &mut Effects<Zen>) {
-        let rest = self.set_back(now, &self.local.id.clone(), self.tuning.ping_timeout);
-        self.step_down_for(now, rest / REIGNS_PER_REST, reason.into(), out);
-    }
-
-    /// A node that a state did not get to in time is asked whether it has it, and sent it again if not; after any other failure
-    /// it is sent when the node is next heard of. Whether that one lives is told by its link and its beats: probed for each call that
-    /// failed, one that answers over its link and refuses connections was sent the same without end.
-    pub(super) fn on_publish_failed(
-        &mut self,
-        now: Time,
-        id: &NodeId,
-        (at, asked): (&Address, Time),
-        why: Failure,
-        out: &mut Effects<Zen>,
-    ) {
-        self.sent.end(at, asked);
-        if why == Failure::TimedOut {
-            self.ping_node(now, id, PingKind::Confirm, out);
         }
     }
 }

@@ -34,28 +34,29 @@ impl Zen {
             return self.answer(now, origin, Answer::NotMaster, out);
         };
         lead.reads.push(PendingRead { origin, query, since: now, deadline });
-        self.timers.set_earlier(Timer::Queue, deadline);
+        self.node.timers.set_earlier(Timer::Queue, deadline);
         self.confirm(now, out);
         self.answer_reads(now, out);
     }
 
     /// Asks the voters, unless they are being asked for an earlier read.
     fn confirm(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let rules = self.rules;
+        let rules = self.node.rules;
         let is_ready = |lead: &&mut Leadership| lead.is_settled || !rules.keep(Protection::ReadsOwnTerm);
         let Some(lead) = self.lead().filter(is_ready).filter(|lead| lead.confirming.is_none()) else {
             return;
         };
         lead.confirming = Some(now);
         let voters: Vec<NodeId> = lead.peers.keys().cloned().collect();
-        for id in voters.into_iter().filter(|id| self.applied.metadata.voting.own.contains(id)).collect::<Vec<_>>() {
+        for id in voters.into_iter().filter(|id| self.node.applied.metadata.voting.own.contains(id)).collect::<Vec<_>>()
+        {
             self.ping_node(now, &id, PingKind::Confirm, out);
         }
     }
 
     /// Answers a question that was confirmed, from the newest committed state.
     fn look_up(&mut self, now: Time, query: &Query) -> Answer {
-        let state = self.applied.clone();
+        let state = self.node.applied.clone();
         let blocks = state.blocks.at(BlockLevel::MetadataRead);
         let is_blocked = !blocks.is_empty() && !matches!(query, Query::Newest | Query::KeepAlive(_));
         if let Some(status) = blocks.status().filter(|_| is_blocked) {
@@ -74,9 +75,9 @@ impl Zen {
 
     /// Answers the reads that a majority has confirmed.
     pub(super) fn answer_reads(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let voting = self.applied.metadata.voting.own.clone();
-        let local = self.local.id.clone();
-        let (durable, rules) = (self.ledger.durable.promise.term, self.rules);
+        let voting = self.node.applied.metadata.voting.own.clone();
+        let local = self.node.local.id.clone();
+        let (durable, rules) = (self.node.ledger.durable.promise.term, self.node.rules);
         let is_ready = |lead: &&mut Leadership| lead.is_settled || !rules.keep(Protection::ReadsOwnTerm);
         let Some(lead) = self.lead().filter(is_ready).filter(|lead| !lead.reads.is_empty()) else {
             return;

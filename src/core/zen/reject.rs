@@ -6,7 +6,7 @@
 use super::leap::LEAP_MAX;
 use super::message::{Message, Sender};
 use super::rules::Protection;
-use super::{Mode, Note, Zen};
+use super::{Mode, NodeState, Note, Zen};
 use crate::cluster::{EphemeralId, Node, Uuid};
 use crate::protocol::{Effects, Time};
 use serde::{Deserialize, Serialize};
@@ -97,47 +97,49 @@ impl Zen {
     /// Why a message is not considered, if it is not.
     pub(super) fn refuses(&mut self, now: Time, message: &Message, out: &mut Effects<Zen>) -> Option<Rejection> {
         let from = message.sender()?;
-        if self.is_foreign(from) {
-            if self.strangers.is_news(now, &from.node, Oddity::OtherCluster) {
-                out.note(Note::OtherCluster { node: from.node.clone(), what: self.difference(from) });
+        if self.node.is_foreign(from) {
+            if self.node.strangers.is_news(now, &from.node, Oddity::OtherCluster) {
+                out.note(Note::OtherCluster { node: from.node.clone(), what: self.node.difference(from) });
             }
-            Some(Rejection::OtherCluster(self.sender.clone()))
-        } else if from.node.id == self.local.id && from.node.same_process(&self.local) {
+            Some(Rejection::OtherCluster(self.node.sender.clone()))
+        } else if from.node.id == self.node.local.id && from.node.same_process(&self.node.local) {
             // One of its own addresses may be among the seed hosts.
             Some(Rejection::Itself)
-        } else if self.is_itself(&from.node) {
+        } else if self.node.is_itself(&from.node) {
             self.meet_twin(now, &from.node.clone(), is_from_master(message), out);
-            if self.strangers.is_news(now, &from.node, Oddity::DuplicateId) {
+            if self.node.strangers.is_news(now, &from.node, Oddity::DuplicateId) {
                 out.note(Note::DuplicateId { node: from.node.clone() });
             }
-            Some(Rejection::DuplicateId(self.local.clone()))
-        } else if message.leaps_from(self.ledger.promise.term) {
-            let own = self.ledger.promise.term;
+            Some(Rejection::DuplicateId(self.node.local.clone()))
+        } else if message.leaps_from(self.node.ledger.promise.term) {
+            let own = self.node.ledger.promise.term;
             Some(format!("a term in it is more than [{LEAP_MAX}] above [{own}], which no elections come to").into())
         } else {
             None
         }
     }
 
-    /// Whether a node goes by the id of this one and is another process elsewhere: whoever was at this address is gone.
-    pub(super) fn is_twin(&self, node: &Node) -> bool {
-        let is_other = node.address != self.local.address && !node.same_process(&self.local);
-        node.id == self.local.id && is_other && self.keeps(Protection::Twins)
-    }
-
     /// Another process has this node's id, as when a data directory was copied. Two that lead would both acknowledge, so one
     /// that leads gives way to one that leads as well; and who leads not does not begin to.
     pub(super) fn meet_twin(&mut self, now: Time, twin: &Arc<Node>, leads: bool, out: &mut Effects<Zen>) {
-        if !self.is_twin(twin) {
+        if !self.node.is_twin(twin) {
             return;
         }
         let is_leading = matches!(self.mode, Mode::Leading(_));
         if !is_leading || leads {
-            self.twin = Some((twin.clone(), now));
+            self.node.twin = Some((twin.clone(), now));
         }
         if is_leading && leads {
             self.step_down(now, format!("{twin} leads under the id of this node"), out);
         }
+    }
+}
+
+impl NodeState {
+    /// Whether a node goes by the id of this one and is another process elsewhere: whoever was at this address is gone.
+    pub(super) fn is_twin(&self, node: &Node) -> bool {
+        let is_other = node.address != self.local.address && !node.same_process(&self.local);
+        node.id == self.local.id && is_other && self.keeps(Protection::Twins)
     }
 
     /// Whether it is the one of two processes with one id that does not stand where the last state has that id.

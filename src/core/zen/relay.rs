@@ -5,7 +5,7 @@
 //! (`slots`) keep a change that is sent both ways from being carried out twice. Elasticsearch has nothing of the kind.
 
 use super::message::{Message, PeerStatus, Sender};
-use super::{CallPurpose, Mode, Zen};
+use super::{CallPurpose, Mode, NodeState, Zen};
 use crate::cluster::{Address, Node};
 use crate::protocol::{Effects, Exchange, Failure, Time};
 use crate::service::Answer;
@@ -19,29 +19,21 @@ impl Zen {
     /// Who can pass questions on to the master that this node has lost: whoever said last that it follows that one. If it is
     /// wrong, it says so at once. Of a process that was no member yet nothing would be remembered.
     pub(super) fn relay(&self) -> Option<&Arc<Node>> {
-        if !self.is_masterless() || !self.has_recovered_state {
+        if !self.is_masterless() || !self.node.has_recovered_state {
             return None;
         }
         let follows_lost = |sight: &&PeerStatus| {
-            let lost = sight.master.as_ref().filter(|(master, _)| self.lost.contains_key(&master.ephemeral_id));
+            let lost = sight.master.as_ref().filter(|(master, _)| self.node.lost.contains_key(&master.ephemeral_id));
             lost.is_some_and(|(master, _)| !master.same_process(&sight.node))
         };
-        let mut sights = self.search.seen.values().map(|seen| &seen.sight);
+        let mut sights = self.node.search.seen.values().map(|seen| &seen.sight);
         sights.find(follows_lost).map(|sight| &sight.node)
     }
 
     /// Somebody answered who may be able to pass on what has no master here.
     pub(super) fn try_relay(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if !self.asks.is_empty() && self.relay().is_some() {
+        if !self.node.asks.is_empty() && self.relay().is_some() {
             self.route_asks(now, out);
-        }
-    }
-
-    /// Who does not answer brings no answers back either.
-    pub(super) fn give_up_relay(&mut self, address: &Address) {
-        let relay = self.search.seen.get(address).map(|seen| seen.sight.node.ephemeral_id.clone());
-        if let Some(relay) = relay.filter(|_| !self.asks.is_empty()) {
-            self.take_back_asks(|ask| ask.was_given_to(&relay));
         }
     }
 
@@ -56,19 +48,29 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let is_own = question.sender().is_some_and(|sender| sender.node.same_process(&from.node));
-        let Some((patience, changes)) = self.patience_with(&question).filter(|_| is_own) else {
+        let Some((patience, changes)) = self.node.patience_with(&question).filter(|_| is_own) else {
             let why = format!("a {} is not passed on for {}", question.kind(), from.node);
-            return self.reply(exchange, Message::Rejected(why.as_str().into()), out);
+            return self.node.reply(exchange, Message::Rejected(why.as_str().into()), out);
         };
         match &self.mode {
             Mode::Leading(_) => self.received(now, exchange, question, out),
-            Mode::Following(following) if self.follows_openly() && self.calls.len() < OPEN_MAX => {
+            Mode::Following(following) if self.follows_openly() && self.node.calls.len() < OPEN_MAX => {
                 let address = following.master.address.clone();
-                self.call(&address, question, CallPurpose::Relay { exchange, changes }, patience, out);
+                self.node.call(&address, question, CallPurpose::Relay { exchange, changes }, patience, out);
             }
             Mode::Following(_) | Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => {
-                self.reply(exchange, Message::Answered(Box::new(Answer::NotMaster)), out)
+                self.node.reply(exchange, Message::Answered(Box::new(Answer::NotMaster)), out)
             }
+        }
+    }
+}
+
+impl NodeState {
+    /// Who does not answer brings no answers back either.
+    pub(super) fn give_up_relay(&mut self, address: &Address) {
+        let relay = self.search.seen.get(address).map(|seen| seen.sight.node.ephemeral_id.clone());
+        if let Some(relay) = relay.filter(|_| !self.asks.is_empty()) {
+            self.take_back_asks(|ask| ask.was_given_to(&relay));
         }
     }
 

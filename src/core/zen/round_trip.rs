@@ -2,7 +2,7 @@
 //!
 //! Zen's timeouts were thirty seconds, which no link took; shorter ones are raised here where a link needs it.
 
-use super::{Note, Zen};
+use super::{NodeState, Note, Zen};
 use crate::cluster::{Address, Node};
 use crate::protocol::{Effects, Time};
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl RoundTrips {
     }
 }
 
-impl Zen {
+impl NodeState {
     /// A peer answered what was asked then. The operator is told of a timeout that the link is too slow for.
     pub(super) fn note_round_trip(&mut self, now: Time, node: &Node, asked: Time, out: &mut Effects<Zen>) {
         if now < self.doubts_until {

@@ -6,7 +6,7 @@
 
 use super::message::{Message, PeerStatus};
 use super::mode::Heard;
-use super::{Mode, Zen};
+use super::{Mode, NodeState, Zen};
 use crate::cluster::{Node, NodeId};
 use crate::protocol::{Effect, Effects, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Zen {
-    /// How long a quorum does not hear a master that is lost: a healthy one may stand still for a moment.
-    pub(super) fn silence_of(&self, master: &Node) -> Duration {
-        self.tuning.fd_ping_interval + self.fd_timeout(&master.address) * 3 / 2
-    }
-
     /// A ping of the master was not answered, and it is not heard for longer than that: the others who could elect another
     /// one are told since when.
     pub(super) fn compare_silence(&mut self, now: Time, out: &mut Effects<Zen>) {
@@ -28,13 +23,19 @@ impl Zen {
 
     fn tell_silence(&self, now: Time, out: &mut Effects<Zen>) {
         let sight = self.sight(now);
-        let Some((master, _)) = sight.master.as_ref().filter(|(master, ago)| *ago >= self.silence_of(master)) else {
+        let Some((master, _)) = sight.master.as_ref().filter(|(master, ago)| *ago >= self.node.silence_of(master))
+        else {
             return;
         };
-        let others =
-            self.ledger.accepted.nodes.eligible().filter(|node| node.id != self.local.id && node.id != master.id);
+        let others = self
+            .node
+            .ledger
+            .accepted
+            .nodes
+            .eligible()
+            .filter(|node| node.id != self.node.local.id && node.id != master.id);
         for node in others {
-            let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
+            let message = Message::Notice { from: self.node.sender.clone(), sight: Box::new(sight.clone()) };
             out.push(Effect::Tell { to: node.address.clone(), message });
         }
     }
@@ -45,7 +46,7 @@ impl Zen {
             return;
         };
         let word = sight.master.as_ref().filter(|(master, _)| master.same_process(&following.master));
-        if let Some((_, ago)) = word.filter(|_| self.ledger.accepted.nodes.contains_process(&sight.node)) {
+        if let Some((_, ago)) = word.filter(|_| self.node.ledger.accepted.nodes.contains_process(&sight.node)) {
             following.others.insert(sight.node.id.clone(), Heard { at: now - *ago, told: now });
             if self.hears_too_little(now) {
                 // Whoever told this one may lack just its word, and it has none to give once it follows no more.
@@ -61,7 +62,7 @@ impl Zen {
             && let Mode::Following(following) = &self.mode
         {
             let (address, ago) = (following.master.address.clone(), now.since(following.heard));
-            self.set_dead(address);
+            self.node.set_dead(address);
             self.master_gone(now, &format!("a quorum has not heard of it for [{ago:?}]"), out);
         }
     }
@@ -71,19 +72,27 @@ impl Zen {
         let Mode::Following(following) = &self.mode else {
             return false;
         };
-        let (silence, timeout) = (self.silence_of(&following.master), self.fd_timeout(&following.master.address));
+        let (silence, timeout) =
+            (self.node.silence_of(&following.master), self.node.fd_timeout(&following.master.address));
         let is_heard = following.failures == 0 || now.since(following.heard) < silence;
-        if is_heard || now < self.doubts_until {
+        if is_heard || now < self.node.doubts_until {
             return false;
         }
         // What others say is as old as its way here; they count from the same beats, and not to the millisecond.
         let is_silence = |heard: &Heard| heard.told.since(heard.at) >= silence - timeout / 4;
         let is_unheard = |node: &&Arc<Node>| {
             let word = following.others.get(&node.id).filter(|heard| heard.told >= now - timeout);
-            node.id == self.local.id || word.is_some_and(is_silence)
+            node.id == self.node.local.id || word.is_some_and(is_silence)
         };
-        let nodes = self.ledger.accepted.nodes.eligible().filter(is_unheard);
+        let nodes = self.node.ledger.accepted.nodes.eligible().filter(is_unheard);
         let unheard: BTreeMap<NodeId, Arc<Node>> = nodes.map(|node| (node.id.clone(), node.clone())).collect();
-        self.requirement(BTreeSet::new()).is_met_by(&unheard)
+        self.node.requirement(BTreeSet::new()).is_met_by(&unheard)
+    }
+}
+
+impl NodeState {
+    /// How long a quorum does not hear a master that is lost: a healthy one may stand still for a moment.
+    pub(super) fn silence_of(&self, master: &Node) -> Duration {
+        self.tuning.fd_ping_interval + self.fd_timeout(&master.address) * 3 / 2
     }
 }

@@ -9,19 +9,27 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 impl Zen {
     /// Takes the node into a hash. States stand for their content by their ids.
     pub fn hash_state(&self, hasher: &mut impl Hasher) {
-        self.local.hash(hasher);
-        self.ledger.hash_state(hasher);
-        (self.applied.id(), self.shown.id(), &self.shown.nodes.master).hash(hasher);
-        (&self.mode, &self.search, &self.lost, &self.setbacks, &self.sent).hash(hasher);
-        (&self.timers, &self.asks, &self.slots, &self.leaving, &self.successor, self.doubts_until).hash(hasher);
-        self.has_recovered_state.hash(hasher);
+        self.node.local.hash(hasher);
+        self.node.ledger.hash_state(hasher);
+        (self.node.applied.id(), self.node.shown.id(), &self.node.shown.nodes.master).hash(hasher);
+        (&self.mode, &self.node.search, &self.node.lost, &self.node.setbacks, &self.node.sent).hash(hasher);
+        (
+            &self.node.timers,
+            &self.node.asks,
+            &self.node.slots,
+            &self.node.leaving,
+            &self.node.successor,
+            self.node.doubts_until,
+        )
+            .hash(hasher);
+        self.node.has_recovered_state.hash(hasher);
         // What was asked counts, not in which order or under which number.
-        self.calls.values().map(purpose_hash).fold(0, u64::wrapping_add).hash(hasher);
+        self.node.calls.values().map(purpose_hash).fold(0, u64::wrapping_add).hash(hasher);
     }
 
     /// What a call that is open is for.
     pub fn hash_call(&self, call: Call) -> u64 {
-        self.calls.get(&call).map_or(0, purpose_hash)
+        self.node.calls.get(&call).map_or(0, purpose_hash)
     }
 }
 

@@ -10,12 +10,12 @@ use std::sync::Arc;
 impl Zen {
     /// The node itself.
     pub fn local(&self) -> &Arc<Node> {
-        &self.local
+        &self.node.local
     }
 
     /// What the node has decided, and what of it is durable.
     pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+        &self.node.ledger
     }
 
     /// What the node is doing.
@@ -52,7 +52,7 @@ impl Zen {
     /// The master that readers see, itself included.
     pub fn open_master(&self) -> Option<&Arc<Node>> {
         match &self.mode {
-            Mode::Leading(lead) if lead.is_settled => Some(&self.local),
+            Mode::Leading(lead) if lead.is_settled => Some(&self.node.local),
             Mode::Following(following) if self.follows_openly() => Some(&following.master),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
         }
@@ -60,41 +60,41 @@ impl Zen {
 
     /// What an election or a commit on the accepted state must be backed by, once the cluster is formed.
     pub fn quorum(&self) -> quorum::Requirement {
-        self.requirement(BTreeSet::new())
+        self.node.requirement(BTreeSet::new())
     }
 
     /// The newest state that it could give back if all others were gone.
     pub fn newest_held(&self) -> StateId {
-        self.ledger.accepted.id().max(self.ledger.durable_id())
+        self.node.ledger.accepted.id().max(self.node.ledger.durable_id())
     }
 
     /// The newest committed state that was applied.
     pub fn applied(&self) -> &Arc<ClusterState> {
-        &self.applied
+        &self.node.applied
     }
 
     /// What readers see.
     pub fn shown(&self) -> &Arc<ClusterState> {
-        &self.shown
+        &self.node.shown
     }
 
     /// The numbers it runs by at present.
     pub fn tuning(&self) -> &Tuning {
-        &self.tuning
+        &self.node.tuning
     }
 
     /// The deadlines that are set.
     pub fn timers(&self) -> &Timers<Timer> {
-        &self.timers
+        &self.node.timers
     }
 
     /// How many requests of this node are on their way.
     pub fn open_calls(&self) -> usize {
-        self.calls.len()
+        self.node.calls.len()
     }
 
     /// How many clients' questions are open.
     pub fn open_questions(&self) -> usize {
-        self.asks.len()
+        self.node.asks.len()
     }
 }

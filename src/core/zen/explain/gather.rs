@@ -4,7 +4,7 @@ use super::super::elect::Seen;
 use super::super::leadership::{Leadership, Peer};
 use super::super::quorum::BootstrapSet;
 use super::super::search::{Mishap, Target};
-use super::super::{Mode, Rejection, Zen};
+use super::super::{Mode, NodeState, Rejection, Zen};
 use super::{Attempt, Explanation, Group, Host, Member, PingOutcome, Quota, Straggler, advice, words};
 use crate::cluster::{Address, Node, NodeId, StateId, VotingSet};
 use crate::protocol::{Failure, Time};
@@ -25,25 +25,26 @@ impl Zen {
         let mut explanation = Explanation {
             summary: String::new(),
             advice: Vec::new(),
-            cluster_name: self.config.cluster_name.clone(),
-            cluster_uuid: self.ledger.cluster_uuid,
-            node: self.local.clone(),
+            cluster_name: self.node.config.cluster_name.clone(),
+            cluster_uuid: self.node.ledger.cluster_uuid,
+            node: self.node.local.clone(),
             mode: self.mode.name().into(),
-            term: self.ledger.promise.term,
-            accepted: self.ledger.accepted.id(),
-            committed: self.ledger.committed,
+            term: self.node.ledger.promise.term,
+            accepted: self.node.ledger.accepted.id(),
+            committed: self.node.ledger.committed,
             master_node: self.open_master().cloned(),
-            since_millis: millis(now.since(self.masterless_log.since())),
+            since_millis: millis(now.since(self.node.masterless_log.since())),
             master_heard_millis: heard,
             attempt: self.attempt(now),
             disk_hangs_millis: self
+                .node
                 .ledger
                 .oldest_write()
-                .filter(|_| self.is_write_overdue(now))
+                .filter(|_| self.node.is_write_overdue(now))
                 .map(|at| millis(now.since(at))),
             needed: self.quotas(),
             hosts: self.hosts(),
-            unresolved: if self.is_masterless() { self.search.unresolved.clone() } else { Vec::new() },
+            unresolved: if self.is_masterless() { self.node.search.unresolved.clone() } else { Vec::new() },
             nodes: self.stragglers(),
         };
         explanation.summary = words::summary(&explanation);
@@ -63,50 +64,50 @@ impl Zen {
                 })
             }
             Mode::Leading(lead) if lead.is_settled => None,
-            Mode::Leading(_) => Some(Attempt::Publishes { state: self.ledger.accepted.id() }),
+            Mode::Leading(_) => Some(Attempt::Publishes { state: self.node.ledger.accepted.id() }),
             Mode::Following(_) if self.follows_openly() => None,
             Mode::Following(following) => {
-                Some(Attempt::Accepted { master: following.master.clone(), state: self.ledger.accepted.id() })
+                Some(Attempt::Accepted { master: following.master.clone(), state: self.node.ledger.accepted.id() })
             }
         }
     }
 
     /// Who counts towards an election or a commit at present.
     fn present(&self) -> Present {
-        let own = self.may_lead().then(|| self.local.clone());
+        let own = self.node.may_lead().then(|| self.node.local.clone());
         let others: Vec<Arc<Node>> = match &self.mode {
-            Mode::Finding | Mode::Joining(_) => self.search.backers.values().cloned().collect(),
+            Mode::Finding | Mode::Joining(_) => self.node.search.backers.values().cloned().collect(),
             Mode::Electing(candidacy) => {
                 let votes = candidacy.joins.values().filter(|ballot| ballot.votes);
                 votes.map(|ballot| ballot.node.clone()).collect()
             }
             Mode::Leading(lead) => backers(lead),
-            Mode::Following(_) => self.ledger.accepted.nodes.eligible().cloned().collect(),
+            Mode::Following(_) => self.node.ledger.accepted.nodes.eligible().cloned().collect(),
         };
         others.into_iter().chain(own).map(|node| (node.id.clone(), node)).collect()
     }
 
     fn bootstrap_sets(&self) -> BTreeSet<BootstrapSet> {
         match &self.mode {
-            Mode::Electing(candidacy) if !self.is_formed() => candidacy.bootstrap.keys().cloned().collect(),
+            Mode::Electing(candidacy) if !self.node.is_formed() => candidacy.bootstrap.keys().cloned().collect(),
             Mode::Leading(lead) => lead.bootstrap.clone(),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => {
-                self.own_bootstrap().into_iter().collect()
+                self.node.own_bootstrap().into_iter().collect()
             }
         }
     }
 
     fn quotas(&self) -> Vec<Quota> {
-        let requirement = self.requirement(self.bootstrap_sets());
-        let (present, known) = (self.present(), self.known());
+        let requirement = self.node.requirement(self.bootstrap_sets());
+        let (present, known) = (self.present(), self.node.known());
         let sets = &requirement.sets;
         let mut quotas = vec![of_set(Group::VotingSet, &sets.own, &present, &known)];
         if sets.committed != sets.own {
             quotas.push(of_set(Group::LastCommittedVotingSet, &sets.committed, &present, &known));
         }
-        if self.is_premature() {
-            quotas.push(self.of_found_hosts());
-        } else if self.local.is_master_eligible() {
+        if self.node.is_premature() {
+            quotas.push(self.node.of_found_hosts());
+        } else if self.node.local.is_master_eligible() {
             let besides = requirement.bootstrap.iter().map(BootstrapSet::of_those_besides);
             let sets: BTreeSet<BootstrapSet> = requirement.bootstrap.iter().cloned().chain(besides).collect();
             let hosts = sets.iter().filter(|set| !set.members.is_empty());
@@ -121,6 +122,58 @@ impl Zen {
         quotas
     }
 
+    fn hosts(&self) -> Vec<Host> {
+        if !self.is_masterless() {
+            return Vec::new();
+        }
+        let nodes = &self.node.ledger.accepted.nodes;
+        let at: BTreeMap<&Address, &Arc<Node>> = nodes.iter().map(|node| (&node.address, node)).collect();
+        let hosts = self.node.search.targets.keys().map(|address| {
+            let (outcome, answered) = self.node.outcome(address);
+            let before = at.get(address).copied();
+            let is_other = |node: &Arc<Node>| before.filter(|before| before.id != node.id);
+            Host {
+                address: address.clone(),
+                instead_of: answered.as_ref().and_then(is_other).map(|before| before.id.clone()),
+                node: answered.or_else(|| before.cloned()),
+                outcome,
+            }
+        });
+        hosts.collect()
+    }
+
+    fn stragglers(&self) -> Vec<Straggler> {
+        let Mode::Leading(lead) = &self.mode else {
+            return Vec::new();
+        };
+        let newest = self.node.ledger.accepted.id();
+        let keeps_up = |id: &NodeId, peer: &Peer| {
+            let is_well = peer.failed.is_none() && peer.failures == 0 && !lead.leaving.contains_key(id);
+            is_well && peer.accepted == newest && (peer.applied == newest || !lead.is_settled)
+        };
+        let behind = lead.peers.iter().filter(|(id, peer)| !keeps_up(id, peer));
+        let stragglers = behind.map(|(id, peer)| Straggler {
+            node: peer.node.clone(),
+            accepted: peer.accepted,
+            applied: peer.applied,
+            missed_pings: peer.failures,
+            failed: peer.failed.clone(),
+            leaves: lead.leaving.contains_key(id),
+        });
+        let is_absent = |id: &NodeId| !lead.peers.contains_key(id);
+        let away = lead.turned_away.iter().filter(|(id, _)| is_absent(id)).map(|(_, away)| Straggler {
+            node: away.node.clone(),
+            accepted: StateId::NONE,
+            applied: StateId::NONE,
+            missed_pings: 0,
+            failed: Some(away.why.clone()),
+            leaves: false,
+        });
+        stragglers.chain(away).collect()
+    }
+}
+
+impl NodeState {
     /// Before a cluster is formed of whoever is found, everybody must have answered or refused.
     fn of_found_hosts(&self) -> Quota {
         let members = self.search.targets.iter().map(|(address, target)| Member {
@@ -138,26 +191,6 @@ impl Zen {
         let seen = self.search.seen.values().map(|seen| &seen.sight.node);
         let all = of_state.chain(seen).chain([&self.local]);
         all.map(|node| (node.id.clone(), node.clone())).collect()
-    }
-
-    fn hosts(&self) -> Vec<Host> {
-        if !self.is_masterless() {
-            return Vec::new();
-        }
-        let nodes = &self.ledger.accepted.nodes;
-        let at: BTreeMap<&Address, &Arc<Node>> = nodes.iter().map(|node| (&node.address, node)).collect();
-        let hosts = self.search.targets.keys().map(|address| {
-            let (outcome, answered) = self.outcome(address);
-            let before = at.get(address).copied();
-            let is_other = |node: &Arc<Node>| before.filter(|before| before.id != node.id);
-            Host {
-                address: address.clone(),
-                instead_of: answered.as_ref().and_then(is_other).map(|before| before.id.clone()),
-                node: answered.or_else(|| before.cloned()),
-                outcome,
-            }
-        });
-        hosts.collect()
     }
 
     /// What became of the last ping of a host, and who answered it.
@@ -205,36 +238,6 @@ impl Zen {
             Rejection::Itself => (PingOutcome::Itself, Some(self.local.clone())),
             Rejection::Because(why) => (PingOutcome::Rejected { why: why.clone() }, None),
         }
-    }
-
-    fn stragglers(&self) -> Vec<Straggler> {
-        let Mode::Leading(lead) = &self.mode else {
-            return Vec::new();
-        };
-        let newest = self.ledger.accepted.id();
-        let keeps_up = |id: &NodeId, peer: &Peer| {
-            let is_well = peer.failed.is_none() && peer.failures == 0 && !lead.leaving.contains_key(id);
-            is_well && peer.accepted == newest && (peer.applied == newest || !lead.is_settled)
-        };
-        let behind = lead.peers.iter().filter(|(id, peer)| !keeps_up(id, peer));
-        let stragglers = behind.map(|(id, peer)| Straggler {
-            node: peer.node.clone(),
-            accepted: peer.accepted,
-            applied: peer.applied,
-            missed_pings: peer.failures,
-            failed: peer.failed.clone(),
-            leaves: lead.leaving.contains_key(id),
-        });
-        let is_absent = |id: &NodeId| !lead.peers.contains_key(id);
-        let away = lead.turned_away.iter().filter(|(id, _)| is_absent(id)).map(|(_, away)| Straggler {
-            node: away.node.clone(),
-            accepted: StateId::NONE,
-            applied: StateId::NONE,
-            missed_pings: 0,
-            failed: Some(away.why.clone()),
-            leaves: false,
-        });
-        stragglers.chain(away).collect()
     }
 }
 

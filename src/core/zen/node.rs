@@ -1,0 +1,207 @@
+//! What all modes of a node share: who it is, what it has promised and accepted, what it waits for.
+//!
+//! Nothing here depends on the mode, and no method changes it.
+
+use super::elect::Lost;
+use super::masterless_log::MasterlessLog;
+use super::message::{Message, Sender};
+use super::reject::Strangers;
+use super::round_trip::RoundTrips;
+use super::rules::{Protection, Rules};
+use super::search::Search;
+use super::sent::Sent;
+use super::setbacks::Setbacks;
+use super::slots::Slots;
+use super::{Ask, CallPurpose, Config, Ledger, Memory, Promise, Timer, Tuning, Write, Zen, leave};
+use crate::cluster::{Address, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
+use crate::protocol::{Call, Effect, Effects, Exchange, Rng, Ticket, Time, Timers};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many states are kept for those who want to know of every change, while nobody says that they are committed.
+const ACCEPTED_UNAPPLIED_MAX: usize = 256;
+
+/// What a node has in every mode.
+#[derive(Clone)]
+pub(super) struct NodeState {
+    pub(super) config: Config,
+    pub(super) rules: Rules,
+    pub(super) tuning: Tuning,
+    pub(super) local: Arc<Node>,
+    pub(super) sender: Arc<Sender>,
+    pub(super) rng: Rng,
+    pub(super) ledger: Ledger,
+    /// The newest committed state that was applied.
+    pub(super) applied: Arc<ClusterState>,
+    /// The same as readers see it: without its master while there is none.
+    pub(super) shown: Arc<ClusterState>,
+    /// Accepted states between the applied and the accepted one, each made from the one before: committed when it is.
+    pub(super) accepted_unapplied: Vec<Arc<ClusterState>>,
+    /// Whether this process has applied a recovered state of its master.
+    pub(super) has_recovered_state: bool,
+    pub(super) search: Search,
+    /// Masters that were lost or could not be joined, and when.
+    pub(super) lost: BTreeMap<EphemeralId, Lost>,
+    /// With whom it did not work out lately, this node included.
+    pub(super) setbacks: Setbacks,
+    /// The states that were sent to others.
+    pub(super) sent: Sent,
+    /// How long answers take at the least.
+    pub(super) round_trips: RoundTrips,
+    /// Another process that goes by this node's id, and when it was last heard of.
+    pub(super) twin: Option<(Arc<Node>, Time)>,
+    pub(super) masterless_log: MasterlessLog,
+    pub(super) strangers: Strangers,
+    pub(super) timers: Timers<Timer>,
+    pub(super) calls: BTreeMap<Call, CallPurpose>,
+    pub(super) called: u64,
+    pub(super) asks: BTreeMap<Ticket, Ask>,
+    pub(super) slots: Slots,
+    pub(super) leaving: Option<Ticket>,
+    /// After a hand-over was agreed: who is to be asked for a vote, in which term and for whom.
+    pub(super) successor: Option<leave::Successor>,
+    /// When the present input came.
+    pub(super) now: Time,
+    /// The node was stalled and does not count silence before this.
+    pub(super) doubts_until: Time,
+}
+
+impl NodeState {
+    /// What a node begins with, of what its disk holds.
+    pub(super) fn new(config: Config, mut disk: Memory, rng: Rng, rules: Rules) -> Self {
+        if !rules.keep(Protection::DurableVote) {
+            disk.promise = Promise { node_id: disk.promise.node_id, ..Promise::default() };
+        }
+        if !rules.keep(Protection::DurableState) {
+            disk = Memory { accepted: None, committed: None, ..disk };
+        }
+        let mut node = config.node.clone();
+        if !rules.keep(Protection::IdWithVote) {
+            node.id = NodeId::from(&*node.name);
+        }
+        if let Some(id) = &disk.promise.node_id {
+            node.id = id.clone();
+        }
+        let local = Arc::new(node);
+        let ledger = Ledger::new(disk, ClusterState::initial(config.cluster_name.clone()));
+        let mut initial = ClusterState::initial(config.cluster_name.clone());
+        initial.nodes.insert(local.clone());
+        let is_shown = ledger.is_settled() || !rules.keep(Protection::SettledRestart);
+        let applied = if is_shown { ledger.accepted.clone() } else { Arc::new(initial) };
+        let mut state = NodeState {
+            tuning: config.tuning.clone(),
+            sender: Arc::new(Sender {
+                cluster_name: config.cluster_name.clone(),
+                cluster_uuid: ledger.cluster_uuid,
+                node: local.clone(),
+            }),
+            shown: applied.clone(),
+            applied,
+            accepted_unapplied: Vec::new(),
+            has_recovered_state: false,
+            config,
+            rules,
+            local,
+            rng,
+            ledger,
+            search: Search::default(),
+            lost: BTreeMap::new(),
+            setbacks: Setbacks::default(),
+            round_trips: RoundTrips::default(),
+            twin: None,
+            now: Time::ZERO,
+            masterless_log: MasterlessLog::default(),
+            strangers: Strangers::default(),
+            timers: Timers::default(),
+            calls: BTreeMap::new(),
+            sent: Sent::default(),
+            called: 0,
+            asks: BTreeMap::new(),
+            slots: Slots::default(),
+            leaving: None,
+            successor: None,
+            doubts_until: Time::ZERO,
+        };
+        state.tuning = state.config.tuning.with_dynamic(&state.ledger.accepted.metadata).0;
+        state
+    }
+
+    /// Whether this node keeps a protection, as every real one does.
+    pub(super) fn keeps(&self, protection: Protection) -> bool {
+        self.rules.keep(protection)
+    }
+
+    pub(super) fn call(
+        &mut self,
+        to: &Address,
+        message: Message,
+        purpose: CallPurpose,
+        timeout: Duration,
+        out: &mut Effects<Zen>,
+    ) {
+        self.called += 1;
+        let call = Call(self.called);
+        self.calls.insert(call, purpose);
+        out.push(Effect::Send { to: to.clone(), call, message, timeout });
+    }
+
+    pub(super) fn reply(&mut self, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
+        out.push(Effect::Reply { exchange, message });
+    }
+
+    pub(super) fn store(&mut self, write: Write, out: &mut Effects<Zen>) {
+        let id = self.ledger.change(self.now, &write);
+        self.timers.set_earlier(Timer::Disk, self.now + self.tuning.write_patience());
+        if let Write::Identity(uuid) = &write {
+            self.sender = Arc::new(Sender { cluster_uuid: Some(*uuid), ..(*self.sender).clone() });
+        }
+        out.push(Effect::Store { id, write });
+    }
+
+    /// Votes: the term never moves without.
+    pub(super) fn promise(&mut self, term: Term, vote: &NodeId, out: &mut Effects<Zen>) {
+        assert!(term > self.ledger.promise.term, "a vote is only given in a term above the own one");
+        let promise = Promise { term, vote: Some(vote.clone()), ..self.ledger.promise.clone() };
+        self.store(Write::Promise(promise), out);
+    }
+
+    pub(super) fn is_formed(&self) -> bool {
+        self.ledger.cluster_uuid.is_some()
+    }
+
+    /// Accepts a state, sent as a change of `base`. If it was made from the one accepted before, by way of those that it
+    /// passed, they are committed when it is, and shown before it to those who want to know of every change.
+    pub(super) fn accept(
+        &mut self,
+        state: Arc<ClusterState>,
+        base: StateId,
+        passed: &[Arc<ClusterState>],
+        out: &mut Effects<Zen>,
+    ) {
+        let before = self.ledger.accepted.clone();
+        let chain: Vec<_> = std::iter::once(&before).chain(passed).cloned().collect();
+        let mut pairs = chain.iter().zip(passed.iter().chain(std::iter::once(&state)));
+        let is_next = base == before.id() && pairs.all(|(one, next)| is_made_from(next, one));
+        if !is_next || self.accepted_unapplied.len() + chain.len() > ACCEPTED_UNAPPLIED_MAX {
+            self.accepted_unapplied.clear();
+        }
+        if is_next {
+            let applied = self.applied.id();
+            self.accepted_unapplied.extend(chain.into_iter().filter(|one| one.id() != applied));
+        }
+        self.store(Write::Accepted(state), out);
+    }
+
+    /// Shows readers the last applied state without its master.
+    pub(super) fn show_masterless(&mut self, out: &mut Effects<Zen>) {
+        self.shown = Arc::new(self.tuning.no_master_block.masterless(&self.applied));
+        out.push(Effect::Apply(self.shown.clone()));
+    }
+}
+
+/// Whether a state was made from one that the same master sent. What is sent as a change of a state need not be made from it:
+/// a state that takes a proposal back is made from the one before that, and so are all that come after it.
+fn is_made_from(state: &ClusterState, before: &ClusterState) -> bool {
+    state.version == before.version.next() && state.metadata.voting.committed == before.metadata.voting.own
+}
