@@ -1,14 +1,14 @@
 //! Standing as a candidate: in which term, which votes count, and how it ends.
 //!
-//! What a won candidacy begins with stands in `lead`. Mirrors `NodeJoinController` (6.8), which counted joins of no term and
+//! What a won candidacy begins with stands in `leading`. Mirrors `NodeJoinController` (6.8), which counted joins of no term and
 //! whatever the joiner had accepted.
 
 use super::elect::Candidate;
 use super::message::{Join, JoinAnswer, Message, PeerStatus};
 use super::mode::{Ballot, Candidacy};
 use super::quorum::BootstrapSet;
+use super::round_trip::intake_time;
 use super::rules::{Protection, Rules};
-use super::sent::intake_time;
 use super::{CallPurpose, Mode, NodeState, Note, Promise, REMEMBERED_MAX, Timer, Tuning, Write, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, StateId, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
@@ -31,7 +31,7 @@ impl Zen {
         out.note(Note::Stands { term, reason });
         self.mode = Mode::Electing(Candidacy::new(now, term));
         // Voters need not wait for this disk: a vote counts only when the own one is stored.
-        self.tell_if_changed(now, out);
+        self.node.tell_if_changed(now, self.mode.stance(), out);
         if !stands_again {
             self.node.promise(term, &self.node.local.id.clone(), out);
         }

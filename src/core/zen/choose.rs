@@ -143,7 +143,7 @@ impl Zen {
         Candidate {
             node: self.node.local.clone(),
             accepted: self.node.ledger.durable_id().rank(),
-            sees_quorum: self.claims_quorum(self.node.now),
+            sees_quorum: self.node.claims_quorum(self.node.now, self.mode.stance()),
             unwell: self.node.is_unwell(self.node.now),
         }
     }

@@ -4,13 +4,13 @@
 //! (`slots`), so that it is carried out once, whoever had it. Mirrors `TransportMasterNodeAction` (6.8), which ran such
 //! changes a second time.
 
-use super::leadership::{Leadership, Origin, Waiter};
+use super::leading::Origin;
 use super::message::{Message, Sender};
 use super::rules::Protection;
 use super::{CallPurpose, Mode, NodeState, Timer, Zen, relay};
 use crate::cluster::{EphemeralId, Forward, Node, Slot};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
-use crate::service::{Answer, PendingTask, Question, Refusal, Task};
+use crate::service::{Answer, Question, Refusal, Task};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,6 +117,22 @@ impl Ask {
 }
 
 impl Zen {
+    /// Passes an answer on, or tries again what was not carried out for want of a master.
+    fn answer_client(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        if let Some(answer) = self.node.last_word(now, ticket, answer) {
+            self.close_ask(ticket, answer, out);
+        }
+    }
+
+    /// Answers a client. One more answered change may be what a node waits for that leaves.
+    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        self.node.close_ask(ticket, answer, out);
+        let has_said_it = self.node.calls.values().any(|purpose| matches!(purpose, CallPurpose::Leave));
+        if self.node.leaving.is_some() && !has_said_it {
+            self.say_good_bye(out);
+        }
+    }
+
     pub(super) fn on_asked(&mut self, now: Time, ticket: Ticket, question: Question, out: &mut Effects<Zen>) {
         match &question {
             Question::Submit { task, .. } if task.is_internal() => {
@@ -179,10 +195,17 @@ impl Zen {
         let (origin, (master_timeout, timeout)) = (Origin::Client(ticket), ask.patience(now));
         let deadline = now + master_timeout;
         match &ask.question {
-            Question::Submit { task, .. } => self.submit(now, origin, ask.named(task), timeout, deadline, out),
-            Question::Read { query, .. } => self.read(now, origin, query.clone(), deadline, out),
-            Question::PendingTasks { .. } => self.tell_pending(now, origin, out),
-            Question::HandOver { to, .. } => self.wish_succession(now, origin, to.clone(), out),
+            Question::Submit { task, .. } => {
+                let task = ask.named(task);
+                self.as_master(now, out, |master| master.submit(origin, task, timeout, deadline))
+            }
+            Question::Read { query, .. } => {
+                self.as_master(now, out, |master| master.read(origin, query.clone(), deadline))
+            }
+            Question::PendingTasks { .. } => self.as_master(now, out, |master| master.tell_pending(origin)),
+            Question::HandOver { to, .. } => {
+                self.as_master(now, out, |master| master.wish_succession(origin, to.clone()))
+            }
             Question::Leave => {}
         }
     }
@@ -251,43 +274,15 @@ impl Zen {
         let origin = Origin::Node(exchange);
         if task.is_internal() {
             let why = format!("task [{task}] is the protocol's own and cannot be asked for");
-            return self.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
+            return self.node.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
         }
         if let Task::Forwarded { name, .. } = &task
             && name.slot.by != from.node.ephemeral_id
         {
             let why = format!("change [{name}] is not that of {}", from.node);
-            return self.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
+            return self.node.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
         }
-        self.submit(now, origin, task, timeout, now + master_timeout, out);
-    }
-
-    fn submit(
-        &mut self,
-        now: Time,
-        origin: Origin,
-        task: Task,
-        timeout: Duration,
-        deadline: Time,
-        out: &mut Effects<Zen>,
-    ) {
-        let Some(lead) = self.lead() else {
-            return self.answer(now, origin, Answer::NotMaster, out);
-        };
-        let waiter = Waiter { origin, since: now, deadline: Some(deadline), timeout };
-        match lead.queue.push(task, waiter) {
-            Ok(()) => {
-                self.node.timers.set_earlier(Timer::Queue, deadline);
-                self.advance(now, out);
-            }
-            Err((refusal, waiter)) => self.answer(now, waiter.origin, Answer::Refused(refusal), out),
-        }
-    }
-
-    /// Tells what is queued, if this node is master.
-    pub(super) fn tell_pending(&mut self, now: Time, origin: Origin, out: &mut Effects<Zen>) {
-        let answer = self.lead().map_or(Answer::NotMaster, |lead| Answer::Pending(pending(lead, now)));
-        self.answer(now, origin, answer, out);
+        self.ask_master(now, origin, out, |master, origin| master.submit(origin, task, timeout, now + master_timeout));
     }
 
     /// A master answers. What one says that is followed no more counts only if it was carried out.
@@ -300,81 +295,6 @@ impl Zen {
     ) {
         if self.node.is_current(ticket, attempt) || is_carried_out(&answer) {
             self.answer_client(now, ticket, answer, out);
-        }
-    }
-
-    /// Passes an answer on, or tries again what was not carried out for want of a master.
-    pub(super) fn answer_client(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        let Some(ask) = self.node.asks.get_mut(&ticket) else {
-            return;
-        };
-        match answer {
-            Answer::NotMaster | Answer::NoMaster if now < ask.limit() => self.node.try_later(now, ticket),
-            Answer::NotMaster | Answer::NoMaster => {
-                let answer = ask.without_master();
-                self.close_ask(ticket, answer, out)
-            }
-            Answer::Unknown { reason } if ask.is_known_to_the_next() && now < ask.until => {
-                ask.take_back(&reason);
-                self.node.try_later(now, ticket)
-            }
-            // This master did not carry it out, but an earlier one may have.
-            Answer::TimedOut { .. } if ask.doubt.is_some() => {
-                let answer = ask.without_master();
-                self.close_ask(ticket, answer, out)
-            }
-            Answer::Refused(refusal) => self.refuse_client(now, ticket, refusal, out),
-            answer @ (Answer::Done { .. }
-            | Answer::Newest { .. }
-            | Answer::Value { .. }
-            | Answer::Range { .. }
-            | Answer::Lease { .. }
-            | Answer::TimedOut { .. }
-            | Answer::Unknown { .. }
-            | Answer::Pending(_)
-            | Answer::Left
-            | Answer::HandedOver { .. }) => self.close_ask(ticket, answer, out),
-        }
-    }
-
-    fn refuse_client(&mut self, now: Time, ticket: Ticket, refusal: Refusal, out: &mut Effects<Zen>) {
-        let Some(ask) = self.node.asks.get(&ticket) else {
-            return;
-        };
-        let (deadline, is_doubtful) = (ask.limit(), ask.doubt.is_some());
-        let without_master = ask.without_master();
-        match refusal {
-            // Waiting may help: as in Elasticsearch, nothing is refused before the time is over.
-            Refusal::Blocked { retryable: true, .. } if now < deadline => self.node.try_later(now, ticket),
-            Refusal::Overloaded(_) if is_doubtful && now < deadline => self.node.try_later(now, ticket),
-            // This master did not carry it out, but an earlier one may have.
-            Refusal::Overloaded(_) | Refusal::Blocked { retryable: true, .. } if is_doubtful => {
-                self.close_ask(ticket, without_master, out)
-            }
-            Refusal::ForgottenForward(_) => {
-                self.close_ask(ticket, Answer::Unknown { reason: refusal.to_string() }, out)
-            }
-            Refusal::Invalid(_)
-            | Refusal::Conflict { .. }
-            | Refusal::Held { .. }
-            | Refusal::NotHeld(_)
-            | Refusal::TooLarge(_)
-            | Refusal::Forgotten(_)
-            | Refusal::Blocked { .. }
-            | Refusal::Overloaded(_) => self.close_ask(ticket, Answer::Refused(refusal), out),
-        }
-    }
-
-    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        let ask = self.node.asks.remove(&ticket);
-        if let Some(name) = ask.and_then(|ask| ask.name) {
-            self.node.slots.give_back(name.slot.number);
-        }
-        self.node.slots.forget(ticket);
-        out.push(Effect::Answer { ticket, answer });
-        if self.node.leaving.is_some() && !self.node.calls.values().any(|purpose| matches!(purpose, CallPurpose::Leave))
-        {
-            self.say_good_bye(out);
         }
     }
 
@@ -413,6 +333,88 @@ impl Zen {
 }
 
 impl NodeState {
+    /// Answers whoever waits. A client whose question was not carried out for want of a master is asked about again.
+    pub(super) fn answer(&mut self, now: Time, origin: Origin, answer: Answer, out: &mut Effects<Zen>) {
+        match origin {
+            Origin::Nobody => {}
+            Origin::Node(exchange) => self.reply(exchange, Message::Answered(Box::new(answer)), out),
+            Origin::Client(ticket) => {
+                if let Some(answer) = self.last_word(now, ticket, answer) {
+                    self.close_ask(ticket, answer, out);
+                }
+            }
+        }
+    }
+
+    /// What a client is told after an answer; nothing if the question is asked again, not having been carried out for want of a
+    /// master.
+    fn last_word(&mut self, now: Time, ticket: Ticket, answer: Answer) -> Option<Answer> {
+        let ask = self.asks.get_mut(&ticket)?;
+        match answer {
+            Answer::NotMaster | Answer::NoMaster if now < ask.limit() => {
+                self.try_later(now, ticket);
+                None
+            }
+            Answer::NotMaster | Answer::NoMaster => Some(ask.without_master()),
+            Answer::Unknown { reason } if ask.is_known_to_the_next() && now < ask.until => {
+                ask.take_back(&reason);
+                self.try_later(now, ticket);
+                None
+            }
+            // This master did not carry it out, but an earlier one may have.
+            Answer::TimedOut { .. } if ask.doubt.is_some() => Some(ask.without_master()),
+            Answer::Refused(refusal) => self.last_word_of_refusal(now, ticket, refusal),
+            answer @ (Answer::Done { .. }
+            | Answer::Newest { .. }
+            | Answer::Value { .. }
+            | Answer::Range { .. }
+            | Answer::Lease { .. }
+            | Answer::TimedOut { .. }
+            | Answer::Unknown { .. }
+            | Answer::Pending(_)
+            | Answer::Left
+            | Answer::HandedOver { .. }) => Some(answer),
+        }
+    }
+
+    fn last_word_of_refusal(&mut self, now: Time, ticket: Ticket, refusal: Refusal) -> Option<Answer> {
+        let ask = self.asks.get(&ticket)?;
+        let (deadline, is_doubtful) = (ask.limit(), ask.doubt.is_some());
+        match refusal {
+            // Waiting may help: as in Elasticsearch, nothing is refused before the time is over.
+            Refusal::Blocked { retryable: true, .. } if now < deadline => {
+                self.try_later(now, ticket);
+                None
+            }
+            Refusal::Overloaded(_) if is_doubtful && now < deadline => {
+                self.try_later(now, ticket);
+                None
+            }
+            // This master did not carry it out, but an earlier one may have.
+            Refusal::Overloaded(_) | Refusal::Blocked { retryable: true, .. } if is_doubtful => {
+                Some(ask.without_master())
+            }
+            Refusal::ForgottenForward(_) => Some(Answer::Unknown { reason: refusal.to_string() }),
+            Refusal::Invalid(_)
+            | Refusal::Conflict { .. }
+            | Refusal::Held { .. }
+            | Refusal::NotHeld(_)
+            | Refusal::TooLarge(_)
+            | Refusal::Forgotten(_)
+            | Refusal::Blocked { .. }
+            | Refusal::Overloaded(_) => Some(Answer::Refused(refusal)),
+        }
+    }
+
+    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        let ask = self.asks.remove(&ticket);
+        if let Some(name) = ask.and_then(|ask| ask.name) {
+            self.slots.give_back(name.slot.number);
+        }
+        self.slots.forget(ticket);
+        out.push(Effect::Answer { ticket, answer });
+    }
+
     /// Gives a change a name before a master gets it, and says whether it may go.
     fn name_ask(&mut self, ticket: Ticket) -> bool {
         let is_named = self.keeps(Protection::UnknownStays);
@@ -486,12 +488,4 @@ fn is_carried_out(answer: &Answer) -> bool {
         | Answer::TimedOut { .. }
         | Answer::Unknown { .. } => false,
     }
-}
-
-/// The tasks that are on their way with a publish, and those that wait for the next one.
-fn pending(lead: &Leadership, now: Time) -> Vec<PendingTask> {
-    let age = |waiter: &Waiter| now.since(waiter.since).as_millis() as u64;
-    let executing = lead.publish.iter().flat_map(|publish| &publish.tasks);
-    let executing = executing.map(|task| PendingTask::of(&task.queued, true, age(&task.queued.waiter)));
-    executing.chain(lead.queue.pending(age)).collect()
 }

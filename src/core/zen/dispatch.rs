@@ -3,7 +3,7 @@
 //! What follows from an input stands in the parts. Mirrors the request handlers and listeners that `ZenDiscovery` and its
 //! kin register (6.8).
 
-use super::leadership::Origin;
+use super::leading::Origin;
 use super::masterless_log::MasterlessLog;
 use super::rules::Protection;
 use super::{CallPurpose, Memory, Message, Mode, NodeState, Note, PingKind, Promise, Timer, Write, Zen};
@@ -46,7 +46,7 @@ impl Protocol for Zen {
         }
         self.route_waiting(now, out);
         self.keep_masterless_log(now);
-        self.tell_if_changed(now, out);
+        self.node.tell_if_changed(now, self.mode.stance(), out);
         if !self.node.keeps(Protection::StoredVotes) {
             out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Promise(_), .. }));
         }
@@ -105,14 +105,24 @@ impl Zen {
             Message::CallVote { from, term, candidate } => {
                 self.on_call_vote(now, exchange, &from.node, term, candidate, out)
             }
-            Message::Leave { from } => self.on_leave(now, exchange, &from.node, out),
+            Message::Leave { from } if matches!(self.mode, Mode::Leading(_)) => {
+                self.as_master(now, out, |master| master.on_leave(exchange, &from.node))
+            }
+            Message::Leave { .. } => self.node.reply(exchange, Message::Rejected("not master".into()), out),
             Message::Submit { from, task, timeout, master_timeout } => {
                 self.on_submit(now, (exchange, &from), *task, timeout, master_timeout, out)
             }
-            Message::Read { query, master_timeout, .. } => self.on_read(now, exchange, query, master_timeout, out),
+            Message::Read { query, master_timeout, .. } => {
+                let deadline = now + master_timeout;
+                self.ask_master(now, Origin::Node(exchange), out, |master, origin| master.read(origin, query, deadline))
+            }
             Message::Relay { from, question } => self.on_relay(now, exchange, &from, *question, out),
-            Message::PendingTasks { .. } => self.tell_pending(now, Origin::Node(exchange), out),
-            Message::Succession { to, .. } => self.wish_succession(now, Origin::Node(exchange), to, out),
+            Message::PendingTasks { .. } => {
+                self.ask_master(now, Origin::Node(exchange), out, |master, origin| master.tell_pending(origin))
+            }
+            Message::Succession { to, .. } => {
+                self.ask_master(now, Origin::Node(exchange), out, |master, origin| master.wish_succession(origin, to))
+            }
             Message::Pong { .. }
             | Message::Joining(_)
             | Message::Fetched { .. }
@@ -142,17 +152,17 @@ impl Zen {
             (CallPurpose::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
             (CallPurpose::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
             (CallPurpose::Publish { node, at, asked }, Message::Report(report)) => {
-                self.node.sent.end(&at, asked);
-                self.on_report(now, &node, asked, &report, out)
+                self.as_master(now, out, |master| master.on_published(&node, (&at, asked), &report))
             }
             (CallPurpose::Commit { node, asked } | CallPurpose::CallVote { node, asked }, Message::Report(report)) => {
-                self.on_report(now, &node, asked, &report, out)
+                self.as_master(now, out, |master| master.on_report(&node, asked, &report))
             }
             (CallPurpose::NodePing { node, asked, kind }, Message::Report(report)) => {
-                self.on_node_pong(now, &node, asked, kind, &report, out)
+                self.as_master(now, out, |master| master.on_node_pong(&node, asked, kind, &report))
             }
             (CallPurpose::RoundTrip { joiner, asked }, Message::Pong { sight, .. }) => {
-                self.on_round_trip(now, joiner, asked, &sight, out)
+                self.node.note_round_trip(now, &joiner, asked, out);
+                self.as_master(now, out, |master| master.on_round_trip(joiner, &sight))
             }
             (CallPurpose::MasterPing { master, asked, kind }, Message::MasterPong(pong)) => {
                 self.on_master_pong(now, &master, (asked, kind), &pong, out)
@@ -174,11 +184,17 @@ impl Zen {
             CallPurpose::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
             CallPurpose::Join { target } => self.on_join_failed(now, &target, why, out),
             CallPurpose::Fetch { from } => self.on_fetch_failed(&from, why, out),
-            CallPurpose::Publish { node, at, asked } => self.on_publish_failed(now, &node, (&at, asked), why, out),
+            CallPurpose::Publish { node, at, asked } => {
+                self.as_master(now, out, |master| master.on_publish_failed(&node, (&at, asked), why))
+            }
             // The node tells by its next answer, whatever that is to.
             CallPurpose::Commit { .. } | CallPurpose::CallVote { .. } => {}
-            CallPurpose::NodePing { node, asked, kind } => self.on_node_silent(now, &node, (asked, kind), why, out),
-            CallPurpose::RoundTrip { joiner, .. } => self.on_round_trip_failed(now, &joiner, why, out),
+            CallPurpose::NodePing { node, asked, kind } => {
+                self.as_master(now, out, |master| master.on_node_silent(&node, (asked, kind), why))
+            }
+            CallPurpose::RoundTrip { joiner, .. } => {
+                self.as_master(now, out, |master| master.on_round_trip_failed(&joiner, why))
+            }
             CallPurpose::MasterPing { master, asked, kind } => {
                 self.on_master_silent(now, &master, (asked, kind), why, out)
             }
@@ -199,13 +215,13 @@ impl Zen {
                 Timer::Join => self.join_again(now, out),
                 Timer::MasterPing => self.ping_master(now, PingKind::Regular, out),
                 Timer::Silence => self.compare_silence(now, out),
-                Timer::NodePings => self.ping_nodes(now, out),
-                Timer::Commit => self.commit_timed_out(now, out),
-                Timer::Queue => self.expire_tasks(now, out),
-                Timer::Behind => self.name_those_behind(now, out),
-                Timer::Acks => self.expire_acks(now, out),
-                Timer::Leases => self.expire_leases(now, out),
-                Timer::Gateway => self.recover(now, out),
+                Timer::NodePings => self.as_master(now, out, |master| master.ping_nodes()),
+                Timer::Commit => self.as_master(now, out, |master| master.commit_timed_out()),
+                Timer::Queue => self.as_master(now, out, |master| master.expire_tasks()),
+                Timer::Behind => self.as_master(now, out, |master| master.name_those_behind()),
+                Timer::Acks => self.as_master(now, out, |master| master.expire_acks()),
+                Timer::Leases => self.as_master(now, out, |master| master.expire_leases()),
+                Timer::Gateway => self.as_master(now, out, |master| master.recover()),
                 Timer::Asks => self.retry_asks(now, out),
                 Timer::Disk => self.on_write_overdue(now, out),
                 Timer::Leave => self.node.has_left(out),
@@ -226,8 +242,7 @@ impl Zen {
         if late > self.node.tuning.commit_timeout / 4 && self.node.keeps(Protection::SelfDoubt) {
             self.node.timers.put_off(Timer::Commit, now + late.min(self.node.tuning.commit_timeout));
             if let Mode::Leading(lead) = &mut self.mode {
-                lead.peers.values_mut().filter(|peer| peer.owes.is_some()).for_each(|peer| peer.owes = Some(now));
-                lead.awaiting.iter_mut().for_each(|awaiting| awaiting.since = now);
+                lead.give_back(now);
             }
         }
     }
@@ -235,10 +250,7 @@ impl Zen {
     fn stored(&mut self, now: Time, out: &mut Effects<Zen>) {
         match self.mode {
             Mode::Electing(_) => self.count_votes(now, out),
-            Mode::Leading(_) => {
-                self.count_acks(now, out);
-                self.count_term_bump(now, out);
-            }
+            Mode::Leading(_) => self.as_master(now, out, |master| master.on_stored()),
             // A vote may be repeated once it is stored.
             Mode::Finding => self.consider(now, out),
             Mode::Joining(_) | Mode::Following(_) => {}

@@ -1,14 +1,13 @@
-//! Fault detection, both ways: the master watches its nodes, every node its master.
+//! Every node watches its master; how that one watches its nodes stands in `leading`.
 //!
-//! Says that a peer is gone; what follows is decided in `lead` and `ping`. Mirrors `NodesFaultDetection` and
-//! `MasterFaultDetection` (6.8). A link that breaks makes the peer be probed at once; silence counts only while this
-//! node itself was not stalled.
+//! Says that the master is gone; what follows is decided in `ping`. Mirrors `MasterFaultDetection` (6.8). A link that breaks
+//! makes the master be probed at once; silence counts only while this node itself was not stalled.
 
-use super::leadership::Peer;
-use super::message::{MasterPong, Message, Report};
+use super::message::{MasterPong, Message};
+use super::node::NodeState;
 use super::rules::Protection;
-use super::{CallPurpose, Mode, NodeState, Note, PingKind, Timer, Zen};
-use crate::cluster::{Address, EphemeralId, Node, NodeId, Term};
+use super::{CallPurpose, Mode, Note, PingKind, Timer, Zen};
+use crate::cluster::{Address, EphemeralId, Node, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Time};
 use crate::service::Task;
 use std::sync::Arc;
@@ -21,70 +20,9 @@ impl Zen {
                 self.ping_master(now, PingKind::Probe, out)
             }
             Mode::Joining(joining) if joining.target.address == *peer => self.join_again(now, out),
-            Mode::Leading(lead) => {
-                let at = lead.peers.iter().find(|(_, known)| known.node.address == *peer);
-                if let Some(id) = at.map(|(id, _)| id.clone()) {
-                    self.probe_node(now, &id, out);
-                }
-            }
+            Mode::Leading(_) => self.as_master(now, out, |master| master.on_link_closed(peer)),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => {}
         }
-    }
-
-    pub(super) fn ping_nodes(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        let idle = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && !peer.is_pinging);
-        let idle: Vec<NodeId> = idle.map(|(id, _)| id.clone()).collect();
-        for id in idle {
-            self.ping_node(now, &id, PingKind::Regular, out);
-        }
-        self.node.timers.set(Timer::NodePings, now + self.node.tuning.fd_ping_interval);
-        self.reach_again(now, out);
-        self.call_votes(now, out);
-        self.remove_laggards(now, out);
-    }
-
-    /// A node that answers and takes no state is no member that anybody can count on. That it has taken none it says itself,
-    /// asked when its time is over: what it said before may be old, on either side of a standstill.
-    fn remove_laggards(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let (patience, is_doubtful) = (self.node.tuning.lag_patience(), now < self.node.doubts_until);
-        let Mode::Leading(lead) = &self.mode else {
-            return;
-        };
-        if is_doubtful {
-            return;
-        }
-        // A whole state takes as long as it takes to arrive.
-        let is_arriving = |peer: &Peer| self.node.sent.whole_since(&peer.node.address).is_some();
-        let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(peer.heard, patience) && !is_arriving(peer);
-        let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
-        for id in late {
-            let why = format!("it has stored no state for more than {patience:?}");
-            let node = self.lead().and_then(|lead| lead.peers.get(&id)).map(|peer| peer.node.clone());
-            self.node_failed(now, &id, why.clone(), out);
-            if let Some(node) = node {
-                self.leave_alone(now, &node, why, out);
-            }
-        }
-    }
-
-    pub(super) fn probe_node(&mut self, now: Time, id: &NodeId, out: &mut Effects<Zen>) {
-        self.ping_node(now, id, PingKind::Probe, out);
-    }
-
-    pub(super) fn ping_node(&mut self, now: Time, id: &NodeId, kind: PingKind, out: &mut Effects<Zen>) {
-        let term = self.node.ledger.promise.term;
-        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
-            return;
-        };
-        peer.is_pinging |= kind == PingKind::Regular;
-        let (address, target) = (peer.node.address.clone(), peer.node.ephemeral_id.clone());
-        let message = Message::NodePing { from: self.node.sender.clone(), target, term };
-        let purpose = CallPurpose::NodePing { node: id.clone(), asked: now, kind };
-        let timeout = self.node.fd_timeout(&address);
-        self.node.call(&address, message, purpose, timeout, out);
     }
 
     /// The master asks after this node; another master of a higher term ends the own mastership.
@@ -122,113 +60,6 @@ impl Zen {
         {
             self.node.timers.set(Timer::MasterPing, now + spared);
         }
-    }
-
-    pub(super) fn on_node_pong(
-        &mut self,
-        now: Time,
-        id: &NodeId,
-        asked: Time,
-        kind: PingKind,
-        report: &Report,
-        out: &mut Effects<Zen>,
-    ) {
-        let local = self.node.local.id.clone();
-        let (term, rules) = (self.node.ledger.promise.term, self.node.rules);
-        let retries = self.node.tuning.fd_ping_retries;
-        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
-            return;
-        };
-        peer.is_pinging &= kind != PingKind::Regular;
-        if peer.node.ephemeral_id != report.ephemeral_id {
-            return self.node_failed(now, id, "another process answers at its address".into(), out);
-        }
-        let is_master = report.follows.as_ref() == Some(id) || !rules.keep(Protection::OthersTerms);
-        if report.term > term && is_master {
-            let reason = format!("another master {} leads in term {}", peer.node, report.term);
-            return self.step_down(now, reason, out);
-        }
-        // A node that has yet to store the state that makes it a follower cannot follow; how long it takes is judged apart.
-        let is_yet_to_follow = !peer.follows && report.term <= term;
-        let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
-        if report.follows.as_ref() == Some(&local) {
-            peer.failures = 0;
-        } else if kind == PingKind::Regular && !is_yet_to_follow {
-            peer.failures += 1;
-            if peer.failures >= retries.max(1) {
-                return self.node_failed(now, id, "it does not follow this master".into(), out);
-            }
-        }
-        // Other reports wait for a disk as well.
-        if let Some(node) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.clone()) {
-            self.node.note_round_trip(now, &node, asked, out);
-        }
-        self.on_report(now, id, asked, report, out);
-        if is_well_again {
-            // It may become a voter.
-            self.advance(now, out);
-        }
-    }
-
-    pub(super) fn on_node_silent(
-        &mut self,
-        now: Time,
-        id: &NodeId,
-        (asked, kind): (Time, PingKind),
-        why: Failure,
-        out: &mut Effects<Zen>,
-    ) {
-        let Some(address) = self.lead().and_then(|lead| lead.peers.get(id)).map(|peer| peer.node.address.clone())
-        else {
-            return;
-        };
-        let (retries, timeout) = (self.node.tuning.fd_ping_retries, self.node.fd_timeout(&address));
-        self.node.doubt_if_late(now, asked + timeout, out);
-        let is_doubtful = now < self.node.doubts_until;
-        let Some(peer) = self.lead().and_then(|lead| lead.peers.get_mut(id)) else {
-            return;
-        };
-        peer.is_pinging &= kind != PingKind::Regular;
-        match (why, kind) {
-            (Failure::Refused, _) | (Failure::Reset, PingKind::Probe) => {
-                self.node_failed(now, id, "transport disconnected".into(), out)
-            }
-            (Failure::Reset, PingKind::Regular | PingKind::Confirm) => self.probe_node(now, id, out),
-            (Failure::BadAnswer, _) => self.node_failed(now, id, "it is of another cluster".into(), out),
-            (Failure::TimedOut, PingKind::Regular) => {
-                peer.failures += u32::from(!is_doubtful && peer.seen <= asked);
-                if peer.failures >= retries.max(1) {
-                    return self.node_failed(now, id, out_of_patience(retries, timeout), out);
-                }
-                out.note(Note::PingFailed { node: peer.node.clone(), tried: peer.failures, of: retries });
-                self.ping_node(now, id, PingKind::Regular, out);
-            }
-            (Failure::TimedOut, PingKind::Probe | PingKind::Confirm) => {}
-        }
-    }
-
-    /// Takes a node for dead: it is removed if the others are enough.
-    pub(super) fn node_failed(&mut self, now: Time, id: &NodeId, reason: String, out: &mut Effects<Zen>) {
-        let newest = self.node.ledger.accepted.id();
-        let Some(lead) = self.lead() else {
-            return;
-        };
-        let Some(peer) = lead.peers.get_mut(id) else {
-            return;
-        };
-        if peer.failed.is_some() {
-            return;
-        }
-        let reason: Arc<str> = reason.into();
-        peer.failed = Some(reason.clone());
-        let node = peer.node.clone();
-        (lead.proven_above, lead.wish) = (newest, None);
-        out.note(Note::NodeFailed { node: node.clone(), reason: reason.to_string() });
-        self.give_up_acks_of(id);
-        self.settle_acks(now, out);
-        let ephemeral_id = node.ephemeral_id.clone();
-        self.judge_quorum(now, out);
-        self.enqueue(now, Task::Remove { id: id.clone(), ephemeral_id, reason, left: false }, out);
     }
 
     pub(super) fn ping_master(&mut self, now: Time, kind: PingKind, out: &mut Effects<Zen>) {
@@ -385,6 +216,6 @@ impl NodeState {
     }
 }
 
-fn out_of_patience(retries: u32, timeout: Duration) -> String {
+pub(super) fn out_of_patience(retries: u32, timeout: Duration) -> String {
     format!("failed to ping, tried [{retries}] times, each with maximum [{timeout:?}] timeout")
 }

@@ -1,11 +1,11 @@
 //! Accepting states and applying the committed ones, as any node does that is not their master.
 //!
-//! Accepting a state of a higher term is a vote for its master. How the master sees it stands in `publish`. Mirrors
+//! Accepting a state of a higher term is a vote for its master. How the master sees it stands in `leading`. Mirrors
 //! `PublishClusterStateAction.handleIncomingClusterStateRequest`, `PendingClusterStatesQueue` and
 //! `ClusterApplierService` (6.8); of the queue only the last state is left, and it is stored.
 
 use super::message::{Body, Message, Report, Sender};
-use super::mode::Following;
+use super::mode::{Following, Stance};
 use super::rules::Protection;
 use super::{Mode, NodeState, Note, Timer, Write, Zen};
 use crate::cluster::{ClusterState, Diff, Node, StateId, Term};
@@ -14,6 +14,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Zen {
+    /// Whether readers see the master that is followed: a state of it is known to be committed.
+    pub(super) fn follows_openly(&self) -> bool {
+        matches!(&self.mode, Mode::Following(following) if self.node.shows(&following.master))
+    }
+
     pub(super) fn on_publish(
         &mut self,
         now: Time,
@@ -155,14 +160,6 @@ impl Zen {
         }
     }
 
-    /// Whether readers see the master that is followed: a state of it is known to be committed.
-    pub(super) fn follows_openly(&self) -> bool {
-        match (&self.mode, self.node.shown.nodes.master_node()) {
-            (Mode::Following(following), Some(master)) => following.master.same_process(master),
-            (Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_), _) => false,
-        }
-    }
-
     /// A commit of exactly the accepted state is recorded in any mode; only a follower shows its master with it.
     pub(super) fn on_commit(
         &mut self,
@@ -247,6 +244,20 @@ impl Zen {
 }
 
 impl NodeState {
+    /// Whether readers see this master: a state of it is known to be committed.
+    pub(super) fn shows(&self, master: &Node) -> bool {
+        self.shown.nodes.master_node().is_some_and(|shown| shown.same_process(master))
+    }
+
+    /// The master that readers see, itself included.
+    pub(super) fn open_master<'a>(&'a self, stance: Stance<'a>) -> Option<&'a Arc<Node>> {
+        match stance {
+            Stance::Leads { is_settled: true } => Some(&self.local),
+            Stance::Follows(following) if self.shows(&following.master) => Some(&following.master),
+            Stance::Finds | Stance::Stands(_) | Stance::Joins | Stance::Leads { .. } | Stance::Follows(_) => None,
+        }
+    }
+
     /// Why a state is not acceptable from this sender, if it is not.
     pub(super) fn objection(&self, state: &ClusterState, from: &Sender, term: Term) -> Option<String> {
         let is_foreign = matches!(

@@ -5,12 +5,7 @@
 //! included, has applied a state since it was started. Transient settings end then as well, if the master heard of every
 //! node of the last state. Mirrors `GatewayService` and `Gateway.performStateRecovery` (6.8).
 
-use super::{Note, Timer, Zen};
-use crate::cluster::{Block, ClusterState, EphemeralId, Node, Nodes};
-use crate::protocol::{Effects, Time};
-use crate::service::{Task, restore_settings};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use crate::cluster::Nodes;
 use std::time::Duration;
 
 /// The rules of `gateway.*`.
@@ -81,77 +76,11 @@ impl Gateway {
     }
 }
 
-/// How far a master is with giving the state back.
-#[derive(Clone, Debug, Default, Hash)]
-pub struct Recovery {
-    /// Until when more nodes are waited for.
-    due: Option<Time>,
-    /// Whether it is given back with the next publish.
-    is_asked: bool,
-    /// Processes that the state of before still names and that did not join since.
-    absent: BTreeSet<EphemeralId>,
-}
-
-impl Zen {
-    /// After a full restart: prepares the first state of a mastership, which users get at once if nothing is to be waited for.
-    /// The nodes that it names from before do not count unless they joined.
-    pub(super) fn begin_recovery(
-        &mut self,
-        state: &mut ClusterState,
-        joined: &[Arc<Node>],
-        is_full_restart: bool,
-        out: &mut Effects<Zen>,
-    ) {
-        for (key, why) in restore_settings(state, self.node.config.rule, is_full_restart) {
-            out.note(Note::Archives { key, why });
-        }
-        let is_absent = |node: &&Arc<Node>| !joined.iter().chain([&self.node.local]).any(|one| one.same_process(node));
-        let absent = state.nodes.iter().filter(is_absent).map(|node| node.ephemeral_id.clone()).collect();
-        if self.node.tuning.gateway.readiness(&present(&state.nodes, &absent)) == Readiness::Ready {
-            state.blocks.remove(Block::STATE_NOT_RECOVERED.id);
-        } else {
-            state.blocks.add(Block::STATE_NOT_RECOVERED);
-        }
-        if let Some(lead) = self.lead() {
-            lead.recovery.absent = absent;
-        }
-    }
-
-    /// Gives the state back if it is time.
-    pub(super) fn recover(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let is_blocked = self.node.applied.blocks.contains(Block::STATE_NOT_RECOVERED.id);
-        let (gateway, nodes) = (self.node.tuning.gateway.clone(), self.node.applied.nodes.clone());
-        let indices = self.node.applied.metadata.indices.len();
-        let Some(lead) = self.lead().filter(|lead| lead.is_settled && is_blocked && !lead.recovery.is_asked) else {
-            return;
-        };
-        let readiness = gateway.readiness(&present(&nodes, &lead.recovery.absent));
-        match (readiness, lead.recovery.due) {
-            (Readiness::NotYet, _) => return,
-            (Readiness::After(after, reason), None) => {
-                lead.recovery.due = Some(now + after);
-                self.node.timers.set(Timer::Gateway, now + after);
-                return out.note(Note::DelaysRecovery { after, reason });
-            }
-            (Readiness::After(_, _), Some(due)) if now < due => return,
-            (Readiness::After(_, _) | Readiness::Ready, _) => {}
-        }
-        lead.recovery.is_asked = true;
-        self.node.timers.stop(Timer::Gateway);
-        out.note(Note::Recovers { indices });
-        self.enqueue(now, Task::Recover, out);
-    }
-}
-
-/// The nodes without those that are only named.
-fn present(nodes: &Nodes, absent: &BTreeSet<EphemeralId>) -> Nodes {
-    nodes.iter().filter(|node| !absent.contains(&node.ephemeral_id)).cloned().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::Roles;
+    use crate::cluster::{Node, Roles};
+    use std::sync::Arc;
 
     fn nodes(masters: u32, data: u32) -> Nodes {
         let node = |id: u32| {

@@ -43,7 +43,7 @@ impl Zen {
         out.note(Note::WriteOverdue { since: now.since(since) });
         match self.mode {
             Mode::Electing(_) => self.end_candidacy(now, "the disk has not stored the own vote in time", out),
-            Mode::Leading(_) => self.give_way(now, out),
+            Mode::Leading(_) => self.as_master(now, out, |master| master.give_way()),
             Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
         }
     }

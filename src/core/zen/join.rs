@@ -1,7 +1,7 @@
 //! Votes and joins, as those give and send them who do not lead.
 //!
 //! A join to a candidate is a vote, stored before it is sent; a join to a master is none. Who is joined was chosen in
-//! `choose`; what becomes of a join stands in `candidacy` and `admit`. Mirrors `ZenDiscovery.joinElectedMaster` (6.8), which
+//! `choose`; what becomes of a join stands in `candidacy` and `leading`. Mirrors `ZenDiscovery.joinElectedMaster` (6.8), which
 //! bound a join neither to a term nor to one election.
 
 use super::elect::{Candidate, Lost};
@@ -300,7 +300,7 @@ impl Zen {
             return self.node.reply(exchange, Message::Rejected(why.as_str().into()), out);
         }
         match &self.mode {
-            Mode::Leading(_) => self.on_join_as_master(now, exchange, node, join, out),
+            Mode::Leading(_) => self.as_master(now, out, |master| master.on_join(exchange, node, join)),
             Mode::Electing(_) if !join.to_master || !self.node.keeps(Protection::FormerMasters) => {
                 self.on_join_as_candidate(now, exchange, node, join, out)
             }

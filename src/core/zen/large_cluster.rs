@@ -5,8 +5,9 @@
 //! pings everybody.
 
 use super::elect::Candidate;
+use super::mode::Stance;
 use super::search::{Search, Target, sees};
-use super::{Mode, NodeState, Timer, Tuning, Zen};
+use super::{NodeState, Timer, Tuning, Zen};
 use crate::cluster::Address;
 use crate::protocol::{Effects, Time};
 use std::time::Duration;
@@ -25,15 +26,6 @@ impl Zen {
         for address in spared {
             self.ping_if_concerned(now, address, out);
         }
-    }
-
-    /// Whether this node is no choice itself, being none of the first hosts while one of these is.
-    pub(super) fn leaves_it_to_first(&self) -> bool {
-        let Some(last) = self.node.search.front.as_ref().filter(|_| matches!(self.mode, Mode::Finding)) else {
-            return false;
-        };
-        let mut first = self.node.search.seen.range::<Address, _>(..=last).map(|(_, seen)| seen);
-        self.node.local.address > *last && first.any(|seen| self.node.counts(seen) && sees(&seen.sight))
     }
 
     /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
@@ -55,6 +47,15 @@ impl Zen {
 }
 
 impl NodeState {
+    /// Whether this node is no choice itself, being none of the first hosts while one of these is.
+    pub(super) fn leaves_it_to_first(&self, stance: Stance<'_>) -> bool {
+        let Some(last) = self.search.front.as_ref().filter(|_| matches!(stance, Stance::Finds)) else {
+            return false;
+        };
+        let mut first = self.search.seen.range::<Address, _>(..=last).map(|(_, seen)| seen);
+        self.local.address > *last && first.any(|seen| self.counts(seen) && sees(&seen.sight))
+    }
+
     /// Whether there are more hosts than each can look for.
     pub(super) fn is_crowd(&self) -> bool {
         self.search.targets.len() > self.tuning.crowd

@@ -4,8 +4,9 @@
 //! `PublishClusterStateAction` (6.8). Nearly everything that a master hears back is one [`Report`]: it acknowledges,
 //! votes and confirms by what it says, so that a lost answer is made good by the next one, whatever it answers.
 
+use super::leading::steps;
 use super::quorum::BootstrapSet;
-use super::{Rejection, span, steps};
+use super::{Rejection, span};
 use crate::cluster::{Address, ClusterName, ClusterState, Diff, EphemeralId, Node, NodeId, StateId, Term, Uuid};
 use crate::service::{Answer, Query, Task};
 use serde::{Deserialize, Serialize};

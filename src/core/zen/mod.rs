@@ -1,28 +1,20 @@
 //! How one node behaves: Zen discovery with ballots, as a state machine.
 //!
 //! ```text
-//!   Input ─► dispatch ─► ping              ping rounds: who is there
-//!                        choose            whom to follow
-//!                        join              votes, candidacies, joins
-//!                        lead              winning, terms, stepping down, the task queue
-//!                        publish           the two phases on the master
-//!                        acks              clients who wait until every node has applied
-//!                        follow            accepting and applying states
-//!                        fault_detection   the fault detectors, both ways
-//!                        read              reads that miss nothing
-//!                        lease             when leases run out
-//!                        gateway           what is waited for after a full restart
-//!                        client_requests   clients' questions, on any node
-//!                        leave             good-bye and hand-over            ──► Effects
+//!   Input ─► dispatch ─► what all modes share     ping              ping rounds: who is there
+//!                        │                        client_requests   clients' questions, on any node
+//!                        ├► finding               choose            whom to follow
+//!                        ├► electing              candidacy         standing, and counting votes
+//!                        ├► joining               join              votes, and asking to be taken in
+//!                        ├► leading               leading           all that a master does, in a folder
+//!                        └► following             follow            accepting and applying states
+//!                                                 fault_detection   watching the master          ──► Effects
 //! ```
 //!
-//! A node is what all its modes share (`node`) and its mode (`mode`); a method of the first needs nothing of the second. The
-//! pure decisions stand in `elect` and `quorum`; what a node keeps in `memory`, `search` and `leadership`, what may be looked
-//! at in `view`.
+//! A node is what all its modes share (`node`) and its mode (`mode`). What a mode may touch is its `role`; how one mode follows
+//! another stands in `transitions`. The pure decisions stand in `elect` and `quorum`, what may be looked at in `view`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
-mod acks;
-mod admit;
 mod candidacy;
 mod choose;
 mod client_requests;
@@ -36,10 +28,8 @@ mod health;
 mod invariants;
 mod join;
 mod large_cluster;
-mod lead;
-mod leadership;
+mod leading;
 mod leap;
-mod lease;
 mod leave;
 mod masterless_log;
 mod memory;
@@ -48,24 +38,21 @@ mod mode;
 mod node;
 mod note;
 mod ping;
-mod propose;
-mod publish;
 pub mod quorum;
-mod read;
 pub mod recovery;
 mod reject;
 mod relay;
 mod retune;
+mod role;
 mod round_trip;
 pub mod rules;
 mod search;
-mod sent;
 mod setbacks;
 mod silence;
 mod slots;
 mod span;
 mod state_hash;
-mod steps;
+mod transitions;
 mod tuning;
 mod view;
 
@@ -80,14 +67,13 @@ pub use quorum::BootstrapSet;
 pub use reject::Rejection;
 pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_time};
 
-use crate::cluster::{Address, Block, ClusterName, ClusterState, EphemeralId, Node, NodeId};
-use crate::protocol::{Effect, Effects, Exchange, Rng, Ticket, Time};
+use crate::cluster::{Address, ClusterName, ClusterState, EphemeralId, Node, NodeId};
+use crate::protocol::{Effects, Exchange, Rng, Ticket, Time};
 use crate::service::SettingRule;
 use message::Report;
 use rules::{Protection, Rules};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::mem;
 use std::sync::Arc;
 
 /// Who must take part in the first forming of a cluster.
@@ -238,22 +224,17 @@ impl Zen {
         }
     }
 
+    /// Shows readers a committed state: without its master, while this node has none.
+    fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
+        if self.is_masterless() {
+            self.node.apply_masterless(state, out);
+        } else {
+            self.node.apply(state, out);
+        }
+    }
+
     fn reply_report(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
         let report = Box::new(self.report());
         self.node.reply(exchange, Message::Report(report), out);
-    }
-
-    /// Shows readers a committed state: without its master, while this node has none.
-    fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
-        self.node.tune(&state, out);
-        self.node.applied = state.clone();
-        let passed = mem::take(&mut self.node.accepted_unapplied);
-        if !matches!(self.mode, Mode::Leading(_) | Mode::Following(_)) {
-            return self.node.show_masterless(out);
-        }
-        passed.into_iter().for_each(|one| out.push(Effect::Apply(one)));
-        self.node.has_recovered_state |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
-        self.node.shown = state.clone();
-        out.push(Effect::Apply(state));
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! A state of a master of the own term or a higher one makes every node a follower, whatever its mode.
 
-use super::leadership::Leadership;
+use super::leading::Leadership;
 use super::quorum::BootstrapSet;
 use crate::cluster::{Node, NodeId, StateId, Term};
 use crate::protocol::Time;
@@ -43,6 +43,52 @@ impl Mode {
             Mode::Joining(_) => "joining",
             Mode::Leading(_) => "leading",
             Mode::Following(_) => "following",
+        }
+    }
+
+    /// What it means to others.
+    pub(super) fn stance(&self) -> Stance<'_> {
+        match self {
+            Mode::Finding => Stance::Finds,
+            Mode::Electing(candidacy) => Stance::Stands(candidacy.term),
+            Mode::Joining(_) => Stance::Joins,
+            Mode::Leading(lead) => lead.stance(),
+            Mode::Following(following) => Stance::Follows(following),
+        }
+    }
+}
+
+/// What a mode means to others: what a node says of itself follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stance<'a> {
+    /// It looks for a master.
+    Finds,
+    /// It stands in this term.
+    Stands(Term),
+    /// It asked to be taken in.
+    Joins,
+    /// It leads, and has committed a state of its own or not.
+    Leads { is_settled: bool },
+    /// It follows.
+    Follows(&'a Following),
+}
+
+impl Stance<'_> {
+    /// Whether it neither follows a master nor is one.
+    pub(super) fn is_masterless(self) -> bool {
+        matches!(self, Stance::Finds | Stance::Stands(_) | Stance::Joins)
+    }
+
+    /// Whether it looks for others, as candidates do: Zen's only waited.
+    pub(super) fn is_searching(self) -> bool {
+        matches!(self, Stance::Finds | Stance::Stands(_))
+    }
+
+    /// The term in which it stands, if it does.
+    pub(super) fn stands_in(self) -> Option<Term> {
+        match self {
+            Stance::Stands(term) => Some(term),
+            Stance::Finds | Stance::Joins | Stance::Leads { .. } | Stance::Follows(_) => None,
         }
     }
 }

@@ -9,13 +9,13 @@ use super::reject::Strangers;
 use super::round_trip::RoundTrips;
 use super::rules::{Protection, Rules};
 use super::search::Search;
-use super::sent::Sent;
 use super::setbacks::Setbacks;
 use super::slots::Slots;
 use super::{Ask, CallPurpose, Config, Ledger, Memory, Promise, Timer, Tuning, Write, Zen, leave};
-use crate::cluster::{Address, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
+use crate::cluster::{Address, Block, ClusterState, EphemeralId, Node, NodeId, StateId, Term};
 use crate::protocol::{Call, Effect, Effects, Exchange, Rng, Ticket, Time, Timers};
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,8 +45,6 @@ pub(super) struct NodeState {
     pub(super) lost: BTreeMap<EphemeralId, Lost>,
     /// With whom it did not work out lately, this node included.
     pub(super) setbacks: Setbacks,
-    /// The states that were sent to others.
-    pub(super) sent: Sent,
     /// How long answers take at the least.
     pub(super) round_trips: RoundTrips,
     /// Another process that goes by this node's id, and when it was last heard of.
@@ -115,7 +113,6 @@ impl NodeState {
             strangers: Strangers::default(),
             timers: Timers::default(),
             calls: BTreeMap::new(),
-            sent: Sent::default(),
             called: 0,
             asks: BTreeMap::new(),
             slots: Slots::default(),
@@ -191,6 +188,35 @@ impl NodeState {
             self.accepted_unapplied.extend(chain.into_iter().filter(|one| one.id() != applied));
         }
         self.store(Write::Accepted(state), out);
+    }
+
+    /// Remembers that a state is committed, and of which cluster this node is from then on.
+    pub(super) fn record_commit(&mut self, state: &Arc<ClusterState>, out: &mut Effects<Zen>) {
+        if let Some(uuid) = state.cluster_uuid.filter(|uuid| self.ledger.cluster_uuid != Some(*uuid)) {
+            self.store(Write::Identity(uuid), out);
+        }
+        let voting = &state.metadata.voting;
+        let is_change = voting.committed != voting.own && !voting.committed.is_empty();
+        let write = if is_change { Write::Settled } else { Write::Committed };
+        self.store(write(state.id()), out);
+    }
+
+    /// Shows readers a committed state of the master that this node has.
+    pub(super) fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
+        self.tune(&state, out);
+        self.applied = state.clone();
+        mem::take(&mut self.accepted_unapplied).into_iter().for_each(|one| out.push(Effect::Apply(one)));
+        self.has_recovered_state |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
+        self.shown = state.clone();
+        out.push(Effect::Apply(state));
+    }
+
+    /// Shows readers a committed state without its master, since this node has none.
+    pub(super) fn apply_masterless(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
+        self.tune(&state, out);
+        self.applied = state;
+        self.accepted_unapplied.clear();
+        self.show_masterless(out);
     }
 
     /// Shows readers the last applied state without its master.

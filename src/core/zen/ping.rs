@@ -6,11 +6,12 @@
 
 use super::elect::{self, Seen};
 use super::message::{Message, PeerStatus, Sender};
+use super::mode::Stance;
 use super::quorum::BootstrapSet;
 use super::rules::Protection;
 use super::search::{Mishap, Pinger, PongSummary, Search, Target};
 use super::{CallPurpose, Mode, NodeState, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
-use crate::cluster::{Address, Node, Term};
+use crate::cluster::{Address, Node};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -21,6 +22,20 @@ use std::time::Duration;
 const MENTIONED_MAX: usize = 16;
 
 impl Zen {
+    /// Whether it looks for others, as candidates do.
+    pub(super) fn is_searching(&self) -> bool {
+        self.mode.stance().is_searching()
+    }
+
+    pub(super) fn is_masterless(&self) -> bool {
+        self.mode.stance().is_masterless()
+    }
+
+    /// What this node says of itself.
+    pub(super) fn sight(&self, now: Time) -> PeerStatus {
+        self.node.sight(now, self.mode.stance())
+    }
+
     /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
     pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
         let loses_master = matches!(self.mode, Mode::Following(_));
@@ -138,58 +153,6 @@ impl Zen {
         self.node.search.is_resolved = true;
         self.add_targets(now, self.node.search.seeds.clone().into_iter(), out);
         self.consider(now, out);
-    }
-
-    /// Whether it looks for others, as candidates do: Zen's only waited.
-    pub(super) fn is_searching(&self) -> bool {
-        matches!(self.mode, Mode::Finding | Mode::Electing(_))
-    }
-
-    pub(super) fn is_masterless(&self) -> bool {
-        matches!(self.mode, Mode::Finding | Mode::Electing(_) | Mode::Joining(_))
-    }
-
-    /// What this node says of itself.
-    pub(super) fn sight(&self, now: Time) -> PeerStatus {
-        let master = match &self.mode {
-            Mode::Leading(lead) if lead.is_settled => Some((self.node.local.clone(), Duration::ZERO)),
-            Mode::Following(following) if self.follows_openly() => {
-                Some((following.master.clone(), now.since(following.heard)))
-            }
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
-        };
-        PeerStatus {
-            node: self.node.local.clone(),
-            master,
-            term: self.node.ledger.promise.term,
-            accepted: self.node.ledger.durable_id(),
-            masterless: self.is_masterless(),
-            sees_quorum: self.offers_to_lead(now),
-            stands: self.stands_in(),
-            unwell: self.node.is_unwell(now),
-            hangs: self.node.cannot_vote(now),
-            left_out_by: self.node.left_out_by().cloned().unwrap_or_default(),
-            has_recovered_state: self.node.has_recovered_state,
-            change: self.node.search.changes,
-        }
-    }
-
-    /// Whether it would win if it stood: a node whose disk hangs can give not even its own vote.
-    pub(super) fn claims_quorum(&self, now: Time) -> bool {
-        self.is_masterless() && self.node.search.sees_quorum && !self.node.is_write_overdue(now)
-    }
-
-    /// Whether others may wait for it to stand. One that leaves it to the first hosts will not, and a node that knows fewer
-    /// hosts, and so has no crowd, cannot tell that.
-    fn offers_to_lead(&self, now: Time) -> bool {
-        self.claims_quorum(now) && !self.leaves_it_to_first()
-    }
-
-    fn stands_in(&self) -> Option<Term> {
-        match &self.mode {
-            Mode::Electing(candidacy) => Some(candidacy.term),
-            Mode::Finding | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
-        }
     }
 
     pub(super) fn on_ping(
@@ -335,50 +298,86 @@ impl Zen {
             None => {}
         }
     }
+}
+
+impl NodeState {
+    /// What this node says of itself.
+    pub(super) fn sight(&self, now: Time, stance: Stance<'_>) -> PeerStatus {
+        let master = match stance {
+            Stance::Leads { is_settled: true } => Some((self.local.clone(), Duration::ZERO)),
+            Stance::Follows(following) if self.shows(&following.master) => {
+                Some((following.master.clone(), now.since(following.heard)))
+            }
+            Stance::Finds | Stance::Stands(_) | Stance::Joins | Stance::Leads { .. } | Stance::Follows(_) => None,
+        };
+        PeerStatus {
+            node: self.local.clone(),
+            master,
+            term: self.ledger.promise.term,
+            accepted: self.ledger.durable_id(),
+            masterless: stance.is_masterless(),
+            sees_quorum: self.offers_to_lead(now, stance),
+            stands: stance.stands_in(),
+            unwell: self.is_unwell(now),
+            hangs: self.cannot_vote(now),
+            left_out_by: self.left_out_by().cloned().unwrap_or_default(),
+            has_recovered_state: self.has_recovered_state,
+            change: self.search.changes,
+        }
+    }
+
+    /// Whether it would win if it stood: a node whose disk hangs can give not even its own vote.
+    pub(super) fn claims_quorum(&self, now: Time, stance: Stance<'_>) -> bool {
+        stance.is_masterless() && self.search.sees_quorum && !self.is_write_overdue(now)
+    }
+
+    /// Whether others may wait for it to stand. One that leaves it to the first hosts will not, and a node that knows fewer
+    /// hosts, and so has no crowd, cannot tell that.
+    fn offers_to_lead(&self, now: Time, stance: Stance<'_>) -> bool {
+        self.claims_quorum(now, stance) && !self.leaves_it_to_first(stance)
+    }
 
     /// Tells those who pinged of late when what they were told is no longer so; of a candidacy, and of its end, also those
     /// whose votes it needs, however seldom they ping. In a large cluster members are skipped, since their master informs
     /// them, and what may come of a state that is not committed is told when it is.
-    pub(super) fn tell_if_changed(&mut self, now: Time, out: &mut Effects<Zen>) {
+    pub(super) fn tell_if_changed(&mut self, now: Time, stance: Stance<'_>, out: &mut Effects<Zen>) {
         let told = PongSummary {
-            master: self.open_master().map(|master| master.id.clone()),
-            masterless: self.is_masterless(),
-            sees_quorum: self.offers_to_lead(now),
-            stands: self.stands_in(),
-            unwell: self.node.is_unwell(now),
-            hangs: self.node.cannot_vote(now),
+            master: self.open_master(stance).map(|master| master.id.clone()),
+            masterless: stance.is_masterless(),
+            sees_quorum: self.offers_to_lead(now, stance),
+            stands: stance.stands_in(),
+            unwell: self.is_unwell(now),
+            hangs: self.cannot_vote(now),
         };
-        if self.node.search.told.as_ref() == Some(&told) {
+        if self.search.told.as_ref() == Some(&told) {
             return;
         }
         let is_between = !told.masterless && told.master.is_none();
-        let stood = self.node.search.told.as_ref().is_some_and(|told| told.stands.is_some());
+        let stood = self.search.told.as_ref().is_some_and(|told| told.stands.is_some());
         let concerns_voters = told.stands.is_some() || stood && told.masterless;
-        let recent = now - self.node.tuning.ping_timeout * 2;
-        self.node.search.told = Some(told);
-        self.node.search.changes += 1;
-        self.node.search.pingers.retain(|_, pinger| pinger.at >= recent);
-        let is_crowd = self.node.is_crowd() || self.node.search.pingers.len() > self.node.tuning.crowd;
+        let recent = now - self.tuning.ping_timeout * 2;
+        self.search.told = Some(told);
+        self.search.changes += 1;
+        self.search.pingers.retain(|_, pinger| pinger.at >= recent);
+        let is_crowd = self.is_crowd() || self.search.pingers.len() > self.tuning.crowd;
         if is_crowd && is_between {
             return;
         }
-        let sight = self.sight(now);
-        let state = sight.master.as_ref().filter(|_| is_crowd).map(|_| &self.node.shown);
-        let pingers = self.node.search.pingers.iter().map(|(to, pinger)| (to, &pinger.node));
-        let voters = self.node.search.backers.values().filter(|_| concerns_voters).map(|node| (&node.address, node));
+        let sight = self.sight(now, stance);
+        let state = sight.master.as_ref().filter(|_| is_crowd).map(|_| &self.shown);
+        let pingers = self.search.pingers.iter().map(|(to, pinger)| (to, &pinger.node));
+        let voters = self.search.backers.values().filter(|_| concerns_voters).map(|node| (&node.address, node));
         let nodes: BTreeMap<&Address, &Arc<Node>> = voters.chain(pingers).collect();
         for (to, node) in nodes {
             let member = state.and_then(|state| state.nodes.get(&node.id));
             if member.is_some_and(|member| member.same_process(node)) {
                 continue;
             }
-            let message = Message::Notice { from: self.node.sender.clone(), sight: Box::new(sight.clone()) };
+            let message = Message::Notice { from: self.sender.clone(), sight: Box::new(sight.clone()) };
             out.push(Effect::Tell { to: to.clone(), message });
         }
     }
-}
 
-impl NodeState {
     pub(super) fn set_dead(&mut self, address: Address) {
         self.search.dead = Some(address);
     }

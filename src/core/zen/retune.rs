@@ -14,7 +14,9 @@ impl Zen {
         let known = if has_applied { self.node.applied.clone() } else { self.node.ledger.accepted.clone() };
         self.node.tune(&known, out);
         match &self.mode {
-            Mode::Leading(_) if before != self.node.tuning.minimum() => self.judge_quorum(now, out),
+            Mode::Leading(_) if before != self.node.tuning.minimum() => {
+                self.as_master(now, out, |master| master.judge_quorum())
+            }
             Mode::Leading(_) | Mode::Following(_) => {}
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.node.show_masterless(out),
         }

@@ -2,11 +2,18 @@
 //!
 //! Zen's timeouts were thirty seconds, which no link took; shorter ones are raised here where a link needs it.
 
-use super::{NodeState, Note, Zen};
-use crate::cluster::{Address, Node};
+use super::node::NodeState;
+use super::{Note, Zen};
+use crate::cluster::{Address, ClusterState, Node};
 use crate::protocol::{Effects, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// A node takes in so many bytes of a state a second at the least, once it has arrived.
+const INTAKE_RATE_MIN: u64 = 4 << 20;
+
+/// A node counts as so many bytes of a state.
+const NODE_BYTES: u64 = 300;
 
 /// How many peers are remembered; of more the first one is forgotten.
 const PEERS_MAX: usize = 2_048;
@@ -65,6 +72,12 @@ impl RoundTrips {
         known.is_told = is_short;
         is_news
     }
+}
+
+/// How long a node may take to take in a whole state that has arrived.
+pub(super) fn intake_time(state: &ClusterState) -> Duration {
+    let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
+    Duration::from_micros(bytes.saturating_mul(1_000_000) / INTAKE_RATE_MIN)
 }
 
 impl NodeState {

@@ -12,7 +12,7 @@ impl Zen {
         self.node.local.hash(hasher);
         self.node.ledger.hash_state(hasher);
         (self.node.applied.id(), self.node.shown.id(), &self.node.shown.nodes.master).hash(hasher);
-        (&self.mode, &self.node.search, &self.node.lost, &self.node.setbacks, &self.node.sent).hash(hasher);
+        (&self.mode, &self.node.search, &self.node.lost, &self.node.setbacks).hash(hasher);
         (
             &self.node.timers,
             &self.node.asks,

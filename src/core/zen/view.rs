@@ -8,6 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Zen {
+    /// The master that readers see, itself included.
+    pub fn open_master(&self) -> Option<&Arc<Node>> {
+        self.node.open_master(self.mode.stance())
+    }
+
     /// The node itself.
     pub fn local(&self) -> &Arc<Node> {
         &self.node.local
@@ -46,15 +51,6 @@ impl Zen {
                 lead.wish.is_some() || lead.publish.as_ref().is_some_and(|publish| !publish.is_committed)
             }
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => false,
-        }
-    }
-
-    /// The master that readers see, itself included.
-    pub fn open_master(&self) -> Option<&Arc<Node>> {
-        match &self.mode {
-            Mode::Leading(lead) if lead.is_settled => Some(&self.node.local),
-            Mode::Following(following) if self.follows_openly() => Some(&following.master),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => None,
         }
     }
 

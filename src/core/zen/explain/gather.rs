@@ -1,7 +1,7 @@
 //! Gathers what explains a master or the want of one. Decides nothing and words nothing.
 
 use super::super::elect::Seen;
-use super::super::leadership::{Leadership, Peer};
+use super::super::leading::{Leadership, Peer};
 use super::super::quorum::BootstrapSet;
 use super::super::search::{Mishap, Target};
 use super::super::{Mode, NodeState, Rejection, Zen};

@@ -1,17 +1,17 @@
-//! What a master keeps while it leads. Plain data; what is done with it stands in `lead`, `publish`, `fault_detection` and
-//! `read`.
+//! What a master keeps while it leads. Plain data; what is done with it stands in the files beside this one.
 
 use super::gateway::Recovery;
 use super::lease::Deadlines;
-use super::message::Body;
-use super::quorum::BootstrapSet;
 use super::sent::Sent;
-use super::setbacks::Setbacks;
 use super::steps::Steps;
 use crate::cluster::{ClusterState, Diff, EphemeralId, Node, NodeId, Remembered, StateId, Term};
 use crate::protocol::{Exchange, Ticket, Time};
 use crate::service::{Query, Queue, Queued};
+use crate::zen::message::Body;
+use crate::zen::quorum::BootstrapSet;
+use crate::zen::setbacks::Setbacks;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ pub struct Leadership {
     pub queue: Queue<Waiter>,
     /// The publish under way.
     pub publish: Option<Publish>,
+    /// The states that were sent to others.
+    pub(in crate::zen) sent: Sent,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
     /// The newest state that was made when the mastership began or a node was taken for dead: who has stored none since may be
@@ -88,6 +90,7 @@ impl Leadership {
             bootstrap: BTreeSet::new(),
             queue: Queue::default(),
             publish: None,
+            sent: Sent::default(),
             peers: BTreeMap::new(),
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),
@@ -103,9 +106,15 @@ impl Leadership {
         }
     }
 
+    /// Nobody pays for the time in which this node stood still.
+    pub(in crate::zen) fn give_back(&mut self, now: Time) {
+        self.peers.values_mut().filter(|peer| peer.owes.is_some()).for_each(|peer| peer.owes = Some(now));
+        self.awaiting.iter_mut().for_each(|awaiting| awaiting.since = now);
+    }
+
     /// Whether a state that was sent as a whole within so long since the publish under way began is still on its way to
     /// somebody who can acknowledge that.
-    pub fn awaits_whole(&self, sent: &Sent, timeout: Duration) -> bool {
+    pub fn awaits_whole(&self, timeout: Duration) -> bool {
         let Some(publish) = self.publish.as_ref().filter(|publish| !publish.is_committed) else {
             return false;
         };
@@ -114,7 +123,7 @@ impl Leadership {
         };
         let mut awaited = self.peers.iter().filter(is_awaited);
         let end = publish.since + timeout;
-        awaited.any(|(_, peer)| sent.whole_since(&peer.node.address).is_some_and(|since| since < end))
+        awaited.any(|(_, peer)| self.sent.whole_since(&peer.node.address).is_some_and(|since| since < end))
     }
 }
 

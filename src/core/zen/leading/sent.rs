@@ -5,22 +5,17 @@
 //! `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the one before, and did not look at
 //! what was on its way.
 
-use super::REMEMBERED_MAX;
-use super::message::Body;
 use crate::cluster::{Address, ClusterState, Diff, StateId};
 use crate::protocol::Time;
+use crate::zen::REMEMBERED_MAX;
+use crate::zen::message::Body;
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What differs is not sent again within this time: what is said meanwhile may have overtaken it.
 const DIFF_PATIENCE: Duration = Duration::from_millis(100);
-
-/// A node takes in so many bytes of a state a second at the least, once it has arrived.
-const INTAKE_RATE_MIN: u64 = 4 << 20;
-
-/// A node counts as so many bytes of a state.
-const NODE_BYTES: u64 = 300;
 
 /// Of how many states that were sent last a node may have stored any.
 const SENT_MAX: usize = 4;
@@ -122,21 +117,10 @@ impl Sent {
         }
     }
 
-    /// Whoever led leads no more: what it sent has no use.
-    pub(super) fn end_leading(&mut self) {
-        self.to.clear();
-    }
-
     /// Forgets what was sent to those whom nothing is sent any more, but not what is on its way.
     pub(super) fn keep(&mut self, is_kept: impl Fn(&Address) -> bool) {
         self.to.retain(|to, sent| sent.is_whole() || is_kept(to));
     }
-}
-
-/// How long a node may take to take in a whole state that has arrived.
-pub(super) fn intake_time(state: &ClusterState) -> Duration {
-    let bytes = state.metadata.key_bytes + state.nodes.len() as u64 * NODE_BYTES;
-    Duration::from_micros(bytes.saturating_mul(1_000_000) / INTAKE_RATE_MIN)
 }
 
 #[cfg(test)]
@@ -188,7 +172,5 @@ mod tests {
         sent.end(&to, now);
         sent.note_refused(&to);
         assert!(made(&sent, 6).is_none() && made(&sent, 5).is_some());
-        sent.end_leading();
-        assert_eq!(made(&sent, 5), None);
     }
 }

@@ -5,57 +5,50 @@
 //! deposed master can get no such majority. Zen had no such reads.
 
 use super::leadership::{Leadership, Origin, PendingRead};
-use super::rules::Protection;
-use super::{PingKind, Timer, Zen};
 use crate::cluster::{BlockLevel, ClusterState, NodeId, VotingSet};
-use crate::protocol::{Effects, Exchange, Time};
+use crate::protocol::Time;
 use crate::service::limits::{RANGE_BYTES_MAX, RANGE_MAX};
 use crate::service::{Answer, Query, Refusal};
+use crate::zen::role::{Flow, Role, STAYS};
+use crate::zen::rules::Protection;
+use crate::zen::{PingKind, Timer};
 use std::mem;
-use std::time::Duration;
 
 /// How many reads may wait for a confirmation.
 const READS_MAX: usize = 10_000;
 
-impl Zen {
-    pub(super) fn on_read(
-        &mut self,
-        now: Time,
-        exchange: Exchange,
-        query: Query,
-        master_timeout: Duration,
-        out: &mut Effects<Zen>,
-    ) {
-        self.read(now, Origin::Node(exchange), query, now + master_timeout, out);
+impl Role<'_, Leadership> {
+    pub(in crate::zen) fn read(&mut self, origin: Origin, query: Query, deadline: Time) -> Flow {
+        if self.mode.reads.len() >= READS_MAX {
+            self.node.answer(self.now, origin, Answer::NotMaster, self.out);
+            return STAYS;
+        }
+        self.mode.reads.push(PendingRead { origin, query, since: self.now, deadline });
+        self.node.timers.set_earlier(Timer::Queue, deadline);
+        self.confirm();
+        self.answer_reads()
     }
 
-    pub(super) fn read(&mut self, now: Time, origin: Origin, query: Query, deadline: Time, out: &mut Effects<Zen>) {
-        let Some(lead) = self.lead().filter(|lead| lead.reads.len() < READS_MAX) else {
-            return self.answer(now, origin, Answer::NotMaster, out);
-        };
-        lead.reads.push(PendingRead { origin, query, since: now, deadline });
-        self.node.timers.set_earlier(Timer::Queue, deadline);
-        self.confirm(now, out);
-        self.answer_reads(now, out);
+    /// Whether a state of its own term is committed.
+    fn may_confirm(&self) -> bool {
+        self.mode.is_settled || !self.node.keeps(Protection::ReadsOwnTerm)
     }
 
     /// Asks the voters, unless they are being asked for an earlier read.
-    fn confirm(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let rules = self.node.rules;
-        let is_ready = |lead: &&mut Leadership| lead.is_settled || !rules.keep(Protection::ReadsOwnTerm);
-        let Some(lead) = self.lead().filter(is_ready).filter(|lead| lead.confirming.is_none()) else {
+    fn confirm(&mut self) {
+        if !self.may_confirm() || self.mode.confirming.is_some() {
             return;
-        };
-        lead.confirming = Some(now);
-        let voters: Vec<NodeId> = lead.peers.keys().cloned().collect();
+        }
+        self.mode.confirming = Some(self.now);
+        let voters: Vec<NodeId> = self.mode.peers.keys().cloned().collect();
         for id in voters.into_iter().filter(|id| self.node.applied.metadata.voting.own.contains(id)).collect::<Vec<_>>()
         {
-            self.ping_node(now, &id, PingKind::Confirm, out);
+            self.ping_node(&id, PingKind::Confirm);
         }
     }
 
     /// Answers a question that was confirmed, from the newest committed state.
-    fn look_up(&mut self, now: Time, query: &Query) -> Answer {
+    fn look_up(&mut self, query: &Query) -> Answer {
         let state = self.node.applied.clone();
         let blocks = state.blocks.at(BlockLevel::MetadataRead);
         let is_blocked = !blocks.is_empty() && !matches!(query, Query::Newest | Query::KeepAlive(_));
@@ -69,19 +62,19 @@ impl Zen {
             Query::Key { key } => Answer::Value { at, value: state.metadata.keys.get(key).cloned() },
             Query::Range { prefix, after, limit } => range(&state, prefix, after.as_deref(), *limit),
             Query::Lease { name } => Answer::Lease { at, lease: state.metadata.leases.get(name).cloned() },
-            Query::KeepAlive(holding) => self.keep_alive(now, holding),
+            Query::KeepAlive(holding) => self.keep_alive(holding),
         }
     }
 
     /// Answers the reads that a majority has confirmed.
-    pub(super) fn answer_reads(&mut self, now: Time, out: &mut Effects<Zen>) {
+    pub(super) fn answer_reads(&mut self) -> Flow {
         let voting = self.node.applied.metadata.voting.own.clone();
         let local = self.node.local.id.clone();
         let (durable, rules) = (self.node.ledger.durable.promise.term, self.node.rules);
-        let is_ready = |lead: &&mut Leadership| lead.is_settled || !rules.keep(Protection::ReadsOwnTerm);
-        let Some(lead) = self.lead().filter(is_ready).filter(|lead| !lead.reads.is_empty()) else {
-            return;
-        };
+        if !self.may_confirm() || self.mode.reads.is_empty() {
+            return STAYS;
+        }
+        let lead = &mut *self.mode;
         let is_confirmed = |lead: &Leadership, since: Time| {
             let since = if rules.keep(Protection::ReadsAfter) { since } else { Time::from_micros(1) };
             !rules.keep(Protection::ReadsConfirmed)
@@ -101,13 +94,14 @@ impl Zen {
             lead.wanted_term = lead.wanted_term.max(Some(lead.term.next()));
         }
         for read in done {
-            let answer = self.look_up(now, &read.query);
-            self.answer(now, read.origin, answer, out);
+            let answer = self.look_up(&read.query);
+            self.node.answer(self.now, read.origin, answer, self.out);
         }
         if is_left {
-            self.confirm(now, out);
-            self.advance(now, out);
+            self.confirm();
+            return self.advance();
         }
+        STAYS
     }
 }
 

@@ -6,11 +6,13 @@
 //! asked. Whoever is elected instead is elected later than that, and counts from later still. A lease that has run out
 //! ends with a task, and from the moment at which that is queued on it is not kept alive any more. Zen had no leases.
 
-use super::rules::Protection;
-use super::{Timer, Zen};
+use super::leadership::Leadership;
 use crate::cluster::{Holding, Lease, Table, Token};
-use crate::protocol::{Effects, Time};
+use crate::protocol::Time;
 use crate::service::{Answer, Refusal, Task};
+use crate::zen::Timer;
+use crate::zen::role::{Flow, Role, STAYS};
+use crate::zen::rules::Protection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -55,16 +57,14 @@ impl Deadlines {
     }
 }
 
-impl Zen {
+impl Role<'_, Leadership> {
     /// After a commit: counts the time of new leases, and no longer that of ended ones.
-    pub(super) fn keep_leases(&mut self, now: Time) {
+    pub(super) fn keep_leases(&mut self) {
         let leases = self.node.applied.metadata.leases.clone();
         let (keeps, doubts_until) = (self.node.keeps(Protection::LeasesAnew), self.node.doubts_until);
-        let Some(lead) = self.lead() else {
-            return;
-        };
+        let lead = &mut *self.mode;
         let is_anew = keeps || !lead.leases.known.is_empty();
-        lead.leases.follow(now, &leases, is_anew);
+        lead.leases.follow(self.now, &leases, is_anew);
         if let Some(next) = lead.leases.next() {
             // One that ran out while this node doubts itself waits; a deadline set into the past would show a stall.
             self.node.timers.set(Timer::Leases, next.max(doubts_until));
@@ -72,29 +72,29 @@ impl Zen {
     }
 
     /// Ends the leases that have run out.
-    pub(super) fn expire_leases(&mut self, now: Time, out: &mut Effects<Zen>) {
+    pub(in crate::zen) fn expire_leases(&mut self) -> Flow {
         let doubts_until = self.node.doubts_until;
-        let Some(lead) = self.lead() else {
-            return;
-        };
+        let lead = &mut *self.mode;
         // What a stalled node did not hear is no silence.
-        if now < doubts_until {
-            return self.node.timers.set(Timer::Leases, doubts_until);
+        if self.now < doubts_until {
+            self.node.timers.set(Timer::Leases, doubts_until);
+            return STAYS;
         }
         let leases = &mut lead.leases;
-        let over = leases.due.iter().filter(|(token, due)| **due <= now && !leases.ending.contains(token));
+        let over = leases.due.iter().filter(|(token, due)| **due <= self.now && !leases.ending.contains(token));
         let tokens: BTreeSet<Token> = over.map(|(token, _)| *token).collect();
         leases.ending.extend(&tokens);
         if let Some(next) = leases.next() {
             self.node.timers.set(Timer::Leases, next);
         }
         if !tokens.is_empty() {
-            self.enqueue(now, Task::ExpireLeases { tokens }, out);
+            return self.enqueue(Task::ExpireLeases { tokens });
         }
+        STAYS
     }
 
     /// Lets a lease run anew. The mastership was confirmed after this was asked.
-    pub(super) fn keep_alive(&mut self, now: Time, holding: &Holding) -> Answer {
+    pub(super) fn keep_alive(&mut self, holding: &Holding) -> Answer {
         let at = self.node.applied.id();
         let held = |leases: &Table<Arc<str>, Lease>| {
             leases.get(&holding.name).filter(|lease| lease.token == holding.token).cloned()
@@ -103,13 +103,11 @@ impl Zen {
         // It may be ended by the publish under way.
         let newest = held(&self.node.ledger.accepted.metadata.leases);
         let keeps = self.node.keeps(Protection::EndingLeases);
-        let Some(lead) = self.lead() else {
-            return Answer::NotMaster;
-        };
+        let lead = &mut *self.mode;
         let is_ending = |lease: &Lease| newest.is_none() || lead.leases.ending.contains(&lease.token);
         match committed.filter(|lease| !keeps || !is_ending(lease)) {
             Some(lease) => {
-                lead.leases.due.insert(lease.token, now + lease.ttl);
+                lead.leases.due.insert(lease.token, self.now + lease.ttl);
                 Answer::Lease { at, lease: Some(lease) }
             }
             None => Answer::Refused(Refusal::NotHeld(holding.clone())),

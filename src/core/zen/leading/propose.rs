@@ -5,95 +5,86 @@
 //! state that takes it in. Zen had a number in its place.
 
 use super::leadership::Leadership;
-use super::quorum::next_voting_set;
-use super::rules::Protection;
-use super::{Mode, NodeState, PingKind, Zen};
 use crate::cluster::{ClusterState, NodeId, VotingSet};
-use crate::protocol::{Effects, Time};
+use crate::zen::PingKind;
+use crate::zen::quorum::next_voting_set;
+use crate::zen::role::Role;
+use crate::zen::rules::Protection;
 use std::collections::BTreeSet;
 
 /// With so many voters one can be lost.
 const VOTERS_ENOUGH: usize = 3;
 
-impl Zen {
+impl Role<'_, Leadership> {
     /// Whether a new voting set would be proposed if one were wanted.
     pub(super) fn may_propose(&self) -> bool {
-        let Mode::Leading(lead) = &self.mode else {
-            return false;
-        };
         let mut voters = self.node.ledger.accepted.metadata.voting.own.iter();
-        lead.is_settled && self.node.ledger.is_settled() && voters.all(|id| self.node.is_counted_on(lead, id))
+        self.mode.is_settled && self.node.ledger.is_settled() && voters.all(|id| self.is_counted_on(id))
+    }
+
+    /// The voting set that a state should have, if all who vote in it and live have stored a state since the last failure.
+    fn wanted_set(&self, state: &ClusterState) -> Option<VotingSet> {
+        let lead = &*self.mode;
+        if !lead.is_settled || !self.node.ledger.is_settled() {
+            return None;
+        }
+        // Tasks may have taken voters out of it.
+        let next = next_voting_set(&state.metadata.voting.own, &self.live(state), &self.node.local.id);
+        let is_new = next != self.node.ledger.accepted.metadata.voting.own;
+        (is_new && next.iter().all(|id| self.is_counted_on(id))).then_some(next)
     }
 
     /// The voting set of the next state: a new one is proposed only on a state committed in the own term, and only if all
     /// who vote in it have answered since it is wanted.
     pub(super) fn next_own_set(&self, state: &ClusterState) -> VotingSet {
         let base = &self.node.ledger.accepted.metadata.voting.own;
-        let Mode::Leading(lead) = &self.mode else {
-            return base.clone();
-        };
+        let lead = &*self.mode;
         let has_answered = |id: &NodeId| {
             let peer = lead.peers.get(id).filter(|peer| peer.failed.is_none());
             peer.is_none_or(|peer| lead.wish.is_some_and(|wish| peer.heard >= wish))
                 || !self.node.keeps(Protection::NewAnswers)
         };
-        let wanted = self.node.wanted_set(lead, state).filter(|wanted| wanted.iter().all(has_answered));
+        let wanted = self.wanted_set(state).filter(|wanted| wanted.iter().all(has_answered));
         wanted.unwrap_or_else(|| base.clone())
     }
 
     /// Asks those once more who would vote in the set that is wanted, when it is: one may have died since it stored what
     /// proves it.
-    pub(super) fn ask_voters(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let Mode::Leading(lead) = &self.mode else {
-            return;
-        };
-        let wanted = self.node.wanted_set(lead, &self.node.ledger.accepted);
+    pub(super) fn ask_voters(&mut self) {
+        let lead = &*self.mode;
+        let wanted = self.wanted_set(&self.node.ledger.accepted);
         let is_new = wanted.is_some() && lead.wish.is_none();
-        let wish = wanted.as_ref().map(|_| lead.wish.unwrap_or(now));
-        if let Some(lead) = self.lead() {
-            lead.wish = wish;
-        }
+        let wish = wanted.as_ref().map(|_| lead.wish.unwrap_or(self.now));
+        self.mode.wish = wish;
         for id in wanted.iter().filter(|_| is_new).flat_map(|wanted| wanted.iter()) {
-            self.ping_node(now, id, PingKind::Confirm, out);
+            self.ping_node(id, PingKind::Confirm);
         }
-    }
-}
-
-impl NodeState {
-    /// The voting set that a state should have, if all who vote in it and live have stored a state since the last failure.
-    fn wanted_set(&self, lead: &Leadership, state: &ClusterState) -> Option<VotingSet> {
-        if !lead.is_settled || !self.ledger.is_settled() {
-            return None;
-        }
-        // Tasks may have taken voters out of it.
-        let next = next_voting_set(&state.metadata.voting.own, &self.live(lead, state), &self.local.id);
-        let is_new = next != self.ledger.accepted.metadata.voting.own;
-        (is_new && next.iter().all(|id| self.is_counted_on(lead, id))).then_some(next)
     }
 
     /// Who lives and can vote, of those who vote already or have stored a state as followers. Who was late with one lately is
     /// left out if there are enough others: what needs its vote waits for it.
-    fn live(&self, lead: &Leadership, state: &ClusterState) -> BTreeSet<NodeId> {
-        let (now, patience) = (self.now, self.tuning.fd_ping_timeout);
+    fn live(&self, state: &ClusterState) -> BTreeSet<NodeId> {
+        let (lead, patience) = (&*self.mode, self.node.tuning.fd_ping_timeout);
         let votes = |id: &NodeId| state.metadata.voting.own.contains(id);
         let is_live = |id: &NodeId| match lead.peers.get(id) {
             Some(peer) if lead.leaving.contains_key(id) || peer.failed.is_some() => false,
             Some(peer) => votes(id) || peer.follows && peer.accepted.rank() > lead.proven_above.rank(),
-            None => *id == self.local.id,
+            None => *id == self.node.local.id,
         };
         let eligible = state.nodes.eligible().filter(|node| {
             is_live(&node.id) && lead.peers.get(&node.id).is_none_or(|peer| peer.node.same_process(node))
         });
         let live: BTreeSet<NodeId> = eligible.map(|node| node.id.clone()).collect();
-        let is_late = |id: &NodeId| lead.peers.get(id).is_some_and(|peer| peer.is_late(now, patience));
+        let is_late = |id: &NodeId| lead.peers.get(id).is_some_and(|peer| peer.is_late(self.now, patience));
         let in_time: BTreeSet<NodeId> = live.iter().filter(|id| votes(id) || !is_late(id)).cloned().collect();
         if in_time.len() >= VOTERS_ENOUGH { in_time } else { live }
     }
 
     /// Whether a voting set may count on a voter, or counts on it in no way since it is taken for dead.
-    fn is_counted_on(&self, lead: &Leadership, id: &NodeId) -> bool {
+    fn is_counted_on(&self, id: &NodeId) -> bool {
+        let lead = &*self.mode;
         let is_proven =
             lead.peers.get(id).is_none_or(|peer| peer.failed.is_some() || peer.is_proven(lead.proven_above));
-        is_proven || !self.keeps(Protection::SureProposals)
+        is_proven || !self.node.keeps(Protection::SureProposals)
     }
 }

@@ -1,0 +1,96 @@
+//! Nodes that said good-bye to their master: each is removed as soon as the cluster can do without it.
+//!
+//! Mirrors `MembershipAction.LeaveRequestRequestHandler` (6.8), which removed it at once.
+
+use super::leadership::Leadership;
+use crate::cluster::{Node, NodeId};
+use crate::protocol::Exchange;
+use crate::service::Task;
+use crate::zen::message::Message;
+use crate::zen::quorum::Requirement;
+use crate::zen::role::{Flow, Role, STAYS};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// How many good-byes of one node wait for an answer: a few, since what it says may arrive twice.
+const FAREWELLS_MAX: usize = 16;
+
+impl Role<'_, Leadership> {
+    pub(in crate::zen) fn on_leave(&mut self, exchange: Exchange, from: &Arc<Node>) -> Flow {
+        let lead = &mut *self.mode;
+        let is_member = lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from));
+        // One that is being removed is needed until that is committed.
+        if !is_member && !lead.leaving.contains_key(&from.id) {
+            self.node.reply(exchange, Message::Gone, self.out);
+            return STAYS;
+        }
+        let waiting = lead.leaving.entry(from.id.clone()).or_default();
+        if waiting.len() >= FAREWELLS_MAX {
+            self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), self.out);
+            return STAYS;
+        }
+        waiting.push(exchange);
+        self.remove_dispensable()?;
+        self.advance()
+    }
+
+    /// Removes the leavers that the cluster can do without. For the others the voting set is changed first.
+    fn remove_dispensable(&mut self) -> Flow {
+        let requirement = self.node.requirement(BTreeSet::new());
+        let lead = &*self.mode;
+        if !can_do_without_leavers(lead, &requirement, &self.node.local) {
+            return STAYS;
+        }
+        let queued: BTreeSet<NodeId> = lead.queue.iter().filter_map(|queued| removed(&queued.task)).collect();
+        let leavers: Vec<Arc<Node>> = lead
+            .leaving
+            .keys()
+            .filter(|id| !queued.contains(*id))
+            .filter_map(|id| lead.peers.get(id).map(|peer| peer.node.clone()))
+            .collect();
+        for node in leavers {
+            let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
+            self.enqueue(Task::Remove { id, ephemeral_id, reason: "left".into(), left: true })?;
+        }
+        STAYS
+    }
+
+    /// After a commit: tells the leavers that are no longer needed, and sees to the others.
+    pub(super) fn farewell(&mut self) -> Flow {
+        let nodes = self.node.applied.nodes.clone();
+        let lead = &mut *self.mode;
+        if lead.leaving.is_empty() {
+            return STAYS;
+        }
+        let gone: Vec<NodeId> = lead.leaving.keys().filter(|id| !nodes.contains(id)).cloned().collect();
+        let told: Vec<Exchange> = gone.iter().filter_map(|id| lead.leaving.remove(id)).flatten().collect();
+        for exchange in told {
+            self.node.reply(exchange, Message::Gone, self.out);
+        }
+        self.remove_dispensable()
+    }
+}
+
+fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &Arc<Node>) -> bool {
+    let staying = lead.peers.iter().filter(|(id, peer)| peer.failed.is_none() && !lead.leaving.contains_key(*id));
+    let mut staying: BTreeMap<NodeId, Arc<Node>> = staying.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
+    staying.insert(local.id.clone(), local.clone());
+    requirement.is_met_by(&staying)
+}
+
+fn removed(task: &Task) -> Option<NodeId> {
+    match task {
+        Task::Remove { id, .. } => Some(id.clone()),
+        Task::Join { .. }
+        | Task::PutSettings { .. }
+        | Task::Txn(_)
+        | Task::GrantLease { .. }
+        | Task::ReleaseLease(_)
+        | Task::ExpireLeases { .. }
+        | Task::PutIndex { .. }
+        | Task::RemoveVoter { .. }
+        | Task::Recover
+        | Task::Once { .. }
+        | Task::Forwarded { .. } => None,
+    }
+}
