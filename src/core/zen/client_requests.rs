@@ -6,12 +6,13 @@
 
 use super::leading::Origin;
 use super::message::{Message, Sender};
+use super::node::NodeState;
 use super::rules::Protection;
-use super::{CallPurpose, Mode, NodeState, Timer, Zen, relay};
-use crate::cluster::{EphemeralId, Forward, Node, Slot};
+use super::{CallPurpose, Mode, Timer, Zen, relay};
+use crate::cluster::{Address, EphemeralId, Forward, Node, Slot};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, Question, Refusal, Task};
-use std::sync::Arc;
+use std::hash::Hash;
 use std::time::Duration;
 
 /// How many questions a node keeps for its clients.
@@ -20,7 +21,7 @@ const ASKS_MAX: usize = 10_000;
 /// A client's question that is not answered yet.
 #[derive(Clone, Debug, Hash)]
 pub struct Ask {
-    question: Question,
+    pub(super) question: Question,
     /// Until when it waits for a master and its queue.
     deadline: Time,
     /// Until when it is asked again if a master may have carried it out: its client waits as long for all nodes.
@@ -59,7 +60,7 @@ impl Ask {
     }
 
     /// Whether another node may pass it on.
-    fn is_for_relays(&self) -> bool {
+    pub(super) fn is_for_relays(&self) -> bool {
         match self.question {
             Question::Submit { .. } | Question::Read { .. } | Question::PendingTasks { .. } => true,
             Question::HandOver { .. } | Question::Leave => false,
@@ -77,7 +78,7 @@ impl Ask {
     }
 
     /// How long a master may keep it in its queue, and how long it may wait for all nodes.
-    fn patience(&self, now: Time) -> (Duration, Duration) {
+    pub(super) fn patience(&self, now: Time) -> (Duration, Duration) {
         match self.question {
             Question::Submit { timeout, .. } if now < self.deadline => (self.deadline.since(now), timeout),
             Question::Submit { .. } => (self.until.since(now) / 2, self.until.since(now) / 2),
@@ -88,7 +89,7 @@ impl Ask {
     }
 
     /// A change as a master is asked for it.
-    fn named(&self, task: &Task) -> Task {
+    pub(super) fn named(&self, task: &Task) -> Task {
         match &self.name {
             Some(name) => {
                 Task::Forwarded { name: name.clone(), retry: self.doubt.is_some(), task: Box::new(task.clone()) }
@@ -116,20 +117,29 @@ impl Ask {
     }
 }
 
+/// What came of giving a question to a master.
+pub(super) enum Placed {
+    /// It cannot be given to one.
+    Not,
+    /// It is answered by who leads.
+    Answered(Answer),
+    /// It is in its hands.
+    With(Ask),
+}
+
 impl Zen {
     /// Passes an answer on, or tries again what was not carried out for want of a master.
     fn answer_client(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
         if let Some(answer) = self.node.last_word(now, ticket, answer) {
-            self.close_ask(ticket, answer, out);
+            self.close_ask(now, ticket, answer, out);
         }
     }
 
-    /// Answers a client. One more answered change may be what a node waits for that leaves.
-    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
-        self.node.close_ask(ticket, answer, out);
-        let has_said_it = self.node.calls.values().any(|purpose| matches!(purpose, CallPurpose::Leave));
-        if self.node.leaving.is_some() && !has_said_it {
-            self.say_good_bye(out);
+    fn close_ask(&mut self, now: Time, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+        if matches!(self.mode, Mode::Following(_)) {
+            self.as_follower(now, out, |follower| follower.close_ask(ticket, answer));
+        } else {
+            self.node.close_ask(ticket, answer, out);
         }
     }
 
@@ -159,9 +169,7 @@ impl Zen {
 
     /// Tries every question that is in nobody's hands.
     pub(super) fn route_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let open: Vec<Ticket> =
-            self.node.asks.iter().filter(|(_, ask)| !ask.is_placed).map(|(ticket, _)| *ticket).collect();
-        for ticket in open {
+        for ticket in self.node.open_asks() {
             self.route(now, ticket, out);
         }
     }
@@ -174,92 +182,11 @@ impl Zen {
     }
 
     fn route(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
-        let is_leading = matches!(self.mode, Mode::Leading(_));
-        let relay = self.relay().filter(|_| self.node.asks.get(&ticket).is_some_and(Ask::is_for_relays)).cloned();
-        if !is_leading && !self.follows_openly() && relay.is_none() || !self.node.name_ask(ticket) {
-            return;
-        }
-        if let Some(answer) = self.handed_over(ticket) {
-            return self.close_ask(ticket, answer, out);
-        }
-        let asked = self.current_master().or(relay.as_ref()).map(|node| node.ephemeral_id.clone());
-        let Some(ask) = self.node.asks.get_mut(&ticket) else {
-            return;
-        };
-        (ask.is_placed, ask.asked) = (true, asked);
-        ask.attempts += 1;
-        let ask = ask.clone();
-        if !is_leading {
-            return self.forward(now, ticket, ask, relay, out);
-        }
-        let (origin, (master_timeout, timeout)) = (Origin::Client(ticket), ask.patience(now));
-        let deadline = now + master_timeout;
-        match &ask.question {
-            Question::Submit { task, .. } => {
-                let task = ask.named(task);
-                self.as_master(now, out, |master| master.submit(origin, task, timeout, deadline))
-            }
-            Question::Read { query, .. } => {
-                self.as_master(now, out, |master| master.read(origin, query.clone(), deadline))
-            }
-            Question::PendingTasks { .. } => self.as_master(now, out, |master| master.tell_pending(origin)),
-            Question::HandOver { to, .. } => {
-                self.as_master(now, out, |master| master.wish_succession(origin, to.clone()))
-            }
-            Question::Leave => {}
-        }
-    }
-
-    fn current_master(&self) -> Option<&Arc<Node>> {
         match &self.mode {
-            Mode::Leading(_) => Some(&self.node.local),
-            Mode::Following(following) => Some(&following.master),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => None,
+            Mode::Leading(_) => self.as_master(now, out, |master| master.take_on(ticket)),
+            Mode::Following(_) => self.as_follower(now, out, |follower| follower.route(ticket)),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => self.node.route_by_relay(now, ticket, out),
         }
-    }
-
-    /// What became of a hand-over whose master gave no answer: it shows in who leads now.
-    fn handed_over(&self, ticket: Ticket) -> Option<Answer> {
-        let (ask, master) = (self.node.asks.get(&ticket)?, self.current_master()?);
-        let Question::HandOver { to, .. } = &ask.question else {
-            return None;
-        };
-        let is_same = ask.asked.as_ref()? == &master.ephemeral_id;
-        if is_same && ask.doubt.is_some() {
-            let why = format!("{master} leads still, nobody took the mastership over");
-            Some(Answer::Refused(Refusal::Invalid(why)))
-        } else if !is_same && to.as_ref().is_none_or(|to| *to == master.id) {
-            Some(Answer::HandedOver { to: master.id.clone() })
-        } else {
-            None
-        }
-    }
-
-    fn forward(&mut self, now: Time, ticket: Ticket, ask: Ask, relay: Option<Arc<Node>>, out: &mut Effects<Zen>) {
-        let Some(address) = self.current_master().or(relay.as_ref()).map(|node| node.address.clone()) else {
-            return;
-        };
-        let (master_timeout, timeout) = ask.patience(now);
-        let (from, patience) = (self.node.sender.clone(), master_timeout + self.node.tuning.commit_timeout);
-        let (message, patience) = match &ask.question {
-            Question::Submit { task, .. } => (
-                Message::Submit { from, task: Box::new(ask.named(task)), timeout, master_timeout },
-                patience.saturating_add(timeout),
-            ),
-            Question::Read { query, .. } => {
-                (Message::Read { from, query: query.clone(), master_timeout }, master_timeout)
-            }
-            // It is answered at once, or by nobody.
-            Question::PendingTasks { .. } => (Message::PendingTasks { from }, self.node.tuning.fd_ping_timeout),
-            Question::HandOver { to, .. } => (Message::Succession { from, to: to.clone() }, patience),
-            Question::Leave => return,
-        };
-        let (message, patience) = match relay {
-            // Nobody else finds out whether that one answers; what is late is passed on again under its name.
-            Some(_) => (relay::relayed(self.node.sender.clone(), message), patience.min(self.node.tuning.silence())),
-            None => (message, patience),
-        };
-        self.node.call(&address, message, CallPurpose::Forward { ticket, attempt: ask.attempts }, patience, out);
     }
 
     pub(super) fn on_submit(
@@ -322,7 +249,7 @@ impl Zen {
         let late: Vec<Ticket> = late.map(|(ticket, _)| *ticket).collect();
         for ticket in late {
             let answer = self.node.given_up(ticket);
-            self.close_ask(ticket, answer, out);
+            self.close_ask(now, ticket, answer, out);
         }
         self.route_asks(now, out);
         let open = self.node.asks.values().filter(|ask| !ask.is_placed);
@@ -333,6 +260,77 @@ impl Zen {
 }
 
 impl NodeState {
+    /// The questions that are in nobody's hands.
+    pub(super) fn open_asks(&self) -> Vec<Ticket> {
+        self.asks.iter().filter(|(_, ask)| !ask.is_placed).map(|(ticket, _)| *ticket).collect()
+    }
+
+    /// Puts a question into the hands of a master, or of a node that passes it on.
+    pub(super) fn place(&mut self, ticket: Ticket, with: &Node, leads: bool) -> Placed {
+        if !self.name_ask(ticket) {
+            return Placed::Not;
+        }
+        if let Some(answer) = self.handed_over(ticket, with).filter(|_| leads) {
+            return Placed::Answered(answer);
+        }
+        let Some(ask) = self.asks.get_mut(&ticket) else {
+            return Placed::Not;
+        };
+        (ask.is_placed, ask.asked) = (true, Some(with.ephemeral_id.clone()));
+        ask.attempts += 1;
+        Placed::With(ask.clone())
+    }
+
+    /// What became of a hand-over whose master gave no answer: it shows in who leads now.
+    fn handed_over(&self, ticket: Ticket, master: &Node) -> Option<Answer> {
+        let ask = self.asks.get(&ticket)?;
+        let Question::HandOver { to, .. } = &ask.question else {
+            return None;
+        };
+        let is_same = ask.asked.as_ref()? == &master.ephemeral_id;
+        if is_same && ask.doubt.is_some() {
+            let why = format!("{master} leads still, nobody took the mastership over");
+            Some(Answer::Refused(Refusal::Invalid(why)))
+        } else if !is_same && to.as_ref().is_none_or(|to| *to == master.id) {
+            Some(Answer::HandedOver { to: master.id.clone() })
+        } else {
+            None
+        }
+    }
+
+    /// Sends a question to the master, or to who passes it on.
+    pub(super) fn forward(
+        &mut self,
+        now: Time,
+        (ticket, ask): (Ticket, Ask),
+        to: &Address,
+        is_relay: bool,
+        out: &mut Effects<Zen>,
+    ) {
+        let (master_timeout, timeout) = ask.patience(now);
+        let (from, patience) = (self.sender.clone(), master_timeout + self.tuning.commit_timeout);
+        let (message, patience) = match &ask.question {
+            Question::Submit { task, .. } => (
+                Message::Submit { from, task: Box::new(ask.named(task)), timeout, master_timeout },
+                patience.saturating_add(timeout),
+            ),
+            Question::Read { query, .. } => {
+                (Message::Read { from, query: query.clone(), master_timeout }, master_timeout)
+            }
+            // It is answered at once, or by nobody.
+            Question::PendingTasks { .. } => (Message::PendingTasks { from }, self.tuning.fd_ping_timeout),
+            Question::HandOver { to, .. } => (Message::Succession { from, to: to.clone() }, patience),
+            Question::Leave => return,
+        };
+        let (message, patience) = if is_relay {
+            // Nobody else finds out whether that one answers; what is late is passed on again under its name.
+            (relay::relayed(self.sender.clone(), message), patience.min(self.tuning.silence()))
+        } else {
+            (message, patience)
+        };
+        self.call(to, message, CallPurpose::Forward { ticket, attempt: ask.attempts }, patience, out);
+    }
+
     /// Answers whoever waits. A client whose question was not carried out for want of a master is asked about again.
     pub(super) fn answer(&mut self, now: Time, origin: Origin, answer: Answer, out: &mut Effects<Zen>) {
         match origin {
@@ -406,7 +404,7 @@ impl NodeState {
         }
     }
 
-    fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
+    pub(super) fn close_ask(&mut self, ticket: Ticket, answer: Answer, out: &mut Effects<Zen>) {
         let ask = self.asks.remove(&ticket);
         if let Some(name) = ask.and_then(|ask| ask.name) {
             self.slots.give_back(name.slot.number);

@@ -5,8 +5,10 @@
 
 use super::leading::Origin;
 use super::masterless_log::MasterlessLog;
+use super::message::Message;
+use super::node::NodeState;
 use super::rules::Protection;
-use super::{CallPurpose, Memory, Message, Mode, NodeState, Note, PingKind, Promise, Timer, Write, Zen};
+use super::{CallPurpose, Memory, Mode, Note, PingKind, Promise, Timer, Write, Zen};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{Call, Effect, Effects, Exchange, Failure, Input, Protocol, Standing, Time};
 use crate::service::{Answer, Question};
@@ -45,7 +47,7 @@ impl Protocol for Zen {
             Input::Asked { ticket, question } => self.on_asked(now, ticket, question, out),
         }
         self.route_waiting(now, out);
-        self.keep_masterless_log(now);
+        self.node.keep_masterless_log(now, self.mode.stance());
         self.node.tell_if_changed(now, self.mode.stance(), out);
         if !self.node.keeps(Protection::StoredVotes) {
             out.put_last(|effect| matches!(effect, Effect::Store { write: Write::Promise(_), .. }));
@@ -67,7 +69,9 @@ impl Protocol for Zen {
             Mode::Joining(_) => ('J', None),
             Mode::Leading(lead) if lead.is_settled => ('L', Some(self.node.local.address.clone())),
             Mode::Leading(_) => ('l', None),
-            Mode::Following(following) if self.follows_openly() => ('f', Some(following.master.address.clone())),
+            Mode::Following(following) if self.node.shows(&following.master) => {
+                ('f', Some(following.master.address.clone()))
+            }
             Mode::Following(_) => ('a', None),
         };
         Standing { mode, term: self.node.ledger.promise.term.get(), version: self.node.applied.version.get(), leader }
@@ -143,13 +147,17 @@ impl Zen {
         }
         match (purpose, message) {
             (CallPurpose::Ping { address, asked }, Message::Pong { from, sight, mentioned }) => {
-                self.on_pong(now, address, asked, &from, *sight, mentioned, out)
+                self.as_seeker(now, out, |seeker| seeker.on_pong(address, asked, &from, *sight, mentioned))
             }
             (CallPurpose::Ping { address, .. }, Message::Rejected(why)) => {
                 self.on_ping_rejected(now, &address, why, out)
             }
-            (CallPurpose::Join { target }, Message::Rejected(why)) => self.on_join_rejected(now, &target, &why, out),
-            (CallPurpose::Join { target }, Message::Joining(answer)) => self.on_join_answer(now, &target, answer, out),
+            (CallPurpose::Join { target }, Message::Rejected(why)) => {
+                self.as_joiner(now, out, |joiner| joiner.on_join_rejected(&target, why.to_string()))
+            }
+            (CallPurpose::Join { target }, Message::Joining(answer)) => {
+                self.as_joiner(now, out, |joiner| joiner.on_join_answer(&target, answer))
+            }
             (CallPurpose::Fetch { from }, Message::Fetched { state, .. }) => self.on_fetched(now, &from, state, out),
             (CallPurpose::Publish { node, at, asked }, Message::Report(report)) => {
                 self.as_master(now, out, |master| master.on_published(&node, (&at, asked), &report))
@@ -165,7 +173,7 @@ impl Zen {
                 self.as_master(now, out, |master| master.on_round_trip(joiner, &sight))
             }
             (CallPurpose::MasterPing { master, asked, kind }, Message::MasterPong(pong)) => {
-                self.on_master_pong(now, &master, (asked, kind), &pong, out)
+                self.as_follower(now, out, |follower| follower.on_master_pong(&master, (asked, kind), &pong))
             }
             (CallPurpose::Leave, Message::Gone) => self.node.has_left(out),
             (CallPurpose::Forward { ticket, attempt }, Message::Answered(answer)) => {
@@ -182,8 +190,10 @@ impl Zen {
     fn failed(&mut self, now: Time, purpose: CallPurpose, why: Failure, out: &mut Effects<Zen>) {
         match purpose {
             CallPurpose::Ping { address, .. } => self.on_ping_failed(now, &address, why, out),
-            CallPurpose::Join { target } => self.on_join_failed(now, &target, why, out),
-            CallPurpose::Fetch { from } => self.on_fetch_failed(&from, why, out),
+            CallPurpose::Join { target } => self.as_joiner(now, out, |joiner| joiner.on_join_failed(&target, why)),
+            CallPurpose::Fetch { from } => {
+                self.as_candidate(now, out, |candidate| candidate.on_fetch_failed(&from, why))
+            }
             CallPurpose::Publish { node, at, asked } => {
                 self.as_master(now, out, |master| master.on_publish_failed(&node, (&at, asked), why))
             }
@@ -196,7 +206,7 @@ impl Zen {
                 self.as_master(now, out, |master| master.on_round_trip_failed(&joiner, why))
             }
             CallPurpose::MasterPing { master, asked, kind } => {
-                self.on_master_silent(now, &master, (asked, kind), why, out)
+                self.as_follower(now, out, |follower| follower.on_master_silent(&master, (asked, kind), why))
             }
             // The next master is told; without one the time for the good-bye runs out.
             CallPurpose::Leave => {}
@@ -208,13 +218,13 @@ impl Zen {
     fn woke(&mut self, now: Time, out: &mut Effects<Zen>) {
         while let Some(timer) = self.node.timers.pop_due(now) {
             match timer {
-                Timer::Round => self.end_round(now, out),
-                Timer::PingAgain => self.ping_again(now, out),
-                Timer::Grace => self.consider(now, out),
-                Timer::Candidacy => self.doubt_candidacy(now, out),
-                Timer::Join => self.join_again(now, out),
-                Timer::MasterPing => self.ping_master(now, PingKind::Regular, out),
-                Timer::Silence => self.compare_silence(now, out),
+                Timer::Round => self.as_seeker(now, out, |seeker| seeker.end_round()),
+                Timer::PingAgain => self.as_seeker(now, out, |seeker| seeker.ping_again()),
+                Timer::Grace => self.as_seeker(now, out, |seeker| seeker.consider()),
+                Timer::Candidacy => self.as_candidate(now, out, |candidate| candidate.doubt_candidacy()),
+                Timer::Join => self.as_joiner(now, out, |joiner| joiner.join_again()),
+                Timer::MasterPing => self.as_follower(now, out, |follower| follower.ping_master(PingKind::Regular)),
+                Timer::Silence => self.as_follower(now, out, |follower| follower.compare_silence()),
                 Timer::NodePings => self.as_master(now, out, |master| master.ping_nodes()),
                 Timer::Commit => self.as_master(now, out, |master| master.commit_timed_out()),
                 Timer::Queue => self.as_master(now, out, |master| master.expire_tasks()),
@@ -249,10 +259,10 @@ impl Zen {
 
     fn stored(&mut self, now: Time, out: &mut Effects<Zen>) {
         match self.mode {
-            Mode::Electing(_) => self.count_votes(now, out),
+            Mode::Electing(_) => self.as_candidate(now, out, |candidate| candidate.count_votes()),
             Mode::Leading(_) => self.as_master(now, out, |master| master.on_stored()),
             // A vote may be repeated once it is stored.
-            Mode::Finding => self.consider(now, out),
+            Mode::Finding => self.as_seeker(now, out, |seeker| seeker.consider()),
             Mode::Joining(_) | Mode::Following(_) => {}
         }
     }

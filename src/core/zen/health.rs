@@ -3,7 +3,8 @@
 //! A node that is not well says so in its pings, ranks last among the candidates, and does not hold on to what it cannot do.
 //! Zen asked a node only whether it answers.
 
-use super::{Mode, NodeState, Note, Timer, Zen};
+use super::node::NodeState;
+use super::{Mode, Note, Timer, Zen};
 use crate::cluster::NodeId;
 use crate::protocol::{Effects, StoreId, Time};
 use std::time::Duration;
@@ -24,7 +25,7 @@ impl Zen {
             self.node.set_back(now, &self.node.local.id.clone(), took * 4);
             if !self.node.is_write_overdue(now) {
                 // What it held back for its disk can go on.
-                self.consider(now, out);
+                self.as_seeker(now, out, |seeker| seeker.consider());
             }
         }
     }
@@ -42,7 +43,10 @@ impl Zen {
         }
         out.note(Note::WriteOverdue { since: now.since(since) });
         match self.mode {
-            Mode::Electing(_) => self.end_candidacy(now, "the disk has not stored the own vote in time", out),
+            Mode::Electing(_) => {
+                let why = "the disk has not stored the own vote in time";
+                self.as_candidate(now, out, |candidate| candidate.end_candidacy(why))
+            }
             Mode::Leading(_) => self.as_master(now, out, |master| master.give_way()),
             Mode::Finding | Mode::Joining(_) | Mode::Following(_) => {}
         }

@@ -4,6 +4,8 @@
 //! one; Zen (6.8) told of each round.
 
 use super::explain::reason;
+use super::mode::Stance;
+use super::node::NodeState;
 use super::{Note, Zen};
 use crate::cluster::EphemeralId;
 use crate::protocol::{Effects, Time};
@@ -33,33 +35,33 @@ impl MasterlessLog {
     }
 }
 
-impl Zen {
+impl NodeState {
     /// Begins anew if readers see another master, or one where they saw none.
-    pub(super) fn keep_masterless_log(&mut self, now: Time) {
-        let master = self.open_master().map(|master| &master.ephemeral_id);
-        if master != self.node.masterless_log.master.as_ref() {
-            self.node.masterless_log = MasterlessLog { master: master.cloned(), since: now, told: None };
+    pub(super) fn keep_masterless_log(&mut self, now: Time, stance: Stance<'_>) {
+        let master = self.open_master(stance).map(|master| &master.ephemeral_id);
+        if master != self.masterless_log.master.as_ref() {
+            self.masterless_log = MasterlessLog { master: master.cloned(), since: now, told: None };
         }
     }
 
     /// Tells the operator why there is no master, unless that was told.
-    pub(super) fn warn_masterless(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.node.masterless_log.told.as_ref().is_some_and(|(at, _)| now < *at + TOLD_AGAIN) {
+    pub(super) fn warn_masterless(&mut self, now: Time, stance: Stance<'_>, out: &mut Effects<Zen>) {
+        if self.masterless_log.told.as_ref().is_some_and(|(at, _)| now < *at + TOLD_AGAIN) {
             return;
         }
-        let why = reason(&self.explain(now));
-        let is_news = self.node.masterless_log.told.as_ref().is_none_or(|(_, before)| *before != why);
-        self.node.masterless_log.told = Some((now, why.clone()));
+        let why = reason(&self.explain(now, stance));
+        let is_news = self.masterless_log.told.as_ref().is_none_or(|(_, before)| *before != why);
+        self.masterless_log.told = Some((now, why.clone()));
         if is_news {
-            out.note(self.lack_of_masters(why));
+            out.note(self.lack_of_masters(why, stance));
         }
     }
 
-    fn lack_of_masters(&self, why: String) -> Note {
-        if self.choose().is_some() {
+    fn lack_of_masters(&self, why: String, stance: Stance<'_>) -> Note {
+        if self.choose(stance).is_some() {
             return Note::NoMaster { why };
         }
-        let (found, needed) = self.found_and_needed();
+        let (found, needed) = self.found_and_needed(stance);
         Note::NotEnoughMasters { found, needed, why }
     }
 }

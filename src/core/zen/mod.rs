@@ -1,33 +1,34 @@
 //! How one node behaves: Zen discovery with ballots, as a state machine.
 //!
 //! ```text
-//!   Input ─► dispatch ─► what all modes share     ping              ping rounds: who is there
-//!                        │                        client_requests   clients' questions, on any node
-//!                        ├► finding               choose            whom to follow
-//!                        ├► electing              candidacy         standing, and counting votes
-//!                        ├► joining               join              votes, and asking to be taken in
-//!                        ├► leading               leading           all that a master does, in a folder
-//!                        └► following             follow            accepting and applying states
-//!                                                 fault_detection   watching the master          ──► Effects
+//!   Input ─► dispatch ─► what all modes share (NodeState): ping, votes, accept, client_requests, relay, …
+//!               │
+//!               ├──────► finding     whom to follow: ping rounds and the choice, of candidates too
+//!               ├──────► electing    standing as a candidate, and counting votes
+//!               ├──────► joining     asking to be taken in
+//!               ├──────► leading     all that a master does
+//!               └──────► following   applying states, and watching the master
+//!                           │
+//!                           └─► transitions: what comes after a mode that ended          ──► Effects
 //! ```
 //!
 //! A node is what all its modes share (`node`) and its mode (`mode`). What a mode may touch is its `role`; how one mode follows
 //! another stands in `transitions`. The pure decisions stand in `elect` and `quorum`, what may be looked at in `view`.
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
-mod candidacy;
-mod choose;
+mod accept;
 mod client_requests;
 mod dispatch;
 pub mod elect;
+mod electing;
 pub mod explain;
 mod fault_detection;
-mod follow;
+mod finding;
+mod following;
 pub mod gateway;
 mod health;
 mod invariants;
-mod join;
-mod large_cluster;
+mod joining;
 mod leading;
 mod leap;
 mod leave;
@@ -42,19 +43,19 @@ pub mod quorum;
 pub mod recovery;
 mod reject;
 mod relay;
+mod requirement;
 mod retune;
 mod role;
 mod round_trip;
 pub mod rules;
-mod search;
 mod setbacks;
-mod silence;
 mod slots;
 mod span;
 mod state_hash;
 mod transitions;
 mod tuning;
 mod view;
+mod votes;
 
 pub use client_requests::Ask;
 pub use explain::Explanation;
@@ -70,8 +71,8 @@ pub use tuning::{NoMasterBlock, Tuning, parse_count, parse_time};
 use crate::cluster::{Address, ClusterName, ClusterState, EphemeralId, Node, NodeId};
 use crate::protocol::{Effects, Exchange, Rng, Ticket, Time};
 use crate::service::SettingRule;
-use message::Report;
-use rules::{Protection, Rules};
+
+use rules::Rules;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -199,34 +200,9 @@ impl Zen {
         Zen { node: NodeState::new(config, disk, rng, rules), mode: Mode::Finding }
     }
 
-    /// What the node has promised and knows. All of it is durable.
-    fn report(&self) -> Report {
-        let durable = &self.node.ledger.durable;
-        let stored = if self.node.keeps(Protection::StoredReports) {
-            self.node.ledger.durable_id()
-        } else {
-            self.node.ledger.accepted.id()
-        };
-        let follows = match &self.mode {
-            Mode::Leading(_) => Some(self.node.local.id.clone()),
-            Mode::Following(following) => Some(following.master.id.clone()),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => None,
-        };
-        Report {
-            ephemeral_id: self.node.local.ephemeral_id.clone(),
-            term: durable.promise.term,
-            vote: durable.promise.vote.clone(),
-            follows,
-            accepted: stored,
-            committed: self.node.ledger.committed,
-            needs_full: false,
-            storing: Some(self.node.ledger.accepted.id()).filter(|id| *id != self.node.ledger.durable_id()),
-        }
-    }
-
     /// Shows readers a committed state: without its master, while this node has none.
     fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
-        if self.is_masterless() {
+        if self.mode.stance().is_masterless() {
             self.node.apply_masterless(state, out);
         } else {
             self.node.apply(state, out);
@@ -234,7 +210,7 @@ impl Zen {
     }
 
     fn reply_report(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {
-        let report = Box::new(self.report());
+        let report = Box::new(self.node.report(self.mode.stance()));
         self.node.reply(exchange, Message::Report(report), out);
     }
 }

@@ -37,46 +37,51 @@ pub enum Mode {
 impl Mode {
     /// What it is called.
     pub fn name(&self) -> &'static str {
-        match self {
-            Mode::Finding => "finding",
-            Mode::Electing(_) => "electing",
-            Mode::Joining(_) => "joining",
-            Mode::Leading(_) => "leading",
-            Mode::Following(_) => "following",
-        }
+        self.stance().name()
     }
 
-    /// What it means to others.
+    /// A look at it.
     pub(super) fn stance(&self) -> Stance<'_> {
         match self {
             Mode::Finding => Stance::Finds,
-            Mode::Electing(candidacy) => Stance::Stands(candidacy.term),
-            Mode::Joining(_) => Stance::Joins,
-            Mode::Leading(lead) => lead.stance(),
+            Mode::Electing(candidacy) => Stance::Stands(candidacy),
+            Mode::Joining(joining) => Stance::Joins(joining),
+            Mode::Leading(lead) => Stance::Leads(lead),
             Mode::Following(following) => Stance::Follows(following),
         }
     }
 }
 
-/// What a mode means to others: what a node says of itself follows from it.
+/// A look at a mode: what a node says of itself depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stance<'a> {
     /// It looks for a master.
     Finds,
-    /// It stands in this term.
-    Stands(Term),
+    /// It stands as a candidate.
+    Stands(&'a Candidacy),
     /// It asked to be taken in.
-    Joins,
-    /// It leads, and has committed a state of its own or not.
-    Leads { is_settled: bool },
+    Joins(&'a Joining),
+    /// It leads.
+    Leads(&'a Leadership),
     /// It follows.
     Follows(&'a Following),
 }
 
 impl Stance<'_> {
+    /// What the mode is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Stance::Finds => "finding",
+            Stance::Stands(_) => "electing",
+            Stance::Joins(_) => "joining",
+            Stance::Leads(_) => "leading",
+            Stance::Follows(_) => "following",
+        }
+    }
+
     /// Whether it neither follows a master nor is one.
     pub(super) fn is_masterless(self) -> bool {
-        matches!(self, Stance::Finds | Stance::Stands(_) | Stance::Joins)
+        matches!(self, Stance::Finds | Stance::Stands(_) | Stance::Joins(_))
     }
 
     /// Whether it looks for others, as candidates do: Zen's only waited.
@@ -87,8 +92,8 @@ impl Stance<'_> {
     /// The term in which it stands, if it does.
     pub(super) fn stands_in(self) -> Option<Term> {
         match self {
-            Stance::Stands(term) => Some(term),
-            Stance::Finds | Stance::Joins | Stance::Leads { .. } | Stance::Follows(_) => None,
+            Stance::Stands(candidacy) => Some(candidacy.term),
+            Stance::Finds | Stance::Joins(_) | Stance::Leads(_) | Stance::Follows(_) => None,
         }
     }
 }
@@ -150,6 +155,24 @@ pub struct Joining {
     pub rebuffs: u32,
     /// How often the candidate stood anew after it had this vote.
     pub stood_anew: u32,
+}
+
+impl Joining {
+    /// A join that is about to be sent.
+    pub fn new(now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>) -> Self {
+        Joining {
+            target,
+            leads,
+            vote,
+            won: false,
+            since: now,
+            sent: now,
+            answered: now,
+            missed: 0,
+            rebuffs: 0,
+            stood_anew: 0,
+        }
+    }
 }
 
 /// A master followed.

@@ -3,12 +3,13 @@
 //! Nothing here depends on the mode, and no method changes it.
 
 use super::elect::Lost;
+use super::finding::search::Search;
 use super::masterless_log::MasterlessLog;
-use super::message::{Message, Sender};
+use super::message::{Message, Report, Sender};
+use super::mode::Stance;
 use super::reject::Strangers;
 use super::round_trip::RoundTrips;
 use super::rules::{Protection, Rules};
-use super::search::Search;
 use super::setbacks::Setbacks;
 use super::slots::Slots;
 use super::{Ask, CallPurpose, Config, Ledger, Memory, Promise, Timer, Tuning, Write, Zen, leave};
@@ -199,6 +200,28 @@ impl NodeState {
         let is_change = voting.committed != voting.own && !voting.committed.is_empty();
         let write = if is_change { Write::Settled } else { Write::Committed };
         self.store(write(state.id()), out);
+    }
+
+    /// What the node has promised and knows. All of it is durable.
+    pub(super) fn report(&self, stance: Stance<'_>) -> Report {
+        let durable = &self.ledger.durable;
+        let stored =
+            if self.keeps(Protection::StoredReports) { self.ledger.durable_id() } else { self.ledger.accepted.id() };
+        let follows = match stance {
+            Stance::Leads(_) => Some(self.local.id.clone()),
+            Stance::Follows(following) => Some(following.master.id.clone()),
+            Stance::Finds | Stance::Stands(_) | Stance::Joins(_) => None,
+        };
+        Report {
+            ephemeral_id: self.local.ephemeral_id.clone(),
+            term: durable.promise.term,
+            vote: durable.promise.vote.clone(),
+            follows,
+            accepted: stored,
+            committed: self.ledger.committed,
+            needs_full: false,
+            storing: Some(self.ledger.accepted.id()).filter(|id| *id != self.ledger.durable_id()),
+        }
     }
 
     /// Shows readers a committed state of the master that this node has.

@@ -1,143 +1,27 @@
-//! Ping rounds: who is asked, what is answered, and what this node says of itself.
+//! What a node says of itself, what it answers when it is pinged, and whom it tells when that changes.
 //!
-//! Only nodes that answered this node's own ping count; being pinged or mentioned adds a target. What is known is kept in
-//! `search`, whom a crowd is spared stands in `large_cluster`, what it comes to is decided in `choose`. Mirrors `UnicastZenPing`
-//! (6.8).
+//! Only nodes that answered this node's own ping count, and those are pinged in `finding`; being pinged adds a target there.
+//! Mirrors `UnicastZenPing` (6.8).
 
 use super::elect::{self, Seen};
+use super::finding::search::{Mishap, Pinger, PongSummary};
 use super::message::{Message, PeerStatus, Sender};
 use super::mode::Stance;
+use super::node::NodeState;
 use super::quorum::BootstrapSet;
 use super::rules::Protection;
-use super::search::{Mishap, Pinger, PongSummary, Search, Target};
-use super::{CallPurpose, Mode, NodeState, Note, REMEMBERED_MAX, Rejection, Timer, Zen};
+use super::{REMEMBERED_MAX, Rejection, Zen};
 use crate::cluster::{Address, Node};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Resolution, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How many addresses a pong mentions: enough for small clusters to meet at once, few enough for large ones.
-const MENTIONED_MAX: usize = 16;
+pub(super) const MENTIONED_MAX: usize = 16;
 
 impl Zen {
-    /// Whether it looks for others, as candidates do.
-    pub(super) fn is_searching(&self) -> bool {
-        self.mode.stance().is_searching()
-    }
-
-    pub(super) fn is_masterless(&self) -> bool {
-        self.mode.stance().is_masterless()
-    }
-
-    /// What this node says of itself.
-    pub(super) fn sight(&self, now: Time) -> PeerStatus {
-        self.node.sight(now, self.mode.stance())
-    }
-
-    /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
-    pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
-        let loses_master = matches!(self.mode, Mode::Following(_));
-        if loses_master || matches!(self.mode, Mode::Leading(_)) {
-            self.node.search.mishaps.clear();
-            (self.node.search.unheard, self.node.search.widened) = (0, 0);
-        }
-        if matches!(self.mode, Mode::Electing(_) | Mode::Joining(_)) {
-            self.node.search.widen();
-        }
-        self.leave_mode(now, out);
-        if loses_master && self.node.leaving.is_some() {
-            // One that hands over stays: its vote may be needed.
-            self.node.leave_without_master(now, out);
-        }
-        out.note(Note::Searching { reason: reason.into() });
-        self.node.search.not_before = now + pause;
-        self.node.search.sees_quorum = false;
-        self.start_round(now, out);
-    }
-
-    /// What was seen before this node followed or led says nothing of the present.
-    pub(super) fn forget_search(&mut self) {
-        if !self.is_searching() {
-            self.node.search.forget_all();
-        }
-    }
-
-    pub(super) fn start_round(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let mut addresses: BTreeSet<Address> = self.node.search.seeds.iter().cloned().collect();
-        addresses.extend(self.node.ledger.accepted.nodes.eligible().map(|node| node.address.clone()));
-        let pingers = self.node.search.pingers.iter().filter(|(_, pinger)| pinger.node.is_master_eligible());
-        addresses.extend(pingers.map(|(at, _)| at.clone()));
-        addresses.extend(self.node.search.seen.keys().cloned());
-        addresses.extend(self.node.twin.iter().map(|(twin, _)| twin.address.clone()));
-        addresses.remove(&self.node.local.address);
-        self.node.search.forget_targets();
-        self.node.search.rests = false;
-        self.node.search.since = now;
-        self.node.search.possible = None;
-        self.node.search.is_resolved = false;
-        out.push(Effect::Resolve);
-        self.add_targets(now, addresses.into_iter().take(REMEMBERED_MAX), out);
-        let Search { mishaps, targets, .. } = &mut self.node.search;
-        mishaps.retain(|address, _| targets.contains_key(address));
-        self.node.timers.set(Timer::Round, now + self.node.tuning.ping_timeout);
-        self.node.timers.set(Timer::PingAgain, now + self.node.tuning.ping_timeout / 3);
-        self.consider(now, out);
-    }
-
-    /// Pings those hosts that are new and concern this node.
-    fn add_targets(&mut self, now: Time, addresses: impl Iterator<Item = Address>, out: &mut Effects<Zen>) {
-        let mut strangers = Vec::new();
-        for address in addresses.filter(|address| *address != self.node.local.address) {
-            if !self.node.search.targets.contains_key(&address) {
-                self.node.search.put(address.clone(), Target::Spared);
-                strangers.push(address);
-            }
-        }
-        self.node.choose_front();
-        for address in strangers {
-            self.ping_if_concerned(now, address, out);
-        }
-    }
-
-    fn add_target(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
-        if address != self.node.local.address && !self.node.search.targets.contains_key(&address) {
-            self.node.search.put(address.clone(), Target::Spared);
-            self.ping_if_concerned(now, address, out);
-        }
-    }
-
-    pub(super) fn ping_if_concerned(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
-        if self.node.looks_for_all() || self.node.search.is_reached(&address) {
-            self.node.search.settle(&address, Target::Waiting);
-            self.send_ping(now, &address, out);
-        }
-    }
-
-    fn send_ping(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
-        let message = Message::Ping { from: self.node.sender.clone(), sight: Box::new(self.sight(now)) };
-        let purpose = CallPurpose::Ping { address: address.clone(), asked: now };
-        self.node.call(address, message, purpose, self.node.tuning.ping_timeout, out);
-    }
-
-    /// Within a round, whoever did not answer is pinged twice more: a datagram of old, a starting process today. A crowd
-    /// that is too busy to answer would only be busier.
-    pub(super) fn ping_again(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if self.node.is_crowd() {
-            return;
-        }
-        let unanswered =
-            |(address, target): (&Address, &Target)| (*target != Target::Answered).then(|| address.clone());
-        let addresses: Vec<Address> = self.node.search.targets.iter().filter_map(unanswered).collect();
-        for address in addresses {
-            self.send_ping(now, &address, out);
-        }
-        if now.since(self.node.search.since) < self.node.tuning.ping_timeout / 2 {
-            self.node.timers.set(Timer::PingAgain, now + self.node.tuning.ping_timeout / 3);
-        }
-    }
-
     pub(super) fn on_resolved(&mut self, now: Time, found: Resolution<Address>, out: &mut Effects<Zen>) {
         self.node.search.seeds = found.peers;
         self.node.search.seeds.truncate(REMEMBERED_MAX);
@@ -145,14 +29,10 @@ impl Zen {
         self.node.search.unresolved.truncate(REMEMBERED_MAX);
         if !found.initial.is_empty() {
             self.node.search.initial = Some(BootstrapSet::majority_of_found(found.initial));
-            self.heed_bootstrap(&self.node.local.id.clone(), self.node.own_bootstrap());
+            let (voter, set) = (self.node.local.id.clone(), self.node.own_bootstrap());
+            self.as_candidate(now, out, |candidate| candidate.heed_bootstrap(&voter, set));
         }
-        if !self.is_searching() {
-            return;
-        }
-        self.node.search.is_resolved = true;
-        self.add_targets(now, self.node.search.seeds.clone().into_iter(), out);
-        self.consider(now, out);
+        self.as_seeker(now, out, |seeker| seeker.on_resolved());
     }
 
     pub(super) fn on_ping(
@@ -171,71 +51,14 @@ impl Zen {
         }
         self.node.note_left_out_by(from, out);
         let mentioned = self.node.worth_mentioning(&address);
-        let sight = Box::new(self.sight(now));
+        let sight = Box::new(self.node.sight(now, self.mode.stance()));
         self.node.reply(exchange, Message::Pong { from: self.node.sender.clone(), sight, mentioned }, out);
-        if self.is_searching() && !self.node.keeps(Protection::OwnPings) {
-            self.node.see(address.clone(), Seen { sight: word, asked: now }, from);
-            self.consider(now, out);
+        if !self.node.keeps(Protection::OwnPings) {
+            self.as_seeker(now, out, |seeker| seeker.believe(from, word));
         }
-        if self.is_searching() && (is_eligible || !self.node.is_crowd()) {
-            self.ping_back(now, address, &from.node, out);
+        if is_eligible || !self.node.is_crowd() {
+            self.as_seeker(now, out, |seeker| seeker.ping_back(address, &from.node));
         }
-    }
-
-    /// Pings a node that pinged, unless it is known already: it may have been refused earlier in this round, or have
-    /// been another process then.
-    fn ping_back(&mut self, now: Time, address: Address, node: &Node, out: &mut Effects<Zen>) {
-        let is_known = match self.node.search.targets.get(&address) {
-            None => !self.node.has_room(),
-            Some(Target::Spared | Target::Refused | Target::Silent) => false,
-            Some(Target::Waiting) => true,
-            Some(Target::Answered) => {
-                self.node.search.seen.get(&address).is_some_and(|seen| seen.sight.node.same_process(node))
-            }
-        };
-        if !is_known && address != self.node.local.address {
-            self.node.search.put(address.clone(), Target::Waiting);
-            self.send_ping(now, &address, out);
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of one reply")]
-    pub(super) fn on_pong(
-        &mut self,
-        now: Time,
-        address: Address,
-        asked: Time,
-        from: &Arc<Sender>,
-        sight: PeerStatus,
-        mentioned: Vec<Address>,
-        out: &mut Effects<Zen>,
-    ) {
-        if !self.is_searching() {
-            return;
-        }
-        if self.node.is_foreign(from) || self.node.is_itself(&sight.node) {
-            let is_other = self.node.is_foreign(from);
-            if !is_other {
-                self.meet_twin(now, &sight.node, false, out);
-            }
-            let why = if is_other { Rejection::OtherCluster(from.clone()) } else { Rejection::DuplicateId(sight.node) };
-            return self.on_ping_rejected(now, &address, why, out);
-        }
-        self.node.search.answered(&address);
-        self.node.note_round_trip(now, &sight.node, asked, out);
-        let (is_news, voter) = (self.is_news(&sight), sight.node.id.clone());
-        self.node.introduce_twins(&sight, out);
-        self.node.see(address, Seen { sight, asked }, from);
-        self.try_relay(now, out);
-        for address in self.node.search.strangers(mentioned.into_iter().take(2 * MENTIONED_MAX)) {
-            if self.node.has_room() {
-                self.add_target(now, address, out);
-            }
-        }
-        if is_news {
-            self.consider(now, out);
-        }
-        self.count_vote_of_reached(now, &voter, out);
     }
 
     pub(super) fn on_ping_failed(&mut self, now: Time, address: &Address, why: Failure, out: &mut Effects<Zen>) {
@@ -252,15 +75,10 @@ impl Zen {
 
     fn miss(&mut self, now: Time, address: &Address, mishap: Mishap, out: &mut Effects<Zen>) {
         self.node.give_up_relay(address);
-        if self.is_searching() {
-            self.node.search.failed(address, mishap);
-            self.replace_refusing(now, address, out);
-            self.consider(now, out);
-        }
+        self.as_seeker(now, out, |seeker| seeker.on_mishap(address, mishap));
     }
 
     pub(super) fn on_notice(&mut self, now: Time, from: &Sender, sight: PeerStatus, out: &mut Effects<Zen>) {
-        let address = from.node.address.clone();
         if self.node.is_itself(&sight.node) {
             let leads = sight.master.as_ref().is_some_and(|(master, _)| master.same_process(&sight.node));
             return self.meet_twin(now, &sight.node, leads, out);
@@ -268,34 +86,12 @@ impl Zen {
         if !sight.node.same_process(&from.node) {
             return;
         }
-        self.tell_of_vote(now, &sight, out);
-        if self.is_searching() {
-            match self.node.search.seen.get(&address).map(|seen| seen.asked) {
-                Some(asked) => {
-                    let is_news = self.is_news(&sight);
-                    self.node.see(address, Seen { sight, asked }, from);
-                    if is_news {
-                        self.consider(now, out);
-                    }
-                }
-                None => self.ping_teller(now, address, out),
-            }
+        self.node.tell_of_vote(now, self.mode.stance(), &sight, out);
+        if self.mode.stance().is_searching() {
+            self.as_seeker(now, out, |seeker| seeker.on_notice(from, sight));
         } else {
-            self.heed_target(now, &sight, out);
-            self.heed_better(now, &sight, out);
-            self.heed_silence(now, &sight, out);
-        }
-    }
-
-    /// Pings a node that told of itself and has not answered yet.
-    fn ping_teller(&mut self, now: Time, address: Address, out: &mut Effects<Zen>) {
-        match self.node.search.targets.get(&address) {
-            Some(Target::Spared) => self.ping_if_concerned(now, address, out),
-            Some(Target::Waiting | Target::Answered | Target::Refused | Target::Silent) => {
-                self.send_ping(now, &address, out)
-            }
-            None if self.node.has_room() => self.add_target(now, address, out),
-            None => {}
+            self.as_joiner(now, out, |joiner| joiner.on_notice(&sight));
+            self.as_follower(now, out, |follower| follower.heed_silence(&sight));
         }
     }
 }
@@ -304,11 +100,11 @@ impl NodeState {
     /// What this node says of itself.
     pub(super) fn sight(&self, now: Time, stance: Stance<'_>) -> PeerStatus {
         let master = match stance {
-            Stance::Leads { is_settled: true } => Some((self.local.clone(), Duration::ZERO)),
+            Stance::Leads(lead) if lead.is_settled => Some((self.local.clone(), Duration::ZERO)),
             Stance::Follows(following) if self.shows(&following.master) => {
                 Some((following.master.clone(), now.since(following.heard)))
             }
-            Stance::Finds | Stance::Stands(_) | Stance::Joins | Stance::Leads { .. } | Stance::Follows(_) => None,
+            Stance::Finds | Stance::Stands(_) | Stance::Joins(_) | Stance::Leads(_) | Stance::Follows(_) => None,
         };
         PeerStatus {
             node: self.local.clone(),
@@ -383,7 +179,7 @@ impl NodeState {
     }
 
     /// Whether a host that somebody else names may become a target.
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.search.targets.len() < REMEMBERED_MAX
     }
 
@@ -423,7 +219,7 @@ impl NodeState {
     }
 
     /// Tells two processes with one id of each other: they may not know whom to ping.
-    fn introduce_twins(&self, sight: &PeerStatus, out: &mut Effects<Zen>) {
+    pub(super) fn introduce_twins(&self, sight: &PeerStatus, out: &mut Effects<Zen>) {
         let is_twin = |other: &PeerStatus| other.node.id == sight.node.id && !other.node.same_process(&sight.node);
         let seen = self.search.seen.values().map(|seen| &seen.sight);
         for other in seen.filter(|other| is_twin(other) && other.node.address != sight.node.address) {

@@ -127,7 +127,7 @@ impl Zen {
         }
         let is_leading = matches!(self.mode, Mode::Leading(_));
         if !is_leading || leads {
-            self.node.twin = Some((twin.clone(), now));
+            self.node.note_twin(now, twin);
         }
         if is_leading && leads {
             self.step_down(now, format!("{twin} leads under the id of this node"), out);
@@ -140,6 +140,13 @@ impl NodeState {
     pub(super) fn is_twin(&self, node: &Node) -> bool {
         let is_other = node.address != self.local.address && !node.same_process(&self.local);
         node.id == self.local.id && is_other && self.keeps(Protection::Twins)
+    }
+
+    /// Remembers that another process has this node's id, if it has.
+    pub(super) fn note_twin(&mut self, now: Time, twin: &Arc<Node>) {
+        if self.is_twin(twin) {
+            self.twin = Some((twin.clone(), now));
+        }
     }
 
     /// Whether it is the one of two processes with one id that does not stand where the last state has that id.

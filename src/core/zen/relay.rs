@@ -4,39 +4,17 @@
 //! gives what they ask to a node that follows the master, which passes it on as it is and brings the answer back; names
 //! (`slots`) keep a change that is sent both ways from being carried out twice. Elasticsearch has nothing of the kind.
 
+use super::client_requests::Placed;
 use super::message::{Message, PeerStatus, Sender};
-use super::{CallPurpose, Mode, NodeState, Zen};
+use super::node::NodeState;
+use super::{Ask, CallPurpose, Mode, Zen};
 use crate::cluster::{Address, Node};
-use crate::protocol::{Effects, Exchange, Failure, Time};
+use crate::protocol::{Effects, Exchange, Failure, Ticket, Time};
 use crate::service::Answer;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// While so many calls are open nothing is passed on for others.
-const OPEN_MAX: usize = 10_000;
-
 impl Zen {
-    /// Who can pass questions on to the master that this node has lost: whoever said last that it follows that one. If it is
-    /// wrong, it says so at once. Of a process that was no member yet nothing would be remembered.
-    pub(super) fn relay(&self) -> Option<&Arc<Node>> {
-        if !self.is_masterless() || !self.node.has_recovered_state {
-            return None;
-        }
-        let follows_lost = |sight: &&PeerStatus| {
-            let lost = sight.master.as_ref().filter(|(master, _)| self.node.lost.contains_key(&master.ephemeral_id));
-            lost.is_some_and(|(master, _)| !master.same_process(&sight.node))
-        };
-        let mut sights = self.node.search.seen.values().map(|seen| &seen.sight);
-        sights.find(follows_lost).map(|sight| &sight.node)
-    }
-
-    /// Somebody answered who may be able to pass on what has no master here.
-    pub(super) fn try_relay(&mut self, now: Time, out: &mut Effects<Zen>) {
-        if !self.node.asks.is_empty() && self.relay().is_some() {
-            self.route_asks(now, out);
-        }
-    }
-
     /// A node without a master asks what only the master can answer. It goes one hop: what is passed on reaches the master
     /// as if the asker had sent it.
     pub(super) fn on_relay(
@@ -48,17 +26,14 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let is_own = question.sender().is_some_and(|sender| sender.node.same_process(&from.node));
-        let Some((patience, changes)) = self.node.patience_with(&question).filter(|_| is_own) else {
+        let Some(terms) = self.node.patience_with(&question).filter(|_| is_own) else {
             let why = format!("a {} is not passed on for {}", question.kind(), from.node);
             return self.node.reply(exchange, Message::Rejected(why.as_str().into()), out);
         };
         match &self.mode {
             Mode::Leading(_) => self.received(now, exchange, question, out),
-            Mode::Following(following) if self.follows_openly() && self.node.calls.len() < OPEN_MAX => {
-                let address = following.master.address.clone();
-                self.node.call(&address, question, CallPurpose::Relay { exchange, changes }, patience, out);
-            }
-            Mode::Following(_) | Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => {
+            Mode::Following(_) => self.as_follower(now, out, |follower| follower.pass_on(exchange, question, terms)),
+            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) => {
                 self.node.reply(exchange, Message::Answered(Box::new(Answer::NotMaster)), out)
             }
         }
@@ -66,6 +41,38 @@ impl Zen {
 }
 
 impl NodeState {
+    /// Somebody answered who may be able to pass on what has no master here.
+    pub(super) fn try_relay(&mut self, now: Time, out: &mut Effects<Zen>) {
+        if !self.asks.is_empty() && self.relay().is_some() {
+            self.open_asks().into_iter().for_each(|ticket| self.route_by_relay(now, ticket, out));
+        }
+    }
+
+    /// Who can pass questions on to the master that this node, which has none, has lost: whoever said last that it follows that one. If it is
+    /// wrong, it says so at once. Of a process that was no member yet nothing would be remembered.
+    fn relay(&self) -> Option<&Arc<Node>> {
+        if !self.has_recovered_state {
+            return None;
+        }
+        let follows_lost = |sight: &&PeerStatus| {
+            let lost = sight.master.as_ref().filter(|(master, _)| self.lost.contains_key(&master.ephemeral_id));
+            lost.is_some_and(|(master, _)| !master.same_process(&sight.node))
+        };
+        let mut sights = self.search.seen.values().map(|seen| &seen.sight);
+        sights.find(follows_lost).map(|sight| &sight.node)
+    }
+
+    /// Gives a question to a node that passes it on, if there is one. This node has no master.
+    pub(super) fn route_by_relay(&mut self, now: Time, ticket: Ticket, out: &mut Effects<Zen>) {
+        let Some(relay) = self.relay().filter(|_| self.asks.get(&ticket).is_some_and(Ask::is_for_relays)).cloned()
+        else {
+            return;
+        };
+        if let Placed::With(ask) = self.place(ticket, &relay, false) {
+            self.forward(now, (ticket, ask), &relay.address, true, out);
+        }
+    }
+
     /// Who does not answer brings no answers back either.
     pub(super) fn give_up_relay(&mut self, address: &Address) {
         let relay = self.search.seen.get(address).map(|seen| seen.sight.node.ephemeral_id.clone());

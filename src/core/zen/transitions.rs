@@ -1,31 +1,92 @@
-//! How a node gets from one mode into another.
+//! How a node acts in its mode, and how it gets from one mode into another.
 //!
-//! A mode says what comes after it, and that is carried out here; what the next one begins with stands in its own files.
-//! Mirrors `ZenDiscovery.rejoin` (6.8).
+//! What only one mode does is done as that role; it says what comes after the mode, and that is carried out here. What the next
+//! mode begins with stands in its own files. Mirrors `ZenDiscovery.rejoin` (6.8).
 
+use super::finding::Seeking;
 use super::leading::{Leadership, Origin};
+use super::mode::{Candidacy, Following, Joining};
 use super::quorum::BootstrapSet;
-use super::role::{Flow, Next, Outcome, Role};
+use super::role::{Flow, Kept, Next, Outcome, Role};
+use super::rules::Protection;
 use super::{Mode, Note, Timer, Zen};
-use crate::cluster::Address;
+use crate::cluster::{Address, Node, Term};
 use crate::protocol::{Effect, Effects, Time};
 use crate::service::Answer;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Zen {
-    /// Lets a master act, if this node is one, and carries out what comes of it.
+    /// Lets a node act in its mode, if it is in that one, and carries out what comes of it.
+    fn in_role<M: Kept, O: Into<Outcome>>(
+        &mut self,
+        now: Time,
+        out: &mut Effects<Zen>,
+        act: impl FnOnce(&mut Role<'_, M>) -> O,
+    ) {
+        if let Some(mode) = M::of(&mut self.mode) {
+            let Outcome(flow) = act(&mut Role { mode, node: &mut self.node, now, out }).into();
+            self.carry_on(now, flow, out);
+        }
+    }
+
+    /// Lets a master act, if this node is one.
     pub(super) fn as_master<O: Into<Outcome>>(
         &mut self,
         now: Time,
         out: &mut Effects<Zen>,
         act: impl FnOnce(&mut Role<'_, Leadership>) -> O,
     ) {
-        if let Mode::Leading(lead) = &mut self.mode {
-            let Outcome(flow) = act(&mut Role { mode: lead, node: &mut self.node, now, out }).into();
-            self.carry_on(now, flow, out);
-        }
+        self.in_role(now, out, act);
+    }
+
+    /// Lets a follower act, if this node is one.
+    pub(super) fn as_follower<O: Into<Outcome>>(
+        &mut self,
+        now: Time,
+        out: &mut Effects<Zen>,
+        act: impl FnOnce(&mut Role<'_, Following>) -> O,
+    ) {
+        self.in_role(now, out, act);
+    }
+
+    /// Lets a node look for a master, if it does, standing or not.
+    pub(super) fn as_seeker<O: Into<Outcome>>(
+        &mut self,
+        now: Time,
+        out: &mut Effects<Zen>,
+        act: impl FnOnce(&mut Role<'_, Seeking<'_>>) -> O,
+    ) {
+        let candidacy = match &mut self.mode {
+            Mode::Finding => None,
+            Mode::Electing(candidacy) => Some(candidacy),
+            Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => return,
+        };
+        let mode = &mut Seeking { candidacy };
+        let Outcome(flow) = act(&mut Role { mode, node: &mut self.node, now, out }).into();
+        self.carry_on(now, flow, out);
+    }
+
+    /// Lets a joiner act, if this node is one.
+    pub(super) fn as_joiner<O: Into<Outcome>>(
+        &mut self,
+        now: Time,
+        out: &mut Effects<Zen>,
+        act: impl FnOnce(&mut Role<'_, Joining>) -> O,
+    ) {
+        self.in_role(now, out, act);
+    }
+
+    /// Lets a candidate act, if this node is one.
+    pub(super) fn as_candidate<O: Into<Outcome>>(
+        &mut self,
+        now: Time,
+        out: &mut Effects<Zen>,
+        act: impl FnOnce(&mut Role<'_, Candidacy>) -> O,
+    ) {
+        self.in_role(now, out, act);
     }
 
     /// Lets a master answer what only a master can, or says that this node is none.
@@ -52,11 +113,17 @@ impl Zen {
                 self.vote_in(now, successor.term, successor.node.clone(), out);
                 self.node.successor = Some(successor);
             }
+            Flow::Break(Next::Find { pause, reason }) => self.find(now, pause, reason, out),
+            Flow::Break(Next::Stand { term, reason }) => self.stand(now, term, reason, out),
+            Flow::Break(Next::Vote { term, candidate }) => self.vote_in(now, term, candidate, out),
+            Flow::Break(Next::Ask(candidate)) => self.start_join(now, candidate, false, None, out),
+            Flow::Break(Next::Join(master)) => self.join_master(now, master, out),
+            Flow::Break(Next::Lead(bootstrap)) => self.begin_leading(now, bootstrap, out),
         }
     }
 
     /// Takes over the mastership of a won term.
-    pub(super) fn begin_leading(&mut self, now: Time, bootstrap: BTreeSet<BootstrapSet>, out: &mut Effects<Zen>) {
+    fn begin_leading(&mut self, now: Time, bootstrap: BTreeSet<BootstrapSet>, out: &mut Effects<Zen>) {
         let Mode::Electing(candidacy) = &mut self.mode else {
             return;
         };
@@ -70,13 +137,89 @@ impl Zen {
         self.route_asks(now, out);
     }
 
+    /// Votes for a candidate in a term in which this node can.
+    pub(super) fn vote_in(&mut self, now: Time, term: Term, candidate: Arc<Node>, out: &mut Effects<Zen>) {
+        out.note(Note::Votes { term, candidate: candidate.clone() });
+        if term > self.node.ledger.promise.term {
+            self.node.promise(term, &candidate.id, out);
+        }
+        self.start_join(now, candidate, false, Some(term), out);
+    }
+
+    /// Asks a master to be taken in.
+    fn join_master(&mut self, now: Time, master: Arc<Node>, out: &mut Effects<Zen>) {
+        out.note(Note::Joins { master: master.clone() });
+        self.start_join(now, master, true, None, out);
+    }
+
+    /// Asks a node to be taken in, with a vote or without.
+    fn start_join(&mut self, now: Time, target: Arc<Node>, leads: bool, vote: Option<Term>, out: &mut Effects<Zen>) {
+        self.leave_mode_for(now, Some(&target.address), out);
+        out.push(Effect::Link { to: target.address.clone() });
+        self.mode = Mode::Joining(Joining::new(now, target, leads, vote));
+        self.as_joiner(now, out, |joiner| joiner.send_join());
+    }
+
+    /// Stands as a candidate: in exactly `term`, or in the next one that nobody was seen in.
+    pub(super) fn stand(&mut self, now: Time, term: Option<Term>, reason: &'static str, out: &mut Effects<Zen>) {
+        let stood = &self.node.ledger.promise;
+        let next = stood.term.max(self.node.highest_seen()).next();
+        let stands_again =
+            !self.node.keeps(Protection::EndedCandidacies) && stood.vote.as_ref() == Some(&self.node.local.id);
+        let term = if stands_again { stood.term } else { term.unwrap_or(next) };
+        if term <= stood.term && !stands_again {
+            return self.find(now, self.node.tuning.ping_timeout, "no term is left above the own one", out);
+        }
+        self.leave_mode(now, out);
+        out.note(Note::Stands { term, reason });
+        self.mode = Mode::Electing(Candidacy::new(now, term));
+        // Voters need not wait for this disk: a vote counts only when the own one is stored.
+        self.node.tell_if_changed(now, self.mode.stance(), out);
+        if !stands_again {
+            self.node.promise(term, &self.node.local.id.clone(), out);
+        }
+        self.as_candidate(now, out, |candidate| candidate.begin());
+    }
+
+    /// Follows a master whose state was accepted.
+    pub(super) fn enter_following(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {
+        self.leave_mode_for(now, Some(&master.address), out);
+        out.push(Effect::Link { to: master.address.clone() });
+        let (failures, is_pinging, others) = (0, false, BTreeMap::new());
+        self.mode = Mode::Following(Following { master: master.clone(), heard: now, failures, is_pinging, others });
+        self.node.timers.set(Timer::MasterPing, now + self.node.tuning.fd_ping_interval);
+        self.node.lost.remove(&master.ephemeral_id);
+        self.node.setbacks.forget(&master.id);
+    }
+
+    /// Looks for a master from now on; a choice is acted upon after `pause` at the earliest.
+    pub(super) fn find(&mut self, now: Time, pause: Duration, reason: impl Into<String>, out: &mut Effects<Zen>) {
+        let loses_master = matches!(self.mode, Mode::Following(_));
+        if loses_master || matches!(self.mode, Mode::Leading(_)) {
+            self.node.search.mishaps.clear();
+            (self.node.search.unheard, self.node.search.widened) = (0, 0);
+        }
+        if matches!(self.mode, Mode::Electing(_) | Mode::Joining(_)) {
+            self.node.search.widen();
+        }
+        self.leave_mode(now, out);
+        if loses_master && self.node.leaving.is_some() {
+            // One that hands over stays: its vote may be needed.
+            self.node.leave_without_master(now, out);
+        }
+        out.note(Note::Searching { reason: reason.into() });
+        self.node.search.not_before = now + pause;
+        self.node.search.sees_quorum = false;
+        self.as_seeker(now, out, |seeker| seeker.start_round());
+    }
+
     /// Ends the mastership and looks for another master. The followers learn it from their links, not from their next ping.
     pub(super) fn step_down(&mut self, now: Time, reason: String, out: &mut Effects<Zen>) {
         self.step_down_for(now, Duration::ZERO, reason, out);
     }
 
     /// The same, and makes no choice for some time.
-    pub(super) fn step_down_for(&mut self, now: Time, pause: Duration, reason: String, out: &mut Effects<Zen>) {
+    fn step_down_for(&mut self, now: Time, pause: Duration, reason: String, out: &mut Effects<Zen>) {
         out.note(Note::SteppedDown { reason: reason.clone() });
         if let Mode::Leading(lead) = &self.mode {
             lead.peers.values().for_each(|peer| out.push(Effect::Unlink { to: peer.node.address.clone() }));
@@ -85,12 +228,12 @@ impl Zen {
     }
 
     /// Whatever the node was doing ends here; the caller sets what comes next.
-    pub(super) fn leave_mode(&mut self, now: Time, out: &mut Effects<Zen>) {
+    fn leave_mode(&mut self, now: Time, out: &mut Effects<Zen>) {
         self.leave_mode_for(now, None, out);
     }
 
     /// The same, but a link to `next` is kept: closing it would make the other end doubt this node.
-    pub(super) fn leave_mode_for(&mut self, now: Time, next: Option<&Address>, out: &mut Effects<Zen>) {
+    fn leave_mode_for(&mut self, now: Time, next: Option<&Address>, out: &mut Effects<Zen>) {
         for timer in [
             Timer::Round,
             Timer::PingAgain,
@@ -109,12 +252,15 @@ impl Zen {
         ] {
             self.node.timers.stop(timer);
         }
-        self.forget_search();
+        if !self.mode.stance().is_searching() {
+            // What was seen before this node followed or led says nothing of the present.
+            self.node.search.forget_all();
+        }
         match mem::replace(&mut self.mode, Mode::Finding) {
             Mode::Finding | Mode::Electing(_) => {}
             Mode::Joining(joining) => {
                 unlink_unless(&joining.target.address, next, out);
-                self.forget_successor(now, out);
+                self.node.forget_successor(now, out);
             }
             Mode::Following(following) => {
                 unlink_unless(&following.master.address, next, out);

@@ -1,13 +1,22 @@
 //! What may be looked at of a node: for those who show it, drive it or check it. Nothing is decided here.
 
-use super::mode::Mode;
-use super::{Ledger, Timer, Tuning, Zen, quorum};
+use super::{Explanation, Ledger, Mode, Timer, Tuning, Zen, quorum};
 use crate::cluster::{ClusterState, Node, StateId, Term};
-use crate::protocol::Timers;
+use crate::protocol::{Time, Timers};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Zen {
+    /// Why there is a master, or none.
+    pub fn explain(&self, now: Time) -> Explanation {
+        self.node.explain(now, self.mode.stance())
+    }
+
+    /// The names of the nodes that may be elected at present, itself included.
+    pub fn candidate_names(&self) -> Vec<String> {
+        self.node.candidate_names(self.mode.stance())
+    }
+
     /// The master that readers see, itself included.
     pub fn open_master(&self) -> Option<&Arc<Node>> {
         self.node.open_master(self.mode.stance())

@@ -1,10 +1,11 @@
 //! Gathers what explains a master or the want of one. Decides nothing and words nothing.
 
 use super::super::elect::Seen;
+use super::super::finding::search::{Mishap, Target};
 use super::super::leading::{Leadership, Peer};
+use super::super::mode::Stance;
 use super::super::quorum::BootstrapSet;
-use super::super::search::{Mishap, Target};
-use super::super::{Mode, NodeState, Rejection, Zen};
+use super::super::{NodeState, Rejection};
 use super::{Attempt, Explanation, Group, Host, Member, PingOutcome, Quota, Straggler, advice, words};
 use crate::cluster::{Address, Node, NodeId, StateId, VotingSet};
 use crate::protocol::{Failure, Time};
@@ -15,99 +16,98 @@ use std::time::Duration;
 /// The nodes that count, by id.
 type Present = BTreeMap<NodeId, Arc<Node>>;
 
-impl Zen {
+impl NodeState {
     /// Why there is a master, or none.
-    pub fn explain(&self, now: Time) -> Explanation {
-        let heard = match &self.mode {
-            Mode::Following(following) => Some(millis(now.since(following.heard))),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Leading(_) => None,
+    pub(in crate::zen) fn explain(&self, now: Time, stance: Stance<'_>) -> Explanation {
+        let heard = match stance {
+            Stance::Follows(following) => Some(millis(now.since(following.heard))),
+            Stance::Finds | Stance::Stands(_) | Stance::Joins(_) | Stance::Leads(_) => None,
         };
         let mut explanation = Explanation {
             summary: String::new(),
             advice: Vec::new(),
-            cluster_name: self.node.config.cluster_name.clone(),
-            cluster_uuid: self.node.ledger.cluster_uuid,
-            node: self.node.local.clone(),
-            mode: self.mode.name().into(),
-            term: self.node.ledger.promise.term,
-            accepted: self.node.ledger.accepted.id(),
-            committed: self.node.ledger.committed,
-            master_node: self.open_master().cloned(),
-            since_millis: millis(now.since(self.node.masterless_log.since())),
+            cluster_name: self.config.cluster_name.clone(),
+            cluster_uuid: self.ledger.cluster_uuid,
+            node: self.local.clone(),
+            mode: stance.name().into(),
+            term: self.ledger.promise.term,
+            accepted: self.ledger.accepted.id(),
+            committed: self.ledger.committed,
+            master_node: self.open_master(stance).cloned(),
+            since_millis: millis(now.since(self.masterless_log.since())),
             master_heard_millis: heard,
-            attempt: self.attempt(now),
+            attempt: self.attempt(now, stance),
             disk_hangs_millis: self
-                .node
                 .ledger
                 .oldest_write()
-                .filter(|_| self.node.is_write_overdue(now))
+                .filter(|_| self.is_write_overdue(now))
                 .map(|at| millis(now.since(at))),
-            needed: self.quotas(),
-            hosts: self.hosts(),
-            unresolved: if self.is_masterless() { self.node.search.unresolved.clone() } else { Vec::new() },
-            nodes: self.stragglers(),
+            needed: self.quotas(stance),
+            hosts: self.hosts(stance),
+            unresolved: if stance.is_masterless() { self.search.unresolved.clone() } else { Vec::new() },
+            nodes: self.stragglers(stance),
         };
         explanation.summary = words::summary(&explanation);
         explanation.advice = advice::advice(&explanation);
         explanation
     }
 
-    fn attempt(&self, now: Time) -> Option<Attempt> {
-        match &self.mode {
-            Mode::Finding => None,
-            Mode::Electing(candidacy) => Some(Attempt::Stands { term: candidacy.term }),
-            Mode::Joining(joining) => {
+    fn attempt(&self, now: Time, stance: Stance<'_>) -> Option<Attempt> {
+        match stance {
+            Stance::Finds => None,
+            Stance::Stands(candidacy) => Some(Attempt::Stands { term: candidacy.term }),
+            Stance::Joins(joining) => {
                 let (target, for_millis) = (joining.target.clone(), millis(now.since(joining.since)));
                 Some(match joining.vote {
                     Some(term) => Attempt::Votes { candidate: target, term, for_millis },
                     None => Attempt::Joins { master: target, for_millis },
                 })
             }
-            Mode::Leading(lead) if lead.is_settled => None,
-            Mode::Leading(_) => Some(Attempt::Publishes { state: self.node.ledger.accepted.id() }),
-            Mode::Following(_) if self.follows_openly() => None,
-            Mode::Following(following) => {
-                Some(Attempt::Accepted { master: following.master.clone(), state: self.node.ledger.accepted.id() })
+            Stance::Leads(lead) if lead.is_settled => None,
+            Stance::Leads(_) => Some(Attempt::Publishes { state: self.ledger.accepted.id() }),
+            Stance::Follows(following) if self.shows(&following.master) => None,
+            Stance::Follows(following) => {
+                Some(Attempt::Accepted { master: following.master.clone(), state: self.ledger.accepted.id() })
             }
         }
     }
 
     /// Who counts towards an election or a commit at present.
-    fn present(&self) -> Present {
-        let own = self.node.may_lead().then(|| self.node.local.clone());
-        let others: Vec<Arc<Node>> = match &self.mode {
-            Mode::Finding | Mode::Joining(_) => self.node.search.backers.values().cloned().collect(),
-            Mode::Electing(candidacy) => {
+    fn present(&self, stance: Stance<'_>) -> Present {
+        let own = self.may_lead().then(|| self.local.clone());
+        let others: Vec<Arc<Node>> = match stance {
+            Stance::Finds | Stance::Joins(_) => self.search.backers.values().cloned().collect(),
+            Stance::Stands(candidacy) => {
                 let votes = candidacy.joins.values().filter(|ballot| ballot.votes);
                 votes.map(|ballot| ballot.node.clone()).collect()
             }
-            Mode::Leading(lead) => backers(lead),
-            Mode::Following(_) => self.node.ledger.accepted.nodes.eligible().cloned().collect(),
+            Stance::Leads(lead) => backers(lead),
+            Stance::Follows(_) => self.ledger.accepted.nodes.eligible().cloned().collect(),
         };
         others.into_iter().chain(own).map(|node| (node.id.clone(), node)).collect()
     }
 
-    fn bootstrap_sets(&self) -> BTreeSet<BootstrapSet> {
-        match &self.mode {
-            Mode::Electing(candidacy) if !self.node.is_formed() => candidacy.bootstrap.keys().cloned().collect(),
-            Mode::Leading(lead) => lead.bootstrap.clone(),
-            Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => {
-                self.node.own_bootstrap().into_iter().collect()
+    fn bootstrap_sets(&self, stance: Stance<'_>) -> BTreeSet<BootstrapSet> {
+        match stance {
+            Stance::Stands(candidacy) if !self.is_formed() => candidacy.bootstrap.keys().cloned().collect(),
+            Stance::Leads(lead) => lead.bootstrap.clone(),
+            Stance::Finds | Stance::Stands(_) | Stance::Joins(_) | Stance::Follows(_) => {
+                self.own_bootstrap().into_iter().collect()
             }
         }
     }
 
-    fn quotas(&self) -> Vec<Quota> {
-        let requirement = self.node.requirement(self.bootstrap_sets());
-        let (present, known) = (self.present(), self.node.known());
+    fn quotas(&self, stance: Stance<'_>) -> Vec<Quota> {
+        let requirement = self.requirement(self.bootstrap_sets(stance));
+        let (present, known) = (self.present(stance), self.known());
         let sets = &requirement.sets;
         let mut quotas = vec![of_set(Group::VotingSet, &sets.own, &present, &known)];
         if sets.committed != sets.own {
             quotas.push(of_set(Group::LastCommittedVotingSet, &sets.committed, &present, &known));
         }
-        if self.node.is_premature() {
-            quotas.push(self.node.of_found_hosts());
-        } else if self.node.local.is_master_eligible() {
+        if self.is_premature() {
+            quotas.push(self.of_found_hosts());
+        } else if self.local.is_master_eligible() {
             let besides = requirement.bootstrap.iter().map(BootstrapSet::of_those_besides);
             let sets: BTreeSet<BootstrapSet> = requirement.bootstrap.iter().cloned().chain(besides).collect();
             let hosts = sets.iter().filter(|set| !set.members.is_empty());
@@ -122,14 +122,14 @@ impl Zen {
         quotas
     }
 
-    fn hosts(&self) -> Vec<Host> {
-        if !self.is_masterless() {
+    fn hosts(&self, stance: Stance<'_>) -> Vec<Host> {
+        if !stance.is_masterless() {
             return Vec::new();
         }
-        let nodes = &self.node.ledger.accepted.nodes;
+        let nodes = &self.ledger.accepted.nodes;
         let at: BTreeMap<&Address, &Arc<Node>> = nodes.iter().map(|node| (&node.address, node)).collect();
-        let hosts = self.node.search.targets.keys().map(|address| {
-            let (outcome, answered) = self.node.outcome(address);
+        let hosts = self.search.targets.keys().map(|address| {
+            let (outcome, answered) = self.outcome(address);
             let before = at.get(address).copied();
             let is_other = |node: &Arc<Node>| before.filter(|before| before.id != node.id);
             Host {
@@ -142,11 +142,11 @@ impl Zen {
         hosts.collect()
     }
 
-    fn stragglers(&self) -> Vec<Straggler> {
-        let Mode::Leading(lead) = &self.mode else {
+    fn stragglers(&self, stance: Stance<'_>) -> Vec<Straggler> {
+        let Stance::Leads(lead) = stance else {
             return Vec::new();
         };
-        let newest = self.node.ledger.accepted.id();
+        let newest = self.ledger.accepted.id();
         let keeps_up = |id: &NodeId, peer: &Peer| {
             let is_well = peer.failed.is_none() && peer.failures == 0 && !lead.leaving.contains_key(id);
             is_well && peer.accepted == newest && (peer.applied == newest || !lead.is_settled)
@@ -171,9 +171,7 @@ impl Zen {
         });
         stragglers.chain(away).collect()
     }
-}
 
-impl NodeState {
     /// Before a cluster is formed of whoever is found, everybody must have answered or refused.
     fn of_found_hosts(&self) -> Quota {
         let members = self.search.targets.iter().map(|(address, target)| Member {

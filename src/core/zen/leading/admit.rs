@@ -8,6 +8,7 @@ use crate::cluster::Node;
 use crate::protocol::{Exchange, Failure, Time};
 use crate::service::Task;
 use crate::zen::message::{Join, JoinAnswer, Message, PeerStatus};
+use crate::zen::mode::Stance;
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{CallPurpose, Note, REMEMBERED_MAX, Timer};
@@ -130,7 +131,7 @@ impl Role<'_, Leadership> {
         // A ping makes a connection of its own, so that it shows whether the joiner can be reached at its address.
         let message = Message::Ping {
             from: self.node.sender.clone(),
-            sight: Box::new(self.node.sight(self.now, self.mode.stance())),
+            sight: Box::new(self.node.sight(self.now, Stance::Leads(self.mode))),
         };
         let purpose = CallPurpose::RoundTrip { joiner: node.clone(), asked: self.now };
         // It ends before the join is sent again, which then starts another one.

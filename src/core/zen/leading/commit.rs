@@ -59,7 +59,7 @@ impl Role<'_, Leadership> {
         STAYS
     }
 
-    pub(super) fn commit(&mut self) -> Flow {
+    fn commit(&mut self) -> Flow {
         let lead = &mut *self.mode;
         let Some(publish) = &mut lead.publish else {
             return STAYS;

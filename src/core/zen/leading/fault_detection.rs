@@ -58,7 +58,7 @@ impl Role<'_, Leadership> {
         }
     }
 
-    pub(super) fn probe_node(&mut self, id: &NodeId) {
+    fn probe_node(&mut self, id: &NodeId) {
         self.ping_node(id, PingKind::Probe);
     }
 
@@ -150,7 +150,7 @@ impl Role<'_, Leadership> {
     }
 
     /// Takes a node for dead: it is removed if the others are enough.
-    pub(super) fn node_failed(&mut self, id: &NodeId, reason: String) -> Flow {
+    fn node_failed(&mut self, id: &NodeId, reason: String) -> Flow {
         let newest = self.node.ledger.accepted.id();
         let lead = &mut *self.mode;
         let Some(peer) = lead.peers.get_mut(id) else {

@@ -22,11 +22,10 @@ pub(super) mod steps;
 mod succession;
 mod tasks;
 mod term_bump;
-
 pub(super) use leadership::{Leadership, Origin, Peer};
 
 use super::message::Message;
-use super::mode::{Ballot, Stance};
+use super::mode::Ballot;
 use super::node::NodeState;
 use super::quorum::{Requirement, next_voting_set};
 use super::role::{Flow, Next, Role, STAYS};
@@ -77,6 +76,17 @@ impl NodeState {
         Inheritance { holdings, joiners, unreached, replaced, has_recovered_state, is_full_restart }
     }
 
+    /// The master in whose place this node was elected, to be removed by its first state: if it was lost, did not vote and
+    /// answers nothing, nobody waits for its silence a second time.
+    fn replaced_master(&self, joiners: &[Arc<Node>]) -> Option<Task> {
+        let old = self.ledger.accepted.nodes.master_node()?;
+        let has_joined = joiners.iter().any(|node| node.id == old.id);
+        let answers = self.search.seen.get(&old.address).is_some_and(|seen| seen.sight.node.same_process(old));
+        let lost = self.lost.get(&old.ephemeral_id).filter(|_| !has_joined && !answers && old.id != self.local.id)?;
+        let (id, ephemeral_id) = (old.id.clone(), old.ephemeral_id.clone());
+        Some(Task::Remove { id, ephemeral_id, reason: lost.why.clone(), left: false })
+    }
+
     /// Whether every node of the accepted state was heard of: one that was not may run on, and show transient settings.
     fn has_heard_of_all(&self, ballots: &BTreeMap<NodeId, Ballot>) -> bool {
         let seen: BTreeSet<&NodeId> = self.search.seen.values().map(|seen| &seen.sight.node.id).collect();
@@ -85,7 +95,7 @@ impl NodeState {
     }
 
     /// The successor of the accepted state, to be filled in.
-    pub(super) fn next_state(&mut self, term: Term) -> ClusterState {
+    fn next_state(&mut self, term: Term) -> ClusterState {
         let mut state = (*self.ledger.accepted).clone();
         state.term = term;
         state.version = state.version.next();
@@ -98,11 +108,6 @@ impl NodeState {
 }
 
 impl Leadership {
-    /// What it means to others.
-    pub(super) fn stance(&self) -> Stance<'static> {
-        Stance::Leads { is_settled: self.is_settled }
-    }
-
     /// Everybody who waits for the master is told what is known: nobody is left without an answer.
     pub(in crate::zen) fn end(mut self, node: &mut NodeState, now: Time, out: &mut Effects<Zen>) {
         if !node.keeps(Protection::ToldAtEnd) {
@@ -186,7 +191,7 @@ impl Role<'_, Leadership> {
     }
 
     /// Queues a task of the protocol's own.
-    pub(super) fn enqueue(&mut self, task: Task) -> Flow {
+    fn enqueue(&mut self, task: Task) -> Flow {
         let waiter = Waiter { origin: Origin::Nobody, since: self.now, deadline: None, timeout: Duration::ZERO };
         // Tasks of the protocol are never refused by the queue.
         let _ = self.mode.queue.push(task, waiter);
@@ -194,7 +199,7 @@ impl Role<'_, Leadership> {
     }
 
     /// Does what waits for the publish under way to end: a higher term first, then a succession, then tasks.
-    pub(super) fn advance(&mut self) -> Flow {
+    fn advance(&mut self) -> Flow {
         let (own_term, rules) = (self.node.ledger.promise.term, self.node.rules);
         let lead = &mut *self.mode;
         let is_busy =
@@ -241,7 +246,7 @@ impl Role<'_, Leadership> {
     }
 
     /// Whether the publish under way proposes a voting set on a state that this master committed.
-    pub(super) fn may_take_back(&self) -> bool {
+    fn may_take_back(&self) -> bool {
         let sets = self.node.accepted_sets();
         (self.mode.is_settled || !self.node.keeps(Protection::OwnTakeBack)) && sets.own != sets.committed
     }

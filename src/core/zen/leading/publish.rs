@@ -1,6 +1,6 @@
 //! The first phase of a publish, as the master sees it: a state is sent, stored and acknowledged.
 //!
-//! With enough acknowledgements it is committed (`commit`). What followers do with either stands in `follow`, what clients wait
+//! With enough acknowledgements it is committed (`commit`). What followers do with either stands in `accept`, what clients wait
 //! for afterwards in `acks`. Mirrors
 //! `PublishClusterStateAction` and `MasterService` (6.8), which counted acknowledgements of states that nobody had stored.
 
@@ -94,7 +94,7 @@ impl Role<'_, Leadership> {
     }
 
     /// Sends a node what it lacks, unless it was sent after the node was asked.
-    pub(super) fn nudge(&mut self, id: &NodeId, asked: Time) {
+    fn nudge(&mut self, id: &NodeId, asked: Time) {
         if !self.node.keeps(Protection::LaggardsTold) {
             return;
         }

@@ -5,8 +5,9 @@
 
 use super::leadership::{Finished, Leadership, Origin, PendingRead, Waiter};
 use crate::cluster::{ClusterState, VotingSets};
-use crate::protocol::Time;
-use crate::service::{Answer, Batch, PendingTask, Priority, Queued, Refusal, Task};
+use crate::protocol::{Ticket, Time};
+use crate::service::{Answer, Batch, PendingTask, Priority, Question, Queued, Refusal, Task};
+use crate::zen::client_requests::Placed;
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::rules::Protection;
 use crate::zen::{Note, Timer};
@@ -14,6 +15,30 @@ use std::mem;
 use std::time::Duration;
 
 impl Role<'_, Leadership> {
+    /// Takes on a question of a client of this node.
+    pub(in crate::zen) fn take_on(&mut self, ticket: Ticket) -> Flow {
+        let ask = match self.node.place(ticket, &self.node.local.clone(), true) {
+            Placed::Not => return STAYS,
+            Placed::Answered(answer) => {
+                self.node.close_ask(ticket, answer, self.out);
+                return STAYS;
+            }
+            Placed::With(ask) => ask,
+        };
+        let (origin, (master_timeout, timeout)) = (Origin::Client(ticket), ask.patience(self.now));
+        let deadline = self.now + master_timeout;
+        match &ask.question {
+            Question::Submit { task, .. } => self.submit(origin, ask.named(task), timeout, deadline),
+            Question::Read { query, .. } => self.read(origin, query.clone(), deadline),
+            Question::PendingTasks { .. } => {
+                self.tell_pending(origin);
+                STAYS
+            }
+            Question::HandOver { to, .. } => self.wish_succession(origin, to.clone()),
+            Question::Leave => STAYS,
+        }
+    }
+
     pub(in crate::zen) fn submit(&mut self, origin: Origin, task: Task, timeout: Duration, deadline: Time) -> Flow {
         let waiter = Waiter { origin, since: self.now, deadline: Some(deadline), timeout };
         match self.mode.queue.push(task, waiter) {

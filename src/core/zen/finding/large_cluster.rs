@@ -1,20 +1,22 @@
 //! What a crowd is spared that a small cluster bears, and how it finds a master all the same.
 //!
 //! Only the first hosts look for everybody, and everybody only for them; rounds that nobody answers move apart. Who the
-//! first hosts are is kept in `search`; pings are sent in `ping`. Elasticsearch has nothing of the kind: there everybody
+//! first hosts are is kept in `search`; pings are sent in `round`. Elasticsearch has nothing of the kind: there everybody
 //! pings everybody.
 
-use super::elect::Candidate;
-use super::mode::Stance;
+use super::Seeking;
 use super::search::{Search, Target, sees};
-use super::{NodeState, Timer, Tuning, Zen};
 use crate::cluster::Address;
-use crate::protocol::{Effects, Time};
+use crate::zen::elect::Candidate;
+use crate::zen::mode::Stance;
+use crate::zen::node::NodeState;
+use crate::zen::role::{Flow, Role, STAYS};
+use crate::zen::{Timer, Tuning};
 use std::time::Duration;
 
-impl Zen {
+impl Role<'_, Seeking<'_>> {
     /// In a crowd the next host takes the place of a first one that refused: all see that alike.
-    pub(super) fn replace_refusing(&mut self, now: Time, address: &Address, out: &mut Effects<Zen>) {
+    pub(super) fn replace_refusing(&mut self, address: &Address) {
         let Search { targets, front, reach, .. } = &self.node.search;
         let is_among = reach.as_ref().or(front.as_ref()).is_some_and(|last| address <= last);
         if !is_among || targets.get(address) != Some(&Target::Refused) {
@@ -24,31 +26,32 @@ impl Zen {
         let spared = self.node.search.targets.iter().filter(|(_, target)| **target == Target::Spared);
         let spared: Vec<Address> = spared.map(|(address, _)| address.clone()).collect();
         for address in spared {
-            self.ping_if_concerned(now, address, out);
+            self.ping_if_concerned(address);
         }
     }
 
     /// A crowd that does not answer is too busy to, most likely with the pings of this very crowd; each node that pinged
     /// again at once would keep it so. So the rounds of its nodes move apart until they are answered.
-    pub(super) fn start_round_or_rest(&mut self, now: Time, out: &mut Effects<Zen>) {
+    pub(super) fn start_round_or_rest(&mut self) -> Flow {
         self.node.search.widen();
         let Search { targets, spared, waiting, silent, unheard, .. } = &mut self.node.search;
         let pinged = targets.len() - *spared;
         if pinged <= self.node.tuning.crowd || (*waiting + *silent) * 2 <= pinged {
             *unheard = 0;
-            return self.start_round(now, out);
+            return self.start_round();
         }
         *unheard = (*unheard + 1).min(Tuning::CROWD_REST_MAX.ilog2());
         let longest = self.node.tuning.ping_timeout * (1 << *unheard);
         let rest = Duration::from_micros(self.node.rng.below(longest.as_micros() as u64 + 1));
         self.node.search.rests = true;
-        self.node.timers.set(Timer::Round, now + rest);
+        self.node.timers.set(Timer::Round, self.now + rest);
+        STAYS
     }
 }
 
 impl NodeState {
     /// Whether this node is no choice itself, being none of the first hosts while one of these is.
-    pub(super) fn leaves_it_to_first(&self, stance: Stance<'_>) -> bool {
+    pub(in crate::zen) fn leaves_it_to_first(&self, stance: Stance<'_>) -> bool {
         let Some(last) = self.search.front.as_ref().filter(|_| matches!(stance, Stance::Finds)) else {
             return false;
         };
@@ -57,7 +60,7 @@ impl NodeState {
     }
 
     /// Whether there are more hosts than each can look for.
-    pub(super) fn is_crowd(&self) -> bool {
+    pub(in crate::zen) fn is_crowd(&self) -> bool {
         self.search.targets.len() > self.tuning.crowd
     }
 

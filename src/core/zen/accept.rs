@@ -1,24 +1,19 @@
-//! Accepting states and applying the committed ones, as any node does that is not their master.
+//! Accepting states and recording commits, as any node does that is not their master.
 //!
 //! Accepting a state of a higher term is a vote for its master. How the master sees it stands in `leading`. Mirrors
 //! `PublishClusterStateAction.handleIncomingClusterStateRequest`, `PendingClusterStatesQueue` and
 //! `ClusterApplierService` (6.8); of the queue only the last state is left, and it is stored.
 
 use super::message::{Body, Message, Report, Sender};
-use super::mode::{Following, Stance};
+use super::mode::Stance;
+use super::node::NodeState;
 use super::rules::Protection;
-use super::{Mode, NodeState, Note, Timer, Write, Zen};
+use super::{Mode, Note, Write, Zen};
 use crate::cluster::{ClusterState, Diff, Node, StateId, Term};
-use crate::protocol::{Effect, Effects, Exchange, Time};
-use std::collections::BTreeMap;
+use crate::protocol::{Effects, Exchange, Time};
 use std::sync::Arc;
 
 impl Zen {
-    /// Whether readers see the master that is followed: a state of it is known to be committed.
-    pub(super) fn follows_openly(&self) -> bool {
-        matches!(&self.mode, Mode::Following(following) if self.node.shows(&following.master))
-    }
-
     pub(super) fn on_publish(
         &mut self,
         now: Time,
@@ -54,26 +49,15 @@ impl Zen {
             self.node.store(Write::Identity(uuid), out);
         }
         if !is_again {
-            self.commit_before(now, committed, &from.node, out);
+            self.as_follower(now, out, |follower| follower.commit_before(committed, &from.node));
             self.node.accept(state, base, &passed, out);
         }
         self.follow(now, &from.node, out);
         if !self.node.keeps(Protection::CommittedApplies) {
             self.apply(self.node.ledger.accepted.clone(), out);
         }
-        let report = if is_again { self.report() } else { self.report_once_stored() };
+        let report = if is_again { self.node.report(self.mode.stance()) } else { self.report_once_stored() };
         self.node.reply(exchange, Message::Report(Box::new(report)), out);
-    }
-
-    /// Whoever stores a state when the next one is under way already is told with that one that it is committed: while
-    /// publishes follow each other it would never apply any.
-    fn commit_before(&mut self, now: Time, committed: StateId, master: &Node, out: &mut Effects<Zen>) {
-        let own = self.node.ledger.accepted.clone();
-        let is_followed = matches!(&self.mode, Mode::Following(following) if following.master.same_process(master));
-        if is_followed && own.id() == committed && !self.node.ledger.is_settled() {
-            self.node.record_commit(&own, out);
-            self.show_committed(now, own, out);
-        }
     }
 
     /// The state that a publish stands for, or what to say if it cannot be made out.
@@ -86,11 +70,11 @@ impl Zen {
             Body::Full(state) => Ok(state),
             Body::Diff(diff) if !self.node.keeps(Protection::DiffBase) => {
                 let anyhow = Diff { from: own.id(), ..(*diff).clone() };
-                anyhow.apply(own).map(Arc::new).map_err(|_| Box::new(self.report()))
+                anyhow.apply(own).map(Arc::new).map_err(|_| Box::new(self.node.report(self.mode.stance())))
             }
             Body::Diff(diff) => match diff.apply(own) {
                 Ok(state) => Ok(Arc::new(state)),
-                Err(_) => Err(Box::new(Report { needs_full: true, ..self.report() })),
+                Err(_) => Err(Box::new(Report { needs_full: true, ..self.node.report(self.mode.stance()) })),
             },
         }
     }
@@ -99,7 +83,13 @@ impl Zen {
     pub(super) fn report_once_stored(&self) -> Report {
         let promise = &self.node.ledger.promise;
         let accepted = self.node.ledger.accepted.id();
-        Report { term: promise.term, vote: promise.vote.clone(), accepted, storing: None, ..self.report() }
+        Report {
+            term: promise.term,
+            vote: promise.vote.clone(),
+            accepted,
+            storing: None,
+            ..self.node.report(self.mode.stance())
+        }
     }
 
     /// Follows the master whose state was accepted. One that was lost, and has answered nothing since, may reach this node and
@@ -115,10 +105,11 @@ impl Zen {
             }
             self.enter_following(now, master, out);
         }
-        self.hear(now, master);
+        self.as_follower(now, out, |follower| follower.hear(master));
         // A state that was known to be committed before its master was lost is shown again at once.
-        if self.node.ledger.is_settled() && !self.follows_openly() {
-            self.show_committed(now, self.node.ledger.accepted.clone(), out);
+        if self.node.ledger.is_settled() && !self.node.shows(master) {
+            let state = self.node.ledger.accepted.clone();
+            self.as_follower(now, out, |follower| follower.show_committed(state));
         }
     }
 
@@ -141,25 +132,6 @@ impl Zen {
         lost.is_some_and(|lost| seen.is_none_or(|seen| seen.asked < lost.at))
     }
 
-    pub(super) fn enter_following(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {
-        self.leave_mode_for(now, Some(&master.address), out);
-        out.push(Effect::Link { to: master.address.clone() });
-        let (failures, is_pinging, others) = (0, false, BTreeMap::new());
-        self.mode = Mode::Following(Following { master: master.clone(), heard: now, failures, is_pinging, others });
-        self.node.timers.set(Timer::MasterPing, now + self.node.tuning.fd_ping_interval);
-        self.node.lost.remove(&master.ephemeral_id);
-        self.node.setbacks.forget(&master.id);
-    }
-
-    /// Notes that the master gave a sign of life.
-    pub(super) fn hear(&mut self, now: Time, from: &Node) {
-        if let Mode::Following(following) = &mut self.mode
-            && following.master.same_process(from)
-        {
-            following.heard = now;
-        }
-    }
-
     /// A commit of exactly the accepted state is recorded in any mode; only a follower shows its master with it.
     pub(super) fn on_commit(
         &mut self,
@@ -169,77 +141,19 @@ impl Zen {
         id: StateId,
         out: &mut Effects<Zen>,
     ) {
-        self.hear(now, from);
+        self.as_follower(now, out, |follower| follower.hear(from));
         let own = self.node.ledger.accepted.id();
         if (id == own || !self.node.keeps(Protection::ExactCommits)) && own != self.node.ledger.committed {
             let state = self.node.ledger.accepted.clone();
             self.node.record_commit(&state, out);
-            self.show_committed(now, state, out);
+            if matches!(self.mode, Mode::Following(_)) {
+                self.as_follower(now, out, |follower| follower.show_committed(state));
+            } else {
+                self.apply(state, out);
+                self.node.search_again_for_quorum();
+            }
         }
         self.reply_report(exchange, out);
-    }
-
-    pub(super) fn show_committed(&mut self, now: Time, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
-        if matches!(self.mode, Mode::Following(_)) {
-            let delta = state.nodes.delta(&self.node.shown.nodes);
-            if !delta.is_empty() {
-                out.note(Note::Applied { state: state.id(), delta, local: self.node.local.id.clone() });
-            }
-            let was_open = self.follows_openly();
-            self.apply(state, out);
-            if !was_open {
-                self.begin_following(now, out);
-            }
-        } else {
-            self.apply(state, out);
-            self.node.search_again_for_quorum();
-        }
-    }
-
-    /// A master is followed for all to see: what waited for one goes on, and what another node passes on goes straight.
-    fn begin_following(&mut self, now: Time, out: &mut Effects<Zen>) {
-        self.node.take_back_asks(|_| true);
-        self.route_asks(now, out);
-        self.say_good_bye(out);
-    }
-
-    /// Whether a node is the master that this one follows, or has asked to take it in again.
-    fn has_for_master(&self, node: &Node) -> bool {
-        match &self.mode {
-            Mode::Following(following) => following.master.same_process(node),
-            Mode::Joining(joining) => joining.leads && joining.target.same_process(node),
-            Mode::Finding | Mode::Electing(_) | Mode::Leading(_) => false,
-        }
-    }
-
-    /// The own master asks for a vote in exactly this term, for itself or for its successor.
-    pub(super) fn on_call_vote(
-        &mut self,
-        now: Time,
-        exchange: Exchange,
-        from: &Arc<Node>,
-        term: Term,
-        candidate: Arc<Node>,
-        out: &mut Effects<Zen>,
-    ) {
-        self.hear(now, from);
-        let may_call = self.has_for_master(from) || !self.node.keeps(Protection::OwnMasterCalls);
-        if !may_call || term <= self.node.ledger.promise.term || !self.node.local.is_master_eligible() {
-            return self.reply_report(exchange, out);
-        }
-        if candidate.same_process(&self.node.local) && !self.node.may_lead() {
-            self.reply_report(exchange, out);
-        } else if candidate.same_process(&self.node.local) {
-            self.stand(now, Some(term), "the master hands over", out);
-            self.reply_report(exchange, out);
-        } else if candidate.same_process(from) {
-            self.node.promise(term, &candidate.id, out);
-            let report = Box::new(self.report_once_stored());
-            self.node.reply(exchange, Message::Report(report), out);
-        } else {
-            self.reply_report(exchange, out);
-            self.vote_in(now, term, candidate, out);
-        }
     }
 }
 
@@ -252,9 +166,9 @@ impl NodeState {
     /// The master that readers see, itself included.
     pub(super) fn open_master<'a>(&'a self, stance: Stance<'a>) -> Option<&'a Arc<Node>> {
         match stance {
-            Stance::Leads { is_settled: true } => Some(&self.local),
+            Stance::Leads(lead) if lead.is_settled => Some(&self.local),
             Stance::Follows(following) if self.shows(&following.master) => Some(&following.master),
-            Stance::Finds | Stance::Stands(_) | Stance::Joins | Stance::Leads { .. } | Stance::Follows(_) => None,
+            Stance::Finds | Stance::Stands(_) | Stance::Joins(_) | Stance::Leads(_) | Stance::Follows(_) => None,
         }
     }
 
