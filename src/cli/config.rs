@@ -67,7 +67,7 @@ fn load_for(args: &ConfigArgs, starts: bool) -> Result<Loaded, CommandError> {
     let name = path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let file = text.as_deref().map(|text| FileText { name: &name, text });
     let sources = Sources { file, environment: &environment, arguments: &args.settings, path_conf };
-    let refused = |faults| CommandError::Usage(start_failure::faults(&faults, path.as_deref(), starts));
+    let refused = |faults| CommandError::Usage(start_failure::faults(&faults, &sources, starts));
     settings::load(&sources).map_err(refused)
 }
 

@@ -9,7 +9,7 @@ use super::explain::tell;
 use super::printable::line;
 use super::stopwatch::Stopwatch;
 use super::{CommandError, CommandOutcome, start_failure};
-use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict, hosts_line, yaml};
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Verdict, Worth};
 use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;
@@ -172,18 +172,18 @@ fn security(settings: &NodeSettings, findings: &mut Findings) {
         findings.odd(Code::OpenToStrangers, what, None);
     }
     for weakness in weak {
-        let mend = start_failure::line(settings, weakness.mend);
-        findings.odd(Code::InsecureSetting, format!("[{}]: {}", weakness.setting, weakness.lets), Some(mend));
+        let set = |(key, value): (&str, &str)| start_failure::set(settings, key, &Worth::Plain(value.to_owned()));
+        let mend = weakness.mend.split_once(": ").map(set);
+        findings.odd(Code::InsecureSetting, format!("[{}]: {}", weakness.setting, weakness.lets), mend);
     }
 }
 
 fn publish_mend(settings: &NodeSettings, side: &str, address: SocketAddr, bound: SocketAddr) -> Mend {
-    let line = if address.port() == bound.port() {
-        format!("{side}.publish_host: {}", yaml(&bound.ip().to_string()))
+    if address.port() == bound.port() {
+        start_failure::text(settings, &format!("{side}.publish_host"), &bound.ip().to_string())
     } else {
-        format!("{side}.publish_port: {}", bound.port())
-    };
-    start_failure::line(settings, line)
+        start_failure::set(settings, &format!("{side}.publish_port"), &Worth::Plain(bound.port().to_string()))
+    }
 }
 
 /// The data directory: whether it is free, can be written to, how long a sync takes, and how much room there is.
@@ -234,8 +234,7 @@ fn try_write(path: &Path) -> io::Result<Duration> {
 fn limits(findings: &mut Findings) {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
     if limit < 256 {
-        let line = "ulimit -n 65536".to_owned();
-        let mend = Mend { line, is_setting: false, file: None, node: None };
+        let mend = Mend::command("ulimit -n 65536");
         findings.odd(Code::TooManyFiles, format!("a node may have [{limit}] files and sockets open"), Some(mend));
     } else {
         findings.well(format!("it may have [{limit}] files and sockets open"));
@@ -293,8 +292,9 @@ async fn listens(address: SocketAddr) -> bool {
 /// The others are left, if there are any: a node without seed hosts makes a cluster of its own.
 fn unresolved(settings: &NodeSettings, seed: &str, why: &str, findings: &mut Findings) {
     let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
-    let left = hosts_line(seeds, |one| (one != seed).then(|| one.to_owned()));
-    let mend = left.map(|left| start_failure::line(settings, format!("discovery.zen.ping.unicast.hosts: {left}")));
+    let left: Vec<String> = seeds.iter().filter(|one| *one != seed).cloned().collect();
+    let set = || start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(left.clone()));
+    let mend = (!left.is_empty()).then(set);
     findings.odd(Code::SeedUnresolved, format!("[{seed}] among the seed hosts has no address: {why}"), mend);
 }
 
@@ -311,8 +311,7 @@ fn judge(settings: &NodeSettings, seed: &str, report: &Report, findings: &mut Fi
         let what = format!("my clock says [{}]", report.facts.wall_millis);
         let by = report.explanation.node.name.to_string();
         let summary = format!("the clock of [{seed}] is {ahead}ms off the one of this host");
-        let line = "timedatectl set-ntp true".to_owned();
-        findings.odd(Code::ClockSkew, summary, Some(Mend { line, is_setting: false, file: None, node: None }));
+        findings.odd(Code::ClockSkew, summary, Some(Mend::command("timedatectl set-ntp true")));
         if let Some(last) = findings.odd.last_mut() {
             last.evidence.push(Evidence { by, at_millis: report.facts.wall_millis, what });
         }

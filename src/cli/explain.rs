@@ -81,16 +81,16 @@ pub(super) fn tell(verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
         line(out, format_args!("  {} says: {}", evidence.by, evidence.what))?;
     }
     let Some(mend) = &verdict.mend else { return Ok(()) };
-    match (&mend.file, mend.is_setting) {
-        (Some(file), true) => {
-            let node = mend.node.as_deref().unwrap_or("the node");
-            line(out, format_args!("  in {file}, then restart {node}:"))?;
-        }
-        (None, true) => {
-            let node = mend.node.as_deref().unwrap_or("the node");
-            line(out, format_args!("  in the configuration of {node}, then restart it:"))?;
-        }
-        (Some(_) | None, false) => line(out, format_args!("  type:"))?,
+    let node = mend.node.as_deref().unwrap_or("the node");
+    match (mend.place(), mend.is_setting) {
+        (Some(place), true) if mend.file.is_some() => line(out, format_args!("  {place}, then restart {node}:"))?,
+        (Some(place), true) => line(out, format_args!("  in the configuration of {node} {place}, then restart it:"))?,
+        (None, true) => line(out, format_args!("  in the configuration of {node}, then restart it:"))?,
+        (Some(place), false) => line(out, format_args!("  type {place}:"))?,
+        (None, false) => line(out, format_args!("  type:"))?,
+    }
+    if let Some(besides) = mend.besides() {
+        line(out, format_args!("  ({besides})"))?;
     }
     line(out, format_args!("    {}", mend.line))
 }

@@ -8,10 +8,10 @@ mod slips;
 
 pub(super) use slips::faults;
 
-use crate::diagnose::{Certainty, Code, Mend, Verdict, quoted, yaml};
+use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};
 use crate::runtime::StartError;
 use crate::runtime::addresses::AddressError;
-use crate::runtime::inquiry::{outward, roomy};
+use crate::runtime::inquiry::{launch_of, outward, roomy};
 use crate::runtime::listen::BindError;
 use crate::runtime::store::StoreError;
 use crate::settings::NodeSettings;
@@ -50,7 +50,7 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         }
         StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
             let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
-            (Code::TooManyFiles, start(settings, more, ""))
+            (Code::TooManyFiles, start(settings, more))
         }
         // They say themselves what to type.
         StartError::Insecure(_) | StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => {
@@ -73,9 +73,9 @@ fn address(error: &AddressError, settings: &NodeSettings) -> Mend {
         AddressError::Wildcard { .. } => host("0.0.0.0", settings),
         AddressError::Port { bound, .. } => {
             let port = bound.first().map_or(9300, std::net::SocketAddr::port);
-            line(settings, format!("transport.publish_port: {port}"))
+            plain(settings, "transport.publish_port", port)
         }
-        AddressError::Listing { .. } => line(settings, "network.host: 127.0.0.1".into()),
+        AddressError::Listing { .. } => text(settings, "network.host", "127.0.0.1"),
     }
 }
 
@@ -95,7 +95,7 @@ fn host(given: &str, settings: &NodeSettings) -> Mend {
 fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
     let (host, taken) = (error.host(), error.first_port());
     if let Some(same) = Holder::of_port(host, taken, settings).filter(|holder| holder.is_same) {
-        return start(settings, &ended(same.pid), "");
+        return start(settings, &ended(same.pid));
     }
     let keys: &[&str] =
         if settings.http.ports == *error.ports() { &["http.port"] } else { &["transport.port", "transport.tcp.port"] };
@@ -104,7 +104,7 @@ fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
     let others = [&settings.http.ports, &settings.transport.ports].map(|ports| ports.only());
     let is_free = |port: &u16| !others.contains(&Some(*port)) && TcpListener::bind((host, *port)).is_ok();
     let free = (taken.saturating_add(1)..=taken.saturating_add(PORTS_TRIED)).find(is_free)?;
-    Some(line(settings, format!("{key}: {free}")))
+    Some(plain(settings, key, free))
 }
 
 fn store(error: &StoreError, settings: &NodeSettings) -> (Code, Option<Mend>) {
@@ -112,7 +112,7 @@ fn store(error: &StoreError, settings: &NodeSettings) -> (Code, Option<Mend>) {
     match error {
         StoreError::Locked { dir, .. } => {
             let in_the_way = Holder::of_lock(dir, settings).filter(Holder::is_in_the_way);
-            let mend = in_the_way.map_or_else(new, |holder| start(settings, &ended(holder.pid), ""));
+            let mend = in_the_way.map_or_else(new, |holder| start(settings, &ended(holder.pid)));
             (Code::DataInUse, mend)
         }
         StoreError::Io { source, .. } => io(source, settings),
@@ -131,17 +131,19 @@ fn io(source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
     let kind = source.kind();
     if kind == io::ErrorKind::StorageFull {
         let name = settings.node_name.as_deref().unwrap_or("node");
-        let new = roomy(Path::new(&path)).map(|roomy| quoted(&unused(&format!("{roomy}/zazen-{name}"))));
-        let copied =
-            |new: String| start(settings, &format!("cp -a {quoted_path} {new} && "), &format!(" -E path.data={new}"));
+        let new = roomy(Path::new(&path)).map(|roomy| unused(&format!("{roomy}/zazen-{name}")));
+        let copied = |new: String| {
+            let copy = format!("cp -a {quoted_path} {} && ", quoted(&new));
+            Some(about(settings, starts(settings)?.on(&new).mend(&copy)))
+        };
         return (Code::DiskFull, new.and_then(copied));
     }
     let mend = if kind == io::ErrorKind::ReadOnlyFilesystem {
-        start(settings, &format!("mount -o remount,rw {} && ", quoted(&mount_point(&path))), "")
+        start(settings, &format!("mount -o remount,rw {} && ", quoted(&mount_point(&path))))
     } else if kind == io::ErrorKind::PermissionDenied {
         let user = rustix::process::geteuid().as_raw();
         let owned = format!("chown -R {user} {quoted_path} && chmod -R u+rwX {quoted_path} && ");
-        start(settings, &format!("mkdir -p {quoted_path} && {owned}"), "")
+        start(settings, &format!("mkdir -p {quoted_path} && {owned}"))
     } else {
         Some(elsewhere(settings))
     };
@@ -169,20 +171,20 @@ fn unused(beginning: &str) -> String {
     all.find(|path| !Path::new(path).exists()).unwrap_or_else(|| beginning.to_owned())
 }
 
-/// Ends a process, as the beginning of a line.
-fn ended(pid: u32) -> String {
-    format!("kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; ")
+/// Does something, and starts the node.
+fn start(settings: &NodeSettings, before: &str) -> Option<Mend> {
+    Some(about(settings, starts(settings)?.mend(before)))
 }
 
-/// Does something, and starts the node with these arguments besides, as a line.
-fn start(settings: &NodeSettings, before: &str, arguments: &str) -> Option<Mend> {
-    let file = absolute(settings.file.as_deref()?);
-    Some(command(settings, format!("{before}{} start -c {}{arguments}", program(), quoted(&file))))
+/// How the node was to be started; none if nothing tells how.
+fn starts(settings: &NodeSettings) -> Option<Start> {
+    let (file, launch) = (settings.file.as_deref().map(absolute), launch_of(&settings.launch));
+    (file.is_some() || !launch.is_empty()).then(|| Start::new(&program(), file.as_deref(), &launch))
 }
 
-/// This program, as a shell finds it.
+/// This program.
 fn program() -> String {
-    std::env::current_exe().map_or_else(|_| "zazen".into(), |path| quoted(&path.display().to_string()))
+    std::env::current_exe().map_or_else(|_| "zazen".into(), |path| path.display().to_string())
 }
 
 /// What is said of a failure at the standard error: the words, the code, and what to type.
@@ -192,26 +194,30 @@ pub(super) fn words(error: &StartError, settings: &NodeSettings) -> String {
 }
 
 fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {
-    let mend = mend.map_or_else(String::new, |mend| {
-        let file = mend.file.as_ref().map(|file| format!(" in {file}")).unwrap_or_default();
-        format!("; to mend it{file}: {}", mend.line)
-    });
-    format!("{summary} [{}]{mend}", code.name())
+    format!("{summary} [{}]{}", code.name(), mend.map_or_else(String::new, Mend::in_words))
 }
 
-/// A line of the configuration that a node was to be started by.
-pub(super) fn line(settings: &NodeSettings, line: String) -> Mend {
-    let file = settings.file.as_deref().map(absolute);
-    Mend { line, is_setting: true, file, node: settings.node_name.as_deref().map(ToOwned::to_owned) }
+/// Another value of a setting: in the file, or in the line that starts the node if that, or the environment, gives it.
+pub(super) fn set(settings: &NodeSettings, key: &str, worth: &Worth) -> Mend {
+    let changed = starts(settings)
+        .filter(|_| launch_of(&settings.launch).gives(key))
+        .map(|start| start.with(key, worth).mend(""));
+    let in_file = || Mend::setting(key, worth, settings.file.as_deref().map(absolute));
+    about(settings, changed.unwrap_or_else(in_file))
 }
 
 /// One that sets a text.
 pub(super) fn text(settings: &NodeSettings, key: &str, value: &str) -> Mend {
-    line(settings, format!("{key}: {}", yaml(value)))
+    set(settings, key, &Worth::Text(value.to_owned()))
 }
 
-fn command(settings: &NodeSettings, line: String) -> Mend {
-    Mend { line, is_setting: false, file: None, node: settings.node_name.as_deref().map(ToOwned::to_owned) }
+/// One that sets a number.
+fn plain(settings: &NodeSettings, key: &str, value: u16) -> Mend {
+    set(settings, key, &Worth::Plain(value.to_string()))
+}
+
+fn about(settings: &NodeSettings, mend: Mend) -> Mend {
+    Mend { node: settings.node_name.as_deref().map(ToOwned::to_owned), ..mend }
 }
 
 fn absolute(path: &Path) -> String {

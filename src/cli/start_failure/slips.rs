@@ -1,18 +1,20 @@
 //! Faults of a configuration as one line to paste: what was meant is put where something else stands.
 
 use super::{program, said};
-use crate::diagnose::{Code, Mend, quoted};
-use crate::settings::{Faults, Remedy, Way};
+use crate::diagnose::{Code, Mend, Start, quoted};
+use crate::runtime::inquiry::launch_of;
+use crate::settings::{Faults, Launch, Remedy, Sources, Way};
 use std::path::Path;
 
 /// What is said of a configuration that makes no sense. Whoever starts a node may read it elsewhere than he typed, so the
 /// file is named in full then.
-pub(in crate::cli) fn faults(faults: &Faults, file: Option<&Path>, starts: bool) -> String {
-    let mend = file.and_then(|file| {
-        let file = quoted(&if starts { super::absolute(file) } else { file.display().to_string() });
-        let start = if starts { format!(" && {} start -c {file}", program()) } else { String::new() };
-        let line = format!("{} {file}{start}", script(&faults.remedies()?));
-        Some(Mend { line, is_setting: false, file: None, node: None })
+pub(in crate::cli) fn faults(faults: &Faults, sources: &Sources<'_>, starts: bool) -> String {
+    let mend = sources.file.and_then(|file| {
+        let file = if starts { super::absolute(Path::new(file.name)) } else { file.name.to_owned() };
+        let mended = format!("{} {}", script(&faults.remedies()?), quoted(&file));
+        let launch = launch_of(&Launch::of(sources));
+        let start = || Start::new(&program(), Some(&file), &launch).mend(&format!("{mended} && "));
+        Some(if starts { start() } else { Mend::command(mended.clone()) })
     });
     format!("{faults}\n{}", said("error:", Code::BadSettings, mend.as_ref()))
 }

@@ -1,7 +1,6 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
-use super::yaml::{in_quotes, yaml};
-use super::{Certainty, Code, Evidence, Facts, Found, Mend, Process, Report, Sibling, Standing, Verdict};
+use super::{Certainty, Code, Evidence, Found, Mend, Process, Report, Sibling, Standing, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
@@ -12,6 +11,13 @@ pub(super) const HOSTS: &str = "discovery.zen.ping.unicast.hosts";
 pub(super) struct Case<'a> {
     pub(super) reports: &'a [Report],
     pub(super) me: &'a Report,
+}
+
+/// A node of a host that need not run, and who tells of it.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) by: &'a Report,
+    pub(super) sibling: &'a Sibling,
 }
 
 impl<'a> Case<'a> {
@@ -88,23 +94,33 @@ impl<'a> Case<'a> {
             let named = |host: &Host| Some(called(host.node.as_ref()?)).filter(|_| host.address == *address);
             hosts.find_map(named)
         };
-        let sibling = || self.sibling_at(address).and_then(|sibling| sibling.name.clone());
+        let sibling = || self.sibling_at(address).and_then(|known| known.sibling.name.clone());
         answered.or_else(member).or_else(pinged).or_else(sibling).unwrap_or_else(|| address.to_string())
     }
 
-    /// The configuration file of the node that should listen at an address.
-    pub(super) fn sibling_at(&self, address: &Address) -> Option<&'a Sibling> {
-        let (host, port) = address.as_str().rsplit_once(':')?;
-        let port: u16 = port.parse().ok()?;
-        let fits = |sibling: &&Sibling| {
-            let is_there = sibling.host.as_deref().is_none_or(|listens| listens == host);
-            sibling.port == Some(port) && is_there
-        };
-        self.siblings().find(fits)
+    /// Whether what a report tells of files and processes is about the machine of the node that was asked.
+    pub(super) fn is_here(&self, report: &Report) -> bool {
+        let host = |report: &Report| report.explanation.node.host().to_owned();
+        match (&self.me.facts.machine, &report.facts.machine) {
+            (Some(own), Some(its)) => own == its,
+            (Some(_) | None, _) => host(self.me) == host(report),
+        }
     }
 
-    pub(super) fn siblings(&self) -> impl Iterator<Item = &'a Sibling> + use<'a> {
-        self.reports.iter().flat_map(|report| &report.facts.siblings)
+    /// Whether a report can tell of what is at an address: loopback is another place on each machine.
+    fn can_tell(&self, report: &Report, address: &Address) -> bool {
+        !is_loopback(address.as_str().rsplit_once(':').map_or(address.as_str(), |(host, _)| host))
+            || self.is_here(report)
+    }
+
+    /// The node of some host that should listen at an address.
+    pub(super) fn sibling_at(&self, address: &Address) -> Option<Known<'a>> {
+        self.siblings().find(|known| known.sibling.is_at(address) && self.can_tell(known.by, address))
+    }
+
+    pub(super) fn siblings(&self) -> impl Iterator<Item = Known<'a>> + use<'a> {
+        let of = |by: &'a Report| by.facts.siblings.iter().map(move |sibling| Known { by, sibling });
+        self.reports.iter().flat_map(of)
     }
 
     /// What is remembered of a node by those who saw it.
@@ -139,13 +155,19 @@ impl<'a> Case<'a> {
             quoted(&seeds),
             quoted(&data)
         );
-        Mend { line, is_setting: false, file: None, node: Some(name.to_owned()) }
+        Mend::command(line).about(name)
     }
 
     /// The process that listens at an address, as far as the nodes see it.
     pub(super) fn listens(&self, address: &Address) -> Option<&'a Process> {
-        let mut all = self.reports.iter().flat_map(|report| &report.facts.processes);
-        all.find(|process| process.address == *address)
+        self.listener(address).map(|(_, process)| process)
+    }
+
+    /// The same with who sees it.
+    pub(super) fn listener(&self, address: &Address) -> Option<(&'a Report, &'a Process)> {
+        let of = |by: &'a Report| by.facts.processes.iter().map(move |process| (by, process));
+        let mut all = self.reports.iter().flat_map(of);
+        all.find(|(by, process)| process.address == *address && self.can_tell(by, address))
     }
 
     /// Whether a process is one of a node: it is called as this one is, or nobody knows how.
@@ -177,33 +199,119 @@ impl<'a> Case<'a> {
         if !is_stopped && (sibling.is_none() || !is_strange) {
             return None;
         }
-        let name = sibling.and_then(|sibling| sibling.name.clone()).unwrap_or_else(|| self.name_at(address));
+        let name = sibling.and_then(|known| known.sibling.name.clone()).unwrap_or_else(|| self.name_at(address));
         let who = other.map_or_else(
             || "something".into(),
             |one| format!("process [{}], {}, which is no node,", one.pid, one.program),
         );
         let summary = format!("{name} cannot listen at [{address}], its transport port: {who} does");
-        let mend = sibling.zip(probe.and_then(|probe| probe.free_port)).map(|(sibling, port)| Mend {
-            line: format!("transport.tcp.port: {port}"),
-            is_setting: true,
-            file: Some(sibling.file.clone()),
-            node: Some(name.clone()),
+        let mend = sibling.zip(probe.and_then(|probe| probe.free_port)).map(|(known, port)| {
+            let keys = ["transport.port", "transport.tcp.port"];
+            let key = keys.into_iter().find(|key| known.sibling.launch.gives(key)).unwrap_or(keys[1]);
+            self.set_sibling(known, key, &Worth::Plain(port.to_string())).about(&name)
         });
         let evidence = self.says(self.me, format!("[{address}] does not answer as a node does"));
         Some(verdict(Code::PortInUse, name, summary).because(evidence).mended(mend))
     }
 
-    /// The configuration file that gives a node this name.
-    pub(super) fn sibling_named(&self, name: &str) -> Option<&'a Sibling> {
-        self.siblings().find(|sibling| sibling.name.as_deref() == Some(name))
+    /// The node of some host that goes by this name.
+    pub(super) fn sibling_named(&self, name: &str) -> Option<Known<'a>> {
+        self.siblings().find(|known| known.sibling.name.as_deref() == Some(name))
     }
 
     /// How a node is started that should be at an address, or goes by a name. Never one that answered.
     pub(super) fn start(&self, address: Option<&Address>, name: &str) -> Option<Mend> {
-        let sibling = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name));
-        let sibling = sibling?;
-        let line = start_line(&self.me.facts.binary, sibling);
-        Some(Mend { line, is_setting: false, file: Some(sibling.file.clone()), node: Some(name.to_owned()) })
+        let known = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name))?;
+        let mend = Start::of(&known.by.facts.binary, known.sibling).mend("").about(name);
+        Some(self.placed_as(Mend { file: known.sibling.file.clone(), ..mend }, known))
+    }
+
+    /// The same mend, with its host where that is not the one of the node that was asked.
+    pub(super) fn placed_as(&self, mend: Mend, known: Known<'_>) -> Mend {
+        match known.sibling.hosts.first().filter(|_| known.sibling.is_elsewhere) {
+            Some(host) => Mend { host: Some(host.clone()), ..mend },
+            None => self.placed(mend, known.by),
+        }
+    }
+
+    fn placed(&self, mend: Mend, by: &Report) -> Mend {
+        let host = (!self.is_here(by)).then(|| by.explanation.node.host().to_owned());
+        Mend { host, ..mend }
+    }
+
+    /// Another value of a setting of a node that does not run: in its file, or in the line that starts it.
+    pub(super) fn set_sibling(&self, known: Known<'a>, key: &str, worth: &Worth) -> Mend {
+        let Known { by, sibling } = known;
+        let mend = if sibling.launch.gives(key) {
+            let mend = Start::of(&by.facts.binary, sibling).with(key, worth).mend("");
+            Mend { file: sibling.file.clone(), ..mend }
+        } else {
+            Mend::setting(key, worth, sibling.file.clone())
+        };
+        self.placed_as(mend, known)
+    }
+
+    /// Another value of a setting of a node that runs: in its file, or in the line that starts it anew.
+    pub(super) fn set(&self, report: &Report, key: &str, worth: &Worth) -> Mend {
+        let facts = &report.facts;
+        let again = Start::again(facts).filter(|_| facts.launch.gives(key));
+        let mend = match again {
+            Some(start) => start.with(key, worth).mend(&ended(facts.pid)),
+            None => Mend::setting(key, worth, facts.file.clone()),
+        };
+        self.placed(mend.about(self.name(report)), report)
+    }
+
+    /// The same with a text.
+    pub(super) fn text(&self, report: &Report, key: &str, value: &str) -> Mend {
+        self.set(report, key, &Worth::Text(value.to_owned()))
+    }
+
+    /// The same with a number or a word.
+    pub(super) fn plain(&self, report: &Report, key: &str, value: impl ToString) -> Mend {
+        self.set(report, key, &Worth::Plain(value.to_string()))
+    }
+
+    /// The same with a list.
+    pub(super) fn list(&self, report: &Report, key: &str, elements: Vec<String>) -> Mend {
+        self.set(report, key, &Worth::List(elements))
+    }
+
+    /// The seed hosts of a node with some changed or left out; none if none are left, as a node that has none makes a
+    /// cluster by itself.
+    pub(super) fn hosts(
+        &self,
+        report: &Report,
+        seeds: &[String],
+        change: impl Fn(&str) -> Option<String>,
+    ) -> Option<Mend> {
+        let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).collect();
+        (!seeds.is_empty()).then(|| self.list(report, HOSTS, seeds))
+    }
+
+    /// A command about a node, to be typed on its host.
+    pub(super) fn command(&self, report: &Report, line: String) -> Mend {
+        self.placed(Mend::command(line).about(self.name(report)), report)
+    }
+
+    /// Ends a node, does something, and starts it as it was but for some changes.
+    pub(super) fn restart(&self, report: &Report, between: &str, change: impl Fn(Start) -> Start) -> Option<Mend> {
+        let facts = &report.facts;
+        let mend = change(Start::again(facts)?).mend(&format!("{}{between}", ended(facts.pid)));
+        Some(self.placed(mend.about(self.name(report)), report))
+    }
+
+    /// The command that lets a stopped process of a node go on: what a debugger holds goes on when that ends.
+    pub(super) fn go_on(&self, name: &str, process: &Process) -> Mend {
+        let line = match process.tracer {
+            Some(tracer) => format!("kill {tracer}"),
+            None => format!("kill -CONT {}", process.pid),
+        };
+        let mend = Mend::command(line).about(name);
+        match self.listener(&process.address) {
+            Some((by, _)) => self.placed(mend, by),
+            None => mend,
+        }
     }
 
     /// What became of the pings of an address, as all tell it.
@@ -275,57 +383,9 @@ impl Verdict {
     }
 }
 
-/// A line of a node's configuration file that sets a text.
-pub(super) fn text(report: &Report, key: &str, value: &str) -> Mend {
-    setting(report, key, &yaml(value))
-}
-
-/// A line of a node's configuration file, with a value as it is written there.
-pub(super) fn setting(report: &Report, key: &str, value: &str) -> Mend {
-    Mend {
-        line: format!("{key}: {value}"),
-        is_setting: true,
-        file: report.facts.file.clone(),
-        node: Some(called(&report.explanation.node)),
-    }
-}
-
-/// A command about a node.
-pub(super) fn command(report: &Report, line: String) -> Mend {
-    Mend { line, is_setting: false, file: None, node: Some(called(&report.explanation.node)) }
-}
-
-/// Starts a node of this host by its file, on the data that it had wherever that is typed.
-pub(super) fn start_line(binary: &str, sibling: &Sibling) -> String {
-    start_by_file(binary, &sibling.file, sibling.is_data_relative.then_some(&sibling.data))
-}
-
-/// Starts a node as it was.
-pub(super) fn start_again(facts: &Facts) -> Option<String> {
-    Some(start_by_file(&facts.binary, facts.file.as_ref()?, facts.is_data_relative.then_some(&facts.data)))
-}
-
-/// Starts a node by its file, on this data where the file does not tell it.
-pub(super) fn start_by_file(binary: &str, file: &str, data: Option<&String>) -> String {
-    let data = data.map(|data| format!(" -E path.data={}", quoted(data))).unwrap_or_default();
-    format!("{} start -c {}{data}", quoted(binary), quoted(file))
-}
-
-/// Ends a node, and does this when it has ended.
-pub(super) fn restart(facts: &Facts, then: &str) -> String {
-    let pid = facts.pid;
-    format!("kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {then}")
-}
-
-/// The value of the seed hosts, with some changed or left out; a node that has none of them makes a cluster by itself.
-pub fn hosts_line(seeds: &[String], change: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).map(|seed| in_quotes(&seed)).collect();
-    (!seeds.is_empty()).then(|| format!("[{}]", seeds.join(", ")))
-}
-
-/// The line of the seed hosts of a node, if any are left.
-pub(super) fn hosts(report: &Report, seeds: &[String], change: impl Fn(&str) -> Option<String>) -> Option<Mend> {
-    hosts_line(seeds, change).map(|line| setting(report, HOSTS, &line))
+/// Whether a host is the machine itself.
+pub(super) fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.")
 }
 
 /// A word as a shell reads it.

@@ -1,8 +1,7 @@
 //! Who is of another cluster, or goes by another's id, or speaks another way.
 
-use super::case::{Case, called, hosts, quoted, setting, start_again, start_line, text, verdict};
-use super::yaml::yaml;
-use super::{Certainty, Code, Found, Mend, Report, Verdict};
+use super::case::{Case, called, quoted, verdict};
+use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,26 +60,25 @@ fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec
             .collect();
     }
     let files = |name: &str| {
-        case.siblings().filter(|sibling| sibling.cluster == name).map(|one| &one.file).collect::<BTreeSet<_>>().len()
+        let files = case.siblings().map(|known| known.sibling).filter(|sibling| sibling.cluster == name);
+        files.map(|one| (&one.file, &one.data)).collect::<BTreeSet<_>>().len()
     };
     let rank = |party: (&str, &Party)| (party.1.is_formed, party.1.nodes.len(), files(party.0));
     let (right, wrong) = if rank(theirs) > rank(ours) { (theirs, ours) } else { (ours, theirs) };
     let is_sure = rank(right) > rank(wrong);
     let of = |(address, name): (&Address, &String)| {
         let report = case.at(address).filter(|report| report.explanation.cluster_name.as_str() == wrong.0);
-        let mend = match report {
-            Some(report) => Some(text(report, "cluster.name", right.0)),
-            None => Some(Mend {
-                line: format!("cluster.name: {}", yaml(right.0)),
-                is_setting: true,
-                file: case.sibling_at(address).map(|sibling| sibling.file.clone()),
-                node: Some(name.clone()),
-            }),
+        let worth = Worth::Text(right.0.to_owned());
+        let mend = match (report, case.sibling_at(address)) {
+            (Some(report), _) => case.set(report, "cluster.name", &worth),
+            (None, Some(known)) => case.set_sibling(known, "cluster.name", &worth),
+            (None, None) => Mend::setting("cluster.name", &worth, None),
         };
         let summary = format!("{name} is of cluster [{}], and those it should be with are of [{}]", wrong.0, right.0);
         let what =
             format!("{name} ({address}) is of [{}], this node of [{}]", wrong.0, case.me.explanation.cluster_name);
-        let found = verdict(Code::WrongClusterName, name, summary).because(case.says(case.me, what)).mended(mend);
+        let found =
+            verdict(Code::WrongClusterName, name, summary).because(case.says(case.me, what)).mended(mend.about(name));
         if is_sure { found } else { found.only(Certainty::Possible) }
     };
     wrong.1.nodes.iter().map(of).collect()
@@ -96,7 +94,7 @@ fn foreign(case: &Case<'_>, address: &Address, what: &str) -> Option<Verdict> {
     };
     let report = case.reports.iter().find(names_it)?;
     let seeds = report.facts.seeds.as_deref().unwrap_or_default();
-    let mend = hosts(report, seeds, |seed| (!is_seed_of(seed, address)).then(|| seed.to_owned()));
+    let mend = case.hosts(report, seeds, |seed| (!is_seed_of(seed, address)).then(|| seed.to_owned()));
     let name = case.name(report);
     let summary = format!("{name} has [{address}] among its seed hosts, which is of {what}");
     let evidence = case.says(report, format!("[{address}] answered that it is of {what}"));
@@ -134,7 +132,7 @@ fn uuids(case: &Case<'_>) -> Vec<Verdict> {
             case.name(home)
         );
         let evidence = case.says(case.me, format!("[{address}] is of another cluster of the same name"));
-        let mend = text(odd, "path.data", &format!("{data}-new"));
+        let mend = case.text(odd, "path.data", &format!("{data}-new"));
         Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend))
     };
     let mut verdicts: Vec<Verdict> = case.me.explanation.hosts.iter().filter_map(of).collect();
@@ -161,7 +159,7 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     if seeds.is_empty() && is_alone {
         let members: Vec<String> = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
         let summary = format!("{name} has no seed hosts and is a cluster by itself, beside one of the same name");
-        let mend = hosts(case.me, &members, |host| Some(host.to_owned()));
+        let mend = case.hosts(case.me, &members, |host| Some(host.to_owned()));
         return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
     }
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
@@ -172,7 +170,7 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     }
     let summary =
         format!("{name} has the data directory of another cluster than its seed hosts: with a new one it can join");
-    let mend = text(case.me, "path.data", &format!("{}-new", case.me.facts.data));
+    let mend = case.text(case.me, "path.data", &format!("{}-new", case.me.facts.data));
     Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend))
 }
 
@@ -195,7 +193,7 @@ fn twins(case: &Case<'_>) -> Vec<Verdict> {
         let (name, data) = (case.name(copy), &copy.facts.data);
         let summary = format!("{name} goes by the id of {original}: its data directory is a copy of the other's");
         let evidence = case.says(one, format!("[{}] answered with this node's id [{}]", other.address, other.id));
-        let mend = text(copy, "path.data", &format!("{data}-new"));
+        let mend = case.text(copy, "path.data", &format!("{data}-new"));
         Some(verdict(Code::DuplicateNodeId, &name, summary).because(evidence).mended(mend))
     };
     let mut verdicts: Vec<Verdict> = pairs.filter_map(|(report, node)| both(report, node)).collect();
@@ -212,15 +210,11 @@ fn versions(case: &Case<'_>) -> Vec<Verdict> {
             format!("{name} speaks version [{version}] of the protocol, and this node version [{}]", case.me.wire);
         let evidence = case.says(case.me, format!("[{}] answered in version [{version}]", probe.address));
         let pid = case.me.facts.processes.iter().find(|process| process.address == probe.address).map(|one| one.pid);
-        let mend = pid.zip(case.sibling_at(&probe.address)).map(|(pid, sibling)| Mend {
-            line: format!(
-                "kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; {}",
-                start_line(&case.me.facts.binary, sibling)
-            ),
-            is_setting: false,
-            file: Some(sibling.file.clone()),
-            node: Some(name.clone()),
-        });
+        // With the program of this node, so it must be on this host.
+        let known = case.sibling_at(&probe.address).filter(|known| case.is_here(known.by));
+        let mend = pid
+            .zip(known)
+            .map(|(pid, known)| Start::of(&case.me.facts.binary, known.sibling).mend(&ended(pid)).about(&name));
         Some(verdict(Code::ProtocolVersion, &name, summary).because(evidence).mended(mend))
     };
     probes.filter_map(of).collect()
@@ -239,7 +233,7 @@ fn alone(case: &Case<'_>) -> Vec<Verdict> {
         let summary = format!("{name} has discovery.type: single-node: it is a cluster by itself and lets nobody in");
         let evidence = case.says(report, "my discovery.type is [single-node]");
         // What it formed alone is another cluster's: it joins with a data directory of its own.
-        let mend = setting(report, "discovery.type", "zen");
+        let mend = case.plain(report, "discovery.type", "zen");
         verdict(Code::SingleNodeDiscovery, &name, summary).because(evidence).mended(mend)
     };
     case.reports.iter().filter(is_wanted).map(of).collect()
@@ -251,8 +245,8 @@ pub(super) fn recover(left: &[&Report]) -> Option<String> {
     let pids: Vec<String> = left.iter().map(|report| report.facts.pid.to_string()).collect();
     let alive: Vec<String> = pids.iter().map(|pid| format!("kill -0 {pid} 2>/dev/null")).collect();
     let data: Vec<String> = left.iter().map(|report| quoted(&report.facts.data)).collect();
-    let starts: Option<Vec<String>> = left.iter().map(|report| start_again(&report.facts)).collect();
-    let starts = starts?;
+    let starts: Option<Vec<Start>> = left.iter().map(|report| Start::again(&report.facts)).collect();
+    let starts = starts?.iter().map(Start::line).collect::<Vec<_>>();
     Some(format!(
         "kill -9 {}; while {}; do sleep 0.1; done; {binary} recover --yes {} && {{ {}; }}",
         pids.join(" "),

@@ -13,12 +13,14 @@ mod quorum;
 mod reach;
 mod security;
 mod standing;
+mod start;
 #[cfg(test)]
 mod tests;
 mod yaml;
 
-pub use case::{hosts_line, quoted};
+pub use case::quoted;
 pub use code::Code;
+pub use start::{Launch, Start, Variable, Worth, ended};
 pub use yaml::yaml;
 
 use crate::cluster::{Address, NodeId};
@@ -41,7 +43,7 @@ pub enum Certainty {
 }
 
 /// One line to paste.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mend {
     /// The line: a command, or `setting: value`.
     pub line: String,
@@ -53,6 +55,54 @@ pub struct Mend {
     /// The node that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
+    /// The host that it is meant for, if that is another one than that of the node that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// What the node was given besides, which is kept secret and must be given again: keys, and names of variables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<String>,
+}
+
+impl Mend {
+    /// A line for a shell.
+    pub fn command(line: impl Into<String>) -> Self {
+        Mend { line: line.into(), ..Mend::default() }
+    }
+
+    /// A line of a configuration file.
+    pub fn setting(key: &str, worth: &Worth, file: Option<String>) -> Self {
+        Mend { line: format!("{key}: {}", worth.in_file()), is_setting: true, file, ..Mend::default() }
+    }
+
+    /// The same about a node.
+    #[must_use]
+    pub fn about(self, node: impl Into<String>) -> Self {
+        Mend { node: Some(node.into()), ..self }
+    }
+
+    /// Where it is to be put or typed, if that is not where it is read.
+    pub fn place(&self) -> Option<String> {
+        let file = self.file.as_ref().filter(|_| self.is_setting);
+        match (file, &self.host) {
+            (Some(file), Some(host)) => Some(format!("in {file} on {host}")),
+            (Some(file), None) => Some(format!("in {file}")),
+            (None, Some(host)) => Some(format!("on {host}")),
+            (None, None) => None,
+        }
+    }
+
+    /// What to do, behind a sentence that says what is wrong.
+    pub fn in_words(&self) -> String {
+        let place = self.place().map(|place| format!(" {place}")).unwrap_or_default();
+        let besides = self.besides().map(|besides| format!(" ({besides})")).unwrap_or_default();
+        format!("; to mend it{place}{besides}: {}", self.line)
+    }
+
+    /// What must be given besides, as a sentence; nothing if that is nothing.
+    pub fn besides(&self) -> Option<String> {
+        let withheld = self.withheld.join(", ");
+        (!withheld.is_empty()).then(|| format!("give {withheld} again, which is kept secret"))
+    }
 }
 
 impl fmt::Display for Mend {
@@ -117,26 +167,62 @@ pub struct Diagnosis {
     pub verdicts: Vec<Verdict>,
 }
 
-/// A configuration file of a node, found beside that of another one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A node of the same host, as its configuration file tells of it and what it left in its data directory when it began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sibling {
-    /// The file.
-    pub file: String,
+    /// The file, if it has one.
+    pub file: Option<String>,
     /// `node.name`.
     pub name: Option<String>,
     /// `cluster.name`.
     pub cluster: String,
     /// The transport port, if it is one.
     pub port: Option<u16>,
-    /// The host of the transport, if it is an address.
-    pub host: Option<String>,
+    /// The addresses at which its transport would be reached, the one that it would publish first.
+    pub hosts: Vec<String>,
+    /// Whether that is on another host, to which its file was copied.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_elsewhere: bool,
+    /// Where it listened when it ran last, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<Address>,
     /// `path.data`.
     pub data: String,
     /// Whether the file names it from wherever the node is started; then it is taken to be started where the teller was.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_data_relative: bool,
     /// `node.master`.
     pub is_eligible: bool,
+    /// Room on the disk of its data directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
+    /// A directory on another file system that has room, if it was looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roomy: Option<String>,
+    /// What it was given besides its file when it was started last.
+    #[serde(skip_serializing_if = "Launch::is_empty")]
+    pub launch: Launch,
+}
+
+impl Sibling {
+    /// Where it is to listen.
+    pub fn place(&self) -> Option<Address> {
+        let host = self.hosts.first().map_or("127.0.0.1", String::as_str);
+        let by_file = self.port.map(|port| Address::from(at(host, port)));
+        by_file.or_else(|| self.last.clone())
+    }
+
+    /// Whether it is to listen at this address, or did.
+    fn is_at(&self, address: &Address) -> bool {
+        let is_by_file = self.port.is_some_and(|port| self.hosts.iter().any(|host| at(host, port) == address.as_str()));
+        is_by_file || self.last.as_ref() == Some(address)
+    }
+}
+
+/// An address as sockets have it.
+fn at(host: &str, port: u16) -> String {
+    if host.contains(':') && !host.starts_with('[') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// A node that was a member once.
@@ -161,6 +247,9 @@ pub struct Process {
     pub pid: u32,
     /// Whether it was stopped by a signal or a debugger.
     pub is_stopped: bool,
+    /// The process that traces it, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracer: Option<u32>,
     /// What it is called, if that can be told.
     #[serde(default)]
     pub program: String,
@@ -216,12 +305,18 @@ pub struct Weak {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
+    /// The machine, or the part of one, that its process ids and files belong to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Its process id.
     pub pid: u32,
     /// Its program.
     pub binary: String,
     /// Its configuration file.
     pub file: Option<String>,
+    /// What it was given besides.
+    #[serde(skip_serializing_if = "Launch::is_empty")]
+    pub launch: Launch,
     /// Its data directory.
     pub data: String,
     /// Whether it was named from wherever the node was started.

@@ -1,6 +1,6 @@
 //! What is wrong with one node by itself: its disk, its descriptors.
 
-use super::case::{Case, command, quoted, restart, start_again, start_by_file, text, verdict};
+use super::case::{Case, quoted, verdict};
 use super::{Certainty, Code, Facts, Report, Verdict};
 
 /// With less room than this on its disk a node may not make the next generation of its file.
@@ -31,7 +31,7 @@ fn disk_slow(case: &Case<'_>, report: &Report) -> Option<Verdict> {
         None => format!("a write to [{data}] took {millis}ms"),
     };
     let summary = format!("the disk of {name} under [{data}] does not finish writes in time");
-    let mend = text(report, "path.data", &format!("{data}-on-another-disk"));
+    let mend = case.text(report, "path.data", &format!("{data}-on-another-disk"));
     Some(verdict(Code::DiskSlow, &name, summary).only(certainty).because(case.says(report, what)).mended(mend))
 }
 
@@ -44,9 +44,8 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let mend = report.facts.roomy.as_ref().and_then(|roomy| {
         // A name that nobody took before: what is there already is somebody's.
         let new = format!("{roomy}/zazen-{name}-{}", report.facts.pid);
-        let start = start_by_file(&report.facts.binary, report.facts.file.as_ref()?, Some(&new));
-        let moved = format!("cp -a {} {} && {start}", quoted(data), quoted(&new));
-        Some(command(report, restart(&report.facts, &moved)))
+        let copied = format!("cp -a {} {} && ", quoted(data), quoted(&new));
+        case.restart(report, &copied, |start| start.on(&new))
     });
     Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))
 }
@@ -61,7 +60,6 @@ fn too_many_files(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let evidence = case.says(report, format!("[{open}] of [{limit}] descriptors are taken"));
     // A running process may not raise its own hard limit, nor may its user: a start from another shell may have more.
     let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
-    let start = start_again(&report.facts);
-    let mend = start.map(|start| command(report, restart(&report.facts, &format!("{more}{start}"))));
+    let mend = case.restart(report, more, |start| start);
     Some(verdict(Code::TooManyFiles, &name, summary).because(evidence).mended(mend))
 }

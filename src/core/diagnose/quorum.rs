@@ -1,11 +1,10 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
-use super::case::{Case, called, command, restart, setting, start_again, verdict};
+use super::case::{Case, called, verdict};
 use super::identity::recover;
 use super::reach::outcome;
 use super::standing::frozen;
-use super::yaml::in_quotes;
-use super::{Certainty, Code, Mend, Report, Verdict};
+use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
@@ -157,7 +156,7 @@ fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Memb
     let uuid = teller.explanation.cluster_uuid;
     let survivors = case.reports.iter().filter(|report| uuid.is_some() && report.explanation.cluster_uuid == uuid);
     let survivors: Vec<&Report> = survivors.collect();
-    let mend = recover(&survivors).map(|line| command(teller, line));
+    let mend = recover(&survivors).map(|line| case.command(teller, line));
     let mut found = verdict(Code::WipedMajority, case.name(teller), summary).mended(mend);
     for member in lost {
         let what = format!("another id than [{}] answers in the place of {}", member.id, case.place(member).0);
@@ -184,14 +183,12 @@ fn eligible(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
     }
     let cluster = case.me.explanation.cluster_name.as_str();
     let is_absent = |one: &&super::Sibling| {
-        let place =
-            one.port.map(|port| Address::from(format!("{}:{port}", one.host.as_deref().unwrap_or("127.0.0.1"))));
-        one.cluster == cluster && one.is_eligible && place.is_none_or(|place| case.at(&place).is_none())
+        one.cluster == cluster && one.is_eligible && one.place().is_none_or(|place| case.at(&place).is_none())
     };
-    let absent = case.siblings().find(is_absent);
+    let absent = case.siblings().map(|known| known.sibling).find(is_absent);
     let mend = match absent {
         Some(sibling) => case.start(None, sibling.name.as_deref().unwrap_or_default()),
-        None => Some(setting(case.me, "node.master", "true")),
+        None => Some(case.plain(case.me, "node.master", "true")),
     };
     let node = absent.and_then(|sibling| sibling.name.clone()).unwrap_or(own);
     let summary = "none of the nodes that answer may become master: node.master is false on all of them";
@@ -224,10 +221,9 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
     }
     let right = known / 2 + 1;
     let mend = match (&report.facts.minimum_of_state, report.facts.given.get(MINIMUM)) {
-        (None, Some(_)) => Some(setting(report, MINIMUM, &right.to_string())),
+        (None, Some(_)) => Some(case.plain(report, MINIMUM, right)),
         (Some(_), _) | (None, None) => {
-            let start = start_again(&report.facts);
-            start.map(|start| command(report, restart(&report.facts, &format!("{start} -E {MINIMUM}={right}"))))
+            case.restart(report, "", |start| start.with(MINIMUM, &Worth::Plain(right.to_string())))
         }
     };
     let summary = format!(
@@ -263,7 +259,7 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         .reports
         .iter()
         .filter(|report| report.explanation.node.is_master_eligible())
-        .map(|report| in_quotes(&case.name(report)))
+        .map(|report| case.name(report))
         .collect();
     if let Some((name, _)) = strange.first() {
         return case.reports.iter().filter_map(|report| misnamed(case, report, name, &runs)).collect();
@@ -291,6 +287,6 @@ fn misnamed(case: &Case<'_>, report: &Report, name: &str, runs: &[String]) -> Op
     let given = report.facts.given.get(INITIAL).filter(|given| given.contains(name))?;
     let summary = format!("{own} waits for [{name}], which its {INITIAL} names and no node is called");
     let evidence = case.says(report, format!("I was given {INITIAL}: [{given}]"));
-    let mend = setting(report, INITIAL, &format!("[{}]", runs.join(", ")));
+    let mend = case.list(report, INITIAL, runs.to_vec());
     Some(verdict(Code::WrongInitialMasterNodes, &own, summary).because(evidence).mended(mend))
 }

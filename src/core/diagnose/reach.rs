@@ -1,8 +1,8 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
-use super::case::{Case, command, hosts, quoted, text, verdict};
+use super::case::{Case, is_loopback, quoted, verdict};
 use super::identity::is_seed_of;
-use super::{Certainty, Code, Found, Mend, Report, Verdict};
+use super::{Certainty, Code, Found, Report, Verdict};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
 
@@ -64,7 +64,7 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("{name} publishes [{address}], where nobody reaches it; it listens at [{listens}]");
     let mut found = verdict(Code::UnreachablePublishAddress, &name, summary)
         .because(case.says(report, format!("I publish [{address}] and listen at [{listens}]")))
-        .mended(text(report, &key, value));
+        .mended(case.text(report, &key, value));
     for (by, host) in pings {
         found = found.because(case.says(by, format!("[{address}] {}", outcome(&host.outcome))));
     }
@@ -73,7 +73,6 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
 
 /// A node that listens on loopback only, and names others that are elsewhere.
 fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
-    let is_loopback = |host: &str| host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
     let host = report.explanation.node.host();
     let seeds = report.facts.seeds.as_ref().filter(|seeds| !seeds.is_empty())?;
     let named = |seed: &String| seed.rsplit_once(':').map_or(seed.clone(), |(host, _)| host.to_owned());
@@ -86,7 +85,7 @@ fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("{name} listens on loopback only, and its seed hosts are elsewhere: they cannot answer it");
     let key = ["network.host", "transport.host"].into_iter().find(|key| report.facts.given.contains_key(*key));
     let evidence = case.says(report, format!("I listen at [{host}], and my seed hosts are {seeds:?}"));
-    let mend = text(report, key.unwrap_or("network.host"), outward);
+    let mend = case.text(report, key.unwrap_or("network.host"), outward);
     Some(verdict(Code::LoopbackOnly, &name, summary).because(evidence).mended(mend))
 }
 
@@ -97,7 +96,7 @@ fn cut(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let name = case.name(report);
     let summary = format!("the links of {name} to [{}] are cut by request", peers.join(", "));
     let evidence = case.says(report, format!("I was asked to cut my links to [{}]", peers.join(", ")));
-    let mend = command(report, format!("curl -s -XDELETE {}", quoted(&format!("http://{http}/_zazen/faults"))));
+    let mend = case.command(report, format!("curl -s -XDELETE {}", quoted(&format!("http://{http}/_zazen/faults"))));
     Some(verdict(Code::LinkCut, &name, summary).because(evidence).mended(mend))
 }
 
@@ -117,22 +116,21 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
                 |seed: &str| Some(if is_seed_of(seed, address) { transport.to_string() } else { seed.to_owned() });
             let summary =
                 format!("{own} has [{address}] among its seed hosts, the http port of the node at [{transport}]");
-            let mend = hosts(case.me, &seeds, put);
+            let mend = case.hosts(case.me, &seeds, put);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
         (PingOutcome::NotUnderstood, Some(Found::Stranger), _) => {
             let right = other_seed(case, address);
             let put = |seed: &str| if is_seed_of(seed, address) { right.clone() } else { Some(seed.to_owned()) };
             let summary = format!("{own} has [{address}] among its seed hosts, where something else listens");
-            let mend = hosts(case.me, &seeds, put);
+            let mend = case.hosts(case.me, &seeds, put);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
         (PingOutcome::TimedOut | PingOutcome::Reset, _, Some(process)) => {
             let pid = process.pid;
             let summary =
                 format!("the process [{pid}] of {name} was stopped: it listens at [{address}] and answers nobody");
-            let mend =
-                Mend { line: format!("kill -CONT {pid}"), is_setting: false, file: None, node: Some(name.into()) };
+            let mend = case.go_on(name, process);
             Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend))
         }
         (PingOutcome::TimedOut, _, _) if case.at(address).is_none() => {
@@ -147,7 +145,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             let summary = format!(
                 "{own} has [{address}] among its seed hosts, where no node is to listen: [{right}] is not named"
             );
-            let mend = hosts(case.me, &seeds, put);
+            let mend = case.hosts(case.me, &seeds, put);
             Some(verdict(Code::WrongSeed, own, summary).because(evidence).mended(mend).only(Certainty::Likely))
         }
         (
@@ -177,11 +175,11 @@ fn other_seed(case: &Case<'_>, address: &Address) -> Option<String> {
         return None;
     }
     let (own, cluster) = (&case.me.explanation.node.address, case.me.explanation.cluster_name.as_str());
-    let mut missing = case.siblings().filter(|sibling| sibling.cluster == cluster).filter_map(|sibling| {
-        let host = sibling.host.clone().unwrap_or_else(|| "127.0.0.1".into());
-        let place = format!("{host}:{}", sibling.port?);
-        let is_named = seeds.iter().any(|seed| is_seed_of(seed, &place.as_str().into()));
-        (place != own.as_str() && !is_named).then_some(place)
+    let ours = case.siblings().map(|known| known.sibling).filter(|sibling| sibling.cluster == cluster);
+    let mut missing = ours.filter_map(|sibling| {
+        let place = sibling.place()?;
+        let is_named = seeds.iter().any(|seed| is_seed_of(seed, &place));
+        (place != *own && !is_named).then(|| place.to_string())
     });
     missing.next()
 }
@@ -193,15 +191,14 @@ fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
             |seed: &str| seed == &*host.host || seed.rsplit_once(':').is_some_and(|(name, _)| name == &*host.host);
         let bad: Vec<&String> = seeds.iter().filter(|seed| is_it(seed)).collect();
         let port = bad.first().and_then(|seed| seed.rsplit_once(':')).map(|(_, port)| port.to_owned());
-        let right =
-            port.and_then(|port| case.siblings().find(|one| one.port.is_some_and(|own| own.to_string() == port)));
-        let right =
-            right.map(|one| format!("{}:{}", one.host.as_deref().unwrap_or("127.0.0.1"), one.port.unwrap_or(9300)));
+        let places = || case.siblings().filter_map(|known| known.sibling.place());
+        let right = port.and_then(|port| places().find(|place| place.as_str().ends_with(&format!(":{port}"))));
+        let right = right.map(|place| place.to_string());
         let put = |seed: &str| if is_it(seed) { right.clone() } else { Some(seed.to_owned()) };
         let own = case.name(case.me);
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
         let evidence = case.says(case.me, format!("[{}]: {}", host.host, host.why));
-        let mend = hosts(case.me, &seeds, put);
+        let mend = case.hosts(case.me, &seeds, put);
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
     case.me.explanation.unresolved.iter().map(of).collect()
@@ -217,16 +214,16 @@ fn nowhere(case: &Case<'_>) -> Option<Verdict> {
         return None;
     }
     let (own, cluster) = (case.name(case.me), case.me.explanation.cluster_name.as_str());
-    let at = |one: &super::Sibling| Some(format!("{}:{}", one.host.as_deref().unwrap_or("127.0.0.1"), one.port?));
     let own_address = case.me.explanation.node.address.as_str();
-    let others = case.siblings().filter(|one| one.cluster == cluster).filter_map(at);
+    let others = case.siblings().map(|known| known.sibling).filter(|one| one.cluster == cluster);
+    let others = others.filter_map(|one| Some(one.place()?.to_string()));
     let members = facts.members.iter().map(|(_, address, _)| address.to_string());
     let mut places: Vec<String> = others.chain(members).filter(|place| place != own_address).collect();
     places.sort();
     places.dedup();
     let summary = format!("{own} has no seed hosts, and finds nobody");
     let evidence = case.says(case.me, "no seed hosts are configured, and nobody answered");
-    let mend = hosts(case.me, &places, |place| Some(place.to_owned()));
+    let mend = case.hosts(case.me, &places, |place| Some(place.to_owned()));
     Some(verdict(Code::NoSeeds, own, summary).because(evidence).mended(mend))
 }
 

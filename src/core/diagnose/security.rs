@@ -1,6 +1,6 @@
 //! What will lock nodes or users out, and what lets everybody in.
 
-use super::case::{Case, command, quoted, setting, verdict};
+use super::case::{Case, quoted, verdict};
 use super::{Certificate, Code, Mend, Report, Verdict, Weak};
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
@@ -40,16 +40,16 @@ fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Ve
     // An authority is changed in steps. Else the file is where it was made, or was copied from such a place.
     let directory = file.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty()).unwrap_or("security");
     let mend = (setting != "zazen.security.authorities")
-        .then(|| setup(report, &format!("--renew --out {}", quoted(directory))));
+        .then(|| setup(case, report, &format!("--renew --out {}", quoted(directory))));
     Some(verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend))
 }
 
 /// Makes what a node needs, where the authority's key is kept.
-fn setup(report: &Report, options: &str) -> Mend {
+fn setup(case: &Case<'_>, report: &Report, options: &str) -> Mend {
     let address = report.explanation.node.address.as_str();
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
-    command(report, format!("{binary} setup --cluster-name {cluster} {options} {}", quoted(host)))
+    case.command(report, format!("{binary} setup --cluster-name {cluster} {options} {}", quoted(host)))
 }
 
 fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
@@ -58,7 +58,7 @@ fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let evidence = report.facts.open.iter().map(|what| case.says(report, what.clone()));
     let summary = format!("{name} lets everybody in: {open}");
     let told = evidence.fold(verdict(Code::OpenToStrangers, &name, summary), Verdict::because);
-    Some(told.mended(setup(report, "--out security")))
+    Some(told.mended(setup(case, report, "--out security")))
 }
 
 /// One for each setting; that ports may be open is told by the verdict that they are.
@@ -69,6 +69,6 @@ fn weak<'a>(case: &'a Case<'_>, report: &'a Report) -> impl Iterator<Item = Verd
         let name = case.name(report);
         let evidence = case.says(report, format!("I run with [{line}]"));
         let told = verdict(Code::InsecureSetting, &name, format!("[{line}] of {name}: {lets}")).because(evidence);
-        told.mended(mend.split_once(": ").map(|(key, value)| setting(report, key, value)))
+        told.mended(mend.split_once(": ").map(|(key, value)| case.plain(report, key, value)))
     })
 }

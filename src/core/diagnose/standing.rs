@@ -1,8 +1,7 @@
 //! What is wrong though there is a master: who is missing, what is held back, what contradicts.
 
-use super::case::{Case, called, command, setting, verdict};
-use super::yaml::yaml;
-use super::{Certainty, Code, Mend, Report, Verdict};
+use super::case::{Case, called, verdict};
+use super::{Certainty, Code, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::Group;
 use std::collections::BTreeMap;
@@ -50,7 +49,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         let summary = format!("{name}, whose vote counts, is not there{where_}");
         let found = verdict(Code::VoterDown, &name, summary);
         let remove = || {
-            command(
+            case.command(
                 teller,
                 format!(
                     "{} member remove {} --url {}",
@@ -70,7 +69,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
 /// A node that went without a good-bye, whose vote counts no more since. Its place may have been taken by another one.
 fn gone(case: &Case<'_>) -> Vec<Verdict> {
     let Some(teller) = case.master() else { return Vec::new() };
-    let sibling = |address: &Address| case.sibling_at(address).is_none_or(|sibling| sibling.is_eligible);
+    let sibling = |address: &Address| case.sibling_at(address).is_none_or(|known| known.sibling.is_eligible);
     let is_gone = |node: &&super::Remembered| {
         let is_taken = teller.facts.members.iter().any(|(name, at, _)| *at == node.address || *name == node.name);
         let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == node.address.as_str()));
@@ -97,8 +96,7 @@ pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &super::
         "the process [{}] of {name} was stopped: it listens at [{}] and answers nobody",
         process.pid, process.address
     );
-    let line = format!("kill -CONT {}", process.pid);
-    let mend = Mend { line, is_setting: false, file: None, node: Some(name.to_owned()) };
+    let mend = case.go_on(name, process);
     let evidence = case.says(by, format!("[{}] does not answer, and its process is stopped", process.address));
     verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend)
 }
@@ -137,7 +135,7 @@ fn gateway(case: &Case<'_>, teller: &Report) -> Option<Verdict> {
     let name = case.name(teller);
     let summary = format!("the state is held back until [{key}: {wanted}] is met, and [{there}] nodes are there");
     let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
-    Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(setting(teller, key, &there.to_string())))
+    Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(case.plain(teller, key, there)))
 }
 
 fn clocks(case: &Case<'_>) -> Vec<Verdict> {
@@ -154,7 +152,7 @@ fn clocks(case: &Case<'_>) -> Vec<Verdict> {
         let (by, way) = (millis.abs(), if millis > 0 { "ahead of" } else { "behind" });
         let summary = format!("the clock of {name} is {by}ms {way} those of the others");
         let evidence = case.says(report, format!("my clock says [{}]", report.facts.wall_millis));
-        let mend = command(report, "timedatectl set-ntp true".to_owned());
+        let mend = case.command(report, "timedatectl set-ntp true".to_owned());
         verdict(Code::ClockSkew, &name, summary).because(evidence).mended(mend)
     };
     odd.map(of).collect()
@@ -179,7 +177,7 @@ fn settings(case: &Case<'_>) -> Vec<Verdict> {
                 let summary = format!("{name} has [{key}: {value}], and [{count}] others have [{right}]");
                 let evidence = case.says(report, format!("I was given [{key}: {value}]"));
                 let found = verdict(Code::SettingsDiffer, &name, summary).because(evidence);
-                verdicts.push(found.mended(setting(report, key, &value_of(right))));
+                verdicts.push(found.mended(case.set(report, key, &value_of(right))));
             }
         }
     }
@@ -187,8 +185,8 @@ fn settings(case: &Case<'_>) -> Vec<Verdict> {
 }
 
 /// A number stays one.
-fn value_of(text: &str) -> String {
-    if text.parse::<u64>().is_ok() { text.to_owned() } else { yaml(text) }
+fn value_of(text: &str) -> Worth {
+    if text.parse::<u64>().is_ok() { Worth::Plain(text.to_owned()) } else { Worth::Text(text.to_owned()) }
 }
 
 /// Others have a master, this node is not with them, and nothing else tells why.

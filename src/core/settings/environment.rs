@@ -37,7 +37,7 @@ pub(super) fn given(environment: &BTreeMap<String, String>) -> (Vec<Given>, Vec<
 }
 
 /// The key that a variable gives.
-fn key(variable: &str) -> Option<String> {
+pub(super) fn key(variable: &str) -> Option<String> {
     let single = REGISTRY.iter().find(|setting| !setting.is_family() && setting.variable() == variable);
     if let Some(setting) = single {
         return Some(setting.key.to_owned());

@@ -8,7 +8,7 @@ use super::fault::{FAULTS_MAX, Fault, Faults};
 use super::layer::{At, Given, Layer, Part, layer};
 use super::meant::remedy;
 use super::setting::Presumed;
-use super::{DefaultValue, Effect, Kind, NodeSettings, Origin, REGISTRY, Setting, Value};
+use super::{DefaultValue, Effect, Kind, Launch, NodeSettings, Origin, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
@@ -83,6 +83,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     settings.file = sources.file.map(|file| file.name.into());
     settings.given = loader.canonical();
     settings.origins = loader.origins();
+    settings.launch = Launch::of(sources);
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
     warnings.extend(strange_variables.into_iter().map(strange));

@@ -18,6 +18,7 @@ mod form;
 mod full;
 mod kind;
 mod known;
+mod launch;
 mod layer;
 mod load;
 mod meant;
@@ -48,6 +49,7 @@ pub use figure::TIME_UNITS;
 pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
+pub use launch::{Launch, Variable};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::edit_distance;
 pub use node::{

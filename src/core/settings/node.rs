@@ -3,7 +3,7 @@
 //! Plain data. Which texts give it is decided by the table of settings; what addresses, files and names in it mean is
 //! found out in `runtime`.
 
-use super::Value;
+use super::{Launch, Value};
 use crate::cluster::{ClusterName, Roles};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
@@ -53,6 +53,8 @@ pub struct NodeSettings {
     pub given: BTreeMap<String, Value>,
     /// Where each of them was given, in words.
     pub origins: BTreeMap<String, String>,
+    /// What it was given besides the file, as it was written.
+    pub launch: Launch,
 }
 
 /// How other nodes are found.
@@ -358,6 +360,7 @@ impl Default for NodeSettings {
             faults: false,
             given: BTreeMap::new(),
             origins: BTreeMap::new(),
+            launch: Launch::default(),
         }
     }
 }

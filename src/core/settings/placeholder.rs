@@ -91,6 +91,17 @@ impl Resolver<'_> {
     }
 }
 
+/// What the placeholders of a text may name, those in others included.
+pub(super) fn names(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for (at, _) in text.match_indices("${") {
+        if let Some((_, inside, _)) = next_placeholder(&text[at..]) {
+            names.push(inside.split_once(':').map_or(inside, |(name, _)| name).to_owned());
+        }
+    }
+    names
+}
+
 /// What stands before the first placeholder, in it and behind it.
 fn next_placeholder(text: &str) -> Option<(&str, &str, &str)> {
     let start = text.find("${")?;

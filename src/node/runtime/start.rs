@@ -9,6 +9,7 @@ use super::current::Current;
 use super::events::{Events, Recorder};
 use super::figures::{Meter, Place};
 use super::handle::Handle;
+use super::inquiry::leave_note;
 use super::journal::Journal;
 use super::listen::{BindError, Server, Terms, bind};
 use super::log::{Log, node_span};
@@ -152,6 +153,7 @@ fn run(told: StartOptions, ready: &std_mpsc::Sender<Result<Handle, StartError>>)
             Ok((handle, driver, inboxes, server)) => {
                 // The thread is the node's alone, so all that is logged on it is of this node.
                 let _entered = node_span(handle.local(), &handle.settings().cluster_name).entered();
+                leave_note(&handle.settings(), &handle.local().address);
                 let _ = ready.send(Ok(handle));
                 let ended = driver.run(inboxes).await;
                 server.stop(DRAIN).await;

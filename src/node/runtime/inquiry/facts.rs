@@ -2,24 +2,21 @@
 //!
 //! It reads files, so it runs where it may wait.
 
+use super::siblings::{launch_of, siblings};
 use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
-use crate::diagnose::{Certificate, Facts, Process, Remembered, Sibling, Weak};
+use crate::diagnose::{Certificate, Facts, Process, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ENTRIES_MAX, Kind};
 use crate::runtime::proc;
 use crate::runtime::secure::{Expiry, expiries, open_sides};
-use crate::settings::{self, DiscoveryKind, FileText, NodeSettings, Sources, Weakness};
+use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
 use crate::zen::Explanation;
 use crate::zen::explain::PingOutcome;
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// How many files beside a node's own are looked at.
-const FILES_MAX: usize = 64;
 
 /// With less room than this another place is looked for.
 const LITTLE_ROOM: u64 = 16 << 20;
@@ -29,9 +26,6 @@ const REMEMBERED_MAX: usize = 64;
 
 /// Who went longer ago is not missed.
 const RECENT_MILLIS: u64 = 24 * 60 * 60 * 1_000;
-
-/// Longer ones are not read.
-const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// A slow write is told of for so long.
 const SLOW_FOR: Duration = Duration::from_secs(60);
@@ -50,8 +44,10 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     let files = proc::files();
     let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
     Facts {
+        machine: proc::machine(),
         pid: std::process::id(),
         binary: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_else(|_| "zazen".into()),
+        launch: launch_of(&settings.launch),
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),
         http: places.1,
@@ -79,7 +75,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
         outward: outward(settings.discovery.hosts.as_deref().unwrap_or_default()),
-        siblings: file.as_deref().map(|file| siblings(Path::new(file))).unwrap_or_default(),
+        siblings: siblings(&settings),
         processes: processes(explanation, &remembered),
         probes: Vec::new(),
         file,
@@ -120,7 +116,7 @@ fn remembered(handle: &Handle, nodes: &Nodes) -> Vec<Remembered> {
     last.into_values().take(REMEMBERED_MAX).collect()
 }
 
-fn absolute(path: &Path) -> String {
+pub(super) fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
 
@@ -137,7 +133,7 @@ fn given(settings: &NodeSettings) -> BTreeMap<String, String> {
     told.map(|(key, value)| (key.clone(), value.joined())).collect()
 }
 
-fn room(path: &Path) -> Option<u64> {
+pub(super) fn room(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
     stat.f_bavail.checked_mul(stat.f_frsize)
 }
@@ -165,51 +161,6 @@ pub fn outward(seeds: &[String]) -> Option<String> {
     let socket = UdpSocket::bind(any).ok()?;
     socket.connect(seed).ok()?;
     Some(socket.local_addr().ok()?.ip().to_string())
-}
-
-/// Configuration files beside a node's own, and in the directories beside its directory.
-fn siblings(file: &Path) -> Vec<Sibling> {
-    let Some(dir) = file.parent() else { return Vec::new() };
-    let mut files = configurations(dir);
-    for beside in listed(dir.parent().unwrap_or(dir)).into_iter().filter(|beside| beside.is_dir() && beside != dir) {
-        files.extend(configurations(&beside));
-    }
-    files.truncate(FILES_MAX);
-    files.iter().filter(|path| path.as_path() != file).filter_map(|path| sibling(path)).collect()
-}
-
-fn listed(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = entries.take(FILES_MAX * 4).collect();
-    paths.sort();
-    paths
-}
-
-fn configurations(dir: &Path) -> Vec<PathBuf> {
-    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml");
-    listed(dir).into_iter().filter(is_yaml).collect()
-}
-
-fn sibling(path: &Path) -> Option<Sibling> {
-    let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= FILE_BYTES_MAX);
-    let text = fs::read_to_string(path).ok().filter(|_| is_small)?;
-    let name = path.display().to_string();
-    let environment = BTreeMap::new();
-    let file = Some(FileText { name: &name, text: &text });
-    let sources = Sources { file, environment: &environment, arguments: &[], path_conf: path.parent()?.into() };
-    let settings = settings::load(&sources).ok()?.settings;
-    settings.given.contains_key("cluster.name").then_some(())?;
-    let host = settings.transport.bind_hosts.first().filter(|host| host.parse::<std::net::IpAddr>().is_ok());
-    Some(Sibling {
-        file: name,
-        name: settings.node_name.as_deref().map(ToOwned::to_owned),
-        cluster: settings.cluster_name.as_str().to_owned(),
-        port: settings.transport.ports.only(),
-        host: host.cloned(),
-        data: absolute(&settings.path_data),
-        is_data_relative: settings.path_data.is_relative(),
-        is_eligible: settings.roles.master,
-    })
 }
 
 /// Who listens on this host where somebody is looked for in vain.

@@ -5,15 +5,18 @@
 //! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
 
 mod facts;
+mod siblings;
 
 pub use facts::{outward, roomy};
+pub use siblings::launch_of;
+pub(super) use siblings::leave_note;
 
 use super::Handle;
 use super::figures::Silence;
 use super::figures::of_one;
 use super::proc;
 use crate::cluster::{Address, ClusterState};
-use crate::diagnose::{Diagnosis, Found, Probe, Report, judge};
+use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, judge};
 use crate::wire;
 use crate::zen::Explanation;
 use crate::zen::explain::{Host, PingOutcome};
@@ -109,10 +112,8 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let known = hosts.filter_map(|host| host.node.as_ref().map(|node| node.address.clone()));
     let members = report.facts.members.iter().map(|(_, address, _)| address.clone());
     let cluster = explanation.cluster_name.as_str();
-    let siblings =
-        report.facts.siblings.iter().filter(|one| is_own && one.cluster == cluster).filter_map(|one| {
-            Some(Address::from(format!("{}:{}", one.host.as_deref().unwrap_or("127.0.0.1"), one.port?)))
-        });
+    let siblings = report.facts.siblings.iter().filter(|one| is_own && one.cluster == cluster);
+    let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
     let seeds = seeds.filter_map(|seed| seed.parse::<SocketAddr>().ok()).map(|seed| Address::from(seed.to_string()));
     at.chain(known).chain(members).chain(siblings).chain(seeds).collect()
@@ -185,10 +186,7 @@ pub async fn tell_while_masterless(handle: Handle) {
         }
         let Some((_, diagnosis)) = diagnosis(&handle).await else { return };
         for verdict in &diagnosis.verdicts {
-            let mend = verdict.mend.as_ref().map_or_else(String::new, |mend| {
-                let file = mend.file.as_ref().filter(|_| mend.is_setting).map(|file| format!(" in {file}"));
-                format!("; to mend it{}: {}", file.unwrap_or_default(), mend.line)
-            });
+            let mend = verdict.mend.as_ref().map_or_else(String::new, Mend::in_words);
             tracing::warn!(target: DISCOVERY, "no master: [{}] {}{mend}", verdict.code.name(), verdict.summary);
         }
     }

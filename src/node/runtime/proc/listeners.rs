@@ -93,6 +93,7 @@ fn owners(sockets: &BTreeMap<String, Vec<Address>>) -> Vec<Process> {
                     address: address.clone(),
                     pid,
                     is_stopped: is_stopped(pid),
+                    tracer: tracer(pid),
                     program: program(pid),
                 });
             }
@@ -114,6 +115,13 @@ fn is_stopped(pid: u32) -> bool {
     matches!(state, Some("T" | "t"))
 }
 
+/// Who traces it, if it stands still for that.
+fn tracer(pid: u32) -> Option<u32> {
+    let status = read(&format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
+    line.trim().parse().ok().filter(|tracer| *tracer != 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,7 +132,7 @@ mod tests {
         let address = Address::from(listener.local_addr().expect("it is bound").to_string());
         let found = listeners(&[address.clone(), "127.0.0.1:1".into()]);
         let program = program(std::process::id());
-        assert_eq!(found, [Process { address, pid: std::process::id(), is_stopped: false, program }]);
+        assert_eq!(found, [Process { address, pid: std::process::id(), is_stopped: false, tracer: None, program }]);
     }
 
     #[test]

@@ -57,6 +57,14 @@ fn read(path: &str) -> Option<String> {
     Some(text)
 }
 
+/// What tells the machine, or the part of one, apart that process ids and loopback addresses belong to. A container has
+/// process ids of its own.
+pub(super) fn machine() -> Option<String> {
+    let boot = read("/proc/sys/kernel/random/boot_id")?;
+    let name = |kind: &str| fs::read_link(format!("/proc/self/ns/{kind}")).map(|name| name.display().to_string());
+    Some(format!("{} {} {}", boot.trim(), name("pid").unwrap_or_default(), name("net").unwrap_or_default()))
+}
+
 pub(super) fn ticks() -> Option<Ticks> {
     Ticks::parse(&read("/proc/stat")?)
 }

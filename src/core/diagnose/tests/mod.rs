@@ -1,5 +1,8 @@
 //! Decisions about causes, each on what a few nodes say.
 
+mod launch;
+mod machines;
+
 use super::{Certificate, Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, Weak, judge};
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;
@@ -92,14 +95,14 @@ fn voters(mut report: Report) -> Report {
 
 fn sibling(number: usize) -> Sibling {
     Sibling {
-        file: format!("/etc/zazen/n{number}.yml"),
+        file: Some(format!("/etc/zazen/n{number}.yml")),
         name: Some(format!("n{number}")),
         cluster: "shop".into(),
         port: Some(9300),
-        host: Some(format!("10.0.0.{number}")),
+        hosts: vec![format!("10.0.0.{number}")],
         data: format!("/var/lib/zazen/n{number}"),
-        is_data_relative: false,
         is_eligible: true,
+        ..Sibling::default()
     }
 }
 
@@ -157,7 +160,7 @@ fn who_answers_is_not_to_be_started() {
 #[test]
 fn one_that_is_stopped_and_one_that_is_gone_are_both_named() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
-    let process = Process { address: address(1), pid: 4711, is_stopped: true, program: "zazen".into() };
+    let process = Process { address: address(1), pid: 4711, is_stopped: true, tracer: None, program: "zazen".into() };
     asked.facts.processes.push(process);
     let all = [(Code::FrozenNode, "n1", "kill -CONT 4711"), (Code::VoterDown, "n2", "")];
     assert_eq!(verdicts(&[asked]), expected(&all));
@@ -301,7 +304,7 @@ fn a_mend_leaves_no_node_without_seed_hosts() {
 #[test]
 fn a_stopped_process_that_is_no_node_is_told_by_its_program_and_not_to_go_on() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
-    let process = Process { address: address(1), pid: 4711, is_stopped: true, program: "python3".into() };
+    let process = Process { address: address(1), pid: 4711, is_stopped: true, tracer: None, program: "python3".into() };
     asked.facts.processes.push(process.clone());
     let told = judged(&[asked]).verdicts;
     let taken = told.iter().find(|verdict| verdict.code == Code::PortInUse).expect("the port is taken");

@@ -1,0 +1,147 @@
+//! How a node is started so that it is what it was: its file, and what it was given besides.
+//!
+//! A setting that was given as an argument or by the environment wins over the file, so it is changed there.
+
+use super::case::quoted;
+use super::yaml::{in_quotes, yaml};
+use super::{Facts, Mend, Sibling};
+use serde::{Deserialize, Serialize};
+
+/// An environment variable that settings of a node came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The key that it gives; none if it stands for a placeholder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gives: Option<String>,
+}
+
+/// What a node was given besides its file, as it was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Launch {
+    /// Keys and values from the command line.
+    pub arguments: Vec<(String, String)>,
+    /// What came from the environment.
+    pub variables: Vec<Variable>,
+    /// What came besides and is kept secret: keys, and names of variables.
+    pub withheld: Vec<String>,
+}
+
+impl Launch {
+    /// Whether there is nothing of it.
+    pub fn is_empty(&self) -> bool {
+        self.arguments.is_empty() && self.variables.is_empty() && self.withheld.is_empty()
+    }
+
+    /// Whether it gives this setting, so that the file does not.
+    pub fn gives(&self, key: &str) -> bool {
+        let of_variable = |variable: &Variable| variable.gives.as_deref() == Some(key);
+        self.arguments.iter().any(|(given, _)| is_of(given, key)) || self.variables.iter().any(of_variable)
+    }
+}
+
+/// Whether an argument gives a setting, or an element of it.
+fn is_of(given: &str, key: &str) -> bool {
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    given.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_number))
+}
+
+/// A value of a setting, to be written in a file or in a shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Worth {
+    /// A text.
+    Text(String),
+    /// A number or a word that YAML has for something else than a text.
+    Plain(String),
+    /// A list.
+    List(Vec<String>),
+}
+
+impl Worth {
+    /// As a file has it.
+    pub fn in_file(&self) -> String {
+        match self {
+            Worth::Text(text) => yaml(text),
+            Worth::Plain(word) => word.clone(),
+            Worth::List(elements) => {
+                format!("[{}]", elements.iter().map(|one| in_quotes(one)).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// As an argument has it.
+    fn as_argument(&self) -> String {
+        match self {
+            Worth::Text(text) | Worth::Plain(text) => text.clone(),
+            Worth::List(elements) => elements.join(","),
+        }
+    }
+}
+
+/// How a node is started.
+#[derive(Clone, Debug)]
+pub struct Start {
+    binary: String,
+    file: Option<String>,
+    launch: Launch,
+}
+
+impl Start {
+    /// By a program, a file and what was given besides.
+    pub fn new(binary: &str, file: Option<&str>, launch: &Launch) -> Self {
+        Start { binary: binary.to_owned(), file: file.map(ToOwned::to_owned), launch: launch.clone() }
+    }
+
+    /// As a node was that runs; none if nothing tells how.
+    pub(super) fn again(facts: &Facts) -> Option<Self> {
+        let is_told = facts.file.is_some() || !facts.launch.is_empty();
+        let start = is_told.then(|| Start::new(&facts.binary, facts.file.as_deref(), &facts.launch))?;
+        Some(if facts.is_data_relative { start.on(&facts.data) } else { start })
+    }
+
+    /// As a node was, or would be by its file.
+    pub(super) fn of(binary: &str, sibling: &Sibling) -> Self {
+        let start = Start::new(binary, sibling.file.as_deref(), &sibling.launch);
+        if sibling.is_data_relative { start.on(&sibling.data) } else { start }
+    }
+
+    /// With another value of a setting.
+    pub fn with(mut self, key: &str, worth: &Worth) -> Self {
+        self.launch.arguments.retain(|(given, _)| !is_of(given, key));
+        self.launch.variables.retain(|variable| variable.gives.as_deref() != Some(key));
+        self.launch.arguments.push((key.to_owned(), worth.as_argument()));
+        self
+    }
+
+    /// On this data directory, wherever it is typed.
+    pub fn on(self, data: &str) -> Self {
+        self.with("path.data", &Worth::Text(data.to_owned()))
+    }
+
+    /// As a line for a shell.
+    pub fn line(&self) -> String {
+        let variables = self.launch.variables.iter().map(|one| format!("{} ", quoted_pair(&one.name, &one.value)));
+        let file = self.file.as_ref().map(|file| format!(" -c {}", quoted(file))).unwrap_or_default();
+        let arguments = self.launch.arguments.iter().map(|(key, value)| format!(" -E {}", quoted_pair(key, value)));
+        let (variables, arguments): (String, String) = (variables.collect(), arguments.collect());
+        format!("{variables}{} start{file}{arguments}", quoted(&self.binary))
+    }
+
+    /// The line, with something before it and what must be given besides, to be typed.
+    pub fn mend(&self, before: &str) -> Mend {
+        Mend { withheld: self.launch.withheld.clone(), ..Mend::command(format!("{before}{}", self.line())) }
+    }
+}
+
+fn quoted_pair(key: &str, value: &str) -> String {
+    format!("{}={}", quoted(key), quoted(value))
+}
+
+/// Ends a process, and waits until it has ended, as the beginning of a line.
+pub fn ended(pid: u32) -> String {
+    format!("kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; ")
+}

@@ -1,0 +1,59 @@
+//! Nodes of several machines: files and processes belong to one of them.
+
+use super::*;
+
+/// The same node on a machine of this name.
+fn on(machine: &str, mut report: Report) -> Report {
+    report.facts.machine = Some(machine.into());
+    report
+}
+
+fn mends(reports: &[Report]) -> Vec<super::super::Mend> {
+    judged(reports).verdicts.into_iter().filter_map(|verdict| verdict.mend).collect()
+}
+
+#[test]
+fn a_line_about_another_machine_says_where_it_is_typed() {
+    let asked = on("a", follower(0, 0));
+    let mut slow = on("b", follower(1, 0));
+    slow.facts.sync_millis = Some(5_000);
+    let mends = mends(&[asked, slow]);
+    let told: Vec<_> = mends.iter().map(|mend| (mend.line.as_str(), mend.host.as_deref())).collect();
+    assert_eq!(told, [("path.data: /var/lib/zazen/n1-on-another-disk", Some("10.0.0.1"))]);
+    let place = mends[0].place();
+    assert_eq!(place.as_deref(), Some("in /etc/zazen/n1.yml on 10.0.0.1"));
+}
+
+#[test]
+fn a_node_of_another_machine_is_started_there_and_by_its_program() {
+    let asked = on("a", voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused)));
+    let mut other = on("b", follower(2, 2));
+    other.explanation.master_node = None;
+    other.facts.binary = "/opt/zazen".into();
+    other.facts.siblings = vec![Sibling { hosts: vec!["10.0.0.1".into()], ..sibling(1) }];
+    let mends = mends(&[asked, other]);
+    let start = mends.iter().find(|mend| mend.node.as_deref() == Some("n1")).expect("it does not run");
+    assert_eq!(start.line, "/opt/zazen start -c /etc/zazen/n1.yml");
+    assert_eq!(start.host.as_deref(), Some("10.0.0.2"), "where the one is that knows the file");
+}
+
+#[test]
+fn the_loopback_of_another_machine_is_another_place() {
+    let local = |number: usize| Address::from(format!("127.0.0.1:{number}"));
+    let mut asked = on("a", report(0));
+    asked.facts.seeds = Some(vec![local(1).to_string()]);
+    asked.explanation.hosts =
+        vec![Host { address: local(1), node: None, instead_of: None, outcome: PingOutcome::TimedOut }];
+    let mut other = on("b", report(1));
+    other.facts.siblings = vec![Sibling { hosts: vec!["127.0.0.1".into()], port: Some(1), ..sibling(7) }];
+    other.facts.processes =
+        vec![Process { address: local(1), pid: 4711, is_stopped: true, tracer: None, program: "zazen".into() }];
+    let told = judged(&[asked.clone(), other.clone()]).verdicts;
+    let is_mixed = |verdict: &super::super::Verdict| {
+        let line = verdict.mend.as_ref().map(|mend| mend.line.clone()).unwrap_or_default();
+        verdict.node.as_deref() == Some("n7") || line.contains("4711") || verdict.summary.contains("4711")
+    };
+    assert!(!told.iter().any(is_mixed), "{told:?}");
+    other.facts.machine.clone_from(&asked.facts.machine);
+    assert!(judged(&[asked, other]).verdicts.iter().any(is_mixed), "on the same machine it is the same place");
+}

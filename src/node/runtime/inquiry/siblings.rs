@@ -1,0 +1,194 @@
+//! The other nodes of this host, whether they run or not: by the configuration files beside a node's own, and by the note
+//! that each leaves in its data directory when it begins.
+//!
+//! ```text
+//! nodes/0/_start.json   where the node listens, its file, and what it was given besides, without what is secret
+//! ```
+//!
+//! A note is not synced, and one that cannot be written or read ends nothing.
+
+use super::facts::{absolute, room, roomy};
+use crate::cluster::Address;
+use crate::diagnose::{Launch, Sibling, Variable};
+use crate::runtime::addresses::{self, AddressError, reached_at};
+use crate::runtime::log::STORE;
+use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// How many files and directories beside a node's own are looked at.
+const FILES_MAX: usize = 64;
+
+/// Longer ones are not read.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// What a node was given besides its file, to be told to others.
+pub fn launch_of(launch: &settings::Launch) -> Launch {
+    let variable = |one: &settings::Variable| Variable {
+        name: one.name.clone(),
+        value: one.value.clone(),
+        gives: one.gives.clone(),
+    };
+    let settings::Launch { arguments, variables, withheld } = launch;
+    Launch {
+        arguments: arguments.clone(),
+        variables: variables.iter().map(variable).collect(),
+        withheld: withheld.clone(),
+    }
+}
+
+/// Leaves the note by which others of this host know how this node is started.
+pub(in crate::runtime) fn leave_note(settings: &NodeSettings, address: &Address) {
+    let file = settings.file.as_deref().map(absolute);
+    let note = Sibling { last: Some(address.clone()), launch: launch_of(&settings.launch), ..sibling(settings, file) };
+    let path = note_of(&settings.path_data);
+    if let Err(error) = write(&path, &note) {
+        tracing::warn!(target: STORE, "cannot write [{}]: {error}", path.display());
+    }
+}
+
+fn note_of(data: &Path) -> PathBuf {
+    data.join("nodes").join("0").join("_start.json")
+}
+
+fn write(path: &Path, note: &Sibling) -> io::Result<()> {
+    let new = path.with_extension("json.tmp");
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
+    file.write_all(&serde_json::to_vec(note)?)?;
+    fs::rename(new, path)
+}
+
+/// What the settings of a node say of it.
+fn sibling(settings: &NodeSettings, file: Option<String>) -> Sibling {
+    let (hosts, is_elsewhere) = hosts(&settings.transport);
+    let here = Some(settings.path_data.as_path()).filter(|_| !is_elsewhere);
+    Sibling {
+        file,
+        name: settings.node_name.as_deref().map(ToOwned::to_owned),
+        cluster: settings.cluster_name.as_str().to_owned(),
+        port: settings.transport.ports.only().filter(|port| *port != 0),
+        hosts,
+        is_elsewhere,
+        last: None,
+        data: absolute(&settings.path_data),
+        is_data_relative: settings.path_data.is_relative(),
+        is_eligible: settings.roles.master,
+        free_bytes: here.and_then(room),
+        roomy: here.and_then(roomy),
+        launch: Launch::default(),
+    }
+}
+
+/// Where a node would be reached, and whether that is on another host. Nothing is looked up: names may take long.
+fn hosts(listen: &ListenSettings) -> (Vec<String>, bool) {
+    let is_name = |host: &String| host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']);
+    if listen.bind_hosts.iter().chain(&listen.publish_hosts).any(is_name) {
+        return (Vec::new(), false);
+    }
+    match addresses::bind_addresses(listen) {
+        Ok(bound) => {
+            let published = addresses::publish_address(listen, &bound).ok();
+            let sockets: Vec<SocketAddr> = bound.iter().map(|host| SocketAddr::new(*host, 0)).collect();
+            let reached = reached_at(&sockets).into_iter().map(|at| at.ip());
+            let mut hosts: Vec<String> = Vec::new();
+            for host in published.into_iter().chain(reached).map(|host| host.to_string()) {
+                if !hosts.contains(&host) {
+                    hosts.push(host);
+                }
+            }
+            (hosts, false)
+        }
+        Err(AddressError::NotHere { address, .. }) => (vec![address.to_string()], true),
+        Err(_) => (Vec::new(), false),
+    }
+}
+
+/// All that are found.
+pub(super) fn siblings(settings: &NodeSettings) -> Vec<Sibling> {
+    let own = settings.file.as_deref().map(absolute).map(PathBuf::from);
+    let files = own.as_deref().map(files_beside).unwrap_or_default();
+    let by_file: Vec<Sibling> = files.iter().filter_map(|file| by_file(file)).collect();
+    let here = by_file.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
+    let noted = notes(&PathBuf::from(absolute(&settings.path_data)), here.collect());
+    let told: BTreeSet<&String> = noted.iter().filter_map(|one| one.file.as_ref()).collect();
+    let untold = by_file.iter().filter(|one| one.file.as_ref().is_none_or(|file| !told.contains(file)));
+    noted.iter().chain(untold).take(FILES_MAX).cloned().collect()
+}
+
+/// What nodes left in these directories, and in those beside a node's own and beside these.
+fn notes(own: &Path, named: Vec<PathBuf>) -> Vec<Sibling> {
+    let parents: BTreeSet<&Path> = named.iter().map(PathBuf::as_path).chain([own]).filter_map(Path::parent).collect();
+    let beside = parents.into_iter().take(8).flat_map(listed);
+    let all: BTreeSet<PathBuf> = beside.chain(named.iter().cloned()).filter(|data| data != own).collect();
+    all.iter().filter_map(|data| noted(data)).collect()
+}
+
+/// What a node left in its data directory, brought up to its file. A copy of a directory has the note of another one.
+fn noted(data: &Path) -> Option<Sibling> {
+    let note: Sibling = serde_json::from_str(&read(&note_of(data))?).ok()?;
+    let is_here = |address: &Address| {
+        let at: Option<SocketAddr> = address.as_str().parse().ok();
+        at.is_some_and(|at| addresses::is_here(&at.ip()))
+    };
+    let is_own = fs::canonicalize(&note.data).ok()? == fs::canonicalize(data).ok()?;
+    if !is_own || !note.last.as_ref().is_some_and(is_here) {
+        return None;
+    }
+    let now = loaded(note.file.as_deref(), &note.launch).map(|settings| sibling(&settings, note.file.clone()));
+    // From where it was started is not known here.
+    let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
+    let Sibling { last, launch, .. } = note.clone();
+    let (free_bytes, roomy) = (room(data), roomy(data));
+    Some(Sibling { last, launch, free_bytes, roomy, ..now.unwrap_or(note) })
+}
+
+/// Configuration files beside a node's own, and in the directories beside its directory.
+fn files_beside(file: &Path) -> Vec<PathBuf> {
+    let Some(dir) = file.parent() else { return Vec::new() };
+    let mut files = configurations(dir);
+    for beside in listed(dir.parent().unwrap_or(dir)).into_iter().filter(|beside| beside.is_dir() && beside != dir) {
+        files.extend(configurations(&beside));
+    }
+    files.truncate(FILES_MAX);
+    files.retain(|path| path.as_path() != file);
+    files
+}
+
+fn listed(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.take(FILES_MAX * 4).collect();
+    paths.sort();
+    paths
+}
+
+fn configurations(dir: &Path) -> Vec<PathBuf> {
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml");
+    listed(dir).into_iter().filter(is_yaml).collect()
+}
+
+fn by_file(path: &Path) -> Option<Sibling> {
+    let name = path.display().to_string();
+    let settings = loaded(Some(&name), &Launch::default())?;
+    settings.given.contains_key("cluster.name").then_some(())?;
+    Some(sibling(&settings, Some(name)))
+}
+
+/// The settings of a node that is started so.
+fn loaded(file: Option<&str>, launch: &Launch) -> Option<NodeSettings> {
+    let text = file.map(|file| read(Path::new(file)).ok_or(())).transpose().ok()?;
+    let path_conf = file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into();
+    let environment: BTreeMap<String, String> =
+        launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
+    let file = file.zip(text.as_deref()).map(|(name, text)| FileText { name, text });
+    let sources = Sources { file, environment: &environment, arguments: &launch.arguments, path_conf };
+    Some(settings::load(&sources).ok()?.settings)
+}
+
+fn read(path: &Path) -> Option<String> {
+    let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= FILE_BYTES_MAX);
+    fs::read_to_string(path).ok().filter(|_| is_small)
+}
