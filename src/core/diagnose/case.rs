@@ -383,6 +383,16 @@ impl Verdict {
     }
 }
 
+/// So many of something, in words.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("{count} {what}") } else { format!("{count} {what}s") }
+}
+
+/// How many there are, behind `there`.
+pub(super) fn so_many(count: usize) -> String {
+    format!("{} [{count}]", if count == 1 { "is" } else { "are" })
+}
+
 /// Whether a host is the machine itself.
 pub(super) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.")

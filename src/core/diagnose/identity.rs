@@ -1,11 +1,15 @@
 //! Who is of another cluster, or goes by another's id, or speaks another way.
 
 use super::case::{Case, called, quoted, verdict};
+use super::kin::is_meant;
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// The port of a seed host that names none.
+const FIRST_PORT: u16 = 9300;
 
 /// All of it.
 pub(super) fn of_identity(case: &Case<'_>) -> Vec<Verdict> {
@@ -26,11 +30,11 @@ struct Party {
 
 fn parties(case: &Case<'_>) -> BTreeMap<String, Party> {
     let mut parties: BTreeMap<String, Party> = BTreeMap::new();
-    for report in case.reports {
+    for report in case.reports.iter().filter(|report| !is_single(report)) {
         let party = parties.entry(report.explanation.cluster_name.as_str().to_owned()).or_default();
         party.nodes.insert(report.explanation.node.address.clone(), case.name(report));
         party.is_formed |= report.explanation.cluster_uuid.is_some();
-        for host in &report.explanation.hosts {
+        for host in report.explanation.hosts.iter().filter(|_| is_meant(report)) {
             if let PingOutcome::OtherClusterName { theirs, .. } = &host.outcome {
                 let name = host.node.as_ref().map_or_else(|| host.address.to_string(), |node| called(node));
                 let address = host.node.as_ref().map_or(&host.address, |node| &node.address);
@@ -101,13 +105,33 @@ fn foreign(case: &Case<'_>, address: &Address, what: &str) -> Option<Verdict> {
     Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend))
 }
 
-/// Whether a configured host stands for an address. The first port is meant where none is written.
+/// Whether a configured host stands for an address, with the first port where none is written.
 pub(super) fn is_seed_of(seed: &str, address: &Address) -> bool {
-    seed == address.as_str()
-        || address.as_str().rsplit_once(':').is_some_and(|(host, port)| match seed.rsplit_once(':') {
-            Some((named, at)) => at == port && (named == host || named == "localhost" && host == "127.0.0.1"),
-            None => seed == host && port == "9300",
-        })
+    let Some((host, port)) = address.as_str().rsplit_once(':') else { return seed == address.as_str() };
+    let Ok(port) = port.parse::<u16>() else { return seed == address.as_str() };
+    let bare = |host: &str| host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let is_v6 = seed.matches(':').count() > 1 && !seed.contains(']');
+    let (named, ports) = match seed.rsplit_once(':') {
+        Some((named, ports)) if !is_v6 && !ports.ends_with(']') => (named, Some(ports)),
+        Some(_) | None => (seed, None),
+    };
+    let is_host = bare(named) == bare(host) || named == "localhost" && matches!(&*bare(host), "127.0.0.1" | "::1");
+    is_host && ports.map_or(port == FIRST_PORT, |ports| has_port(ports, port))
+}
+
+/// Whether a port is one of `9300`, `9300-9302` or `9300,9310-9312`.
+fn has_port(ports: &str, port: u16) -> bool {
+    let within = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let bounds = first.trim().parse::<u16>().ok().zip(last.trim().parse::<u16>().ok());
+        bounds.is_some_and(|(first, last)| (first..=last).contains(&port))
+    };
+    ports.split(',').any(within)
+}
+
+/// A cluster by itself is no other one: that it lets nobody in is what is wrong.
+fn is_single(report: &Report) -> bool {
+    report.facts.discovery == "single-node"
 }
 
 fn uuids(case: &Case<'_>) -> Vec<Verdict> {
@@ -115,6 +139,9 @@ fn uuids(case: &Case<'_>) -> Vec<Verdict> {
         let PingOutcome::OtherClusterUuid { theirs, .. } = &host.outcome else { return None };
         let address = host.node.as_ref().map_or(&host.address, |node| &node.address);
         let other = case.at(address);
+        if other.is_some_and(is_single) || other.is_none() && !is_meant(case.me) {
+            return None;
+        }
         let weight = |report: &Report| (report.explanation.master_node.is_some(), report.facts.members.len());
         let odd = match other {
             Some(other) if weight(other) < weight(case.me) => Some((other, case.me)),
@@ -146,7 +173,7 @@ fn uuids(case: &Case<'_>) -> Vec<Verdict> {
 fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     let (own, its) = (&case.me.explanation, &other.explanation);
     let is_foreign = its.cluster_uuid.is_some() && its.cluster_uuid != own.cluster_uuid;
-    if !is_foreign || its.cluster_name != own.cluster_name {
+    if !is_foreign || its.cluster_name != own.cluster_name || is_single(case.me) || is_single(other) {
         return None;
     }
     let (name, address) = (case.name(case.me), &its.node.address);
@@ -226,7 +253,9 @@ fn alone(case: &Case<'_>) -> Vec<Verdict> {
         let address = &report.explanation.node.address;
         let is_pinged = case.pings_of(address).iter().any(|(by, _)| !std::ptr::eq(*by, *report));
         let names_others = report.facts.seeds.iter().flatten().any(|seed| !is_seed_of(seed, address));
-        report.facts.discovery == "single-node" && (is_pinged || names_others)
+        let names_it = |other: &&Report| other.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
+        let mut others = case.reports.iter().filter(|other| !std::ptr::eq(*other, *report));
+        is_single(report) && (is_pinged || names_others || others.any(|other| names_it(&other)))
     };
     let of = |report: &Report| {
         let name = case.name(report);
@@ -239,7 +268,7 @@ fn alone(case: &Case<'_>) -> Vec<Verdict> {
     case.reports.iter().filter(is_wanted).map(of).collect()
 }
 
-/// Ends the nodes that are left, makes a new incarnation of what they hold, and starts them, as a line.
+/// Ends the nodes of one machine that are left, makes a new incarnation of what they hold, and starts them, as a line.
 pub(super) fn recover(left: &[&Report]) -> Option<String> {
     let binary = quoted(&left.first()?.facts.binary);
     let pids: Vec<String> = left.iter().map(|report| report.facts.pid.to_string()).collect();

@@ -8,6 +8,7 @@
 mod case;
 mod code;
 mod identity;
+mod kin;
 mod node;
 mod quorum;
 mod reach;
@@ -385,6 +386,7 @@ pub struct Report {
 
 /// Judges what some nodes say; the first one is the one that was asked.
 pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
+    let reports = &*kin::of(reports);
     let case = Case::new(reports)?;
     let mut verdicts = node::of_nodes(&case);
     verdicts.extend(security::of_security(&case));

@@ -1,6 +1,6 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
-use super::case::{Case, called, verdict};
+use super::case::{Case, called, counted, so_many, verdict};
 use super::identity::recover;
 use super::reach::outcome;
 use super::standing::frozen;
@@ -70,10 +70,13 @@ fn may_run(case: &Case<'_>, member: &Member) -> bool {
 
 /// The voting set lacks a majority.
 fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
-    let formed = case.reports.iter().find(|report| {
+    let is_short = |report: &&Report| {
         let sets = report.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet && quota.needed > 0);
         sets.is_some_and(|quota| !quota.is_met())
-    });
+    };
+    // One that came back without its disk has what others say of the voting set, and holds nothing itself.
+    let is_known = |report: &&Report| is_short(report) && report.explanation.cluster_uuid.is_some();
+    let formed = case.reports.iter().find(is_known).or_else(|| case.reports.iter().find(is_short));
     let quotas = [Group::VotingSet, Group::LastCommittedVotingSet];
     let of = |report: &Report| -> Option<Quota> {
         let unmet =
@@ -105,12 +108,15 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     };
     let names: Vec<&str> = gone.iter().map(|(name, _)| name.as_str()).collect();
     let summary = format!(
-        "{} of {} voters are needed for a master, and {} do not run",
+        "{} of {} {} needed for a master, and {} {} not run",
         quota.needed,
-        quota.members.len(),
-        names.join(", ")
+        counted(quota.members.len(), "voter"),
+        if quota.needed == 1 { "is" } else { "are" },
+        names.join(", "),
+        if names.len() == 1 { "does" } else { "do" }
     );
-    let what = format!("my voting set needs {} of {}, {} are there", quota.needed, quota.members.len(), quota.found);
+    let what =
+        format!("my voting set needs {} of {}, and there {}", quota.needed, quota.members.len(), so_many(quota.found));
     let mend = start(case, first, member);
     let lost = verdict(Code::QuorumLost, first, summary).because(case.says(teller, what)).mended(mend);
     std::iter::once(lost).chain(gone.iter().map(|(name, member)| down(case, name, member))).collect()
@@ -147,15 +153,18 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
 fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {
     let names: Vec<String> = lost.iter().map(|member| case.place(member).0).collect();
     let summary = format!(
-        "{} came back without what they had on disk, and a majority of the {} voters is gone for good: start a new \
-         incarnation from what {} holds (what it never got may be lost)",
+        "{} came back without what {} had on disk, and a majority of {} is gone for good: start a new incarnation \
+         from what {} holds (what it never got may be lost)",
         names.join(", "),
-        quota.members.len(),
+        if names.len() == 1 { "it" } else { "they" },
+        counted(quota.members.len(), "voter"),
         case.name(teller)
     );
     let uuid = teller.explanation.cluster_uuid;
-    let survivors = case.reports.iter().filter(|report| uuid.is_some() && report.explanation.cluster_uuid == uuid);
-    let survivors: Vec<&Report> = survivors.collect();
+    let is_left = |report: &&Report| uuid.is_some() && report.explanation.cluster_uuid == uuid;
+    // Directories of other machines cannot be read on this one.
+    let is_beside = |report: &&Report| report.facts.machine == teller.facts.machine;
+    let survivors: Vec<&Report> = case.reports.iter().filter(is_left).filter(is_beside).collect();
     let mend = recover(&survivors).map(|line| case.command(teller, line));
     let mut found = verdict(Code::WipedMajority, case.name(teller), summary).mended(mend);
     for member in lost {
@@ -208,7 +217,8 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
     let initial = report.explanation.needed.iter().find(|quota| quota.of == Group::InitialHosts);
     let known = here.max(members).max(initial.map_or(0, |quota| quota.members.len()));
     let name = case.name(report);
-    let what = format!("{MINIMUM} asks for [{}] master-eligible nodes, [{}] are there", quota.needed, quota.found);
+    let what =
+        format!("{MINIMUM} asks for [{}] master-eligible nodes, and there {}", quota.needed, so_many(quota.found));
     if known >= quota.needed {
         // Enough are known: those that are gone are to come back.
         let absent = |(name, address, is_eligible): &&(String, Address, bool)| {
@@ -227,8 +237,9 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
         }
     };
     let summary = format!(
-        "{name} waits for [{}] master-eligible nodes by its {MINIMUM}, and there are [{known}]: [{right}] is a majority",
-        quota.needed
+        "{name} waits for [{}] master-eligible nodes by its {MINIMUM}, and there {}: [{right}] is a majority",
+        quota.needed,
+        so_many(known)
     );
     Some(verdict(Code::MinimumMasterNodesTooHigh, &name, summary).because(case.says(report, what)).mended(mend))
 }

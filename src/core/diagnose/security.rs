@@ -1,6 +1,6 @@
 //! What will lock nodes or users out, and what lets everybody in.
 
-use super::case::{Case, quoted, verdict};
+use super::case::{Case, counted, quoted, verdict};
 use super::{Certificate, Code, Mend, Report, Verdict, Weak};
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
@@ -32,7 +32,7 @@ fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Ve
     }
     let name = case.name(report);
     let when = match ends_millis.checked_sub(now) {
-        Some(left) => format!("ends in {} days", left / DAY_MILLIS),
+        Some(left) => format!("ends in {}", counted(usize::try_from(left / DAY_MILLIS).unwrap_or(usize::MAX), "day")),
         None => "has ended".into(),
     };
     let summary = format!("[{setting}: {file}] of {name} {when}");

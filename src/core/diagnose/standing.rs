@@ -1,6 +1,6 @@
 //! What is wrong though there is a master: who is missing, what is held back, what contradicts.
 
-use super::case::{Case, called, verdict};
+use super::case::{Case, called, so_many, verdict};
 use super::{Certainty, Code, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::Group;
@@ -133,7 +133,10 @@ fn gateway(case: &Case<'_>, teller: &Report) -> Option<Verdict> {
         .iter()
         .find_map(|(key, there)| asks(key).filter(|wanted| wanted > there).map(|wanted| (key, wanted, there)))?;
     let name = case.name(teller);
-    let summary = format!("the state is held back until [{key}: {wanted}] is met, and [{there}] nodes are there");
+    let summary = format!(
+        "the state is held back until [{key}: {wanted}] is met by that many nodes, and there {}",
+        so_many(*there)
+    );
     let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
     Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(case.plain(teller, key, there)))
 }
@@ -174,7 +177,10 @@ fn settings(case: &Case<'_>) -> Vec<Verdict> {
         for (value, reports) in nodes.iter().filter(|(value, _)| **value != right) {
             for report in reports {
                 let name = case.name(report);
-                let summary = format!("{name} has [{key}: {value}], and [{count}] others have [{right}]");
+                let summary = format!(
+                    "{name} has [{key}: {value}], and {} [{right}]",
+                    if count == 1 { "another one has".to_owned() } else { format!("[{count}] others have") }
+                );
                 let evidence = case.says(report, format!("I was given [{key}: {value}]"));
                 let found = verdict(Code::SettingsDiffer, &name, summary).because(evidence);
                 verdicts.push(found.mended(case.set(report, key, &value_of(right))));

@@ -1,7 +1,9 @@
 //! Decisions about causes, each on what a few nodes say.
 
+mod kin;
 mod launch;
 mod machines;
+mod wiped;
 
 use super::{Certificate, Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, Weak, judge};
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};

@@ -271,6 +271,7 @@ fn straggles(node: &Straggler) -> String {
     match &node.failed {
         Some(why) => format!("{name} failed: {why}"),
         None if node.leaves => format!("{name} leaves"),
+        None if node.missed_pings == 1 => format!("{name} left a ping unanswered"),
         None if node.missed_pings > 0 => format!("{name} left {} pings unanswered", node.missed_pings),
         None => format!("{name} lags: it accepted {} and applied {}", node.accepted, node.applied),
     }

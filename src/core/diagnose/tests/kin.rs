@@ -1,0 +1,82 @@
+//! Which nodes belong together.
+
+use super::*;
+
+/// A node of another cluster that is formed, on the same host.
+fn stranger(number: usize, name: &str, uuid: u128) -> Report {
+    let mut report = follower(number, number);
+    report.explanation.cluster_name = name.into();
+    report.explanation.cluster_uuid = Some(Uuid::from_u128(uuid));
+    report.facts.seeds = Some(vec![address(number).to_string()]);
+    report.facts.members = vec![(format!("n{number}"), address(number), true)];
+    report.facts.sync_millis = Some(5_000);
+    report
+}
+
+#[test]
+fn a_cluster_that_nobody_named_is_not_spoken_of() {
+    let ours = [follower(0, 0), follower(1, 0), follower(2, 0)];
+    for other in [stranger(7, "other", 9), stranger(7, "shop", 9)] {
+        let told = judged(&[&ours[..], &[other]].concat());
+        assert_eq!((told.verdicts, told.asked.len()), (Vec::new(), 3));
+    }
+}
+
+#[test]
+fn what_was_found_on_loopback_is_no_reason_to_change_a_name() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    asked.facts.seeds = None;
+    let (theirs, ours) = ("other".into(), "shop".into());
+    asked = pinged(asked, 7, PingOutcome::OtherClusterName { theirs, ours });
+    let told = verdicts(&[asked.clone(), stranger(7, "other", 9)]);
+    assert!(told.iter().all(|(code, ..)| *code == Code::NoSeeds), "{told:?}");
+    asked.facts.seeds = Some(vec![address(7).to_string()]);
+    let told = verdicts(&[asked, stranger(7, "other", 9)]);
+    assert!(told.iter().any(|(code, ..)| *code == Code::WrongClusterName), "{told:?}");
+}
+
+#[test]
+fn who_names_us_or_whom_we_name_is_spoken_of() {
+    let mut naming = stranger(7, "shop", 9);
+    naming.facts.seeds = Some(vec![format!("10.0.0.0:9300-9305")]);
+    let told = judged(&[follower(0, 0), naming]);
+    assert_eq!(told.asked, ["n0", "n7"]);
+}
+
+#[test]
+fn a_node_that_lets_nobody_in_is_blamed_and_not_those_that_name_it() {
+    let mut single = stranger(1, "shop", 9);
+    single.facts.sync_millis = None;
+    single.facts.discovery = "single-node".into();
+    single.facts.seeds = None;
+    let expected = expected(&[(Code::SingleNodeDiscovery, "n1", "discovery.type: zen")]);
+    let (well, other) = (follower(0, 0), follower(2, 0));
+    assert_eq!(verdicts(&[well.clone(), single.clone(), other.clone()]), expected);
+    assert_eq!(verdicts(&[single.clone(), well, other]), expected);
+    let alone = pinged(report(0), 1, PingOutcome::NotUnderstood);
+    assert_eq!(verdicts(&[alone.clone(), single.clone()]), expected);
+    let by_uuid = PingOutcome::OtherClusterUuid { theirs: None, ours: None };
+    assert_eq!(verdicts(&[pinged(report(0), 1, by_uuid), single]), expected);
+}
+
+#[test]
+fn a_seed_host_may_stand_for_several_ports() {
+    let is_of = |seed: &str, at: &str| super::super::identity::is_seed_of(seed, &at.into());
+    for (seed, at) in [
+        ("10.0.0.1:9300-9302", "10.0.0.1:9301"),
+        ("10.0.0.1:9200,9300-9302", "10.0.0.1:9302"),
+        ("10.0.0.1", "10.0.0.1:9300"),
+        ("localhost:9301", "127.0.0.1:9301"),
+        ("[::1]:9301", "[::1]:9301"),
+        ("::1", "[::1]:9300"),
+        ("[::1]", "[::1]:9300"),
+    ] {
+        assert!(is_of(seed, at), "{seed} is {at}");
+    }
+    for (seed, at) in
+        [("10.0.0.1:9300-9302", "10.0.0.1:9303"), ("10.0.0.1:9300-9302", "10.0.0.2:9300"), ("::1", "[::2]:9300")]
+    {
+        assert!(!is_of(seed, at), "{seed} is not {at}");
+    }
+}
