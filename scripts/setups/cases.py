@@ -108,7 +108,43 @@ def the_cluster_asks_for_all_three_and_one_is_dead(w):
     w[2].kill()
 
 
+@case(DOWN, about=["n1", "n2"])
+def two_that_were_given_their_ports_and_data_as_arguments_are_dead(w):
+    for node in w.nodes:
+        node.arguments = [word for key in ("http.port", "transport.tcp.port", "path.data", "node.name")
+                          for word in ("-E", f"{key}={node.settings.pop(key)}")]
+    w.form(); w.kill(1, 2)
+
+@case(DOWN, about=["n1", "n2"])
+def two_that_were_given_their_ports_and_data_by_the_environment_are_dead(w):
+    for node in w.nodes:
+        names = {key: "ZAZEN_" + key.upper().replace(".", "_") for key in ("http.port", "transport.tcp.port", "path.data")}
+        node.prefix = ["env"] + [f"{names[key]}={node.settings.pop(key)}" for key in names]
+    w.form(); w.kill(1, 2)
+
+@case("member-down", about=["n3"], count=4)
+def a_member_that_cannot_lead_is_dead(w):
+    w[3].settings["node.master"] = "false"
+    w.form(); w[3].kill()
+    w.wait(lambda: "n3" not in w[0].members(), 10)
+
+@case("disk-full", about=["n2"])
+def one_that_is_dead_has_a_full_disk(w):
+    path = w[2].settings["path.data"]
+    w.mount(path, "size=12m"); w.form(); w[2].kill()
+    w.wait(lambda: "n2" not in w[0].members(), 10)
+
+@case("disk-full", DOWN, about=["n1", "n2"])
+def two_are_dead_and_one_has_a_full_disk(w):
+    w.mount(w[1].settings["path.data"], "size=12m"); w.form(); w.kill(1, 2)
+
+
 # Numbers.
+
+@case("minimum-master-nodes-too-high", about=["n0", "n1"], count=2)
+def three_are_asked_for_by_an_argument_and_there_are_two(w):
+    for node in w.nodes: node.arguments = ["-E", f"{MINIMUM}=3"]
+    w.start()
 
 @case("minimum-master-nodes-too-high", about=["n0", "n1", "n2"])
 def four_are_asked_for_and_there_are_three(w):
@@ -184,6 +220,10 @@ def two_of_three_were_wiped(w):
     for node in w.nodes: node.kill()
     w[1].wipe(); w[2].wipe(); w.start()
 
+@case("wiped-majority", about=["n0"], asked=1)
+def two_of_three_were_wiped_and_one_of_these_is_asked(w):
+    two_of_three_were_wiped(w)
+
 @case("wiped-majority", about=["n0", "n4"], count=5)
 def three_of_five_were_wiped(w):
     w.form()
@@ -195,6 +235,11 @@ def three_of_five_were_wiped(w):
 def one_is_a_cluster_by_itself(w):
     w[1].settings["discovery.type"] = "single-node"
     w.start()
+
+@case("single-node-discovery", about=["n1"])
+def one_of_three_is_a_cluster_by_itself(w):
+    w[1].settings["discovery.type"] = "single-node"
+    w.start(); w.formed([w[0], w[2]])
 
 @case("single-node-discovery", about=["n0"], count=2)
 def the_asked_one_is_a_cluster_by_itself(w):
@@ -236,6 +281,12 @@ def a_publish_host_where_nobody_listens(w):
 @case("http-port-in-seeds", about=["n0"], count=2)
 def the_http_port_among_the_seed_hosts(w):
     w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}", f"127.0.0.1:{w[1].http}"])
+    w.start()
+
+@case("http-port-in-seeds", about=["n0", "n1", "n2"])
+def the_http_ports_are_all_that_is_among_the_seed_hosts(w):
+    hosts = json.dumps([f"127.0.0.1:{node.http}" for node in w.nodes])
+    for node in w.nodes: node.settings[HOSTS] = hosts
     w.start()
 
 @case("http-port-in-seeds", about=["n0"], count=2)
@@ -280,6 +331,49 @@ def one_listens_on_loopback_and_the_other_does_not(w):
         node.settings["zazen.security.allow_open"] = "true"
     w[1].settings["http.host"] = "127.0.0.1"
     w.start()
+
+
+# Secrets.
+
+def secret(w, name, letter):
+    path = os.path.join(w.dir, name)
+    with open(path, "w") as file: file.write(letter * 40 + "\n")
+    os.chmod(path, 0o600)
+    return path
+
+def share(w, odd):
+    right, other = secret(w, "secret", "a"), secret(w, "another-secret", "b")
+    for node in w.nodes: node.settings["zazen.security.secret"] = other if node is w[odd] else right
+
+@case("secrets-differ", about=["n0"])
+def the_asked_one_has_another_secret(w):
+    share(w, 0); w.start(); w.formed(w.nodes[1:])
+
+@case("secrets-differ", about=["n2"])
+def another_one_has_another_secret(w):
+    share(w, 2); w.start(); w.formed(w.nodes[:2])
+
+@case("secrets-differ", about=["n1"])
+def one_has_no_secret(w):
+    share(w, 1); del w[1].settings["zazen.security.secret"]; w.start(); w.formed([w[0], w[2]])
+
+def certify(w, *which):
+    """Certificates of an authority of their own for some nodes."""
+    out = os.path.join(w.dir, "of-" + "".join(node.name for node in which))
+    subprocess.run([w.binary, "setup", "--cluster-name", w.cluster, "--out", out, "127.0.0.1"], check=True,
+                   stdout=subprocess.DEVNULL)
+    files = dict(secret="cluster.secret", certificate="node.crt", key="node.key", authorities="ca.crt")
+    for node in which:
+        for key, name in files.items():
+            node.settings[f"zazen.security.{key}"] = os.path.join(out, "127.0.0.1", name)
+
+@case("authorities-differ", about=["n0"])
+def the_asked_one_has_another_authority(w):
+    certify(w, w[0]); certify(w, w[1], w[2]); w.start(); w.formed(w.nodes[1:])
+
+@case("authorities-differ", about=["n2"])
+def another_one_has_another_authority(w):
+    certify(w, w[2]); certify(w, w[0], w[1]); w.start(); w.formed(w.nodes[:2])
 
 
 # Processes, links, disks, clocks.
@@ -481,6 +575,22 @@ def healthy_beside_another_cluster_in_the_same_directory(w):
     other.settings[HOSTS] = json.dumps([f"127.0.0.1:{other.transport}"])
     other.start(); w.wait(lambda: other.master(), 15); w.nodes.remove(other)
     w.helpers.append(lambda: other.kill())
+
+@case(count=1)
+def healthy_without_seed_hosts_beside_another_cluster(w):
+    w[0].settings[HOSTS] = "[]"
+    other = w.add("x0"); other.settings["cluster.name"] = "another"; other.settings[HOSTS] = "[]"
+    w.start(1); w.wait(other.master, 15); w.nodes.remove(other)
+    w.helpers.append(lambda: other.kill())
+    w.form()
+
+@case()
+def healthy_that_share_a_secret(w):
+    share(w, 0); w[0].settings["zazen.security.secret"] = w[1].settings["zazen.security.secret"]; w.form()
+
+@case()
+def healthy_with_certificates(w):
+    certify(w, *w.nodes); w.form()
 
 @case(count=1)
 def healthy_single_node_discovery(w):

@@ -4,6 +4,7 @@
 //! is decided in `runtime::events`.
 
 use super::ask::{Asker, Place, UrlArgs, nobody};
+use super::printable::line;
 use super::status::nodes_of;
 use super::{CommandError, CommandOutcome};
 use crate::runtime::events::{Entry, Kind};
@@ -138,7 +139,7 @@ impl EventsArgs {
                 value["seen_by"] = json!(name);
                 writeln!(out, "{value}")?;
             } else {
-                writeln!(out, "{} {name:<width$} {}", stamp(entry.timestamp_millis), words(&entry))?;
+                line(out, format_args!("{} {name:<width$} {}", stamp(entry.timestamp_millis), words(&entry)))?;
             }
         }
         Ok(())
@@ -183,6 +184,23 @@ pub(super) fn stamp(millis: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_move_the_cursor_is_shown() {
+        let entry: Entry = serde_json::from_value(json!({
+            "sequence": 1, "timestamp_millis": 0, "kind": "node-left", "term": 2, "version": 3,
+            "node": {"id": "i", "name": "a\u{1b}[2J", "address": "127.0.0.1:9300"}, "reason": "why\n1970", "details": {},
+        }))
+        .expect("it is an entry");
+        let mut out = Vec::new();
+
+        let urls = UrlArgs::default();
+        let events = EventsArgs { urls, follow: false, size: 1, node: None, json: false };
+        events.print(vec![("b\u{9b}".into(), entry)], &mut out).expect("it is memory");
+        let line = String::from_utf8(out).expect("it is text");
+        let end = "b\\u{9b} node-left          a\\u{1b}[2J    term 2 version 3  why\\n1970\n";
+        assert!(line.ends_with(end), "{line:?}");
+    }
 
     #[test]
     fn an_entry_is_a_line() {

@@ -13,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The node, killed at the end of its test.
 pub(crate) struct Alone {
     child: Child,
-    data: PathBuf,
+    /// Its data directory.
+    pub(crate) data: PathBuf,
     /// Where it listens to its users.
     pub(crate) http: String,
 }
@@ -21,9 +22,15 @@ pub(crate) struct Alone {
 impl Alone {
     /// Starts it, and waits until it is master.
     pub(crate) fn start() -> Self {
-        let data = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("alone-{}", std::process::id()));
+        Alone::start_at(0, &format!("alone-{}", std::process::id()))
+    }
+
+    /// The same with a transport at this port, and a directory of this name.
+    pub(crate) fn start_at(transport: u16, name: &str) -> Self {
+        let data = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
-        command.arg("start").args(["-E", "http.port=0", "-E", "transport.tcp.port=0", "-E", "node.name=alone"]);
+        command.arg("start").args(["-E", "http.port=0", "-E", "node.name=alone", "-E"]);
+        command.arg(format!("transport.tcp.port={transport}"));
         command.args(["-E", "discovery.type=single-node", "-E"]).arg(format!("path.data={}", data.display()));
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let child = child.expect("the command that was built with this test can be run");

@@ -1,6 +1,10 @@
 //! The doctor reads seed hosts as a node does, and prints nothing that makes a second cluster.
 
+use super::alone::Alone;
 use super::{Folder, ends_with};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
 
 /// What the doctor says of a node with these seed hosts, if it ends with this code.
 fn doctor(folder: &Folder, code: i32, port: u16, seeds: &str) -> String {
@@ -31,4 +35,89 @@ fn the_doctor_never_takes_the_last_seed_host_away() {
     assert!(alone.contains("seed-unresolved") && !alone.contains("unicast.hosts: "), "{alone}");
     let one_of_two = doctor(&folder, 1, 0, "[\"nowhere.invalid:9300\", \"127.0.0.1:2\"]");
     assert!(one_of_two.contains("unicast.hosts: [\"127.0.0.1:2\"]"), "{one_of_two}");
+}
+
+/// What it says of a node with these lines, run in the folder.
+fn told(folder: &Folder, code: i32, lines: &str) -> String {
+    folder.file("zazen.yml", format!("http.port: 0\n{lines}\n").as_bytes());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+    let output = command.args(["doctor", "-c", "zazen.yml"]).current_dir(&folder.0).env_clear().output();
+    let output = output.expect("the command that was built with this test can be run");
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{lines}\n{out}\n{}", String::from_utf8_lossy(&output.stderr));
+    out
+}
+
+#[test]
+fn no_directory_is_left_behind() {
+    let folder = Folder::new("doctor-traces");
+    for data in ["data/n0".to_owned(), folder.0.join("a/b/c").display().to_string()] {
+        told(&folder, 0, &format!("discovery.type: single-node\ntransport.port: 0\npath.data: {data}"));
+    }
+    let left: Vec<_> = std::fs::read_dir(&folder.0).expect("it is there").flatten().map(|one| one.file_name()).collect();
+    assert_eq!(left, ["zazen.yml"]);
+}
+
+#[test]
+fn more_masters_than_there_are_seed_hosts_are_told() {
+    let folder = Folder::new("doctor-minimum");
+    let asks = |code, minimum: usize, seeds: &str| {
+        let port = super::ports::free_port();
+        told(
+            &folder,
+            code,
+            &format!(
+                "transport.port: {port}\npath.data: data\ndiscovery.zen.minimum_master_nodes: {minimum}\n\
+                 discovery.zen.ping.unicast.hosts: [{}]",
+                seeds.replace("SELF", &format!("127.0.0.1:{port}"))
+            ),
+        )
+    };
+    asks(0, 3, "\"SELF\", \"127.0.0.1:2\", \"127.0.0.1:3\"");
+    asks(0, 3, "\"127.0.0.1:2-3\"");
+    let out = asks(1, 4, "\"SELF\", \"127.0.0.1:2\", \"127.0.0.1:3\"");
+    let line = "discovery.zen.minimum_master_nodes: 2";
+    assert!(out.contains("minimum-master-nodes-too-high: ") && out.contains(line), "{out}");
+}
+
+#[test]
+fn a_publish_host_where_another_process_listens_is_told() {
+    let folder = Folder::new("doctor-publish");
+    // What is published is called; this one answers in the place of the node.
+    let other = TcpListener::bind("127.0.0.2:0").expect("all of 127.0.0.0/8 is loopback");
+    let port = other.local_addr().expect("it is bound").port();
+    let lines = format!(
+        "discovery.type: single-node\npath.data: data\ntransport.port: {port}\ntransport.bind_host: 127.0.0.1\n\
+         transport.publish_host: 127.0.0.2"
+    );
+    let out = told(&folder, 1, &lines);
+    assert!(out.contains("unreachable-publish-address") && out.contains("transport.publish_host: 127.0.0.1"), "{out}");
+}
+
+#[test]
+fn a_data_directory_that_is_a_copy_or_damaged_is_told() {
+    let folder = Folder::new("doctor-data");
+    let port = super::ports::free_port();
+    let alone = Alone::start_at(port, "doctor-alone");
+    let state = |data: &Path| data.join("nodes/0/_state");
+    let copy = folder.0.join("copy");
+    std::fs::create_dir_all(state(&copy)).expect("the folder can be written to");
+    for file in std::fs::read_dir(state(&alone.data)).expect("it is there").flatten() {
+        std::fs::copy(file.path(), state(&copy).join(file.file_name())).expect("it can be read");
+    }
+    let lines = format!(
+        "transport.port: 0\npath.data: copy\ncluster.name: elasticsearch\n\
+         discovery.zen.ping.unicast.hosts: [\"127.0.0.1:{port}\"]"
+    );
+    let out = told(&folder, 1, &lines);
+    assert!(out.contains("duplicate-node-id: ") && out.contains("copy-new"), "{out}");
+    let file = std::fs::read_dir(state(&copy)).expect("it is there").flatten().map(|one| one.path()).next();
+    let file = file.expect("it has a generation");
+    let mut bytes = std::fs::read(&file).expect("it can be read");
+    let at = bytes.iter().skip(1_536).position(|byte| *byte == b'{').expect("there is a record") + 1_538;
+    bytes[at] ^= 0x16;
+    std::fs::write(&file, &bytes).expect("it can be written");
+    let out = told(&folder, 2, &lines);
+    assert!(out.contains("data-damaged: "), "{out}");
+    assert_eq!(std::fs::read(&file).expect("it can be read"), bytes, "nothing is changed");
 }

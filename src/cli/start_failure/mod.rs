@@ -151,7 +151,7 @@ fn io(source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
 }
 
 /// Another data directory, with which the node joins as a new one.
-fn elsewhere(settings: &NodeSettings) -> Mend {
+pub(super) fn elsewhere(settings: &NodeSettings) -> Mend {
     let new = unused(&format!("{}-new", absolute(&settings.path_data)));
     text(settings, "path.data", &new)
 }

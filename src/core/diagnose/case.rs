@@ -158,6 +158,16 @@ impl<'a> Case<'a> {
         Mend::command(line).about(name)
     }
 
+    /// What the asked node found at an address.
+    pub(super) fn probe(&self, address: &Address) -> Option<&'a Found> {
+        self.me.facts.probes.iter().find(|probe| probe.address == *address).map(|probe| &probe.found)
+    }
+
+    /// Whether a node listens at an address that has other credentials than the asked one.
+    pub(super) fn is_unbelieved(&self, address: &Address) -> bool {
+        matches!(self.probe(address), Some(Found::OtherSecret | Found::OtherAuthority))
+    }
+
     /// The process that listens at an address, as far as the nodes see it.
     pub(super) fn listens(&self, address: &Address) -> Option<&'a Process> {
         self.listener(address).map(|(_, process)| process)
@@ -188,7 +198,7 @@ impl<'a> Case<'a> {
 
     /// Something that is no node listens where a node should by its configuration file, or was stopped in its place.
     pub(super) fn taken(&self, address: &Address) -> Option<Verdict> {
-        if self.at(address).is_some() {
+        if self.at(address).is_some() || self.is_unbelieved(address) {
             return None;
         }
         let sibling = self.sibling_at(address);

@@ -55,6 +55,10 @@ codes! {
     DiskSlow = "disk-slow",
     /// A disk has no room.
     DiskFull = "disk-full",
+    /// Nodes have different secrets, or one of them has none.
+    SecretsDiffer = "secrets-differ",
+    /// Nodes have certificates of different authorities, or one of them has none.
+    AuthoritiesDiffer = "authorities-differ",
     /// A certificate ends within a month, or has ended.
     CertificateExpires = "certificate-expires",
     /// A port that other machines reach lets everybody in.
@@ -67,6 +71,8 @@ codes! {
     QuorumLost = "quorum-lost",
     /// A node whose vote counts is not running.
     VoterDown = "voter-down",
+    /// A member whose vote does not count is not running.
+    MemberDown = "member-down",
     /// A majority of the voters came back without what they had on disk.
     WipedMajority = "wiped-majority",
     /// `discovery.zen.minimum_master_nodes` asks for more nodes than there are.

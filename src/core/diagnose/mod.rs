@@ -7,12 +7,14 @@
 
 mod case;
 mod code;
+mod credentials;
 mod identity;
 mod kin;
 mod node;
 mod quorum;
 mod reach;
 mod security;
+mod seeds;
 mod standing;
 mod start;
 #[cfg(test)]
@@ -21,6 +23,7 @@ mod yaml;
 
 pub use case::quoted;
 pub use code::Code;
+pub use credentials::Credentials;
 pub use start::{Launch, Start, Variable, Worth, ended};
 pub use yaml::yaml;
 
@@ -201,6 +204,15 @@ pub struct Sibling {
     /// A directory on another file system that has room, if it was looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roomy: Option<String>,
+    /// Its files of secrets and certificates.
+    #[serde(skip_serializing_if = "Credentials::is_empty")]
+    pub credentials: Credentials,
+    /// Whether its file of secrets has the secret of the teller, if either has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shares_secret: Option<bool>,
+    /// Whether its authorities are those of the teller, if either has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shares_authority: Option<bool>,
     /// What it was given besides its file when it was started last.
     #[serde(skip_serializing_if = "Launch::is_empty")]
     pub launch: Launch,
@@ -237,6 +249,9 @@ pub struct Remembered {
     pub address: Address,
     /// Whether it went today without saying good-bye.
     pub failed: bool,
+    /// Whether its vote counted when it went, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub votes: Option<bool>,
 }
 
 /// A process on the host of a node that listens at a port which somebody asked about.
@@ -276,6 +291,10 @@ pub enum Found {
     HttpOf(Address),
     /// A node of another version of the protocol.
     Version(u64),
+    /// A node that has another secret than the one that asks, or none, or one where that has none.
+    OtherSecret,
+    /// A node that cannot show a certificate of an authority that the one that asks trusts, or the other way round.
+    OtherAuthority,
     /// No Zazen node.
     Stranger,
 }
@@ -347,6 +366,9 @@ pub struct Facts {
     pub sync_millis: Option<u64>,
     /// Its clock: milliseconds since 1970.
     pub wall_millis: u64,
+    /// Its files of secrets and certificates.
+    #[serde(skip_serializing_if = "Credentials::is_empty")]
+    pub credentials: Credentials,
     /// When its certificates end.
     pub certificates: Vec<Certificate>,
     /// What of it everybody reaches who reaches its host, in sentences.
@@ -391,6 +413,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let mut verdicts = node::of_nodes(&case);
     verdicts.extend(security::of_security(&case));
     verdicts.extend(identity::of_identity(&case));
+    verdicts.extend(credentials::of_credentials(&case));
     verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));

@@ -1,7 +1,8 @@
 //! What is wrong with one node by itself: its disk, its descriptors.
 
 use super::case::{Case, quoted, verdict};
-use super::{Certainty, Code, Facts, Report, Verdict};
+use super::{Certainty, Code, Facts, Mend, Report, Start, Verdict};
+use crate::cluster::Address;
 
 /// With less room than this on its disk a node may not make the next generation of its file.
 const ROOM_MIN: u64 = 16 << 20;
@@ -48,6 +49,23 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
         case.restart(report, &copied, |start| start.on(&new))
     });
     Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))
+}
+
+/// A node that does not run, and has no room on its disk to run again.
+pub(super) fn full(case: &Case<'_>, address: &Address, name: &str) -> Option<Verdict> {
+    let known = case.sibling_at(address)?;
+    let sibling = known.sibling;
+    let free = sibling.free_bytes.filter(|free| *free < ROOM_MIN)?;
+    let data = &sibling.data;
+    let summary = format!("{name} does not run, and its disk under [{data}] has no room: {free} bytes");
+    let evidence = case.says(known.by, format!("[{free}] bytes are free under [{data}], [{ROOM_MIN}] are needed"));
+    let mend = sibling.roomy.as_ref().map(|roomy| {
+        let new = format!("{roomy}/zazen-{name}-{}", address.as_str().replace([':', '[', ']'], "-"));
+        let copy = format!("cp -a {} {} && ", quoted(data), quoted(&new));
+        let mend = Start::of(&known.by.facts.binary, sibling).on(&new).mend(&copy).about(name);
+        case.placed_as(Mend { file: sibling.file.clone(), ..mend }, known)
+    });
+    Some(verdict(Code::DiskFull, name, summary).because(evidence).mended(mend))
 }
 
 fn too_many_files(case: &Case<'_>, report: &Report) -> Option<Verdict> {

@@ -2,6 +2,7 @@
 
 use super::case::{Case, called, counted, so_many, verdict};
 use super::identity::recover;
+use super::node::full;
 use super::reach::outcome;
 use super::standing::frozen;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
@@ -95,7 +96,10 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let gone = missing.iter().filter(|member| !is_wiped(case, member));
     let gone: Vec<(String, &Member)> = gone.map(|member| (case.place(member).0, *member)).collect();
     let stopped: Vec<Verdict> = gone.iter().filter_map(|(name, member)| stopped_member(case, name, member)).collect();
-    let runs = |member: &Member| case.place(member).1.is_some_and(|address| case.listens(&address).is_some());
+    let runs = |member: &Member| {
+        let place = case.place(member).1;
+        place.is_some_and(|address| case.listens(&address).is_some() || case.is_unbelieved(&address))
+    };
     let is_down =
         |(name, member): &(String, &Member)| !may_run(case, member) && !runs(member) && !is_blamed(before, name);
     let gone: Vec<(String, &Member)> = gone.into_iter().filter(is_down).collect();
@@ -117,7 +121,7 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     );
     let what =
         format!("my voting set needs {} of {}, and there {}", quota.needed, quota.members.len(), so_many(quota.found));
-    let mend = start(case, first, member);
+    let mend = down(case, first, member).mend;
     let lost = verdict(Code::QuorumLost, first, summary).because(case.says(teller, what)).mended(mend);
     std::iter::once(lost).chain(gone.iter().map(|(name, member)| down(case, name, member))).collect()
 }
@@ -135,6 +139,9 @@ fn start(case: &Case<'_>, name: &str, member: &Member) -> Option<Mend> {
 fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
     let host = host_of(case, member);
     let place = case.place(member).1;
+    if let Some(full) = place.as_ref().and_then(|address| full(case, address, name)) {
+        return full;
+    }
     let where_ = place.as_ref().map_or_else(|| member.id.to_string(), ToString::to_string);
     let is_refused = host.is_some_and(|host| matches!(host.outcome, PingOutcome::Refused | PingOutcome::Reset));
     let summary = if is_refused {
@@ -257,7 +264,13 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         let may_vote = |report: &Report| report.explanation.node.is_master_eligible();
         let answers =
             host.is_some_and(|host| matches!(host.outcome, PingOutcome::Answered { master_eligible: true, .. }));
-        !member.found && !answers && !case.reports.iter().any(|report| is_name(report) && may_vote(report))
+        let is_waited_for = host.is_some_and(|host| host.outcome == PingOutcome::Waiting);
+        let is_unbelieved = case.place(member).1.is_some_and(|address| case.is_unbelieved(&address));
+        !member.found
+            && !answers
+            && !is_waited_for
+            && !is_unbelieved
+            && !case.reports.iter().any(|report| is_name(report) && may_vote(report))
     };
     let missing: Vec<(String, &Member)> =
         quota.members.iter().filter(is_there).map(|member| (case.place(member).0, member)).collect();

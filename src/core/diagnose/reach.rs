@@ -1,9 +1,8 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
 use super::case::{Case, is_loopback, quoted, verdict};
-use super::identity::is_seed_of;
+use super::seeds;
 use super::{Certainty, Code, Found, Report, Verdict};
-use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
 
 /// All of it; who is blamed already is not blamed again.
@@ -16,7 +15,7 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         verdicts.extend(cut(case, report));
     }
     let is_masterless = case.is_masterless();
-    for host in case.silent_hosts().filter(|_| is_masterless) {
+    for host in case.silent_hosts().filter(|host| is_masterless && !case.is_unbelieved(&host.address)) {
         let name = case.name_at(&host.address);
         if !is_blamed(&name) && !verdicts.iter().any(|verdict: &Verdict| verdict.node.as_deref() == Some(&*name)) {
             verdicts.extend(silent(case, host, &name));
@@ -103,27 +102,22 @@ fn cut(case: &Case<'_>, report: &Report) -> Option<Verdict> {
 /// A host that does not answer as a node of this cluster does, and is not just gone.
 fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
     let address = &host.address;
-    let seeds = case.me.facts.seeds.clone().unwrap_or_default();
-    let probe = case.me.facts.probes.iter().find(|probe| probe.address == *address);
+    let probe = case.probe(address);
     let evidence = case.says(case.me, format!("[{address}] {}", outcome(&host.outcome)));
     let own = case.name(case.me);
     if let Some(taken) = case.taken(address) {
         return Some(taken);
     }
-    match (&host.outcome, probe.map(|probe| &probe.found), case.stopped(address)) {
+    match (&host.outcome, probe, case.stopped(address)) {
         (PingOutcome::NotUnderstood, Some(Found::HttpOf(transport)), _) => {
-            let put =
-                |seed: &str| Some(if is_seed_of(seed, address) { transport.to_string() } else { seed.to_owned() });
             let summary =
                 format!("{own} has [{address}] among its seed hosts, the http port of the node at [{transport}]");
-            let mend = case.hosts(case.me, &seeds, put);
+            let mend = seeds::mended(case);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
         (PingOutcome::NotUnderstood, Some(Found::Stranger), _) => {
-            let right = other_seed(case, address);
-            let put = |seed: &str| if is_seed_of(seed, address) { right.clone() } else { Some(seed.to_owned()) };
             let summary = format!("{own} has [{address}] among its seed hosts, where something else listens");
-            let mend = case.hosts(case.me, &seeds, put);
+            let mend = seeds::mended(case);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
         (PingOutcome::TimedOut | PingOutcome::Reset, _, Some(process)) => {
@@ -140,12 +134,12 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             Some(verdict(Code::LinkCut, name, summary).because(evidence).only(Certainty::Possible))
         }
         (PingOutcome::Refused, _, _) => {
-            let right = other_seed(case, address)?;
-            let put = |seed: &str| Some(if is_seed_of(seed, address) { right.clone() } else { seed.to_owned() });
+            let missing = seeds::missing(case);
+            let right = missing.first().filter(|_| seeds::is_wrong(case, address))?;
             let summary = format!(
                 "{own} has [{address}] among its seed hosts, where no node is to listen: [{right}] is not named"
             );
-            let mend = case.hosts(case.me, &seeds, put);
+            let mend = seeds::mended(case);
             Some(verdict(Code::WrongSeed, own, summary).because(evidence).mended(mend).only(Certainty::Likely))
         }
         (
@@ -166,39 +160,12 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
     }
 }
 
-/// Where a node of this cluster should listen by its configuration that is not among the seed hosts, if none should at
-/// this address.
-fn other_seed(case: &Case<'_>, address: &Address) -> Option<String> {
-    let seeds = case.me.facts.seeds.as_ref()?;
-    let is_member = case.reports.iter().flat_map(|report| &report.facts.members).any(|(_, at, _)| at == address);
-    if case.sibling_at(address).is_some() || is_member || !seeds.iter().any(|seed| is_seed_of(seed, address)) {
-        return None;
-    }
-    let (own, cluster) = (&case.me.explanation.node.address, case.me.explanation.cluster_name.as_str());
-    let ours = case.siblings().map(|known| known.sibling).filter(|sibling| sibling.cluster == cluster);
-    let mut missing = ours.filter_map(|sibling| {
-        let place = sibling.place()?;
-        let is_named = seeds.iter().any(|seed| is_seed_of(seed, &place));
-        (place != *own && !is_named).then(|| place.to_string())
-    });
-    missing.next()
-}
-
 fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
     let of = |host: &crate::protocol::Unresolved| {
-        let seeds = case.me.facts.seeds.clone().unwrap_or_default();
-        let is_it =
-            |seed: &str| seed == &*host.host || seed.rsplit_once(':').is_some_and(|(name, _)| name == &*host.host);
-        let bad: Vec<&String> = seeds.iter().filter(|seed| is_it(seed)).collect();
-        let port = bad.first().and_then(|seed| seed.rsplit_once(':')).map(|(_, port)| port.to_owned());
-        let places = || case.siblings().filter_map(|known| known.sibling.place());
-        let right = port.and_then(|port| places().find(|place| place.as_str().ends_with(&format!(":{port}"))));
-        let right = right.map(|place| place.to_string());
-        let put = |seed: &str| if is_it(seed) { right.clone() } else { Some(seed.to_owned()) };
         let own = case.name(case.me);
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
         let evidence = case.says(case.me, format!("[{}]: {}", host.host, host.why));
-        let mend = case.hosts(case.me, &seeds, put);
+        let mend = seeds::mended(case);
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
     case.me.explanation.unresolved.iter().map(of).collect()

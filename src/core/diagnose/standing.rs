@@ -1,9 +1,10 @@
 //! What is wrong though there is a master: who is missing, what is held back, what contradicts.
 
 use super::case::{Case, called, so_many, verdict};
+use super::node::full;
 use super::{Certainty, Code, Report, Verdict, Worth};
 use crate::cluster::Address;
-use crate::zen::explain::Group;
+use crate::zen::explain::{Group, Member};
 use std::collections::BTreeMap;
 
 /// Clocks that differ by less are well.
@@ -36,7 +37,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
     let sets = teller.explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet);
     let is_member = |address: &Address| teller.facts.members.iter().any(|(_, at, _)| at == address);
     let missing = sets.flat_map(|quota| &quota.members).filter(|member| !member.found && !case.has_id(&member.id));
-    let of = |member: &crate::zen::explain::Member| {
+    let of = |member: &Member| {
         let (name, place) = case.place(member);
         let address = place.as_ref();
         if let Some(process) = address.and_then(|address| case.stopped(address)) {
@@ -44,6 +45,9 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         }
         if let Some(taken) = address.and_then(|address| case.taken(address)) {
             return taken;
+        }
+        if let Some(full) = address.and_then(|address| full(case, address, &name)) {
+            return full;
         }
         let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
         let summary = format!("{name}, whose vote counts, is not there{where_}");
@@ -63,18 +67,19 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
             case.start(address, &name).or_else(|| address.filter(|address| is_member(address)).is_none().then(remove));
         found.because(case.says(teller, format!("[{}] is in the voting set and not there", member.id))).mended(mend)
     };
-    missing.map(of).collect()
+    let is_unbelieved = |member: &&Member| case.place(member).1.is_some_and(|address| case.is_unbelieved(&address));
+    missing.filter(|member| !is_unbelieved(member)).map(of).collect()
 }
 
 /// A node that went without a good-bye, whose vote counts no more since. Its place may have been taken by another one.
 fn gone(case: &Case<'_>) -> Vec<Verdict> {
     let Some(teller) = case.master() else { return Vec::new() };
-    let sibling = |address: &Address| case.sibling_at(address).is_none_or(|known| known.sibling.is_eligible);
     let is_gone = |node: &&super::Remembered| {
         let is_taken = teller.facts.members.iter().any(|(name, at, _)| *at == node.address || *name == node.name);
         let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == node.address.as_str()));
         let runs = case.runs(&node.address);
-        node.failed && !is_taken && !is_cut && !runs && case.at(&node.address).is_none() && sibling(&node.address)
+        let is_silent = !runs && case.at(&node.address).is_none() && !case.is_unbelieved(&node.address);
+        node.failed && !is_taken && !is_cut && is_silent
     };
     let of = |node: &super::Remembered| {
         if let Some(process) = case.stopped(&node.address) {
@@ -83,8 +88,17 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(taken) = case.taken(&node.address) {
             return taken;
         }
-        let summary = format!("{} left without a good-bye, and has not come back to [{}]", node.name, node.address);
-        let found = verdict(Code::VoterDown, &node.name, summary).only(Certainty::Likely);
+        if let Some(full) = full(case, &node.address, &node.name) {
+            return full;
+        }
+        let may_vote = case.sibling_at(&node.address).is_none_or(|known| known.sibling.is_eligible);
+        let (code, whose) = match may_vote && node.votes != Some(false) {
+            true => (Code::VoterDown, ""),
+            false => (Code::MemberDown, ", whose vote does not count,"),
+        };
+        let summary =
+            format!("{}{whose} left without a good-bye, and has not come back to [{}]", node.name, node.address);
+        let found = verdict(code, &node.name, summary).only(Certainty::Likely);
         let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
         found.because(evidence).mended(case.start(Some(&node.address), &node.name))
     };

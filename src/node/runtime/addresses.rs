@@ -115,7 +115,7 @@ pub fn bind_addresses(listen: &ListenSettings) -> Result<Vec<IpAddr>, AddressErr
 }
 
 /// Whether something could listen there. A socket for datagrams tells without listening.
-pub(super) fn is_here(address: &IpAddr) -> bool {
+pub fn is_here(address: &IpAddr) -> bool {
     let bound = UdpSocket::bind((*address, 0));
     bound.err().is_none_or(|error| error.kind() != io::ErrorKind::AddrNotAvailable)
 }

@@ -1,8 +1,10 @@
 //! Decisions about causes, each on what a few nodes say.
 
+mod absent;
 mod kin;
 mod launch;
 mod machines;
+mod seeds;
 mod wiped;
 
 use super::{Certificate, Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, Weak, judge};

@@ -138,8 +138,8 @@ pub(super) static ROUTES: &[Route] = &[
               are remembered no longer, or no `from` is given, `compacted` is true and `state` holds what there \
               is.\nWith `Accept: text/event-stream` the answer goes on as long as the user listens: events `change`, \
               `state`, and `bookmark`, which tells how far all is told; `Last-Event-ID` goes on where a connection broke \
-              off.\nWho takes nothing for 10 s, or falls behind what the node remembers, is cut off.\nWhat several requests \
-              do to one key in one committed state is one change.",
+              off.\nWho falls behind what the node remembers is told the event `cut_off`, the last one, and asks \
+              again; who takes nothing for 10 s is cut off without it.\nWhat several requests do to one key in one committed state is one change.",
     },
     Route {
         methods: &["GET"],

@@ -2,12 +2,12 @@
 //!
 //! It reads files, so it runs where it may wait.
 
-use super::siblings::{launch_of, siblings};
+use super::siblings::{credentials, launch_of, siblings};
 use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, Process, Remembered, Weak};
 use crate::runtime::Handle;
-use crate::runtime::events::{ENTRIES_MAX, Kind};
+use crate::runtime::events::{ENTRIES_MAX, Entry, Kind};
 use crate::runtime::proc;
 use crate::runtime::secure::{Expiry, expiries, open_sides};
 use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
@@ -62,6 +62,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         file_limit: files.map(|files| files.max),
         sync_millis: slowest_write(handle),
         wall_millis: wall(),
+        credentials: credentials(&settings),
         certificates: expiries(&settings).into_iter().map(certificate).collect(),
         open: open(&settings, handle),
         weak: settings::weaknesses(&settings).into_iter().map(weak).collect(),
@@ -105,15 +106,43 @@ fn open(settings: &NodeSettings, handle: &Handle) -> Vec<String> {
 fn remembered(handle: &Handle, nodes: &Nodes) -> Vec<Remembered> {
     let recent = wall().saturating_sub(RECENT_MILLIS);
     let mut last: BTreeMap<NodeId, Remembered> = BTreeMap::new();
+    let mut voters: Option<Voters> = None;
     for entry in handle.events().since(None, ENTRIES_MAX) {
+        voters = Voters::of(&entry).or(voters);
+        let votes = voters.as_ref().zip(entry.node.as_ref()).map(|(voters, node)| voters.had(&node.name, &entry));
         let Some(node) = entry.node else { continue };
         let said_so = entry.reason.starts_with("zen-disco-node-left") || entry.reason.starts_with("told by");
         let is_gone = nodes.get(&node.id).is_none();
         let failed = is_gone && entry.kind == Kind::NodeLeft && !said_so && entry.timestamp_millis > recent;
         let name = node.name.to_string();
-        last.insert(node.id.clone(), Remembered { id: node.id, name, address: node.address, failed });
+        last.insert(node.id.clone(), Remembered { id: node.id, name, address: node.address, failed, votes });
     }
     last.into_values().take(REMEMBERED_MAX).collect()
+}
+
+/// A change of the voting set, by names.
+struct Voters {
+    from: Vec<String>,
+    to: Vec<String>,
+    version: u64,
+}
+
+impl Voters {
+    /// The change that an entry of the history tells of.
+    fn of(entry: &Entry) -> Option<Self> {
+        let names = |key: &str| -> Option<Vec<String>> {
+            let names = entry.details.get(key)?.as_array()?;
+            Some(names.iter().filter_map(|name| name.as_str().map(ToOwned::to_owned)).collect())
+        };
+        let is_change = entry.kind == Kind::VotingSetChanged;
+        Some(Voters { from: names("from")?, to: names("to")?, version: entry.version }).filter(|_| is_change)
+    }
+
+    /// Whether a node had a vote at another entry: the change that takes it from one that went comes with that.
+    fn had(&self, name: &str, at: &Entry) -> bool {
+        let is_among = |names: &[String]| names.iter().any(|one| one == name);
+        is_among(&self.to) || self.version + 1 >= at.version && is_among(&self.from)
+    }
 }
 
 pub(super) fn absolute(path: &Path) -> String {

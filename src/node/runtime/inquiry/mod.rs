@@ -5,6 +5,7 @@
 //! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
 
 mod facts;
+mod probe;
 mod siblings;
 
 pub use facts::{outward, roomy};
@@ -12,9 +13,7 @@ pub use siblings::launch_of;
 pub(super) use siblings::leave_note;
 
 use super::Handle;
-use super::figures::Silence;
 use super::figures::of_one;
-use super::proc;
 use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, judge};
 use crate::wire;
@@ -26,7 +25,6 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::future::join_all;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -78,8 +76,7 @@ async fn report(handle: &Handle) -> Option<Report> {
 /// Asks all that can be asked, and judges what they say; nothing once the node has ended.
 pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
     let until = Instant::now() + ASKING_MAX;
-    let mut own = report(handle).await?;
-    own.facts.probes = probes(handle, &own.explanation, until).await;
+    let own = report(handle).await?;
     let explanation = own.explanation.clone();
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
     let mut reports = vec![own];
@@ -94,6 +91,16 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
                 reports.push(report);
             }
         }
+    }
+    if let Some((own, others)) = reports.split_first_mut() {
+        let is_told = |address: &Address| {
+            let of = |one: &Report| {
+                one.explanation.node.address == *address || one.facts.bound.contains(&address.to_string())
+            };
+            of(own) || others.iter().any(of)
+        };
+        let silent: BTreeSet<Address> = asked.into_iter().filter(|address| !is_told(address)).collect();
+        own.facts.probes = probes(handle, own, &silent, until).await;
     }
     Some((explanation, judge(&reports)?))
 }
@@ -132,30 +139,20 @@ async fn ask(handle: &Handle, address: Address) -> Option<Report> {
     Some(report)
 }
 
-/// What listens where the answer to a ping could not be understood.
-async fn probes(handle: &Handle, explanation: &Explanation, until: Instant) -> Vec<Probe> {
+/// What listens where the answer to a ping could not be understood, and where a node should be that gave no report.
+async fn probes(handle: &Handle, own: &Report, silent: &BTreeSet<Address>, until: Instant) -> Vec<Probe> {
     let is_strange = |host: &&Host| matches!(host.outcome, PingOutcome::NotUnderstood | PingOutcome::Reset);
-    let strange = explanation.hosts.iter().filter(is_strange).take(PROBED_MAX);
-    let addresses: Vec<Address> = strange.map(|host| host.address.clone()).collect();
-    let probe = |address: Address| async move {
-        let found = tokio::time::timeout(PATIENCE, probe(handle, &address)).await.ok()??;
-        let free_port = (found == Found::Stranger).then(|| proc::free_port(&address)).flatten();
-        Some(Probe { address, found, free_port })
-    };
-    answers(addresses.into_iter().map(probe), until).await
-}
-
-async fn probe(handle: &Handle, address: &Address) -> Option<Found> {
-    let peers = handle.meter().access();
-    let report: Result<Value, Silence> = of_one(peers, address, (PATH, PATIENCE)).await;
-    if let Ok(version) = report.as_ref().map(|report| report["wire"].as_u64()) {
-        return version.filter(|version| *version != u64::from(wire::VERSION)).map(Found::Version);
-    }
-    let users: Result<Value, Silence> = of_one(peers, address, ("/_zazen/explain?local=true", PATIENCE)).await;
-    match users.ok().and_then(|users| users["node"]["address"].as_str().map(Address::from)) {
-        Some(transport) => Some(Found::HttpOf(transport)),
-        None => Some(Found::Stranger),
-    }
+    let strange: BTreeSet<Address> =
+        own.explanation.hosts.iter().filter(is_strange).map(|host| host.address.clone()).collect();
+    let others = silent.iter().filter(|address| !strange.contains(*address));
+    let all: Vec<Address> = strange.iter().chain(others).take(PROBED_MAX).cloned().collect();
+    let mut found = answers(all.into_iter().map(|address| probe::probe(handle, address)), until).await;
+    // Whoever was not spoken to in vain by the core is told only if it is a node.
+    found.retain(|probe| {
+        let is_node = matches!(probe.found, Found::OtherSecret | Found::OtherAuthority);
+        strange.contains(&probe.address) || is_node
+    });
+    found
 }
 
 #[expect(clippy::disallowed_methods, reason = "clocks that run apart are a cause")]

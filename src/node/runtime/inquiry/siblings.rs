@@ -9,7 +9,7 @@
 
 use super::facts::{absolute, room, roomy};
 use crate::cluster::Address;
-use crate::diagnose::{Launch, Sibling, Variable};
+use crate::diagnose::{Credentials, Launch, Sibling, Variable};
 use crate::runtime::addresses::{self, AddressError, reached_at};
 use crate::runtime::log::STORE;
 use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources};
@@ -73,13 +73,13 @@ fn sibling(settings: &NodeSettings, file: Option<String>) -> Sibling {
         port: settings.transport.ports.only().filter(|port| *port != 0),
         hosts,
         is_elsewhere,
-        last: None,
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),
         is_eligible: settings.roles.master,
         free_bytes: here.and_then(room),
         roomy: here.and_then(roomy),
-        launch: Launch::default(),
+        credentials: credentials(settings),
+        ..Sibling::default()
     }
 }
 
@@ -116,7 +116,48 @@ pub(super) fn siblings(settings: &NodeSettings) -> Vec<Sibling> {
     let noted = notes(&PathBuf::from(absolute(&settings.path_data)), here.collect());
     let told: BTreeSet<&String> = noted.iter().filter_map(|one| one.file.as_ref()).collect();
     let untold = by_file.iter().filter(|one| one.file.as_ref().is_none_or(|file| !told.contains(file)));
-    noted.iter().chain(untold).take(FILES_MAX).cloned().collect()
+    let own = credentials(settings);
+    let all = noted.iter().chain(untold).take(FILES_MAX);
+    all.map(|one| Sibling {
+        shares_secret: is_same(&own.secret, &one.credentials.secret, secrets),
+        shares_authority: is_same(&own.authorities, &one.credentials.authorities, certificates),
+        ..one.clone()
+    })
+    .collect()
+}
+
+/// The files of secrets and certificates that settings name.
+pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
+    let security = &settings.security;
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(&settings.path_conf.join(path)));
+    Credentials {
+        secret: path(&security.secret),
+        certificate: path(&security.certificate),
+        key: path(&security.key),
+        authorities: path(&security.authorities),
+    }
+}
+
+/// Whether two files have something in common; none if neither is named or one cannot be read.
+fn is_same(one: &Option<String>, other: &Option<String>, parts: fn(&str) -> BTreeSet<String>) -> Option<bool> {
+    match (one, other) {
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => Some(false),
+        (Some(one), Some(other)) => {
+            let (one, other) = (parts(&read(Path::new(one))?), parts(&read(Path::new(other))?));
+            Some(!one.is_disjoint(&other))
+        }
+    }
+}
+
+fn secrets(text: &str) -> BTreeSet<String> {
+    let is_one = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    text.lines().map(str::trim).filter(is_one).map(ToOwned::to_owned).collect()
+}
+
+fn certificates(text: &str) -> BTreeSet<String> {
+    let ends = text.split("-----BEGIN CERTIFICATE-----").skip(1).filter_map(|block| block.split("-----END").next());
+    ends.map(|block| block.split_whitespace().collect()).collect()
 }
 
 /// What nodes left in these directories, and in those beside a node's own and beside these.

@@ -78,6 +78,20 @@ impl<L> Directory<L> {
     }
 }
 
+/// What the newest generation holds, if there is one. Nothing is locked or changed.
+pub(super) fn peek<F: Fs>(fs: &F, path_data: &Path) -> Result<Option<Memory>, StoreError> {
+    let state = path_data.join("nodes").join("0").join("_state");
+    let names = match fs.list(&state) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StoreError::io("list", &state)(error)),
+    };
+    let Some(newest) = names.iter().filter_map(|name| number_of(name)).max() else { return Ok(None) };
+    let path = state.join(file_name(newest));
+    let bytes = fs.read(&path).map_err(StoreError::io("read", &path))?;
+    replay(&bytes, &path, newest).map(|(memory, _)| Some(memory))
+}
+
 /// Makes a directory, and those above it that are missing.
 fn make<F: Fs>(fs: &F, dir: &Path) -> Result<(), StoreError> {
     let mut made = fs.make_dir(dir);

@@ -55,6 +55,11 @@ impl Store {
         let path_data = path::absolute(path_data).map_err(StoreError::io("find", path_data))?;
         Store::open_on(LocalFs::default(), &path_data, Room::DEFAULT)
     }
+
+    /// What the data directory of a node holds that does not run, which is not changed; none if that is nothing.
+    pub fn peek(path_data: &Path) -> Result<Option<Memory>, StoreError> {
+        directory::peek(&LocalFs::default(), path_data)
+    }
 }
 
 impl<F: Fs> Store<F> {

@@ -1,0 +1,207 @@
+//! `zazen doctor`: what would keep a node from working, before it runs.
+//!
+//! Looks at what the configuration names: ports, addresses, the data directory, limits, seed hosts, the clock. The verdicts
+//! are those of `diagnose`.
+
+mod data;
+mod seeds;
+
+use super::ask::Asker;
+use super::config::{self, ConfigArgs};
+use super::explain::tell;
+use super::printable::line;
+use super::{CommandError, CommandOutcome, start_failure};
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Verdict, Worth};
+use crate::runtime::Access;
+use crate::runtime::addresses;
+use crate::runtime::listen::bind;
+use crate::runtime::secure::{Side, gate, open_sides};
+use crate::runtime::{StartError, published};
+use crate::settings::{ListenSettings, NodeSettings, weaknesses};
+use clap::Args;
+use futures_util::future::select_all;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+/// How long a seed host may take to take a connection, and to tell of itself.
+const SEED_MAX: Duration = Duration::from_millis(800);
+
+/// Look for what would keep a node from working, before it runs.
+///
+/// Tries the ports and addresses that the configuration names, names settings that weaken what keeps strangers out, writes to
+/// the data directory and measures how long a sync takes, looks at limits, asks the seed hosts who they are and what their
+/// clocks say. Nothing is changed.
+///
+/// Exit codes: 0 nothing is wrong, 1 something is, 2 the node would not start.
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was looked at, and what is wrong.
+#[derive(Default, Serialize)]
+struct Findings {
+    #[serde(rename = "ok")]
+    well: Vec<String>,
+    #[serde(rename = "verdicts")]
+    odd: Vec<Verdict>,
+    /// Whether the node would not start.
+    #[serde(rename = "would_not_start")]
+    is_fatal: bool,
+}
+
+impl DoctorArgs {
+    pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
+        let settings = config::load(&self.config)?.settings;
+        let runtime = super::runtime()?;
+        let mut findings = Findings::default();
+        runtime.block_on(listen(&settings, &mut findings));
+        security(&settings, &mut findings);
+        let id = data::look(&settings, &mut findings);
+        limits(&mut findings);
+        let asker = Asker::new(&Access::default())?;
+        runtime.block_on(seeds::look(&settings, (&asker, id.as_ref()), &mut findings));
+        match self.json {
+            true => writeln!(out, "{:#}", serde_json::json!(findings))?,
+            false => print(&findings, out)?,
+        }
+        Ok(match (findings.is_fatal, findings.odd.is_empty()) {
+            (true, _) => CommandOutcome::Ended(2),
+            (false, false) => CommandOutcome::Broken,
+            (false, true) => CommandOutcome::Fine,
+        })
+    }
+}
+
+fn print(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
+    for well in &findings.well {
+        line(out, format_args!("ok  {well}"))?;
+    }
+    findings.odd.iter().try_for_each(|verdict| tell(verdict, out))
+}
+
+impl Findings {
+    fn well(&mut self, what: impl Into<String>) {
+        self.well.push(what.into());
+    }
+
+    fn odd(&mut self, code: Code, summary: impl Into<String>, mend: Option<Mend>) {
+        let certainty = Certainty::Certain;
+        self.odd.push(Verdict { code, summary: summary.into(), certainty, node: None, evidence: Vec::new(), mend });
+    }
+
+    fn fatal(&mut self, error: &StartError, settings: &NodeSettings) {
+        self.is_fatal = true;
+        self.odd.push(start_failure::verdict(error, settings));
+    }
+}
+
+/// Ports and addresses: both are bound for a moment, and the published one is called.
+async fn listen(settings: &NodeSettings, findings: &mut Findings) {
+    for (side, who, listen) in sides(settings) {
+        let hosts = match addresses::bind_addresses(listen) {
+            Ok(hosts) => hosts,
+            Err(error) => {
+                findings.fatal(&StartError::Address(error), settings);
+                continue;
+            }
+        };
+        if let Err(error) = gate(settings, who, &hosts) {
+            findings.fatal(&StartError::Insecure(error), settings);
+            continue;
+        }
+        let listeners = match bind(&hosts, &listen.ports).await {
+            Ok(listeners) => listeners,
+            Err(error) => {
+                findings.fatal(&StartError::Bind(error), settings);
+                continue;
+            }
+        };
+        match published(listen, &listeners) {
+            Ok(address) if reaches(address, &listeners).await => {
+                findings.well(format!("{side} can listen, and is reached at [{address}] from this host"));
+            }
+            Ok(address) => {
+                let bound = listeners.first().and_then(|listener| listener.local_addr().ok());
+                let mend = bound.map(|bound| publish_mend(settings, side, address, bound));
+                let summary = format!("{side} would be published as [{address}], where this host does not reach it");
+                findings.odd(Code::UnreachablePublishAddress, summary, mend);
+            }
+            Err(error) => findings.fatal(&error, settings),
+        }
+    }
+}
+
+/// Whether a connection to an address comes to one of these: another host, or another process, may listen there.
+async fn reaches(address: SocketAddr, listeners: &[TcpListener]) -> bool {
+    let call = async {
+        let Ok(called) =
+            timeout(SEED_MAX, TcpStream::connect(address)).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
+        else {
+            return false;
+        };
+        // Until it was taken, or not.
+        tokio::time::sleep(SEED_MAX).await;
+        drop(called);
+        false
+    };
+    let taken = listeners.iter().map(|listener| Box::pin(listener.accept()));
+    tokio::select! {
+        (taken, ..) = select_all(taken) => taken.is_ok(),
+        is_reached = call => is_reached,
+    }
+}
+
+/// The ports that a node has, with who comes there.
+fn sides(settings: &NodeSettings) -> impl Iterator<Item = (&'static str, Side, &ListenSettings)> {
+    let users = settings.rest.enabled.then_some(("http", Side::Users, &settings.http));
+    [("transport", Side::Nodes, &settings.transport)].into_iter().chain(users)
+}
+
+/// What lets strangers in, though the node would start.
+fn security(settings: &NodeSettings, findings: &mut Findings) {
+    let hosts = |side: Side| -> Vec<IpAddr> {
+        let bound = sides(settings).filter(|(_, who, _)| *who == side);
+        bound.filter_map(|(.., listen)| addresses::bind_addresses(listen).ok()).flatten().collect()
+    };
+    let open = open_sides(settings, &hosts(Side::Nodes), &hosts(Side::Users));
+    let weak: Vec<_> = weaknesses(settings);
+    if open.is_empty() && weak.is_empty() {
+        return findings.well("no setting weakens what keeps strangers out");
+    }
+    // A node that would not start has said so.
+    for what in open.into_iter().filter(|_| settings.security.allow_open) {
+        findings.odd(Code::OpenToStrangers, what, None);
+    }
+    for weakness in weak {
+        let set = |(key, value): (&str, &str)| start_failure::set(settings, key, &Worth::Plain(value.to_owned()));
+        let mend = weakness.mend.split_once(": ").map(set);
+        findings.odd(Code::InsecureSetting, format!("[{}]: {}", weakness.setting, weakness.lets), mend);
+    }
+}
+
+fn publish_mend(settings: &NodeSettings, side: &str, address: SocketAddr, bound: SocketAddr) -> Mend {
+    if address.port() == bound.port() {
+        start_failure::text(settings, &format!("{side}.publish_host"), &bound.ip().to_string())
+    } else {
+        start_failure::set(settings, &format!("{side}.publish_port"), &Worth::Plain(bound.port().to_string()))
+    }
+}
+
+fn limits(findings: &mut Findings) {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    if limit < 256 {
+        let mend = Mend::command("ulimit -n 65536");
+        findings.odd(Code::TooManyFiles, format!("a node may have [{limit}] files and sockets open"), Some(mend));
+    } else {
+        findings.well(format!("it may have [{limit}] files and sockets open"));
+    }
+}

@@ -1,0 +1,170 @@
+//! The seed hosts: whether they have an address, who answers there, what the clock there says, and whether there are enough.
+
+use super::super::ask::{Asker, Place};
+use super::super::start_failure;
+use super::{Findings, SEED_MAX};
+use crate::cluster::NodeId;
+use crate::diagnose::{Code, Evidence, Mend, Report, Worth};
+use crate::runtime::addresses;
+use crate::runtime::seeds::places_of;
+use crate::service::MINIMUM_MASTER_NODES;
+use crate::settings::{DiscoveryKind, NodeSettings};
+use futures_util::future::{self, join_all};
+use futures_util::{StreamExt, stream};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::SystemTime;
+use tokio::time::timeout;
+
+/// How many addresses of one seed host are called at a time.
+const CALLS_AT_A_TIME: usize = 128;
+
+/// Clocks that differ by less are well.
+const SKEW_MAX_MILLIS: u64 = 2_000;
+
+/// All of them, and whether a node runs already that has this id.
+pub(super) async fn look(settings: &NodeSettings, (asker, id): (&Asker, Option<&NodeId>), findings: &mut Findings) {
+    if settings.discovery.kind != DiscoveryKind::Zen {
+        return findings.well("it is a cluster by itself and asks nobody");
+    }
+    let hosts = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let mut all: Vec<Seed> = join_all(hosts.iter().map(|seed| ask(settings, asker, seed))).await;
+    for seed in &mut all {
+        findings.well.append(&mut seed.findings.well);
+        findings.odd.append(&mut seed.findings.odd);
+    }
+    let reports = || all.iter().flat_map(|seed| &seed.reports);
+    if let Some(twin) = id.and_then(|id| reports().find(|report| report.explanation.node.id == *id)) {
+        copied(settings, twin, findings);
+    }
+    minimum(settings, &all, findings);
+}
+
+/// Who is found at a seed host.
+#[derive(Default)]
+struct Seed {
+    findings: Findings,
+    /// Where nodes may be.
+    addresses: Vec<SocketAddr>,
+    reports: Vec<Report>,
+}
+
+/// A node that runs has the id that the data directory of this one holds, and is another one: nobody has its lock.
+fn copied(settings: &NodeSettings, twin: &Report, findings: &mut Findings) {
+    let node = &twin.explanation.node;
+    let data = settings.path_data.display();
+    let summary =
+        format!("[{data}] is a copy of the data directory of [{}], which runs at [{}]", node.name, node.address);
+    findings.odd(Code::DuplicateNodeId, summary, Some(start_failure::elsewhere(settings)));
+}
+
+/// More nodes are asked for than there can be: one for each address of the seed hosts, those that they know, and this one.
+fn minimum(settings: &NodeSettings, seeds: &[Seed], findings: &mut Findings) {
+    let asked = settings.given.get(MINIMUM_MASTER_NODES).and_then(|value| value.text()?.trim().parse::<usize>().ok());
+    let (Some(asked), false) = (asked, seeds.is_empty()) else { return };
+    let mut places: BTreeSet<String> =
+        seeds.iter().flat_map(|seed| &seed.addresses).map(SocketAddr::to_string).collect();
+    for node in seeds.iter().flat_map(|seed| &seed.reports) {
+        let own = &node.explanation.node;
+        let members = node.facts.members.iter().map(|(_, address, may_lead)| (address.to_string(), *may_lead));
+        for (address, may_lead) in members.chain([(own.address.to_string(), own.is_master_eligible())]) {
+            if may_lead {
+                places.insert(address)
+            } else {
+                places.remove(&address)
+            };
+        }
+    }
+    let unresolved = seeds.iter().filter(|seed| seed.addresses.is_empty()).count();
+    let own = settings.transport.ports.only().is_none_or(|port| !names_own(&places, port));
+    let there = places.len() + unresolved + usize::from(own && settings.roles.master);
+    if asked <= there {
+        return;
+    }
+    let right = there / 2 + 1;
+    let summary = format!(
+        "[{MINIMUM_MASTER_NODES}: {asked}] asks for more master-eligible nodes than the seed hosts and this one are, \
+         [{there}]: [{right}] is a majority"
+    );
+    let mend = start_failure::set(settings, MINIMUM_MASTER_NODES, &Worth::Plain(right.to_string()));
+    findings.odd(Code::MinimumMasterNodesTooHigh, summary, Some(mend));
+}
+
+/// Whether this node is one of these itself.
+fn names_own(places: &BTreeSet<String>, port: u16) -> bool {
+    let is_own = |at: SocketAddr| at.port() == port && addresses::is_here(&at.ip());
+    places.iter().filter_map(|place| place.parse().ok()).any(is_own)
+}
+
+/// One seed host, as the node reads it: it may stand for several ports and addresses.
+async fn ask(settings: &NodeSettings, asker: &Asker, seed: &str) -> Seed {
+    let mut findings = Findings::default();
+    let addresses = match places_of(settings, seed).await {
+        Ok(addresses) => addresses,
+        Err(why) => {
+            unresolved(settings, seed, &why, &mut findings);
+            return Seed { findings, ..Seed::default() };
+        }
+    };
+    let calls = stream::iter(addresses.clone()).map(|address| async move { listens(address).await.then_some(address) });
+    let listening: Vec<SocketAddr> = calls.buffered(CALLS_AT_A_TIME).filter_map(future::ready).collect().await;
+    if listening.is_empty() {
+        findings.well(format!("nobody listens at seed host [{seed}] yet"));
+        return Seed { findings, addresses, reports: Vec::new() };
+    }
+    if settings.security.secret.is_some() || settings.security.certificate.is_some() {
+        findings.well(format!("somebody listens at seed host [{seed}], who tells nodes only who it is"));
+        return Seed { findings, addresses, reports: Vec::new() };
+    }
+    let asked = listening.iter().map(|address| async move {
+        asker.ask::<Report>(&Place(address.to_string()), "/_zen/report", SEED_MAX).await.ok()
+    });
+    let reports: Vec<Report> = join_all(asked).await.into_iter().flatten().collect();
+    if reports.is_empty() {
+        let summary = format!("[{seed}] among the seed hosts is no transport port of a Zazen node");
+        findings.odd(Code::HttpPortInSeeds, summary, None);
+    }
+    reports.iter().for_each(|report| judge(settings, seed, report, &mut findings));
+    Seed { findings, addresses, reports }
+}
+
+async fn listens(address: SocketAddr) -> bool {
+    matches!(timeout(SEED_MAX, tokio::net::TcpStream::connect(address)).await, Ok(Ok(_)))
+}
+
+/// The others are left, if there are any: a node without seed hosts makes a cluster of its own.
+fn unresolved(settings: &NodeSettings, seed: &str, why: &str, findings: &mut Findings) {
+    let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let left: Vec<String> = seeds.iter().filter(|one| *one != seed).cloned().collect();
+    let set = || start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(left.clone()));
+    let mend = (!left.is_empty()).then(set);
+    findings.odd(Code::SeedUnresolved, format!("[{seed}] among the seed hosts has no address: {why}"), mend);
+}
+
+fn judge(settings: &NodeSettings, seed: &str, report: &Report, findings: &mut Findings) {
+    let theirs = &report.explanation.cluster_name;
+    if *theirs != settings.cluster_name {
+        let summary = format!("[{seed}] is of cluster [{theirs}], and this node of [{}]", settings.cluster_name);
+        let mend = start_failure::text(settings, "cluster.name", theirs.as_str());
+        findings.odd(Code::WrongClusterName, summary, Some(mend));
+        return;
+    }
+    let ahead = report.facts.wall_millis.abs_diff(wall_millis());
+    if ahead > SKEW_MAX_MILLIS {
+        let what = format!("my clock says [{}]", report.facts.wall_millis);
+        let by = report.explanation.node.name.to_string();
+        let summary = format!("the clock of [{seed}] is {ahead}ms off the one of this host");
+        findings.odd(Code::ClockSkew, summary, Some(Mend::command("timedatectl set-ntp true")));
+        if let Some(last) = findings.odd.last_mut() {
+            last.evidence.push(Evidence { by, at_millis: report.facts.wall_millis, what });
+        }
+        return;
+    }
+    findings.well(format!("[{seed}] answers: {}", report.explanation.node.name));
+}
+
+#[expect(clippy::disallowed_methods, reason = "clocks that run apart are a cause")]
+fn wall_millis() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,157 @@
+//! Nodes that do not believe each other: other secrets, or other authorities.
+
+use super::case::{Case, Known, quoted, verdict};
+use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
+use crate::cluster::Address;
+use serde::{Deserialize, Serialize};
+
+/// The files by which a node shows that it belongs to a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Credentials {
+    /// `zazen.security.secret`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// `zazen.security.certificate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// `zazen.security.key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// `zazen.security.authorities`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<String>,
+}
+
+impl Credentials {
+    /// Whether there is nothing of it.
+    pub fn is_empty(&self) -> bool {
+        *self == Credentials::default()
+    }
+}
+
+/// What is different, with the settings that name it.
+struct Kind {
+    code: Code,
+    what: &'static str,
+    keys: &'static [&'static str],
+}
+
+const SECRET: Kind = Kind { code: Code::SecretsDiffer, what: "secret", keys: &["zazen.security.secret"] };
+const AUTHORITY: Kind = Kind {
+    code: Code::AuthoritiesDiffer,
+    what: "authority",
+    keys: &["zazen.security.authorities", "zazen.security.certificate", "zazen.security.key", "zazen.security.secret"],
+};
+
+/// All of it.
+pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
+    [(SECRET, Found::OtherSecret), (AUTHORITY, Found::OtherAuthority)]
+        .iter()
+        .flat_map(|(kind, found)| differ(case, kind, found))
+        .collect()
+}
+
+/// The nodes that have another one than this, or this one if it is the odd one.
+fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
+    let of_me = case.me.facts.probes.iter().filter(|probe| probe.found == *found);
+    let others: Vec<&Address> = of_me.map(|probe| &probe.address).collect();
+    let Some(first) = others.first() else { return Vec::new() };
+    let beside: Vec<bool> = case.me.facts.siblings.iter().filter_map(|one| shares(one, kind)).collect();
+    let with = case.reports.len().max(1 + beside.iter().filter(|shares| **shares).count());
+    let against = others.len().max(beside.iter().filter(|shares| !**shares).count());
+    let certainty = if with == against { Certainty::Possible } else { Certainty::Certain };
+    if against > with {
+        let mend = take_over(case, case.sibling_at(first), kind);
+        return vec![told(case, kind, &case.name(case.me), (&others, certainty)).mended(mend)];
+    }
+    let of = |address: &&Address| {
+        let name = case.name_at(address);
+        let mend = hand_over(case, address, kind).map(|mend| mend.about(&name));
+        told(case, kind, &name, (&[*address], certainty)).mended(mend)
+    };
+    others.iter().map(of).collect()
+}
+
+fn shares(sibling: &super::Sibling, kind: &Kind) -> Option<bool> {
+    if kind.code == Code::SecretsDiffer { sibling.shares_secret } else { sibling.shares_authority }
+}
+
+fn told(case: &Case<'_>, kind: &Kind, name: &str, (others, certainty): (&[&Address], Certainty)) -> Verdict {
+    let own = case.name(case.me);
+    let summary = if *name == own {
+        format!("{name} has another {} than the other nodes, or none: they do not believe each other", kind.what)
+    } else {
+        format!("{name} has another {} than {own}, or none: they do not believe each other", kind.what)
+    };
+    let evidence = others.iter().map(|at| {
+        case.says(case.me, format!("[{at}] is a node, and refuses what I say or says it otherwise than I understand"))
+    });
+    evidence.fold(verdict(kind.code, name, summary).only(certainty), Verdict::because)
+}
+
+fn file<'a>(files: &'a Credentials, key: &str) -> Option<&'a String> {
+    match key {
+        "zazen.security.secret" => files.secret.as_ref(),
+        "zazen.security.certificate" => files.certificate.as_ref(),
+        "zazen.security.key" => files.key.as_ref(),
+        _ => files.authorities.as_ref(),
+    }
+}
+
+/// The settings of these files; none if the files do not belong together.
+fn changes(kind: &Kind, files: &Credentials) -> Vec<(&'static str, Worth)> {
+    let all = kind.keys.iter().filter_map(|key| Some((*key, Worth::Text(file(files, key)?.clone()))));
+    all.collect()
+}
+
+/// What the asked node does to have what a neighbour has.
+fn take_over(case: &Case<'_>, right: Option<Known<'_>>, kind: &Kind) -> Option<Mend> {
+    let right = right.filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere)?;
+    let changes = changes(kind, &right.sibling.credentials);
+    match &changes[..] {
+        [] => None,
+        [(key, worth)] => Some(case.set(case.me, key, worth)),
+        _ => case.restart(case.me, "", |start| with(start, &changes)),
+    }
+}
+
+fn with(start: Start, changes: &[(&'static str, Worth)]) -> Start {
+    changes.iter().fold(start, |start, (key, worth)| start.with(key, worth))
+}
+
+/// What the other node does to have what the asked one has: by its file on this host, by a copy on another.
+fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
+    let own = &case.me.facts.credentials;
+    let changes = changes(kind, own);
+    let known = case.sibling_at(address).filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere);
+    let Some(known) = known else { return elsewhere(case, address, kind) };
+    match &changes[..] {
+        [] => None,
+        [(key, worth)] => Some(case.set_sibling(known, key, worth)),
+        _ => {
+            let running = case.listens(address).map(|process| ended(process.pid)).unwrap_or_default();
+            let start = with(Start::of(&known.by.facts.binary, known.sibling), &changes);
+            Some(start.mend(&running))
+        }
+    }
+}
+
+/// A secret is copied to the same place; certificates are made where the authority's key is kept.
+fn elsewhere(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
+    let own = &case.me.facts.credentials;
+    let (host, _) = address.as_str().rsplit_once(':')?;
+    if kind.code == Code::SecretsDiffer {
+        let secret = own.secret.as_ref()?;
+        let target = format!("{host}:{secret}");
+        return Some(Mend::command(format!("scp -p {} {}", quoted(secret), quoted(&target))));
+    }
+    let directory = own.authorities.as_ref()?.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty());
+    Some(setup(case.me, directory.unwrap_or("security"), host))
+}
+
+/// Makes what a node of another host needs.
+fn setup(report: &Report, directory: &str, host: &str) -> Mend {
+    let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
+    Mend::command(format!("{binary} setup --cluster-name {cluster} --out {} {}", quoted(directory), quoted(host)))
+}

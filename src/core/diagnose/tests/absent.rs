@@ -1,0 +1,88 @@
+//! Nodes that do not run: with a vote, without one, without room.
+
+use super::super::Remembered;
+use super::*;
+
+fn gone(number: usize, votes: Option<bool>) -> Remembered {
+    Remembered {
+        id: format!("id-{number}").as_str().into(),
+        name: format!("n{number}"),
+        address: address(number),
+        failed: true,
+        votes,
+    }
+}
+
+/// A master that remembers one that went.
+fn master(remembered: Remembered, sibling: Sibling) -> Report {
+    let mut report = follower(0, 0);
+    report.facts.remembered = vec![remembered];
+    report.facts.siblings = vec![sibling];
+    report
+}
+
+#[test]
+fn a_member_without_a_vote_is_named_as_one_and_started() {
+    let start = "/usr/bin/zazen start -c /etc/zazen/n5.yml";
+    let told = |votes, is_eligible| verdicts(&[master(gone(5, votes), Sibling { is_eligible, ..sibling(5) })]);
+    assert_eq!(told(None, false), expected(&[(Code::MemberDown, "n5", start)]));
+    assert_eq!(told(Some(false), true), expected(&[(Code::MemberDown, "n5", start)]));
+    assert_eq!(told(Some(true), true), expected(&[(Code::VoterDown, "n5", start)]));
+    assert_eq!(told(None, true), expected(&[(Code::VoterDown, "n5", start)]));
+}
+
+#[test]
+fn a_node_that_is_gone_and_whose_disk_is_full_is_moved_to_another() {
+    let full = |number: usize| Sibling { free_bytes: Some(4_096), roomy: Some("/var/tmp".into()), ..sibling(number) };
+    let line = "cp -a /var/lib/zazen/n1 /var/tmp/zazen-n1-10.0.0.1-9300 && /usr/bin/zazen start -c /etc/zazen/n1.yml \
+                -E path.data=/var/tmp/zazen-n1-10.0.0.1-9300";
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    asked.facts.siblings = vec![full(1), sibling(2)];
+    let told = verdicts(&[asked.clone()]);
+    assert_eq!(told[0], (Code::QuorumLost, "n1".to_owned(), line.to_owned()), "{told:?}");
+    assert_eq!(told[1], (Code::DiskFull, "n1".to_owned(), line.to_owned()), "{told:?}");
+    assert_eq!((told[2].0, &*told[2].1), (Code::VoterDown, "n2"), "{told:?}");
+    let of_master = verdicts(&[voters(master(gone(5, None), full(1)))]);
+    assert!(of_master.contains(&(Code::DiskFull, "n1".into(), line.into())), "{of_master:?}");
+}
+
+#[test]
+fn who_has_yet_to_answer_is_not_said_to_be_gone() {
+    let mut asked = pinged(report(0), 1, PingOutcome::Waiting);
+    asked.explanation.cluster_uuid = None;
+    let member = |number: usize| Member {
+        id: address(number).as_str().into(),
+        name: None,
+        address: Some(address(number)),
+        found: number == 0,
+    };
+    let members = (0..2).map(member).collect();
+    asked.explanation.needed.push(Quota { of: Group::InitialHosts, members, needed: 2, found: 1 });
+    assert_eq!(verdicts(&[asked.clone()]), []);
+    asked.explanation.hosts[0].outcome = PingOutcome::Refused;
+    assert_eq!(verdicts(&[asked])[0].0, Code::VoterDown);
+}
+
+#[test]
+fn numbers_are_worded_as_people_say_them() {
+    let summary = |report: Report| judged(&[report]).verdicts.remove(0).summary;
+    let two = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    assert_eq!(summary(two), "2 of 3 voters are needed for a master, and n1, n2 do not run");
+    let mut one = pinged(report(0), 1, PingOutcome::Refused);
+    let member = Member { id: "id-1".into(), name: Some("n1".into()), address: Some(address(1)), found: false };
+    one.explanation.needed.push(Quota { of: Group::VotingSet, members: vec![member], needed: 1, found: 0 });
+    assert_eq!(summary(one), "1 of 1 voter is needed for a master, and n1 does not run");
+}
+
+#[test]
+fn a_node_that_a_debugger_holds_goes_on_when_that_ends() {
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
+    let mut process =
+        Process { address: address(1), pid: 4711, is_stopped: true, tracer: Some(4712), program: "zazen".into() };
+    asked.facts.processes.push(process.clone());
+    let frozen = |report: &Report| verdicts(&[report.clone()]).remove(0);
+    assert_eq!(frozen(&asked), (Code::FrozenNode, "n1".into(), "kill 4712".into()));
+    process.tracer = None;
+    asked.facts.processes = vec![process];
+    assert_eq!(frozen(&asked), (Code::FrozenNode, "n1".into(), "kill -CONT 4711".into()));
+}

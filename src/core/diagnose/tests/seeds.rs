@@ -1,0 +1,119 @@
+//! Seed hosts that are not where nodes listen.
+
+use super::super::Credentials;
+use super::*;
+
+fn at(port: u16) -> Address {
+    format!("10.0.0.1:{port}").as_str().into()
+}
+
+fn found(mut report: Report, address: Address, outcome: PingOutcome, found: Option<Found>) -> Report {
+    report.explanation.hosts.push(Host { address: address.clone(), node: None, instead_of: None, outcome });
+    report.facts.probes.extend(found.map(|found| Probe { address, found, free_port: None }));
+    report
+}
+
+#[test]
+fn all_seed_hosts_are_put_right_in_one_line() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    asked.facts.seeds =
+        Some(["10.0.0.1:9200-9201", "nowhere:9302", "10.0.0.1:25", "10.0.0.1:9305"].map(Into::into).into());
+    asked.explanation.unresolved =
+        vec![crate::protocol::Unresolved { host: "nowhere".into(), why: "no such name".into() }];
+    for port in [9200, 9201] {
+        let http = Some(Found::HttpOf(at(port + 100)));
+        asked = found(asked, at(port), PingOutcome::NotUnderstood, http);
+    }
+    asked = found(asked, at(25), PingOutcome::NotUnderstood, Some(Found::Stranger));
+    asked.facts.siblings = vec![Sibling { port: Some(9302), hosts: vec!["10.0.0.1".into()], ..sibling(2) }];
+    let told = verdicts(&[asked]);
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.1:9300\", \"10.0.0.1:9301\", \"10.0.0.1:9302\", \
+                \"10.0.0.1:9305\"]";
+    let codes: Vec<Code> = told.iter().map(|(code, ..)| *code).collect();
+    assert_eq!(codes, [Code::HttpPortInSeeds, Code::SeedUnresolved]);
+    assert!(told.iter().all(|(.., mend)| mend == line), "{told:?}");
+}
+
+const SECRET: &str = "/etc/zazen/secret";
+
+/// One that has a secret, and does not believe these.
+fn unbelieving(report: Report, others: &[usize], why: &Found) -> Report {
+    let mut report = others
+        .iter()
+        .fold(report, |report, other| found(report, address(*other), PingOutcome::NotUnderstood, Some(why.clone())));
+    let files = |of: &str| Credentials {
+        secret: Some(format!("{SECRET}{of}")),
+        authorities: Some(format!("/etc/zazen/ca{of}")),
+        certificate: Some(format!("/etc/zazen/crt{of}")),
+        key: Some(format!("/etc/zazen/key{of}")),
+    };
+    report.facts.credentials = files("");
+    report.facts.machine = Some("a".into());
+    let shares = |number: usize| Some(!others.contains(&number));
+    let sibling = |number: usize| Sibling {
+        credentials: files(if others.contains(&number) { "-other" } else { "" }),
+        shares_secret: shares(number),
+        shares_authority: shares(number),
+        ..sibling(number)
+    };
+    report.facts.siblings =
+        (0..3).filter(|number| address(*number) != report.explanation.node.address).map(sibling).collect();
+    report
+}
+
+/// The same with the initial hosts that are waited for.
+fn waiting(mut report: Report) -> Report {
+    report.explanation.cluster_uuid = None;
+    let member = |number: usize| Member {
+        id: address(number).as_str().into(),
+        name: None,
+        address: Some(address(number)),
+        found: address(number) == report.explanation.node.address,
+    };
+    let members = (0..3).map(member).collect();
+    report.explanation.needed.push(Quota { of: Group::InitialHosts, members, needed: 2, found: 1 });
+    report
+}
+
+#[test]
+fn the_one_with_another_secret_is_told_and_nobody_else() {
+    let odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherSecret));
+    let line = format!("zazen.security.secret: {SECRET}-other");
+    assert_eq!(verdicts(&[odd]), expected(&[(Code::SecretsDiffer, "n0", &line)]));
+    let well = || unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    let line = format!("zazen.security.secret: {SECRET}");
+    let mut other = follower(2, 1);
+    other.facts.machine = Some("a".into());
+    assert_eq!(verdicts(&[well(), other]), expected(&[(Code::SecretsDiffer, "n0", &line)]));
+}
+
+#[test]
+fn of_two_that_do_not_believe_each_other_either_may_be_wrong() {
+    let mut one = waiting(unbelieving(report(0), &[1], &Found::OtherSecret));
+    one.facts.siblings.truncate(1);
+    one.explanation.needed[0].members.truncate(2);
+    let told = judged(&[one]).verdicts;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].code, told[0].certainty), (Code::SecretsDiffer, super::super::Certainty::Possible));
+}
+
+#[test]
+fn the_one_with_another_authority_is_started_with_the_files_of_the_others() {
+    let odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherAuthority));
+    let told = verdicts(&[odd]);
+    let end = "zazen start -c /etc/zazen/n0.yml -E zazen.security.authorities=/etc/zazen/ca-other \
+               -E zazen.security.certificate=/etc/zazen/crt-other -E zazen.security.key=/etc/zazen/key-other \
+               -E zazen.security.secret=/etc/zazen/secret-other";
+    assert!(matches!(&told[..], [(Code::AuthoritiesDiffer, _, line)] if line.ends_with(end)), "{told:?}");
+}
+
+#[test]
+fn a_secret_is_copied_to_another_machine() {
+    let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    well.facts.siblings.clear();
+    let mut other = follower(2, 1);
+    other.facts.machine = Some("b".into());
+    let line = format!("scp -p {SECRET} 10.0.0.0:{SECRET}");
+    assert_eq!(verdicts(&[well, other]), expected(&[(Code::SecretsDiffer, "n0", &line)]));
+}

@@ -1,0 +1,140 @@
+//! What listens where a node should, and does not answer as one of this cluster does.
+//!
+//! A node is told from other programs by what it says to whoever asks without a seal and in the clear.
+
+use super::PATH;
+use crate::cluster::Address;
+use crate::diagnose::{Found, Probe};
+use crate::runtime::Handle;
+use crate::runtime::figures::{Silence, of_one};
+use crate::runtime::proc;
+use crate::runtime::secure::CHALLENGE;
+use crate::wire;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long each question may take.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// How long somebody may take who was spoken to in the clear.
+const CLEAR_MAX: Duration = Duration::from_millis(700);
+
+/// As much of an answer as is looked at.
+const BEGINNING: usize = 2_048;
+
+/// How an answer to what was said in the clear begins where TLS is spoken: an alert.
+const ALERT: [u8; 2] = [21, 3];
+
+/// How a report begins.
+const MARK: &str = "{\"wire\":";
+
+/// What was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// Nobody is there, or nothing was said.
+    Nothing,
+    /// TLS is spoken.
+    Tls,
+    /// A node that answers those only that seal what they say.
+    Challenge,
+    /// A node that tells whoever asks.
+    Report,
+    /// Something else.
+    Other,
+}
+
+/// What is found at an address, if that can be told.
+pub(super) async fn probe(handle: &Handle, address: Address) -> Option<Probe> {
+    let found = found(handle, &address).await?;
+    let free_port = (found == Found::Stranger).then(|| proc::free_port(&address)).flatten();
+    Some(Probe { address, found, free_port })
+}
+
+async fn found(handle: &Handle, address: &Address) -> Option<Found> {
+    let peers = handle.meter().access();
+    let report: Result<Value, Silence> =
+        timeout(PATIENCE, of_one(peers, address, (PATH, PATIENCE))).await.unwrap_or(Err(Silence::NotConnected));
+    if let Ok(version) = report.as_ref().map(|report| report["wire"].as_u64()) {
+        return version.filter(|version| *version != u64::from(wire::VERSION)).map(Found::Version);
+    }
+    let security = &handle.settings().security;
+    let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());
+    match clear(address).await {
+        Heard::Nothing => None,
+        Heard::Tls if is_tls => Some(Found::OtherAuthority),
+        Heard::Challenge | Heard::Report if is_tls => Some(Found::OtherAuthority),
+        Heard::Challenge => Some(Found::OtherSecret),
+        Heard::Report if is_sealed => Some(Found::OtherSecret),
+        Heard::Report | Heard::Tls | Heard::Other => users_of(handle, address).await,
+    }
+}
+
+/// A port where a node listens to its users, or nothing of a node.
+async fn users_of(handle: &Handle, address: &Address) -> Option<Found> {
+    let asked = of_one(handle.meter().access(), address, ("/_zazen/explain?local=true", PATIENCE));
+    let users: Option<Value> = timeout(PATIENCE, asked).await.ok().and_then(Result::ok);
+    match users.and_then(|users| users["node"]["address"].as_str().map(Address::from)) {
+        Some(transport) => Some(Found::HttpOf(transport)),
+        None => Some(Found::Stranger),
+    }
+}
+
+/// Asks in the clear, and without a seal.
+async fn clear(address: &Address) -> Heard {
+    let Ok(at) = address.as_str().parse::<SocketAddr>() else { return Heard::Nothing };
+    let mut answer = Vec::new();
+    // What was said up to then counts.
+    let _ = timeout(CLEAR_MAX, ask(at, &mut answer)).await;
+    understood(&answer)
+}
+
+async fn ask(at: SocketAddr, answer: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(at).await?;
+    let request = format!("GET {PATH} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    while answer.len() < BEGINNING && !answer.starts_with(&ALERT) && stream.read_buf(answer).await? > 0 {}
+    Ok(())
+}
+
+fn understood(answer: &[u8]) -> Heard {
+    let text = String::from_utf8_lossy(answer);
+    let mut lines = text.lines();
+    let status = lines.next().unwrap_or_default();
+    let mut names = lines.map_while(|line| line.split_once(':')).map(|(name, _)| name.to_ascii_lowercase());
+    if answer.is_empty() {
+        Heard::Nothing
+    } else if answer.starts_with(&ALERT) {
+        Heard::Tls
+    } else if names.any(|name| name == CHALLENGE.as_str()) {
+        Heard::Challenge
+    } else if status.starts_with("HTTP/1.1 200 ") && text.contains(MARK) {
+        Heard::Report
+    } else {
+        Heard::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_told_from_others_by_what_they_say_in_the_clear() {
+        let head = |status: &str, more: &str| format!("HTTP/1.1 {status}\r\n{more}\r\n").into_bytes();
+        for (answer, expected) in [
+            (Vec::new(), Heard::Nothing),
+            (vec![21, 3, 1, 0, 2, 2, 70], Heard::Tls),
+            (head("401 Unauthorized", "Zazen-Challenge: 17\r\n"), Heard::Challenge),
+            (head("401 Unauthorized", "WWW-Authenticate: Basic\r\n"), Heard::Other),
+            (head("200 OK", "\r\n"), Heard::Other),
+            (head("200 OK", &format!("{}\r\n", MARK)), Heard::Report),
+            (b"220 mail ready\r\n".to_vec(), Heard::Other),
+        ] {
+            assert_eq!(understood(&answer), expected, "{:?}", String::from_utf8_lossy(&answer));
+        }
+    }
+}
