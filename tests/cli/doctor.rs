@@ -54,7 +54,8 @@ fn no_directory_is_left_behind() {
     for data in ["data/n0".to_owned(), folder.0.join("a/b/c").display().to_string()] {
         told(&folder, 0, &format!("discovery.type: single-node\ntransport.port: 0\npath.data: {data}"));
     }
-    let left: Vec<_> = std::fs::read_dir(&folder.0).expect("it is there").flatten().map(|one| one.file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(&folder.0).expect("it is there").flatten().map(|one| one.file_name()).collect();
     assert_eq!(left, ["zazen.yml"]);
 }
 

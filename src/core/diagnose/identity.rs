@@ -189,6 +189,16 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         let mend = case.hosts(case.me, &members, |host| Some(host.to_owned()));
         return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
     }
+    let wants_in = other.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, &own.node.address));
+    if other.facts.members.len() <= 1 && case.me.facts.members.len() > 1 && wants_in {
+        let (name, data) = (case.name(other), &other.facts.data);
+        let summary = format!(
+            "{name} is a cluster by itself, though it names {}: with a new data directory it can join",
+            case.name(case.me)
+        );
+        let mend = case.text(other, "path.data", &format!("{data}-new"));
+        return Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend));
+    }
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
         return None;
     }

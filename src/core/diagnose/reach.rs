@@ -14,6 +14,7 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         verdicts.extend(loopback(case, report));
         verdicts.extend(cut(case, report));
     }
+    verdicts.extend(seeds::of_http(case));
     let is_masterless = case.is_masterless();
     for host in case.silent_hosts().filter(|host| is_masterless && !case.is_unbelieved(&host.address)) {
         let name = case.name_at(&host.address);
@@ -109,15 +110,9 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
         return Some(taken);
     }
     match (&host.outcome, probe, case.stopped(address)) {
-        (PingOutcome::NotUnderstood, Some(Found::HttpOf(transport)), _) => {
-            let summary =
-                format!("{own} has [{address}] among its seed hosts, the http port of the node at [{transport}]");
-            let mend = seeds::mended(case);
-            Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
-        }
         (PingOutcome::NotUnderstood, Some(Found::Stranger), _) => {
             let summary = format!("{own} has [{address}] among its seed hosts, where something else listens");
-            let mend = seeds::mended(case);
+            let mend = seeds::mended(case, case.me);
             Some(verdict(Code::HttpPortInSeeds, own, summary).because(evidence).mended(mend))
         }
         (PingOutcome::TimedOut | PingOutcome::Reset, _, Some(process)) => {
@@ -139,7 +134,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             let summary = format!(
                 "{own} has [{address}] among its seed hosts, where no node is to listen: [{right}] is not named"
             );
-            let mend = seeds::mended(case);
+            let mend = seeds::mended(case, case.me);
             Some(verdict(Code::WrongSeed, own, summary).because(evidence).mended(mend).only(Certainty::Likely))
         }
         (
@@ -165,7 +160,7 @@ fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
         let own = case.name(case.me);
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
         let evidence = case.says(case.me, format!("[{}]: {}", host.host, host.why));
-        let mend = seeds::mended(case);
+        let mend = seeds::mended(case, case.me);
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
     case.me.explanation.unresolved.iter().map(of).collect()

@@ -1,23 +1,71 @@
 //! What a node's seed hosts should be: all that is wrong with them is put right in one line.
 
-use super::case::Case;
+use super::case::{Case, verdict};
 use super::identity::is_seed_of;
-use super::{Found, Mend};
+use super::{Code, Found, Mend, Report, Verdict};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
 
-/// The line of the asked node's seed hosts, with all that is known to be wrong replaced or left out.
-pub(super) fn mended(case: &Case<'_>) -> Option<Mend> {
+/// The line of a node's seed hosts, with all that is known to be wrong replaced or left out.
+pub(super) fn mended(case: &Case<'_>, report: &Report) -> Option<Mend> {
     let mut missing = missing(case).into_iter();
     let mut right: Vec<String> = Vec::new();
-    for seed in case.me.facts.seeds.iter().flatten() {
-        for one in replaced(case, seed, &mut missing) {
+    for seed in report.facts.seeds.iter().flatten() {
+        let by_users: Vec<String> =
+            users_of(case, seed).into_iter().map(|(_, transport)| transport.to_string()).collect();
+        let placed = match (by_users.is_empty(), std::ptr::eq(report, case.me)) {
+            (false, _) => by_users,
+            (true, true) => replaced(case, seed, &mut missing),
+            (true, false) => vec![seed.clone()],
+        };
+        for one in placed {
             if !right.contains(&one) {
                 right.push(one);
             }
         }
     }
-    case.hosts(case.me, &right, |seed| Some(seed.to_owned()))
+    case.hosts(report, &right, |seed| Some(seed.to_owned()))
+}
+
+/// Nodes without a master that have http ports of nodes among their seed hosts, all of them told at once.
+pub(super) fn of_http(case: &Case<'_>) -> Vec<Verdict> {
+    let of = |report: &Report| {
+        let seeds = report.facts.seeds.iter().flatten();
+        let wrong: Vec<(Address, Address)> = seeds.flat_map(|seed| users_of(case, seed)).collect();
+        let ((users, transport), more) = wrong.split_first()?;
+        let (name, count) = (case.name(report), more.len());
+        let summary = if count == 0 {
+            format!("{name} has [{users}] among its seed hosts, the http port of the node at [{transport}]")
+        } else {
+            let all = |which: fn(&(Address, Address)) -> &Address| {
+                wrong.iter().map(|pair| format!("[{}]", which(pair))).collect::<Vec<_>>().join(", ")
+            };
+            let (users, transports) = (all(|pair| &pair.0), all(|pair| &pair.1));
+            format!("{name} has {users} among its seed hosts, the http ports of the nodes at {transports}")
+        };
+        let evidence =
+            case.says(report, format!("my seed hosts are {:?}", report.facts.seeds.as_deref().unwrap_or_default()));
+        Some(verdict(Code::HttpPortInSeeds, name, summary).because(evidence).mended(mended(case, report)))
+    };
+    case.reports.iter().filter(|report| report.explanation.master_node.is_none()).filter_map(of).collect()
+}
+
+/// Where nodes listen to their users whom a seed host stands for, and where their transport listens.
+fn users_of(case: &Case<'_>, seed: &str) -> Vec<(Address, Address)> {
+    let told = case.reports.iter().filter_map(|report| {
+        Some((Address::from(report.facts.http.as_deref()?), report.explanation.node.address.clone()))
+    });
+    let probed = case.me.facts.probes.iter().filter_map(|probe| match &probe.found {
+        Found::HttpOf(transport) => Some((probe.address.clone(), transport.clone())),
+        Found::Version(_) | Found::Stranger | Found::OtherSecret | Found::OtherAuthority => None,
+    });
+    let mut all: Vec<(Address, Address)> = Vec::new();
+    for (users, transport) in told.chain(probed).filter(|(users, _)| is_seed_of(seed, users)) {
+        if !is_seed_of(seed, &transport) && !all.iter().any(|(known, _)| *known == users) {
+            all.push((users, transport));
+        }
+    }
+    all
 }
 
 /// What stands in the place of a seed host; itself if nothing is known to be wrong with it.
@@ -26,14 +74,9 @@ fn replaced(case: &Case<'_>, seed: &str, missing: &mut impl Iterator<Item = Stri
         return by_port(case, seed).into_iter().collect();
     }
     let silent: Vec<&Host> = case.silent_hosts().filter(|host| is_seed_of(seed, &host.address)).collect();
-    let probe = |host: &&Host| case.probe(&host.address);
-    let transports: Vec<String> = silent.iter().filter_map(probe).filter_map(transport).collect();
-    if !transports.is_empty() {
-        return transports;
-    }
     let is_strange = silent.iter().any(|host| {
         host.outcome == PingOutcome::NotUnderstood
-            && probe(host) == Some(&Found::Stranger)
+            && case.probe(&host.address) == Some(&Found::Stranger)
             && case.sibling_at(&host.address).is_none()
     });
     let is_nowhere = silent.iter().any(|host| host.outcome == PingOutcome::Refused && is_wrong(case, &host.address));
@@ -41,13 +84,6 @@ fn replaced(case: &Case<'_>, seed: &str, missing: &mut impl Iterator<Item = Stri
         (true, _) => missing.next().into_iter().collect(),
         (false, true) => vec![missing.next().unwrap_or_else(|| seed.to_owned())],
         (false, false) => vec![seed.to_owned()],
-    }
-}
-
-fn transport(found: &Found) -> Option<String> {
-    match found {
-        Found::HttpOf(transport) => Some(transport.to_string()),
-        Found::Version(_) | Found::Stranger | Found::OtherSecret | Found::OtherAuthority => None,
     }
 }
 

@@ -61,6 +61,15 @@ fn a_node_that_lets_nobody_in_is_blamed_and_not_those_that_name_it() {
 }
 
 #[test]
+fn who_is_alone_and_names_a_larger_cluster_joins_that() {
+    let mut alone = stranger(1, "shop", 9);
+    alone.facts.sync_millis = None;
+    alone.facts.seeds = Some(vec![address(0).to_string(), address(1).to_string()]);
+    let told = verdicts(&[follower(0, 0), alone, follower(2, 0)]);
+    assert_eq!(told, expected(&[(Code::ForeignCluster, "n1", "path.data: /var/lib/zazen/n1-new")]));
+}
+
+#[test]
 fn a_seed_host_may_stand_for_several_ports() {
     let is_of = |seed: &str, at: &str| super::super::identity::is_seed_of(seed, &at.into());
     for (seed, at) in [

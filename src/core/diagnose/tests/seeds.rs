@@ -35,6 +35,21 @@ fn all_seed_hosts_are_put_right_in_one_line() {
     assert!(told.iter().all(|(.., mend)| mend == line), "{told:?}");
 }
 
+#[test]
+fn every_node_that_names_http_ports_is_told_at_once() {
+    let http = |number: usize| format!("10.0.0.{number}:9200");
+    let with = |number: usize| {
+        let mut report = report(number);
+        report.explanation.cluster_uuid = None;
+        report.facts.http = Some(http(number));
+        report.facts.seeds = Some((0..3).map(http).collect());
+        report
+    };
+    let told = verdicts(&[with(0), with(1), with(2)]);
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.0:9300\", \"10.0.0.1:9300\", \"10.0.0.2:9300\"]";
+    assert_eq!(told, expected(&["n0", "n1", "n2"].map(|name| (Code::HttpPortInSeeds, name, line))));
+}
+
 const SECRET: &str = "/etc/zazen/secret";
 
 /// One that has a secret, and does not believe these.

@@ -14,6 +14,7 @@ pub(super) use siblings::leave_note;
 
 use super::Handle;
 use super::figures::of_one;
+use super::proc;
 use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, judge};
 use crate::wire;
@@ -76,7 +77,8 @@ async fn report(handle: &Handle) -> Option<Report> {
 /// Asks all that can be asked, and judges what they say; nothing once the node has ended.
 pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
     let until = Instant::now() + ASKING_MAX;
-    let own = report(handle).await?;
+    let mut own = report(handle).await?;
+    own.facts.probes = probes(handle, strange(&own.explanation), until).await;
     let explanation = own.explanation.clone();
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
     let mut reports = vec![own];
@@ -92,16 +94,16 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
             }
         }
     }
-    if let Some((own, others)) = reports.split_first_mut() {
-        let is_told = |address: &Address| {
-            let of = |one: &Report| {
-                one.explanation.node.address == *address || one.facts.bound.contains(&address.to_string())
-            };
-            of(own) || others.iter().any(of)
-        };
-        let silent: BTreeSet<Address> = asked.into_iter().filter(|address| !is_told(address)).collect();
-        own.facts.probes = probes(handle, own, &silent, until).await;
-    }
+    let silent = silent(asked, &reports, &reports[0].facts.probes);
+    let mut found = probes(handle, silent, until).await;
+    // Whom the core did not speak to in vain is told of only if it is a node.
+    found.retain(|probe| matches!(probe.found, Found::OtherSecret | Found::OtherAuthority));
+    let at: Vec<Address> = found.iter().chain(&reports[0].facts.probes).map(|probe| probe.address.clone()).collect();
+    let processes = tokio::task::spawn_blocking(move || proc::listeners(&at)).await.unwrap_or_default();
+    let facts = &mut reports[0].facts;
+    facts.probes.append(&mut found);
+    facts.processes.retain(|known| processes.iter().all(|process| process.address != known.address));
+    facts.processes.extend(processes);
     Some((explanation, judge(&reports)?))
 }
 
@@ -123,7 +125,8 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
     let seeds = seeds.filter_map(|seed| seed.parse::<SocketAddr>().ok()).map(|seed| Address::from(seed.to_string()));
-    at.chain(known).chain(members).chain(siblings).chain(seeds).collect()
+    let transports = report.facts.probes.iter().filter_map(transport_of);
+    at.chain(known).chain(members).chain(siblings).chain(seeds).chain(transports).collect()
 }
 
 async fn ask(handle: &Handle, address: Address) -> Option<Report> {
@@ -139,20 +142,35 @@ async fn ask(handle: &Handle, address: Address) -> Option<Report> {
     Some(report)
 }
 
-/// What listens where the answer to a ping could not be understood, and where a node should be that gave no report.
-async fn probes(handle: &Handle, own: &Report, silent: &BTreeSet<Address>, until: Instant) -> Vec<Probe> {
+/// The hosts whose answer to a ping could not be understood.
+fn strange(explanation: &Explanation) -> Vec<Address> {
     let is_strange = |host: &&Host| matches!(host.outcome, PingOutcome::NotUnderstood | PingOutcome::Reset);
-    let strange: BTreeSet<Address> =
-        own.explanation.hosts.iter().filter(is_strange).map(|host| host.address.clone()).collect();
-    let others = silent.iter().filter(|address| !strange.contains(*address));
-    let all: Vec<Address> = strange.iter().chain(others).take(PROBED_MAX).cloned().collect();
-    let mut found = answers(all.into_iter().map(|address| probe::probe(handle, address)), until).await;
-    // Whoever was not spoken to in vain by the core is told only if it is a node.
-    found.retain(|probe| {
-        let is_node = matches!(probe.found, Found::OtherSecret | Found::OtherAuthority);
-        strange.contains(&probe.address) || is_node
-    });
-    found
+    explanation.hosts.iter().filter(is_strange).map(|host| host.address.clone()).collect()
+}
+
+/// What listens at some addresses.
+async fn probes(handle: &Handle, addresses: Vec<Address>, until: Instant) -> Vec<Probe> {
+    let probed = addresses.into_iter().take(PROBED_MAX).map(|address| probe::probe(handle, address));
+    answers(probed, until).await
+}
+
+/// Where a node's transport listens that was looked for at its users' port.
+fn transport_of(probe: &Probe) -> Option<Address> {
+    match &probe.found {
+        Found::HttpOf(transport) => Some(transport.clone()),
+        Found::Version(_) | Found::Stranger | Found::OtherSecret | Found::OtherAuthority => None,
+    }
+}
+
+/// Those who were asked for their reports and gave none.
+fn silent(asked: BTreeSet<Address>, reports: &[Report], probes: &[Probe]) -> Vec<Address> {
+    let is_known = |address: &Address| {
+        let of = |one: &Report| {
+            one.explanation.node.address == *address || one.facts.bound.iter().any(|bound| bound == address.as_str())
+        };
+        reports.iter().any(of) || probes.iter().any(|probe| probe.address == *address)
+    };
+    asked.into_iter().filter(|address| !is_known(address)).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "clocks that run apart are a cause")]
