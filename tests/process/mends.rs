@@ -4,6 +4,7 @@
 
 use super::cluster::Cluster;
 use super::node::Node;
+use super::security::private;
 use super::tool::{Running, zazen};
 use serde_json::Value;
 use std::net::TcpListener;
@@ -76,6 +77,42 @@ fn a_voter_that_is_gone_is_started_by_its_file() {
     cluster.restart(2);
     cluster.wait_master(&[0, 1, 2]);
     wait_until_sound(&cluster, &cluster.nodes[0]);
+}
+
+#[test]
+fn a_node_is_started_with_what_it_was_given_besides_its_file() {
+    let given = |at: usize| ["-E".to_owned(), format!("node.attr.rack=r {at}")];
+    let mut cluster = Cluster::start_with(3, |at, node| node.arguments = given(at).into());
+    cluster.kill(2);
+    let told = verdicts(&cluster, &cluster.nodes[0], "voter-down");
+    let line = format!("{} -E node.attr.rack='r 2'", start(&cluster.nodes[2]));
+    assert_eq!(mends(&told, "voter-down"), [("n2".to_owned(), line)], "{told:?}");
+}
+
+#[test]
+fn who_has_another_secret_is_told_so_and_takes_that_of_the_others() {
+    let share = |node: &mut Node, letter: &str| {
+        let file = node.home().join("secret");
+        private(&file, &letter.repeat(40));
+        node.settings.push(format!("zazen.security.secret: {}", file.display()));
+        file
+    };
+    let cluster = Cluster::start_with(2, |_, node| drop(share(node, "s")));
+    let mut newcomer = cluster.stranger(&cluster.nodes[0].cluster, "n2");
+    share(&mut newcomer, "t");
+    newcomer.start();
+    let told = verdicts(&cluster, &newcomer, "secrets-differ");
+    let right = |at: usize| format!("zazen.security.secret: {}", cluster.nodes[at].home().join("secret").display());
+    let mends = mends(&told, "secrets-differ");
+    let [(name, line)] = &mends[..] else { panic!("one node is told: {told:?}") };
+    assert!(name == "n2" && [right(0), right(1)].contains(line), "{told:?}");
+    assert_eq!(told.len(), 1, "nobody else is accused: {told:?}");
+    newcomer.kill();
+    newcomer.settings.pop();
+    newcomer.settings.push(line.clone());
+    newcomer.start();
+    cluster.wait("it has joined", || newcomer.view()?.master);
+    wait_until_sound(&cluster, &newcomer);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::config::{self, ConfigArgs};
 use super::explain::tell;
 use super::printable::line;
 use super::{CommandError, CommandOutcome, start_failure};
-use crate::diagnose::{Certainty, Code, Evidence, Mend, Verdict, Worth};
+use crate::diagnose::{Certainty, Code, Mend, Verdict, Worth};
 use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;

@@ -134,8 +134,12 @@ fn survives(screen: &Screen) -> Vec<Line<'static>> {
 fn verdict_lines(screen: &Screen, tone: Tone, verdict: &Verdict) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(format!("{}: {}", verdict.code.name(), verdict.summary), style(screen, tone))];
     if let Some(mend) = &verdict.mend {
-        let file = mend.file.as_deref().unwrap_or("its file");
-        let place = if mend.is_setting { format!("in {file}: ") } else { "type: ".into() };
+        let place = match (mend.place(), mend.is_setting) {
+            (Some(place), true) => format!("{place}: "),
+            (None, true) => "in its file: ".into(),
+            (Some(place), false) => format!("type {place}: "),
+            (None, false) => "type: ".into(),
+        };
         lines.push(Line::from(format!("  {place}{}", mend.line)));
     }
     lines

@@ -48,14 +48,13 @@ const AUTHORITY: Kind = Kind {
 pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
     [(SECRET, Found::OtherSecret), (AUTHORITY, Found::OtherAuthority)]
         .iter()
-        .flat_map(|(kind, found)| differ(case, kind, found))
+        .flat_map(|(kind, found)| [differ(case, kind, found), misnamed(case, kind, found)].concat())
         .collect()
 }
 
 /// The nodes that have another one than this, or this one if it is the odd one.
 fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
-    let of_me = case.me.facts.probes.iter().filter(|probe| probe.found == *found);
-    let others: Vec<&Address> = of_me.map(|probe| &probe.address).collect();
+    let others: Vec<&Address> = unbelieved(case, found).filter(|at| sharer(case, at, kind).is_none()).collect();
     let Some(first) = others.first() else { return Vec::new() };
     let beside: Vec<bool> = case.me.facts.siblings.iter().filter_map(|one| shares(one, kind)).collect();
     let with = case.reports.len().max(1 + beside.iter().filter(|shares| **shares).count());
@@ -73,6 +72,37 @@ fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
     others.iter().map(of).collect()
 }
 
+fn unbelieved<'a>(case: &Case<'a>, found: &Found) -> impl Iterator<Item = &'a Address> {
+    let is_such = move |probe: &&super::Probe| probe.found == *found;
+    case.me.facts.probes.iter().filter(is_such).map(|probe| &probe.address)
+}
+
+/// The node at an address that is not believed, though its files are the same.
+fn sharer<'a>(case: &Case<'a>, address: &Address, kind: &Kind) -> Option<Known<'a>> {
+    case.sibling_at(address).filter(|known| shares(known.sibling, kind) == Some(true))
+}
+
+/// Seals and certificates are good for one cluster: with the same files it is its name that differs.
+fn misnamed(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
+    let own = case.me.explanation.cluster_name.as_str();
+    let named = |name: &str| case.siblings().filter(|known| known.sibling.cluster == name).count();
+    let of = |known: Known<'_>| {
+        let theirs = known.sibling.cluster.as_str();
+        let is_mine = named(theirs) > named(own) + 1;
+        let (wrong, right) = if is_mine { (own, theirs) } else { (theirs, own) };
+        let worth = Worth::Text(right.to_owned());
+        let (name, mend) = match is_mine {
+            true => (case.name(case.me), case.set(case.me, "cluster.name", &worth)),
+            false => (known.sibling.name.clone().unwrap_or_default(), case.set_sibling(known, "cluster.name", &worth)),
+        };
+        let summary = format!("{name} is of cluster [{wrong}], and those it should be with are of [{right}]");
+        let evidence = case.says(known.by, format!("the file of another node has [cluster.name: {theirs}]"));
+        verdict(Code::WrongClusterName, &name, summary).because(evidence).mended(mend.about(&name))
+    };
+    let sharers = unbelieved(case, found).filter_map(|address| sharer(case, address, kind));
+    sharers.filter(|known| known.sibling.cluster != own).map(of).collect()
+}
+
 fn shares(sibling: &super::Sibling, kind: &Kind) -> Option<bool> {
     if kind.code == Code::SecretsDiffer { sibling.shares_secret } else { sibling.shares_authority }
 }
@@ -80,9 +110,15 @@ fn shares(sibling: &super::Sibling, kind: &Kind) -> Option<bool> {
 fn told(case: &Case<'_>, kind: &Kind, name: &str, (others, certainty): (&[&Address], Certainty)) -> Verdict {
     let own = case.name(case.me);
     let summary = if *name == own {
-        format!("{name} has another {} than the other nodes, or none: they do not believe each other", kind.what)
+        format!(
+            "{name} has another {} than the other nodes (or none, or another cluster.name): they do not believe each other",
+            kind.what
+        )
     } else {
-        format!("{name} has another {} than {own}, or none: they do not believe each other", kind.what)
+        format!(
+            "{name} has another {} than {own} (or none, or another cluster.name): they do not believe each other",
+            kind.what
+        )
     };
     let evidence = others.iter().map(|at| {
         case.says(case.me, format!("[{at}] is a node, and refuses what I say or says it otherwise than I understand"))

@@ -294,7 +294,8 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
             let codes = [Code::HttpPortInSeeds, Code::ForeignCluster, Code::SeedUnresolved];
             codes.contains(&verdict.code) && verdict.summary.contains(&*member.id)
         };
-        !is_blamed(before, name) && !before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict))
+        let is_told = before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict));
+        !is_blamed(before, name) && !is_told && !is_own_place(case, before, member)
     };
     let of = |(name, member): &(String, &Member)| {
         let found = down(case, name, member);
@@ -303,6 +304,16 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         found.mended(mend)
     };
     missing.iter().filter(is_open).map(of).collect()
+}
+
+/// Whether this node itself should be reached there, and listens on loopback only.
+fn is_own_place(case: &Case<'_>, before: &[Verdict], member: &Member) -> bool {
+    let own = case.name(case.me);
+    let is_hidden =
+        before.iter().any(|verdict| verdict.code == Code::LoopbackOnly && verdict.node.as_deref() == Some(&*own));
+    let port = |address: &Address| address.as_str().rsplit_once(':').map(|(_, port)| port.to_owned());
+    let place = case.place(member).1;
+    is_hidden && place.is_some_and(|place| port(&place) == port(&case.me.explanation.node.address))
 }
 
 /// A node that waits for one of this name, which nobody has.

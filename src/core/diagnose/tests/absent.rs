@@ -64,6 +64,23 @@ fn who_has_yet_to_answer_is_not_said_to_be_gone() {
 }
 
 #[test]
+fn a_node_that_listens_on_loopback_only_is_not_told_to_start_itself() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    let local = Node { address: "127.0.0.1:9300".into(), ..(*node(0)).clone() };
+    asked.explanation.node = Arc::new(local);
+    asked.facts.bound = vec!["127.0.0.1:9300".into()];
+    asked.facts.outward = Some("10.0.0.0".into());
+    asked.explanation.hosts =
+        vec![Host { address: address(0), node: None, instead_of: None, outcome: PingOutcome::Refused }];
+    let id = address(0).as_str().into();
+    let member = Member { id, name: None, address: Some(address(0)), found: false };
+    asked.explanation.needed.push(Quota { of: Group::InitialHosts, members: vec![member], needed: 1, found: 0 });
+    let told = verdicts(&[asked]);
+    assert_eq!(told, expected(&[(Code::LoopbackOnly, "n0", "network.host: 10.0.0.0")]));
+}
+
+#[test]
 fn numbers_are_worded_as_people_say_them() {
     let summary = |report: Report| judged(&[report]).verdicts.remove(0).summary;
     let two = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
@@ -80,7 +97,7 @@ fn a_node_that_a_debugger_holds_goes_on_when_that_ends() {
     let mut process =
         Process { address: address(1), pid: 4711, is_stopped: true, tracer: Some(4712), program: "zazen".into() };
     asked.facts.processes.push(process.clone());
-    let frozen = |report: &Report| verdicts(&[report.clone()]).remove(0);
+    let frozen = |report: &Report| verdicts(std::slice::from_ref(report)).remove(0);
     assert_eq!(frozen(&asked), (Code::FrozenNode, "n1".into(), "kill 4712".into()));
     process.tracer = None;
     asked.facts.processes = vec![process];

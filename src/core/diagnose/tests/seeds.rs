@@ -132,3 +132,14 @@ fn a_secret_is_copied_to_another_machine() {
     let line = format!("scp -p {SECRET} 10.0.0.0:{SECRET}");
     assert_eq!(verdicts(&[well, other]), expected(&[(Code::SecretsDiffer, "n0", &line)]));
 }
+
+#[test]
+fn with_the_same_files_it_is_the_name_of_the_cluster_that_differs() {
+    let mut asked = waiting(unbelieving(report(0), &[1], &Found::OtherSecret));
+    for sibling in &mut asked.facts.siblings {
+        sibling.shares_secret = Some(true);
+    }
+    asked.facts.siblings[0].cluster = "shpo".into();
+    asked.explanation.needed[0].members.truncate(2);
+    assert_eq!(verdicts(&[asked]), expected(&[(Code::WrongClusterName, "n1", "cluster.name: shop")]));
+}

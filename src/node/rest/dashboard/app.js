@@ -113,7 +113,7 @@ function verdict(seen) {
     seen.explanation ? h("p", {}, seen.explanation.summary) : h("p", {}, "The node that is asked told nothing."),
     seen.troubles.length ? h("ul", {}, seen.troubles.map(text => h("li", {}, text))) : null,
     seen.advice.map(text => h("p", {}, h("span", { class: "soft" }, "What to do: "), text, ".")),
-    seen.mends.map(text => h("div", { class: "mend" }, h("span", { class: "soft" }, "To paste:"), h("code", {}, text), h("button", { onclick: event => copy(event, text) }, "Copy"))));
+    seen.mends.map(({ text, host }) => h("div", { class: "mend" }, h("span", { class: "soft" }, host ? `To paste on ${host}:` : "To paste:"), h("code", {}, text), h("button", { onclick: event => copy(event, text) }, "Copy"))));
 }
 
 function copy(event, text) {

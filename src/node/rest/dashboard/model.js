@@ -93,13 +93,13 @@ const OUTCOMES = { answered: "answers", not_connected: "no connection", timed_ou
 const linkBetween = (seen, a, b) => seen.links.find(link => link.from === a && link.to === b);
 
 function judge(seen) {
-  const { explanation, asked, members, master } = seen, troubles = [], advice = [], mends = [];
+  const { explanation, asked, members, master } = seen, troubles = [], advice = [], mends = new Map();
   const askedSees = explanation && explanation.master_node;
   // The explanation of a node may bring verdicts as data; each has its mend.
   for (const verdict of (explanation && explanation.verdicts) || []) {
     troubles.push(verdict.summary || verdict.sentence || verdict.code);
     const mend = verdict.mend && (typeof verdict.mend === "string" ? verdict.mend : verdict.mend.command || verdict.mend.setting || verdict.mend.line || verdict.mend.paste);
-    if (mend) mends.push(mend);
+    if (mend) mends.set(mend, verdict.mend.host || "");
   }
   for (const one of members) {
     if (one.status === "silent") troubles.push(`${one.name} is a member and does not answer ${asked ? asked.name : "the node that is asked"}: ${OUTCOMES[one.silence] || one.silence}.`);
@@ -120,7 +120,7 @@ function judge(seen) {
   if (losses === 0 && seen.voters.length > 2) troubles.push("No more voter may be lost.");
   const level = !askedSees ? "bad" : troubles.length ? "warn" : "good";
   const title = !askedSees ? "No master" : troubles.length ? "Works, with something amiss" : "All is well";
-  return { level, title, troubles: [...new Set(troubles)].slice(0, 12), advice: [...new Set(advice)].filter(text => !mends.includes(text)), mends: [...new Set(mends)], losses };
+  return { level, title, troubles: [...new Set(troubles)].slice(0, 12), advice: [...new Set(advice)].filter(text => !mends.has(text)), mends: [...mends].map(([text, host]) => ({ text, host })), losses };
 }
 
 // ---- the histories of the nodes, each entry once

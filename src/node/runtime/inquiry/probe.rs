@@ -5,11 +5,15 @@
 use super::PATH;
 use crate::cluster::Address;
 use crate::diagnose::{Found, Probe};
+use crate::protocol::Failure;
 use crate::runtime::Handle;
-use crate::runtime::figures::{Silence, of_one};
+use crate::runtime::figures::of_one;
 use crate::runtime::proc;
 use crate::runtime::secure::CHALLENGE;
+use crate::runtime::transport::Wanted;
 use crate::wire;
+use bytes::Bytes;
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -55,22 +59,33 @@ pub(super) async fn probe(handle: &Handle, address: Address) -> Option<Probe> {
 }
 
 async fn found(handle: &Handle, address: &Address) -> Option<Found> {
-    let peers = handle.meter().access();
-    let report: Result<Value, Silence> =
-        timeout(PATIENCE, of_one(peers, address, (PATH, PATIENCE))).await.unwrap_or(Err(Silence::NotConnected));
-    if let Ok(version) = report.as_ref().map(|report| report["wire"].as_u64()) {
-        return version.filter(|version| *version != u64::from(wire::VERSION)).map(Found::Version);
-    }
+    let wanted =
+        Wanted { method: Method::GET, target: PATH.into(), part: None, body: Bytes::new(), patience: PATIENCE };
+    let asked = timeout(PATIENCE, handle.meter().access()?.ask(address, &wanted)).await.ok()?;
+    let is_refused = match asked {
+        Ok(told) if told.status == StatusCode::OK => return other_version(&told.body),
+        Ok(told) if told.status == StatusCode::SERVICE_UNAVAILABLE => return None,
+        Ok(told) => matches!(told.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
+        // What it says is not understood, or not believed.
+        Err(Failure::BadAnswer) => true,
+        Err(Failure::Reset) => false,
+        Err(Failure::Refused | Failure::TimedOut) => return None,
+    };
     let security = &handle.settings().security;
     let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());
     match clear(address).await {
         Heard::Nothing => None,
-        Heard::Tls if is_tls => Some(Found::OtherAuthority),
-        Heard::Challenge | Heard::Report if is_tls => Some(Found::OtherAuthority),
-        Heard::Challenge => Some(Found::OtherSecret),
-        Heard::Report if is_sealed => Some(Found::OtherSecret),
-        Heard::Report | Heard::Tls | Heard::Other => users_of(handle, address).await,
+        Heard::Tls | Heard::Challenge | Heard::Report if is_refused && is_tls => Some(Found::OtherAuthority),
+        Heard::Challenge if is_refused => Some(Found::OtherSecret),
+        Heard::Report if is_refused && is_sealed => Some(Found::OtherSecret),
+        Heard::Challenge | Heard::Report => None,
+        Heard::Tls | Heard::Other => users_of(handle, address).await,
     }
+}
+
+fn other_version(report: &[u8]) -> Option<Found> {
+    let report: Value = serde_json::from_slice(report).ok()?;
+    report["wire"].as_u64().filter(|version| *version != u64::from(wire::VERSION)).map(Found::Version)
 }
 
 /// A port where a node listens to its users, or nothing of a node.

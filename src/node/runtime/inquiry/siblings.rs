@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// How many files and directories beside a node's own are looked at.
@@ -170,7 +170,13 @@ fn notes(own: &Path, named: Vec<PathBuf>) -> Vec<Sibling> {
 
 /// What a node left in its data directory, brought up to its file. A copy of a directory has the note of another one.
 fn noted(data: &Path) -> Option<Sibling> {
-    let note: Sibling = serde_json::from_str(&read(&note_of(data))?).ok()?;
+    let path = note_of(data);
+    let about = fs::metadata(&path).ok()?;
+    // What is made of it is typed by a user of this node: nobody else may have written it.
+    if about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o022 != 0 {
+        return None;
+    }
+    let note: Sibling = serde_json::from_str(&read(&path)?).ok()?;
     let is_here = |address: &Address| {
         let at: Option<SocketAddr> = address.as_str().parse().ok();
         at.is_some_and(|at| addresses::is_here(&at.ip()))
@@ -232,4 +238,79 @@ fn loaded(file: Option<&str>, launch: &Launch) -> Option<NodeSettings> {
 fn read(path: &Path) -> Option<String> {
     let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= FILE_BYTES_MAX);
     fs::read_to_string(path).ok().filter(|_| is_small)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of a test, gone afterwards.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("zazen-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).expect("files of tests can be written");
+            Scratch(path)
+        }
+
+        /// The settings of a node with its data here, as they come of a file and these arguments.
+        fn settings(&self, name: &str, arguments: &[(&str, &str)]) -> NodeSettings {
+            let file = self.0.join("zazen.yml").display().to_string();
+            let text = "cluster.name: shop\nnode.name: ${NAME}\n";
+            fs::write(&file, text).expect("files of tests can be written");
+            let data = self.0.join(name).display().to_string();
+            let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+            let own = [("path.data".to_owned(), data)];
+            let arguments: Vec<_> = own.into_iter().chain(arguments.iter().map(pair)).collect();
+            let environment = BTreeMap::from([("NAME".to_owned(), name.to_owned())]);
+            let file = Some(FileText { name: &file, text });
+            let sources = Sources { file, environment: &environment, arguments: &arguments, path_conf: self.0.clone() };
+            settings::load(&sources).expect("they make sense").settings
+        }
+
+        /// Lets a node leave its note.
+        fn begin(&self, settings: &NodeSettings, address: &str) {
+            fs::create_dir_all(settings.path_data.join("nodes/0")).expect("files of tests can be written");
+            leave_note(settings, &address.into());
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn nodes_of_one_file_are_known_by_what_they_left_in_their_directories() {
+        let scratch = Scratch::new("notes");
+        let own = scratch.settings("n0", &[]);
+        let other = scratch.settings("n1", &[("transport.tcp.port", "9301"), ("hooks.on_step_down", "post,me")]);
+        scratch.begin(&own, "127.0.0.1:9300");
+        scratch.begin(&other, "127.0.0.1:9301");
+        let found = siblings(&own);
+        let [found] = &found[..] else { panic!("there is one besides: {found:?}") };
+        assert_eq!((found.name.as_deref(), found.port, found.cluster.as_str()), (Some("n1"), Some(9301), "shop"));
+        assert_eq!(found.last, Some("127.0.0.1:9301".into()));
+        assert_eq!(found.launch.variables[0].value, "n1");
+        assert_eq!(found.launch.withheld, ["hooks.on_step_down"]);
+        let keys: Vec<&str> = found.launch.arguments.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["path.data", "transport.tcp.port"]);
+    }
+
+    #[test]
+    fn a_note_of_another_directory_or_another_host_is_none() {
+        let scratch = Scratch::new("foreign-notes");
+        let (own, far) = (scratch.settings("n0", &[]), scratch.settings("n1", &[]));
+        scratch.begin(&far, "198.51.100.7:9300");
+        let near = scratch.settings("n2", &[]);
+        scratch.begin(&near, "127.0.0.1:9302");
+        let copy = scratch.0.join("copy/nodes/0");
+        fs::create_dir_all(&copy).expect("files of tests can be written");
+        fs::copy(note_of(&near.path_data), copy.join("_start.json")).expect("it is there");
+        let names: Vec<_> = siblings(&own).into_iter().filter_map(|one| one.name).collect();
+        assert_eq!(names, ["n2"]);
+    }
 }

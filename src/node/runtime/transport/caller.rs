@@ -166,8 +166,17 @@ pub fn failure(error: &reqwest::Error) -> Failure {
     }
 }
 
+/// What the system says; a certificate that nobody vouches for is data that is not valid, however often it is wrapped.
 fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
-    causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind)
+    let mut kinds = Vec::new();
+    for mut cause in causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()) {
+        kinds.push(cause.kind());
+        while let Some(inner) = cause.get_ref().and_then(|inner| inner.downcast_ref::<io::Error>()) {
+            kinds.push(inner.kind());
+            cause = inner;
+        }
+    }
+    kinds.iter().find(|kind| **kind == io::ErrorKind::InvalidData).or(kinds.first()).copied()
 }
 
 /// A connection that closed is a reset, an answer that is no HTTP is none.
