@@ -194,7 +194,12 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 
 #[cfg(test)]
 mod tests {
+    use super::super::peers::client_with;
     use super::*;
+    use crate::runtime::secure::{Authority, NodeFiles, Purpose, Tls};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
@@ -243,6 +248,42 @@ mod tests {
         assert!(matches!(told.recv().await, Some(CallOutcome::Failed(Call(1), Failure::BadAnswer))));
         let written = fake.await.expect("it ends with its connection");
         assert!(written < 32 << 20, "{written} bytes were taken");
+    }
+
+    /// A certificate of an authority of its own for a node on loopback, in a directory.
+    fn node_files(directory: &Path) -> NodeFiles {
+        let (authority, made) = Authority::make("shop".into()).expect("there is entropy");
+        let node = authority.vouch(Purpose::Node, &["127.0.0.1".into()], 10).expect("there is entropy");
+        std::fs::create_dir_all(directory).expect("files of tests can be written");
+        let file = |name: &str, text: &str| {
+            let path = directory.join(name);
+            std::fs::write(&path, text).expect("files of tests can be written");
+            std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
+            path
+        };
+        NodeFiles {
+            certificate: file("node.crt", &node.certificate),
+            key: file("node.key", &node.key),
+            authorities: file("ca.crt", &made.certificate),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_certificate_that_nobody_vouches_for_is_an_answer_and_no_silence() {
+        let scratch = std::env::temp_dir().join(format!("zazen-authorities-{}", std::process::id()));
+        let read = |name: &str| node_files(&scratch.join(name)).read(&"shop".into()).expect("they make sense");
+        let ((client, _), (_, server)) = (read("own"), read("other"));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
+        let url = format!("https://{}/", listener.local_addr().expect("it is bound"));
+        let peer = tokio::spawn(async move {
+            let (connection, _) = listener.accept().await.expect("the caller connects");
+            drop(Tls::new(server).acceptor().accept(connection).await);
+        });
+        let client = client_with(Some(client)).expect("it makes sense");
+        let error = client.get(url).send().await.expect_err("nobody vouches for the peer");
+        assert_eq!(failure(&error), Failure::BadAnswer, "{error:?}");
+        peer.await.expect("it ends");
+        let _ = std::fs::remove_dir_all(&scratch);
     }
 
     #[tokio::test]
