@@ -192,16 +192,20 @@ impl Forwards {
         self.processes.insert(process.clone(), Forwarder { gone: None, ..known });
     }
 
-    /// A process is a member no longer from this state on. One that said good-bye has all its answers: only late copies of
-    /// what it sent can come, and what its users ask for until it has gone.
-    pub fn part(&mut self, process: &EphemeralId, at: Version, left: bool) {
-        let Some(mut known) = self.processes.get(process).copied() else {
+    /// The highest number of a change of a process that was carried out.
+    pub fn newest(&self, process: &EphemeralId) -> u64 {
+        self.done_of(process).map(|(_, carried)| carried.sequence).max().unwrap_or(0)
+    }
+
+    /// A process is a member no longer from this state on. One that said good-bye has the answers to what it had sent before,
+    /// up to the number `answered`: only late copies of that can come, and what its users ask for until it has gone.
+    pub fn part(&mut self, process: &EphemeralId, at: Version, answered: Option<u64>) {
+        let Some(known) = self.processes.get(process).copied() else {
             return;
         };
-        if left {
-            known.answered = self.forget(process).unwrap_or(0).max(known.answered);
-        }
-        self.processes.insert(process.clone(), Forwarder { gone: Some(at), ..known });
+        let answered = answered.unwrap_or(0).max(known.answered);
+        self.forget_slots(process, answered);
+        self.processes.insert(process.clone(), Forwarder { gone: Some(at), answered, ..known });
         self.forget_surplus();
     }
 
@@ -211,20 +215,23 @@ impl Forwards {
             return;
         }
         if let Some(oldest) = gone().min().map(|(_, id)| id.clone()) {
-            self.forget(&oldest);
+            self.forget_slots(&oldest, u64::MAX);
+            self.processes.remove(&oldest);
         }
     }
 
-    /// Forgets what a process sent, and tells the highest number of it.
-    fn forget(&mut self, process: &EphemeralId) -> Option<u64> {
+    fn done_of<'a>(&'a self, process: &'a EphemeralId) -> impl Iterator<Item = (&'a Slot, &'a Carried)> {
         let from = self.done.range_from(&Slot { by: process.clone(), number: 0 });
-        let own = from.take_while(|(slot, _)| slot.by == *process);
-        let slots: Vec<(Slot, u64)> = own.map(|(slot, carried)| (slot.clone(), carried.sequence)).collect();
-        for (slot, _) in &slots {
+        from.take_while(move |(slot, _)| slot.by == *process)
+    }
+
+    /// Forgets what became of the changes of a process up to a number.
+    fn forget_slots(&mut self, process: &EphemeralId, upto: u64) {
+        let old = self.done_of(process).filter(|(_, carried)| carried.sequence <= upto);
+        let slots: Vec<Slot> = old.map(|(slot, _)| slot.clone()).collect();
+        for slot in &slots {
             self.done.remove(slot);
         }
-        self.processes.remove(process);
-        slots.into_iter().map(|(_, sequence)| sequence).max()
     }
 }
 
@@ -265,11 +272,11 @@ mod tests {
         let other = |number: usize| EphemeralId::from(format!("b{number:03}"));
         forwards.meet(&"a1".into(), version(3));
         forwards.remember(&name("a1", 0, 1, 3), at(4));
-        forwards.part(&"a1".into(), version(5), false);
+        forwards.part(&"a1".into(), version(5), None);
         assert_eq!(forwards.recall(&name("a1", 0, 1, 3), true), Known::Done(at(4)), "it may come back");
         for number in 0..Forwards::GONE_MAX {
             forwards.meet(&other(number), version(6));
-            forwards.part(&other(number), version(7), false);
+            forwards.part(&other(number), version(7), None);
         }
         assert_eq!(forwards.processes.len(), Forwards::GONE_MAX);
         assert!(forwards.done.is_empty(), "who went first is forgotten first");
@@ -278,8 +285,12 @@ mod tests {
         assert_eq!(forwards.recall(&name("a1", 0, 2, 3), false), Known::New, "a first attempt says so");
         assert_eq!(forwards.recall(&name("a1", 0, 3, 8), true), Known::New, "this one would be known");
         forwards.remember(&name("a1", 0, 3, 8), at(9));
-        forwards.part(&"a1".into(), version(10), true);
-        assert!(forwards.done.is_empty(), "who said good-bye has its answers");
+        let answered = forwards.newest(&"a1".into());
+        assert_eq!(answered, 3);
+        forwards.remember(&name("a1", 1, 5, 9), at(10));
+        forwards.part(&"a1".into(), version(10), Some(answered));
+        assert_eq!(forwards.done.len(), 1, "who said good-bye has the answers to what it had sent before");
+        assert_eq!(forwards.recall(&name("a1", 1, 5, 9), true), Known::Done(at(10)), "that was sent after it");
         assert_eq!(forwards.recall(&name("a1", 0, 3, 8), false), Known::Forgotten, "a copy that comes after it");
         assert_eq!(forwards.recall(&name("a1", 0, 4, 9), false), Known::New, "its users ask until it has gone");
         assert_eq!(forwards.recall(&name("z9", 0, 1, 9), false), Known::Forgotten, "nobody knows that one");

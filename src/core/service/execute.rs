@@ -122,10 +122,10 @@ impl Batch {
     fn apply(&mut self, task: &Task) -> Result<RequestOutcome, Refusal> {
         match task {
             Task::Join { node } => Ok(self.join(node)),
-            Task::Remove { id, ephemeral_id, left, .. } => {
+            Task::Remove { id, ephemeral_id, answered, .. } => {
                 if self.state.nodes.get(id).is_some_and(|node| node.ephemeral_id == *ephemeral_id) {
                     self.state.nodes.remove(id);
-                    self.state.metadata.forwards.part(ephemeral_id, self.state.version, *left);
+                    self.state.metadata.forwards.part(ephemeral_id, self.state.version, *answered);
                 }
                 Ok(RequestOutcome::Applied)
             }
@@ -198,7 +198,7 @@ impl Batch {
             nodes.remove(&old.id);
         }
         for gone in squatter.iter().chain(&earlier) {
-            forwards.part(&gone.ephemeral_id, version, false);
+            forwards.part(&gone.ephemeral_id, version, None);
         }
         forwards.meet(&node.ephemeral_id, version);
         nodes.insert(node.clone());

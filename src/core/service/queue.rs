@@ -111,8 +111,12 @@ mod tests {
             assert!(queue.push(put("a"), ()).is_ok());
         }
         assert!(queue.push(put("a"), ()).is_err());
-        let removal =
-            Task::Remove { id: "n1".into(), ephemeral_id: "e1".into(), reason: "failed to ping".into(), left: false };
+        let removal = Task::Remove {
+            id: "n1".into(),
+            ephemeral_id: "e1".into(),
+            reason: "failed to ping".into(),
+            answered: None,
+        };
         assert!(queue.push(removal, ()).is_ok());
         assert_eq!(queue.take_batch().len(), Queue::<()>::BATCH);
     }

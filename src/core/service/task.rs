@@ -83,8 +83,8 @@ pub enum Task {
         ephemeral_id: EphemeralId,
         /// Why, as operators read it.
         reason: Arc<str>,
-        /// Whether it said good-bye itself.
-        left: bool,
+        /// If it said good-bye itself: up to which number it had the answers to the changes that it sent.
+        answered: Option<u64>,
     },
     /// Take a node that is gone for good out of the voting set.
     RemoveVoter {
@@ -277,7 +277,7 @@ impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Task::Join { .. } => f.write_str("zen-disco-node-join"),
-            Task::Remove { id, left: true, .. } => write!(f, "zen-disco-node-left({id}), reason(left)"),
+            Task::Remove { id, answered: Some(_), .. } => write!(f, "zen-disco-node-left({id}), reason(left)"),
             Task::Remove { id, reason, .. } => write!(f, "zen-disco-node-failed({id}), reason({reason})"),
             Task::RemoveVoter { id } => write!(f, "remove-voter [{id}]"),
             Task::PutSettings { .. } => f.write_str("cluster_update_settings"),

@@ -89,7 +89,12 @@ impl Zen68 {
     /// Removes a node, and steps down if too few are left. Zen counted them when the publish under way was over.
     pub(super) fn remove(&mut self, now: Time, node: &Node, reason: &str, left: bool, out: &mut Effects<Zen68>) {
         let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
-        self.enqueue(now, Task::Remove { id, ephemeral_id, reason: reason.into(), left }, Origin::Nobody, out);
+        self.enqueue(
+            now,
+            Task::Remove { id, ephemeral_id, reason: reason.into(), answered: left.then_some(0) },
+            Origin::Nobody,
+            out,
+        );
         let nodes = self.state.nodes.clone();
         let Some(mastership) = self.mastership() else {
             return;

@@ -46,7 +46,7 @@ pub struct Leadership {
     /// Who could not be taken in, until it is a member.
     pub turned_away: BTreeMap<NodeId, TurnedAway>,
     /// Nodes that said good-bye and wait until they can be done without.
-    pub leaving: BTreeMap<NodeId, Vec<Exchange>>,
+    pub leaving: BTreeMap<NodeId, Leaver>,
     /// A higher term that a joiner brought along, to be taken when no publish is under way.
     pub wanted_term: Option<Term>,
     /// The higher term that is being taken.
@@ -65,6 +65,15 @@ pub struct Leadership {
     pub leases: Deadlines,
     /// Whether the state came back after a full restart, or is being waited for.
     pub recovery: Recovery,
+}
+
+/// A node that said good-bye.
+#[derive(Clone, Debug, Hash)]
+pub struct Leaver {
+    /// Up to which number it had the answers to the changes that it sent: it says good-bye with none open.
+    pub answered: u64,
+    /// Who is told when it has gone.
+    pub waiting: Vec<Exchange>,
 }
 
 /// A node that asked to be taken in, and could not be.

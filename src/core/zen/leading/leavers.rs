@@ -2,7 +2,7 @@
 //!
 //! Mirrors `MembershipAction.LeaveRequestRequestHandler` (6.8), which removed it at once.
 
-use super::leadership::Leadership;
+use super::leadership::{Leadership, Leaver};
 use crate::cluster::{Node, NodeId};
 use crate::protocol::Exchange;
 use crate::service::Task;
@@ -24,12 +24,15 @@ impl Role<'_, Leadership> {
             self.node.reply(exchange, Message::Gone, self.out);
             return STAYS;
         }
-        let waiting = lead.leaving.entry(from.id.clone()).or_default();
-        if waiting.len() >= FAREWELLS_MAX {
+        let forwards = &self.node.ledger.accepted.metadata.forwards;
+        let leaver = lead.leaving.entry(from.id.clone());
+        let leaver =
+            leaver.or_insert_with(|| Leaver { answered: forwards.newest(&from.ephemeral_id), waiting: Vec::new() });
+        if leaver.waiting.len() >= FAREWELLS_MAX {
             self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), self.out);
             return STAYS;
         }
-        waiting.push(exchange);
+        leaver.waiting.push(exchange);
         self.remove_dispensable()?;
         self.advance()
     }
@@ -42,15 +45,12 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         let queued: BTreeSet<NodeId> = lead.queue.iter().filter_map(|queued| removed(&queued.task)).collect();
-        let leavers: Vec<Arc<Node>> = lead
-            .leaving
-            .keys()
-            .filter(|id| !queued.contains(*id))
-            .filter_map(|id| lead.peers.get(id).map(|peer| peer.node.clone()))
-            .collect();
-        for node in leavers {
+        let leavers = lead.leaving.iter().filter(|(id, _)| !queued.contains(*id));
+        let leavers = leavers.filter_map(|(id, leaver)| Some((lead.peers.get(id)?.node.clone(), leaver.answered)));
+        let leavers: Vec<(Arc<Node>, u64)> = leavers.collect();
+        for (node, answered) in leavers {
             let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
-            self.enqueue(Task::Remove { id, ephemeral_id, reason: "left".into(), left: true })?;
+            self.enqueue(Task::Remove { id, ephemeral_id, reason: "left".into(), answered: Some(answered) })?;
         }
         STAYS
     }
@@ -63,8 +63,8 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         let gone: Vec<NodeId> = lead.leaving.keys().filter(|id| !nodes.contains(id)).cloned().collect();
-        let told: Vec<Exchange> = gone.iter().filter_map(|id| lead.leaving.remove(id)).flatten().collect();
-        for exchange in told {
+        let told: Vec<Leaver> = gone.iter().filter_map(|id| lead.leaving.remove(id)).collect();
+        for exchange in told.into_iter().flat_map(|leaver| leaver.waiting) {
             self.node.reply(exchange, Message::Gone, self.out);
         }
         self.remove_dispensable()
