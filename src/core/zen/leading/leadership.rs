@@ -70,6 +70,8 @@ pub struct Leadership {
 /// A node that said good-bye.
 #[derive(Clone, Debug, Hash)]
 pub struct Leaver {
+    /// The process: a later one of the same node stays.
+    pub node: Arc<Node>,
     /// Up to which number it had the answers to the changes that it sent: it says good-bye with none open.
     pub answered: u64,
     /// Who is told when it has gone.
@@ -119,6 +121,11 @@ impl Leadership {
     pub(in crate::zen) fn give_back(&mut self, now: Time) {
         self.peers.values_mut().filter(|peer| peer.owes.is_some()).for_each(|peer| peer.owes = Some(now));
         self.awaiting.iter_mut().for_each(|awaiting| awaiting.since = now);
+    }
+
+    /// Whether a process said good-bye.
+    pub fn is_leaving(&self, node: &Node) -> bool {
+        self.leaving.get(&node.id).is_some_and(|leaver| leaver.node.same_process(node))
     }
 
     /// Whether a state that was sent as a whole within so long since the publish under way began is still on its way to

@@ -20,14 +20,20 @@ impl Role<'_, Leadership> {
         let lead = &mut *self.mode;
         let is_member = lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from));
         // One that is being removed is needed until that is committed.
-        if !is_member && !lead.leaving.contains_key(&from.id) {
+        if !is_member && !lead.is_leaving(from) {
             self.node.reply(exchange, Message::Gone, self.out);
             return STAYS;
         }
         let forwards = &self.node.ledger.accepted.metadata.forwards;
+        let answered = forwards.newest(&from.ephemeral_id);
+        let is_earlier = |leaver: &Leaver| !leaver.node.same_process(from);
+        let earlier =
+            lead.leaving.get(&from.id).is_some_and(is_earlier).then(|| lead.leaving.remove(&from.id)).flatten();
+        for exchange in earlier.into_iter().flat_map(|leaver| leaver.waiting) {
+            self.node.reply(exchange, Message::Gone, self.out);
+        }
         let leaver = lead.leaving.entry(from.id.clone());
-        let leaver =
-            leaver.or_insert_with(|| Leaver { answered: forwards.newest(&from.ephemeral_id), waiting: Vec::new() });
+        let leaver = leaver.or_insert_with(|| Leaver { node: from.clone(), answered, waiting: Vec::new() });
         if leaver.waiting.len() >= FAREWELLS_MAX {
             self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), self.out);
             return STAYS;
@@ -46,8 +52,10 @@ impl Role<'_, Leadership> {
         }
         let queued: BTreeSet<NodeId> = lead.queue.iter().filter_map(|queued| removed(&queued.task)).collect();
         let leavers = lead.leaving.iter().filter(|(id, _)| !queued.contains(*id));
-        let leavers = leavers.filter_map(|(id, leaver)| Some((lead.peers.get(id)?.node.clone(), leaver.answered)));
-        let leavers: Vec<(Arc<Node>, u64)> = leavers.collect();
+        let is_member = |node: &Node| lead.peers.get(&node.id).is_some_and(|peer| peer.node.same_process(node));
+        let leavers = leavers.filter(|(_, leaver)| is_member(&leaver.node));
+        let leavers: Vec<(Arc<Node>, u64)> =
+            leavers.map(|(_, leaver)| (leaver.node.clone(), leaver.answered)).collect();
         for (node, answered) in leavers {
             let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
             self.enqueue(Task::Remove { id, ephemeral_id, reason: "left".into(), answered: Some(answered) })?;
@@ -62,9 +70,9 @@ impl Role<'_, Leadership> {
         if lead.leaving.is_empty() {
             return STAYS;
         }
-        let gone: Vec<NodeId> = lead.leaving.keys().filter(|id| !nodes.contains(id)).cloned().collect();
-        let told: Vec<Leaver> = gone.iter().filter_map(|id| lead.leaving.remove(id)).collect();
-        for exchange in told.into_iter().flat_map(|leaver| leaver.waiting) {
+        let told = lead.leaving.extract_if(.., |_, leaver| !nodes.contains_process(&leaver.node));
+        let told: Vec<Exchange> = told.flat_map(|(_, leaver)| leaver.waiting).collect();
+        for exchange in told {
             self.node.reply(exchange, Message::Gone, self.out);
         }
         self.remove_dispensable()
@@ -72,7 +80,7 @@ impl Role<'_, Leadership> {
 }
 
 fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &Arc<Node>) -> bool {
-    let staying = lead.peers.iter().filter(|(id, peer)| peer.failed.is_none() && !lead.leaving.contains_key(*id));
+    let staying = lead.peers.iter().filter(|(_, peer)| peer.failed.is_none() && !lead.is_leaving(&peer.node));
     let mut staying: BTreeMap<NodeId, Arc<Node>> = staying.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
     staying.insert(local.id.clone(), local.clone());
     requirement.is_met_by(&staying)

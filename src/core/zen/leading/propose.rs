@@ -67,7 +67,7 @@ impl Role<'_, Leadership> {
         let (lead, patience) = (&*self.mode, self.node.tuning.fd_ping_timeout);
         let votes = |id: &NodeId| state.metadata.voting.own.contains(id);
         let is_live = |id: &NodeId| match lead.peers.get(id) {
-            Some(peer) if lead.leaving.contains_key(id) || peer.failed.is_some() => false,
+            Some(peer) if lead.is_leaving(&peer.node) || peer.failed.is_some() => false,
             Some(peer) => votes(id) || peer.follows && peer.accepted.rank() > lead.proven_above.rank(),
             None => *id == self.node.local.id,
         };

@@ -86,7 +86,7 @@ impl Role<'_, Leadership> {
         let lead = &mut *self.mode;
         let may_lead = |(id, peer): &(&NodeId, &Peer)| {
             let is_wanted = succession.to.as_ref().is_none_or(|to| to == *id);
-            is_wanted && peer.node.is_master_eligible() && peer.failed.is_none() && !lead.leaving.contains_key(*id)
+            is_wanted && peer.node.is_master_eligible() && peer.failed.is_none() && !lead.is_leaving(&peer.node)
         };
         if is_leaving && lead.peers.iter().any(|peer| may_lead(&peer)) {
             lead.succession = Some(succession);
@@ -113,6 +113,6 @@ fn is_fit(lead: &Leadership, id: &NodeId, newest: crate::cluster::StateId) -> bo
 
 /// Whether a follower can lead, lives and stays.
 fn is_able(lead: &Leadership, id: &NodeId) -> bool {
-    let lives = |peer: &Peer| peer.node.is_master_eligible() && peer.failed.is_none();
-    lead.peers.get(id).is_some_and(lives) && !lead.leaving.contains_key(id)
+    let stays = |peer: &Peer| peer.failed.is_none() && !lead.is_leaving(&peer.node);
+    lead.peers.get(id).is_some_and(|peer| peer.node.is_master_eligible() && stays(peer))
 }
