@@ -25,7 +25,7 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 28] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 29] = [
     (841_653, "the judge took the order in which the changes of a batch are told for the one in which they apply"),
     (837_416, "a publish waited for a state on its way for longer than its timeout and the longest transfer"),
     (872_255, "a request was answered later than that, too"),
@@ -63,6 +63,7 @@ const HALF_WELL_REGRESSIONS: [(u64, &str); 28] = [
     (31_000_552, "the judge demanded that a candidate that sees few does without the vote of a disk that crawls"),
     (42_000_617, "what a node asked for after its good-bye was taken for a late copy of what it had asked for before"),
     (43_000_529, "the good-bye of a process was taken for one of the next process of its node, which was removed"),
+    (44_001_389, "a node whose disk hung said that it remembers who leaves it out, which it did not after a restart"),
     (42_003_001, "a call to an address that nobody has waited for a refusal that was late by minutes"),
     (
         42_003_952,

@@ -21,6 +21,7 @@ pub(crate) fn random_task(rng: &mut Rng) -> Task {
             ephemeral_id: random_text(rng).into(),
             reason: random_text(rng).into(),
             left: rng.percent(50),
+            answered: rng.below(3),
         },
         2 => Task::PutSettings { persistent: random_patch(rng), transient: random_patch(rng) },
         3 => Task::Txn(random_txn(rng)),

@@ -293,7 +293,13 @@ fn tasks() -> Vec<Task> {
     let grant = Task::GrantLease { name: "leader".into(), holder: "host-7".into(), ttl: Duration::from_secs(10) };
     vec![
         Task::Join { node: Arc::new(node("c")) },
-        Task::Remove { id: "c".into(), ephemeral_id: "c1".into(), reason: "failed to ping".into(), left: false },
+        Task::Remove {
+            id: "c".into(),
+            ephemeral_id: "c1".into(),
+            reason: "failed to ping".into(),
+            left: false,
+            answered: 0,
+        },
         Task::PutSettings {
             persistent: vec![("logger.zen".into(), Some("DEBUG".into())), ("logger.*".into(), None)],
             transient: Vec::new(),

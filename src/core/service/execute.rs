@@ -122,10 +122,10 @@ impl Batch {
     fn apply(&mut self, task: &Task) -> Result<RequestOutcome, Refusal> {
         match task {
             Task::Join { node } => Ok(self.join(node)),
-            Task::Remove { id, ephemeral_id, answered, .. } => {
+            Task::Remove { id, ephemeral_id, left, answered, .. } => {
                 if self.state.nodes.get(id).is_some_and(|node| node.ephemeral_id == *ephemeral_id) {
                     self.state.nodes.remove(id);
-                    self.state.metadata.forwards.part(ephemeral_id, self.state.version, *answered);
+                    self.state.metadata.forwards.part(ephemeral_id, self.state.version, left.then_some(*answered));
                 }
                 Ok(RequestOutcome::Applied)
             }

@@ -115,7 +115,8 @@ mod tests {
             id: "n1".into(),
             ephemeral_id: "e1".into(),
             reason: "failed to ping".into(),
-            answered: None,
+            left: false,
+            answered: 0,
         };
         assert!(queue.push(removal, ()).is_ok());
         assert_eq!(queue.take_batch().len(), Queue::<()>::BATCH);

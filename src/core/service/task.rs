@@ -83,8 +83,11 @@ pub enum Task {
         ephemeral_id: EphemeralId,
         /// Why, as operators read it.
         reason: Arc<str>,
-        /// If it said good-bye itself: up to which number it had the answers to the changes that it sent.
-        answered: Option<u64>,
+        /// Whether it said good-bye itself.
+        left: bool,
+        /// If it did: up to which number it had the answers to the changes that it sent.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        answered: u64,
     },
     /// Take a node that is gone for good out of the voting set.
     RemoveVoter {
@@ -154,6 +157,10 @@ pub enum Task {
 /// Demands that a deletion says `null`: what is left out by mistake deletes nothing.
 fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<str>>, D::Error> {
     Option::deserialize(deserializer)
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Task {
@@ -277,7 +284,7 @@ impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Task::Join { .. } => f.write_str("zen-disco-node-join"),
-            Task::Remove { id, answered: Some(_), .. } => write!(f, "zen-disco-node-left({id}), reason(left)"),
+            Task::Remove { id, left: true, .. } => write!(f, "zen-disco-node-left({id}), reason(left)"),
             Task::Remove { id, reason, .. } => write!(f, "zen-disco-node-failed({id}), reason({reason})"),
             Task::RemoveVoter { id } => write!(f, "remove-voter [{id}]"),
             Task::PutSettings { .. } => f.write_str("cluster_update_settings"),

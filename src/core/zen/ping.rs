@@ -49,9 +49,12 @@ impl Zen {
             let pinger = Pinger { node: from.node.clone(), at: now };
             self.node.search.pingers.insert(address.clone(), pinger);
         }
-        self.node.note_left_out_by(from, out);
+        let is_held_back = self.node.note_left_out_by(from, out);
         let mentioned = self.node.worth_mentioning(&address);
-        let sight = Box::new(self.node.sight(now, self.mode.stance()));
+        let mut sight = Box::new(self.node.sight(now, self.mode.stance()));
+        if is_held_back {
+            sight.left_out_by = self.node.left_out_by().cloned().unwrap_or_default();
+        }
         self.node.reply(exchange, Message::Pong { from: self.node.sender.clone(), sight, mentioned }, out);
         if !self.node.keeps(Protection::OwnPings) {
             self.as_seeker(now, out, |seeker| seeker.believe(from, word));
@@ -116,7 +119,7 @@ impl NodeState {
             stands: stance.stands_in(),
             unwell: self.is_unwell(now),
             hangs: self.cannot_vote(now),
-            left_out_by: self.left_out_by().cloned().unwrap_or_default(),
+            left_out_by: self.surely_left_out_by().cloned().unwrap_or_default(),
             has_recovered_state: self.has_recovered_state,
             change: self.search.changes,
         }

@@ -7,7 +7,7 @@ use super::message::{PeerStatus, Sender};
 use super::node::NodeState;
 use super::quorum::{BootstrapSet, Requirement};
 use super::rules::Protection;
-use super::{Bootstrap, Write, Zen};
+use super::{Bootstrap, Promise, Write, Zen};
 use crate::cluster::{Node, NodeId, StateId, VotingSets};
 use crate::protocol::Effects;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,21 +20,33 @@ impl NodeState {
     /// Whether others may have formed a cluster without this node, since it told them that it cannot be master. It forms one
     /// only with all of its hosts then, and with all of those.
     pub(super) fn left_out_by(&self) -> Option<&BTreeSet<Arc<str>>> {
-        let told = &self.ledger.promise.left_out;
+        self.if_left_out(&self.ledger.promise)
+    }
+
+    /// The same as a restart will find it: nobody is told of what is not on disk yet.
+    pub(super) fn surely_left_out_by(&self) -> Option<&BTreeSet<Arc<str>>> {
+        self.if_left_out(&self.ledger.durable.promise)
+    }
+
+    fn if_left_out<'a>(&self, promise: &'a Promise) -> Option<&'a BTreeSet<Arc<str>>> {
+        let told = &promise.left_out;
         (!told.is_empty() && !self.is_formed() && self.keeps(Protection::RolesOnDisk)).then_some(told)
     }
 
     /// Remembers that it tells a node that may form a cluster that it cannot be master. The next one is told of those, who
-    /// may have formed a cluster by then; and nobody leaves a node out that does not remember it.
-    pub(super) fn note_left_out_by(&mut self, asker: &Sender, out: &mut Effects<Zen>) {
+    /// may have formed a cluster by then; and nobody leaves a node out that does not remember it. Whether it stores that now,
+    /// and what it says next is held back until then.
+    pub(super) fn note_left_out_by(&mut self, asker: &Sender, out: &mut Effects<Zen>) -> bool {
         let may_form = asker.cluster_uuid.is_none() && asker.node.is_master_eligible();
         let is_able = self.local.is_master_eligible() || self.is_formed();
         let (known, asker) = (&self.ledger.promise.left_out, Arc::from(asker.node.address.as_str()));
-        if may_form && !is_able && known.len() < LEFT_OUT_MAX && !known.contains(&asker) {
+        let is_new = may_form && !is_able && known.len() < LEFT_OUT_MAX && !known.contains(&asker);
+        if is_new {
             let mut promise = self.ledger.promise.clone();
             promise.left_out.insert(asker);
             self.store(Write::Promise(promise), out);
         }
+        is_new
     }
 
     /// What an election or a commit on the accepted state must be backed by.

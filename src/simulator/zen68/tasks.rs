@@ -91,7 +91,7 @@ impl Zen68 {
         let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
         self.enqueue(
             now,
-            Task::Remove { id, ephemeral_id, reason: reason.into(), answered: left.then_some(0) },
+            Task::Remove { id, ephemeral_id, reason: reason.into(), left, answered: 0 },
             Origin::Nobody,
             out,
         );

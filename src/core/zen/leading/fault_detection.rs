@@ -168,6 +168,6 @@ impl Role<'_, Leadership> {
         self.settle_acks();
         let ephemeral_id = node.ephemeral_id.clone();
         self.judge_quorum()?;
-        self.enqueue(Task::Remove { id: id.clone(), ephemeral_id, reason, answered: None })
+        self.enqueue(Task::Remove { id: id.clone(), ephemeral_id, reason, left: false, answered: 0 })
     }
 }

@@ -58,7 +58,7 @@ impl Role<'_, Leadership> {
             leavers.map(|(_, leaver)| (leaver.node.clone(), leaver.answered)).collect();
         for (node, answered) in leavers {
             let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
-            self.enqueue(Task::Remove { id, ephemeral_id, reason: "left".into(), answered: Some(answered) })?;
+            self.enqueue(Task::Remove { id, ephemeral_id, reason: "left".into(), left: true, answered })?;
         }
         STAYS
     }

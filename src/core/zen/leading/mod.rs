@@ -84,7 +84,7 @@ impl NodeState {
         let answers = self.search.seen.get(&old.address).is_some_and(|seen| seen.sight.node.same_process(old));
         let lost = self.lost.get(&old.ephemeral_id).filter(|_| !has_joined && !answers && old.id != self.local.id)?;
         let (id, ephemeral_id) = (old.id.clone(), old.ephemeral_id.clone());
-        Some(Task::Remove { id, ephemeral_id, reason: lost.why.clone(), answered: None })
+        Some(Task::Remove { id, ephemeral_id, reason: lost.why.clone(), left: false, answered: 0 })
     }
 
     /// Whether every node of the accepted state was heard of: one that was not may run on, and show transient settings.
