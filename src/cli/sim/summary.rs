@@ -5,7 +5,8 @@ use super::batch::RunResult;
 use crate::cli::figures::{count, percent, rate, span};
 use crate::cli::table::Table;
 use crate::sim::{
-    Failure, Histories, PACE, Peak, Recoveries, Report, Service, Storms, Tally, Violation, WatcherTotals,
+    Failure, Histories, PACE, PACE_HALF_WELL, Pace, Peak, Recoveries, Report, Service, Storms, Tally, Violation,
+    WatcherTotals,
 };
 use crate::zen::Tuning;
 use crate::zen::rules::Rules;
@@ -38,8 +39,8 @@ pub(super) struct Summary {
     struck: u64,
     recoveries: Recoveries,
     hard_recoveries: Recoveries,
-    /// Whether the recoveries are those of the protocol at default timings.
-    is_usual: bool,
+    /// What is demanded of the recoveries, if they are those of the protocol at default timings.
+    pace: Option<Pace>,
     service: Service,
     storms: Storms,
     interrupted: u64,
@@ -55,7 +56,8 @@ impl Summary {
     pub(super) fn new(request: &Request) -> Self {
         let options = &request.options;
         let is_usual = options.tuning == Tuning::default() && options.rules == Rules::default();
-        Summary { seed: request.seed, asked: request.runs, jobs: request.jobs, is_usual, ..Summary::default() }
+        let pace = is_usual.then_some(if options.half_well { PACE_HALF_WELL } else { PACE });
+        Summary { seed: request.seed, asked: request.runs, jobs: request.jobs, pace, ..Summary::default() }
     }
 
     /// Adds what came of one run.
@@ -111,7 +113,7 @@ impl Summary {
 
     /// What is wrong with the recoveries of all runs together, if they can be judged.
     fn slow(&self) -> Option<Violation> {
-        self.recoveries.judge(PACE).err().filter(|_| self.is_usual)
+        self.recoveries.judge(self.pace?).err()
     }
 
     fn runs_part(&self, table: &mut Table) {

@@ -72,7 +72,7 @@ pub use member::Member;
 pub use message_filter::{MessageFilter, Passage, Stop};
 pub use network::{Mode, Quality};
 pub use plan::Plan;
-pub use recoveries::{PACE, Pace, Recoveries};
+pub use recoveries::{PACE, PACE_HALF_WELL, Pace, Recoveries};
 pub use run::{Failure, Report, RunOptions, run};
 pub use run_params::{Healing, RunParams};
 pub use trace::Detail;

@@ -24,6 +24,14 @@ pub const PACE: Pace = Pace {
     longest: Duration::from_millis(4_000),
 };
 
+/// The same where nodes are half well now and then: who comes back may have been slow just before, and is passed over for a
+/// while.
+pub const PACE_HALF_WELL: Pace = Pace {
+    median: Duration::from_millis(100),
+    most: Duration::from_millis(2_000),
+    longest: Duration::from_millis(6_000),
+};
+
 /// Of fewer recoveries the slowest are a matter of chance.
 const ENOUGH: usize = 200;
 
