@@ -236,8 +236,9 @@ fn loaded(file: Option<&str>, launch: &Launch) -> Option<NodeSettings> {
 }
 
 fn read(path: &Path) -> Option<String> {
+    // What is no file may be waited for without end.
     let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= FILE_BYTES_MAX);
-    fs::read_to_string(path).ok().filter(|_| is_small)
+    is_small.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -281,6 +282,16 @@ mod tests {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
+    }
+
+    #[test]
+    fn what_is_long_or_no_file_is_not_read() {
+        let scratch = Scratch::new("unread");
+        let (long, pipe) = (scratch.0.join("long.yml"), scratch.0.join("pipe.yml"));
+        fs::write(&long, vec![b'#'; FILE_BYTES_MAX as usize + 1]).expect("files of tests can be written");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it can be run");
+        assert!(made.success());
+        assert_eq!((read(&long), read(&pipe)), (None, None));
     }
 
     #[test]
