@@ -147,18 +147,18 @@ impl NodeState {
             return Vec::new();
         };
         let newest = self.ledger.accepted.id();
-        let keeps_up = |id: &NodeId, peer: &Peer| {
-            let is_well = peer.failed.is_none() && peer.failures == 0 && !lead.leaving.contains_key(id);
+        let keeps_up = |peer: &Peer| {
+            let is_well = peer.failed.is_none() && peer.failures == 0 && !lead.is_leaving(&peer.node);
             is_well && peer.accepted == newest && (peer.applied == newest || !lead.is_settled)
         };
-        let behind = lead.peers.iter().filter(|(id, peer)| !keeps_up(id, peer));
-        let stragglers = behind.map(|(id, peer)| Straggler {
+        let behind = lead.peers.values().filter(|peer| !keeps_up(peer));
+        let stragglers = behind.map(|peer| Straggler {
             node: peer.node.clone(),
             accepted: peer.accepted,
             applied: peer.applied,
             missed_pings: peer.failures,
             failed: peer.failed.clone(),
-            leaves: lead.leaving.contains_key(id),
+            leaves: lead.is_leaving(&peer.node),
         });
         let is_absent = |id: &NodeId| !lead.peers.contains_key(id);
         let away = lead.turned_away.iter().filter(|(id, _)| is_absent(id)).map(|(_, away)| Straggler {

@@ -46,7 +46,7 @@ pub struct Leadership {
     /// Who could not be taken in, until it is a member.
     pub turned_away: BTreeMap<NodeId, TurnedAway>,
     /// Nodes that said good-bye and wait until they can be done without.
-    pub leaving: BTreeMap<NodeId, Leaver>,
+    pub leaving: BTreeMap<EphemeralId, Leaver>,
     /// A higher term that a joiner brought along, to be taken when no publish is under way.
     pub wanted_term: Option<Term>,
     /// The higher term that is being taken.
@@ -70,7 +70,7 @@ pub struct Leadership {
 /// A node that said good-bye.
 #[derive(Clone, Debug, Hash)]
 pub struct Leaver {
-    /// The process: a later one of the same node stays.
+    /// The node.
     pub node: Arc<Node>,
     /// Up to which number it had the answers to the changes that it sent: it says good-bye with none open.
     pub answered: u64,
@@ -125,7 +125,7 @@ impl Leadership {
 
     /// Whether a process said good-bye.
     pub fn is_leaving(&self, node: &Node) -> bool {
-        self.leaving.get(&node.id).is_some_and(|leaver| leaver.node.same_process(node))
+        self.leaving.contains_key(&node.ephemeral_id)
     }
 
     /// Whether a state that was sent as a whole within so long since the publish under way began is still on its way to

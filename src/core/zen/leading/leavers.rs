@@ -25,15 +25,8 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         let forwards = &self.node.ledger.accepted.metadata.forwards;
-        let answered = forwards.newest(&from.ephemeral_id);
-        let is_earlier = |leaver: &Leaver| !leaver.node.same_process(from);
-        let earlier =
-            lead.leaving.get(&from.id).is_some_and(is_earlier).then(|| lead.leaving.remove(&from.id)).flatten();
-        for exchange in earlier.into_iter().flat_map(|leaver| leaver.waiting) {
-            self.node.reply(exchange, Message::Gone, self.out);
-        }
-        let leaver = lead.leaving.entry(from.id.clone());
-        let leaver = leaver.or_insert_with(|| Leaver { node: from.clone(), answered, waiting: Vec::new() });
+        let new = || Leaver { node: from.clone(), answered: forwards.newest(&from.ephemeral_id), waiting: Vec::new() };
+        let leaver = lead.leaving.entry(from.ephemeral_id.clone()).or_insert_with(new);
         if leaver.waiting.len() >= FAREWELLS_MAX {
             self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), self.out);
             return STAYS;
@@ -51,14 +44,12 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         let queued: BTreeSet<NodeId> = lead.queue.iter().filter_map(|queued| removed(&queued.task)).collect();
-        let leavers = lead.leaving.iter().filter(|(id, _)| !queued.contains(*id));
         let is_member = |node: &Node| lead.peers.get(&node.id).is_some_and(|peer| peer.node.same_process(node));
-        let leavers = leavers.filter(|(_, leaver)| is_member(&leaver.node));
-        let leavers: Vec<(Arc<Node>, u64)> =
-            leavers.map(|(_, leaver)| (leaver.node.clone(), leaver.answered)).collect();
-        for (node, answered) in leavers {
-            let (id, ephemeral_id) = (node.id.clone(), node.ephemeral_id.clone());
-            self.enqueue(Task::Remove { id, ephemeral_id, reason: "left".into(), left: true, answered })?;
+        let leavers =
+            lead.leaving.values().filter(|leaver| !queued.contains(&leaver.node.id) && is_member(&leaver.node));
+        let removals: Vec<Task> = leavers.map(removal).collect();
+        for removal in removals {
+            self.enqueue(removal)?;
         }
         STAYS
     }
@@ -84,6 +75,11 @@ fn can_do_without_leavers(lead: &Leadership, requirement: &Requirement, local: &
     let mut staying: BTreeMap<NodeId, Arc<Node>> = staying.map(|(id, peer)| (id.clone(), peer.node.clone())).collect();
     staying.insert(local.id.clone(), local.clone());
     requirement.is_met_by(&staying)
+}
+
+fn removal(leaver: &Leaver) -> Task {
+    let (id, ephemeral_id) = (leaver.node.id.clone(), leaver.node.ephemeral_id.clone());
+    Task::Remove { id, ephemeral_id, reason: "left".into(), left: true, answered: leaver.answered }
 }
 
 fn removed(task: &Task) -> Option<NodeId> {
