@@ -18,7 +18,28 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// One method for each mode that keeps something: lets the node act in it, if it is in that one.
+macro_rules! as_roles {
+    ($($name:ident: $mode:ty,)*) => {
+        $(pub(super) fn $name<O: Into<Outcome>>(
+            &mut self,
+            now: Time,
+            out: &mut Effects<Zen>,
+            act: impl FnOnce(&mut Role<'_, $mode>) -> O,
+        ) {
+            self.in_role(now, out, act);
+        })*
+    };
+}
+
 impl Zen {
+    as_roles! {
+        as_candidate: Candidacy,
+        as_joiner: Joining,
+        as_master: Leadership,
+        as_follower: Following,
+    }
+
     /// Lets a node act in its mode, if it is in that one, and carries out what comes of it.
     fn in_role<M: Kept, O: Into<Outcome>>(
         &mut self,
@@ -30,26 +51,6 @@ impl Zen {
             let Outcome(flow) = act(&mut Role { mode, node: &mut self.node, now, out }).into();
             self.carry_on(now, flow, out);
         }
-    }
-
-    /// Lets a master act, if this node is one.
-    pub(super) fn as_master<O: Into<Outcome>>(
-        &mut self,
-        now: Time,
-        out: &mut Effects<Zen>,
-        act: impl FnOnce(&mut Role<'_, Leadership>) -> O,
-    ) {
-        self.in_role(now, out, act);
-    }
-
-    /// Lets a follower act, if this node is one.
-    pub(super) fn as_follower<O: Into<Outcome>>(
-        &mut self,
-        now: Time,
-        out: &mut Effects<Zen>,
-        act: impl FnOnce(&mut Role<'_, Following>) -> O,
-    ) {
-        self.in_role(now, out, act);
     }
 
     /// Lets a node look for a master, if it does, standing or not.
@@ -67,26 +68,6 @@ impl Zen {
         let mode = &mut Seeking { candidacy };
         let Outcome(flow) = act(&mut Role { mode, node: &mut self.node, now, out }).into();
         self.carry_on(now, flow, out);
-    }
-
-    /// Lets a joiner act, if this node is one.
-    pub(super) fn as_joiner<O: Into<Outcome>>(
-        &mut self,
-        now: Time,
-        out: &mut Effects<Zen>,
-        act: impl FnOnce(&mut Role<'_, Joining>) -> O,
-    ) {
-        self.in_role(now, out, act);
-    }
-
-    /// Lets a candidate act, if this node is one.
-    pub(super) fn as_candidate<O: Into<Outcome>>(
-        &mut self,
-        now: Time,
-        out: &mut Effects<Zen>,
-        act: impl FnOnce(&mut Role<'_, Candidacy>) -> O,
-    ) {
-        self.in_role(now, out, act);
     }
 
     /// Lets a master answer what only a master can, or says that this node is none.

@@ -74,6 +74,19 @@ fn follower(number: usize, master: usize) -> Report {
     report
 }
 
+/// The answer of a node that could be master, and knows nothing yet.
+fn answered() -> PingOutcome {
+    PingOutcome::Answered {
+        master_eligible: true,
+        masterless: true,
+        sees_quorum: false,
+        term: Term::ZERO,
+        accepted: StateId::NONE,
+        master: None,
+        not_joined: None,
+    }
+}
+
 fn pinged(mut report: Report, number: usize, outcome: PingOutcome) -> Report {
     report.explanation.hosts.push(Host {
         address: address(number),
@@ -172,19 +185,7 @@ fn one_that_is_stopped_and_one_that_is_gone_are_both_named() {
 
 #[test]
 fn what_listens_in_the_place_of_a_node_is_told_of_the_node_and_not_of_its_seed_hosts() {
-    let mut asked = voters(pinged(
-        pinged(report(0), 1, PingOutcome::NotUnderstood),
-        2,
-        PingOutcome::Answered {
-            master_eligible: true,
-            masterless: true,
-            sees_quorum: false,
-            term: Term::ZERO,
-            accepted: StateId::NONE,
-            master: None,
-            not_joined: None,
-        },
-    ));
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::NotUnderstood), 2, answered()));
     asked.facts.probes.push(Probe { address: address(1), found: Found::Stranger, free_port: Some(9301) });
     let without_a_file = verdicts(&[asked.clone(), report(2)]);
     assert_eq!(without_a_file.first().map(|(code, ..)| *code), Some(Code::HttpPortInSeeds), "{without_a_file:?}");

@@ -5,17 +5,8 @@ use super::*;
 /// Of three voters the last two came back under other ids; these know the voting set by what the first one said.
 fn wiped() -> [Report; 3] {
     let mut survivor = voters(report(0));
-    let answered = PingOutcome::Answered {
-        master_eligible: true,
-        masterless: true,
-        sees_quorum: false,
-        term: Term::ZERO,
-        accepted: StateId::NONE,
-        master: None,
-        not_joined: None,
-    };
     for number in [1, 2] {
-        survivor = pinged(survivor, number, answered.clone());
+        survivor = pinged(survivor, number, answered());
         let host = survivor.explanation.hosts.last_mut().expect("it was pinged");
         host.instead_of = Some(format!("id-{number}").as_str().into());
     }
