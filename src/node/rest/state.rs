@@ -195,9 +195,10 @@ impl View {
     fn metadata(&self, state: &ClusterState, shown: impl Fn(&str) -> bool) -> Json {
         let metadata = &state.metadata;
         let set = |set: &VotingSet| set.iter().map(|id| id.as_str()).collect::<Json>();
+        // A state that is shown is committed, and its own voting set is with it; as in Elasticsearch the two never differ here.
         let coordination = Json::object([
             ("term", state.term.get().into()),
-            ("last_committed_config", set(&metadata.voting.committed)),
+            ("last_committed_config", set(&metadata.voting.own)),
             ("last_accepted_config", set(&metadata.voting.own)),
         ]);
         let write = |(name, index): (&Arc<str>, &Arc<Value>)| (name.to_string(), index_json(index, self.is_flat));
