@@ -155,11 +155,11 @@ impl NodeState {
         }
     }
 
-    /// Whether a node answered at the address that it gives. No cluster begins with one that did not: it could follow only
-    /// while its own connection lasts. Who joins later is asked by the master.
+    /// Whether a node answered at the address that it gives. One that did not could follow only while its own connection
+    /// lasts: no cluster begins with it, and who has no part in the cluster yet is asked by the master before it gets one.
     pub(super) fn was_reached(&self, node: &Node) -> bool {
         let seen = self.search.seen.get(&node.address);
-        self.is_formed() || seen.is_some_and(|seen| seen.sight.node.same_process(node))
+        seen.is_some_and(|seen| seen.sight.node.same_process(node))
     }
 
     pub(super) fn on_fetch(&mut self, exchange: Exchange, out: &mut Effects<Zen>) {

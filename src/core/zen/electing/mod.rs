@@ -164,8 +164,8 @@ impl Role<'_, Candidacy> {
         let (own, rules) = (self.node.ledger.accepted.id(), self.node.rules);
         let is_counted = |ballot: &Ballot| {
             let is_newer = is_newer(ballot.accepted, own, rules) && rules.keep(Protection::NewerJoins);
-            // Who was not reached is not in the first state, and cannot acknowledge it.
-            ballot.votes && !is_newer && self.node.was_reached(&ballot.node)
+            // Who was not reached is not in the very first state, and cannot acknowledge it.
+            ballot.votes && !is_newer && (self.node.is_formed() || self.node.was_reached(&ballot.node))
         };
         let counted = candidacy.joins.iter().filter(|(_, ballot)| is_counted(ballot));
         let mut backers: BTreeMap<NodeId, Arc<Node>> =

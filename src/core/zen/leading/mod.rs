@@ -71,9 +71,17 @@ impl NodeState {
         };
         let holdings = ballots.values().map(held).collect();
         let nodes = ballots.into_values().map(|ballot| ballot.node);
-        let (joiners, unreached): (Vec<Arc<Node>>, Vec<_>) = nodes.partition(|node| self.was_reached(node));
+        let (joiners, unreached): (Vec<Arc<Node>>, Vec<_>) = nodes.partition(|node| self.may_begin_with(node));
         let replaced = self.replaced_master(&joiners);
         Inheritance { holdings, joiners, unreached, replaced, has_recovered_state, is_full_restart }
+    }
+
+    /// Whether a voter is in the first state. One that is needed to commit that state must be; whoever is neither a voter
+    /// of the cluster nor a node of it yet is taken in only once it was reached, as anybody who joins.
+    fn may_begin_with(&self, node: &Node) -> bool {
+        let (voting, nodes) = (&self.ledger.accepted.metadata.voting, &self.ledger.accepted.nodes);
+        let has_part = voting.committed.contains(&node.id) || voting.own.contains(&node.id) || nodes.contains_process(node);
+        has_part || self.was_reached(node)
     }
 
     /// The master in whose place this node was elected, to be removed by its first state: if it was lost, did not vote and
