@@ -148,8 +148,10 @@ impl NodeState {
         self.search.seen.values().map(|seen| seen.sight.last_term()).max().unwrap_or(Term::ZERO)
     }
 
-    /// A candidate goes on looking, beginning with what it knows.
+    /// A candidate goes on looking, beginning with what it knows. One that stands again and again would else go by what it
+    /// saw in the round that it stood in first.
     pub(in crate::zen) fn keep_searching(&mut self, now: Time) {
-        self.timers.set(Timer::Round, now + self.tuning.ping_timeout);
+        let is_over = now >= self.search.since + self.tuning.ping_timeout;
+        self.timers.set(Timer::Round, if is_over { now } else { now + self.tuning.ping_timeout });
     }
 }
