@@ -25,7 +25,8 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 31] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 32] = [
+    (44_008_402, "the judge took the first writes of eighty processes of one node for a storm"),
     (44_004_039, "a candidate that stood again and again went by what it had seen in the round that it stood in first"),
     (520, "a node that nobody reaches became a member, and a voter, by its vote for the next master"),
     (841_653, "the judge took the order in which the changes of a batch are told for the one in which they apply"),

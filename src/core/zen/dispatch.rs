@@ -249,8 +249,9 @@ impl Zen {
 
     /// A publish does not pay for the time in which this node stood still: its acknowledgements may lie unread.
     fn give_back(&mut self, now: Time, late: Duration) {
-        if late > self.node.tuning.commit_timeout / 4 && self.node.keeps(Protection::SelfDoubt) {
-            self.node.timers.put_off(Timer::Commit, now + late.min(self.node.tuning.commit_timeout));
+        let patience = self.node.tuning.commit_patience();
+        if late > patience / 4 && self.node.keeps(Protection::SelfDoubt) {
+            self.node.timers.put_off(Timer::Commit, now + late.min(patience));
             if let Mode::Leading(lead) = &mut self.mode {
                 lead.give_back(now);
             }

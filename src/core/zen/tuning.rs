@@ -156,10 +156,15 @@ impl Tuning {
         self.fd_ping_interval + self.fd_ping_interval / 8
     }
 
+    /// How long a publish may lack acknowledgements: at least two beats, since one that was lost comes with the next beat.
+    pub fn commit_patience(&self) -> Duration {
+        self.commit_timeout.max(self.fd_ping_interval * 2)
+    }
+
     /// A publish lasts no longer than this, but for the time that a whole state takes to arrive: one that is on its way at
     /// the end is waited for until it has arrived or is known to be lost.
     pub fn publish_timeout(&self) -> Duration {
-        self.commit_timeout + self.fd_ping_timeout
+        self.commit_patience() + self.fd_ping_timeout
     }
 
     /// A publish that takes longer than this is worth a warning: half of what it may take, and as in Elasticsearch no more
@@ -192,7 +197,7 @@ impl Tuning {
     /// a master is gone, a publish that lacks acknowledgements gives up, votes given elsewhere run out, two rounds bring
     /// the nodes together, and the election, the joins and their publishes take their round trips.
     pub fn recovery_bound(&self) -> Duration {
-        self.detection_bound() + self.commit_timeout + self.vote_timeout() + self.ping_timeout * 2
+        self.detection_bound() + self.commit_patience() + self.vote_timeout() + self.ping_timeout * 2
     }
 
     /// Extra recovery time of a cluster of so many hosts, if that is large: until as many of them look for everybody as

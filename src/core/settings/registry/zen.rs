@@ -183,6 +183,8 @@ pub(super) const PROTOCOL: [Setting; 13] = [
         effect: Effect::Cluster,
         doc: "How long a publish may lack acknowledgements of a quorum before the master steps down; the changes in it \
               end as unknown then, for they may yet be committed.\n\
+              A publish waits for two beats of `discovery.zen.fd.ping_interval` in any case: an acknowledgement that was \
+              lost comes with the next one.\n\
               It also bounds how long a node that says good-bye waits to be let go.\n\
               Less than 500 ms is refused: with less than a slow disk takes for a write, every mastership ends as it begins, \
               and no change comes through that could set it right.\n\

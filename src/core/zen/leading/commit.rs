@@ -132,7 +132,7 @@ impl Role<'_, Leadership> {
         if !self.node.keeps(Protection::CommitTimeout) {
             return STAYS;
         }
-        let timeout = self.node.tuning.commit_timeout;
+        let timeout = self.node.tuning.commit_patience();
         let lead = &*self.mode;
         // A disk that hangs may be what keeps the state here.
         if lead.awaits_whole(timeout) && !self.node.is_write_overdue(self.now) {

@@ -80,7 +80,8 @@ impl NodeState {
     /// of the cluster nor a node of it yet is taken in only once it was reached, as anybody who joins.
     fn may_begin_with(&self, node: &Node) -> bool {
         let (voting, nodes) = (&self.ledger.accepted.metadata.voting, &self.ledger.accepted.nodes);
-        let has_part = voting.committed.contains(&node.id) || voting.own.contains(&node.id) || nodes.contains_process(node);
+        let has_part =
+            voting.committed.contains(&node.id) || voting.own.contains(&node.id) || nodes.contains_process(node);
         has_part || self.was_reached(node)
     }
 

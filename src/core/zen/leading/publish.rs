@@ -58,7 +58,7 @@ impl Role<'_, Leadership> {
             self.send_state(&id);
         }
         self.node.accept(state, made_from, &[], self.out);
-        self.node.timers.set(Timer::Commit, self.now + self.node.tuning.commit_timeout);
+        self.node.timers.set(Timer::Commit, self.now + self.node.tuning.commit_patience());
         if has_newcomers {
             self.node.timers.set(Timer::NodePings, self.now);
         }
@@ -66,7 +66,7 @@ impl Role<'_, Leadership> {
 
     /// Sends a node the newest state, unless one is on its way to it or being stored: then it is sent when that is known.
     pub(super) fn send_state(&mut self, id: &NodeId) {
-        let (with_diffs, mut timeout) = (self.node.tuning.publish_diff, self.node.tuning.commit_timeout);
+        let (with_diffs, mut timeout) = (self.node.tuning.publish_diff, self.node.tuning.commit_patience());
         let lead = &mut *self.mode;
         let term = lead.term;
         let (Some(peer), Some(publish)) = (lead.peers.get_mut(id), &lead.publish) else {

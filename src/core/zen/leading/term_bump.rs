@@ -17,7 +17,7 @@ impl Role<'_, Leadership> {
         let from = self.node.ledger.promise.term;
         self.out.note(Note::TakesTerm { from, to: term });
         self.node.promise(term, &self.node.local.id.clone(), self.out);
-        let timeout = self.now + self.node.tuning.commit_timeout;
+        let timeout = self.now + self.node.tuning.commit_patience();
         self.node.timers.set(Timer::Commit, timeout);
         self.mode.term_bump = Some(TermBump { term, votes: BTreeMap::new() });
         self.call_votes();

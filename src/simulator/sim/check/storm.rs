@@ -215,6 +215,10 @@ impl Storm {
     /// A process ended: what it sent has no outcome, and what was sent to it is reset.
     pub fn ended(&mut self, node: usize) {
         self.full.retain(|(from, to, _), _| *from != node && *to != node);
+        // Each process stores who it is as it starts, and many may do so within a second: the writes of each are counted.
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.writes = Window::default();
+        }
     }
 }
 
@@ -301,6 +305,8 @@ mod tests {
         let mut writing = storm();
         let writes = (0..u64::MAX).find(|_| writing.wrote(millis(1), 1).is_err());
         assert_eq!(writes, Some(2 * 5 * WRITES.for_beat));
+        writing.ended(1);
+        assert!(writing.wrote(millis(1), 1).is_ok(), "the next process of a node is counted on its own");
         let mut slow = storm();
         let is_storm = |at| rule(slow.sent(millis(at * 10), 0, &Message::Gone)) == Some(STORM);
         assert!(!(0..4 * alone).any(is_storm), "a hundred in a second are no storm");
