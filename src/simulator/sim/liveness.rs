@@ -42,7 +42,11 @@ impl Run {
         let everybody = self.well();
         let quorum = if self.draw.healing == Healing::All { None } else { self.draw_quorum() };
         // Whoever sees fewer candidates than the operator asks for chooses none, and a spoke may see only the hub and itself.
-        let may_be_sparse = self.minimum() <= 2;
+        // Candidates for a first forming learn whom a voter expects only with its vote: with links cut, several may wait for
+        // the same two voters, of whom each sees another candidate first.
+        let is_agreed =
+            self.draw.hosts * 2 > self.draw.eligible || everybody.iter().all(|node| self.knows_cluster(*node));
+        let may_be_sparse = self.minimum() <= 2 && is_agreed;
         match (self.draw.healing, quorum) {
             (Healing::Quorum, Some(group)) => {
                 for node in (0..self.draw.nodes).filter(|node| !group.contains(node)) {
