@@ -65,6 +65,9 @@ impl Zen {
     }
 
     pub(super) fn on_ping_failed(&mut self, now: Time, address: &Address, why: Failure, out: &mut Effects<Zen>) {
+        if matches!(why, Failure::Refused) {
+            self.node.forget_twin_at(address);
+        }
         self.miss(now, address, Mishap::Failed(why), out);
     }
 

@@ -7,7 +7,7 @@ use super::leap::LEAP_MAX;
 use super::message::{Message, Sender};
 use super::rules::Protection;
 use super::{Mode, NodeState, Note, Zen};
-use crate::cluster::{EphemeralId, Node, Uuid};
+use crate::cluster::{Address, EphemeralId, Node, Uuid};
 use crate::protocol::{Effects, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,6 +147,11 @@ impl NodeState {
         if self.is_twin(twin) {
             self.twin = Some((twin.clone(), now));
         }
+    }
+
+    /// Nothing listens where the other process with this node's id was. One that lives all the same will be heard of again.
+    pub(super) fn forget_twin_at(&mut self, address: &Address) {
+        self.twin = self.twin.take().filter(|(twin, _)| twin.address != *address);
     }
 
     /// Whether it is the one of two processes with one id that does not stand where the last state has that id.
