@@ -37,7 +37,7 @@ impl Role<'_, Leadership> {
         // Nobody waits for who does not follow yet, but the client is not told that it has applied it. A member that is
         // taken for dead will not apply it before it is removed, and one that is slow not soon.
         let behind = || lead.peers.iter().filter(|(_, peer)| peer.applied != id);
-        let is_awaited = |peer: &Peer| peer.follows && peer.failed.is_none();
+        let is_awaited = |peer: &Peer| peer.follows.is_some() && peer.failed.is_none();
         let is_late = |peer: &Peer| !is_awaited(peer) || peer.is_slow || peer.has_owed(self.now, patience);
         let missing = behind().filter(|(_, peer)| !is_late(peer)).map(|(id, _)| id.clone()).collect();
         let is_incomplete = behind().any(|(_, peer)| is_late(peer));

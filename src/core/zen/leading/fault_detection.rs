@@ -92,7 +92,8 @@ impl Role<'_, Leadership> {
             return self.step_down(reason);
         }
         // A node that has yet to store the state that makes it a follower cannot follow; how long it takes is judged apart.
-        let is_yet_to_follow = !peer.follows && report.term <= term;
+        // What it was asked before it was known to follow may be answered late.
+        let is_yet_to_follow = peer.follows.is_none_or(|since| asked < since) && report.term <= term;
         let is_well_again = peer.failures > 0 && report.follows.as_ref() == Some(&local);
         if report.follows.as_ref() == Some(&local) {
             peer.failures = 0;

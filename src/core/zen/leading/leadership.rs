@@ -183,8 +183,8 @@ pub struct Peer {
     pub votes_elsewhere: bool,
     /// Everything it confirmed was asked at this time or before.
     pub confirmed: Time,
-    /// Whether it has said that it follows this master.
-    pub follows: bool,
+    /// Since when it has been known to follow this master.
+    pub follows: Option<Time>,
     /// All that it answered as a follower was asked at this time or before.
     pub heard: Time,
     /// Why it is taken for dead, until it is removed.
@@ -214,7 +214,7 @@ impl Peer {
             seen: Time::ZERO,
             votes_elsewhere: false,
             confirmed: Time::ZERO,
-            follows: false,
+            follows: None,
             heard: Time::ZERO,
             failed: None,
         }
@@ -222,7 +222,10 @@ impl Peer {
 
     /// Whether it has stored a state since the last failure, so that a voting set may count on it.
     pub fn is_proven(&self, proven_above: StateId) -> bool {
-        self.failed.is_none() && self.failures == 0 && self.follows && self.accepted.rank() > proven_above.rank()
+        self.failed.is_none()
+            && self.failures == 0
+            && self.follows.is_some()
+            && self.accepted.rank() > proven_above.rank()
     }
 
     /// Whether it has owed an acknowledgement for so long.

@@ -68,7 +68,7 @@ impl Role<'_, Leadership> {
         let votes = |id: &NodeId| state.metadata.voting.own.contains(id);
         let is_live = |id: &NodeId| match lead.peers.get(id) {
             Some(peer) if lead.is_leaving(&peer.node) || peer.failed.is_some() => false,
-            Some(peer) => votes(id) || peer.follows && peer.accepted.rank() > lead.proven_above.rank(),
+            Some(peer) => votes(id) || peer.follows.is_some() && peer.accepted.rank() > lead.proven_above.rank(),
             None => *id == self.node.local.id,
         };
         let eligible = state.nodes.eligible().filter(|node| {

@@ -204,7 +204,9 @@ fn take_down(
     peer.applied = peer.applied.max(report.committed);
     // What it was storing when it gave an older answer is stored by now.
     peer.storing = report.storing.filter(|storing| storing.rank() > peer.accepted.rank());
-    peer.follows |= is_mine;
+    if is_mine {
+        peer.follows.get_or_insert(now);
+    }
 }
 
 /// Counts a report as an acknowledgement if it is one.
