@@ -20,6 +20,8 @@ pub(super) struct Successor {
     pub(super) term: Term,
     pub(super) followers: Vec<Arc<Node>>,
     pub(super) origin: Origin,
+    /// Whether it stands, and the followers were asked to vote for it.
+    pub(super) stands: bool,
 }
 
 impl Zen {
@@ -40,6 +42,18 @@ impl Zen {
 }
 
 impl NodeState {
+    /// Whether a successor was asked to stand and has not said yet that it does.
+    pub(super) fn awaits_successor(&self) -> bool {
+        self.successor.as_ref().is_some_and(|successor| !successor.stands)
+    }
+
+    /// The hand-over came about if the master that is followed now is the successor.
+    pub(super) fn greet_successor(&mut self, now: Time, master: &Node, out: &mut Effects<Zen>) {
+        if let Some(successor) = self.successor.take_if(|successor| successor.node.same_process(master)) {
+            self.answer(now, successor.origin, Answer::HandedOver { to: master.id.clone() }, out);
+        }
+    }
+
     /// A hand-over that did not come about is answered as such.
     pub(super) fn forget_successor(&mut self, now: Time, out: &mut Effects<Zen>) {
         if let Some(successor) = self.successor.take() {

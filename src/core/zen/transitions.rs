@@ -151,6 +151,10 @@ impl Zen {
         if term <= stood.term && !stands_again {
             return self.find(now, self.node.tuning.ping_timeout, "no term is left above the own one", out);
         }
+        if !self.mode.stance().is_searching() {
+            // Nothing was asked yet: those who have not heard that their master hands over would name it.
+            self.node.search.since = now;
+        }
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.mode = Mode::Electing(Candidacy::new(now, term));
@@ -164,6 +168,7 @@ impl Zen {
 
     /// Follows a master whose state was accepted.
     pub(super) fn enter_following(&mut self, now: Time, master: &Arc<Node>, out: &mut Effects<Zen>) {
+        self.node.greet_successor(now, master, out);
         self.leave_mode_for(now, Some(&master.address), out);
         out.push(Effect::Link { to: master.address.clone() });
         let (failures, is_pinging, others) = (0, false, BTreeMap::new());

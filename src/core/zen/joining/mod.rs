@@ -5,6 +5,7 @@
 //! bound a join neither to a term nor to one election.
 
 use super::elect::Candidate;
+use super::leave::Successor;
 use super::message::{Join, JoinAnswer, Message, PeerStatus};
 use super::mode::Joining;
 use super::role::{Flow, Next, Role, STAYS};
@@ -12,7 +13,6 @@ use super::rules::Protection;
 use super::{CallPurpose, Note, Timer};
 use crate::cluster::{EphemeralId, Term};
 use crate::protocol::{Effect, Failure};
-use crate::service::Answer;
 use std::time::Duration;
 
 /// A vote follows a candidate that stands anew so often, and is then open to the best one again.
@@ -185,7 +185,7 @@ impl Role<'_, Joining> {
             .master
             .as_ref()
             .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.node.local));
-        let gave_up = sight.masterless && self.node.successor.is_none();
+        let gave_up = sight.masterless && !self.node.awaits_successor();
         match sight.stands {
             Some(term) if joining.vote.is_some() => self.vote_again(term),
             _ if is_elsewhere => Next::find("the candidate follows another master"),
@@ -199,7 +199,7 @@ impl Role<'_, Joining> {
     /// other would each keep a voter that the other needs.
     fn heed_better(&mut self, sight: &PeerStatus) -> Flow {
         let joining = &*self.mode;
-        let is_open = joining.vote.is_some() && !joining.won && self.node.successor.is_none();
+        let is_open = joining.vote.is_some() && !joining.won && !self.node.awaits_successor();
         let of_target = self.node.search.seen.get(&joining.target.address).and_then(|seen| Candidate::of(&seen.sight));
         let better = Candidate::of(sight).filter(|other| other.sees_quorum && is_open);
         let (Some(better), Some(target)) = (better, of_target) else {
@@ -218,12 +218,13 @@ impl Role<'_, Joining> {
 
     /// The successor stands: the other followers are asked to vote for it.
     fn ask_for_succession(&mut self) {
-        let Some(successor) = self.node.successor.take() else {
+        let term = self.node.ledger.promise.term;
+        let target = &self.mode.target;
+        let is_it = |successor: &&mut Successor| target.same_process(&successor.node) && term == successor.term;
+        let Some(successor) = self.node.successor.as_mut().filter(is_it).filter(|successor| !successor.stands) else {
             return;
         };
-        if !self.mode.target.same_process(&successor.node) || self.node.ledger.promise.term != successor.term {
-            return self.node.answer(self.now, successor.origin, Answer::NotMaster, self.out);
-        }
+        successor.stands = true;
         for follower in &successor.followers {
             let message = Message::CallVote {
                 from: self.node.sender.clone(),
@@ -232,6 +233,5 @@ impl Role<'_, Joining> {
             };
             self.out.push(Effect::Tell { to: follower.address.clone(), message });
         }
-        self.node.answer(self.now, successor.origin, Answer::HandedOver { to: successor.node.id.clone() }, self.out);
     }
 }

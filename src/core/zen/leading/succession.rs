@@ -56,7 +56,7 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         self.out.note(Note::HandsOver { to: node.clone(), term });
-        Flow::Break(Next::HandOver(Successor { node, term, followers, origin: succession.origin }))
+        Flow::Break(Next::HandOver(Successor { node, term, followers, origin: succession.origin, stands: false }))
     }
 
     /// The own disk hangs: the best follower is told to stand, if the others can do without this node's vote.
