@@ -159,8 +159,6 @@ impl Role<'_, Candidacy> {
         if at_most * 2 <= self.node.ledger.accepted.metadata.voting.own.len() {
             return STAYS;
         }
-        let bootstrap =
-            if self.node.is_formed() { BTreeSet::new() } else { candidacy.bootstrap.keys().cloned().collect() };
         let (own, rules) = (self.node.ledger.accepted.id(), self.node.rules);
         let is_counted = |ballot: &Ballot| {
             let is_newer = is_newer(ballot.accepted, own, rules) && rules.keep(Protection::NewerJoins);
@@ -171,6 +169,7 @@ impl Role<'_, Candidacy> {
         let mut backers: BTreeMap<NodeId, Arc<Node>> =
             counted.map(|(id, ballot)| (id.clone(), ballot.node.clone())).collect();
         backers.insert(self.node.local.id.clone(), self.node.local.clone());
+        let bootstrap = if self.node.is_formed() { BTreeSet::new() } else { self.count_expected(&mut backers) };
         if !rules.keep(Protection::WholeElections) {
             self.node.count_one_more(&mut backers);
         }
@@ -181,6 +180,24 @@ impl Role<'_, Candidacy> {
             return Flow::Break(Next::Lead(requirement.bootstrap));
         }
         STAYS
+    }
+
+    /// Who must take part in a first forming, as the candidate and its voters were told. The vote of one whose hosts are not
+    /// among the voters counts as if it had not been given.
+    fn count_expected(&self, backers: &mut BTreeMap<NodeId, Arc<Node>>) -> BTreeSet<BootstrapSet> {
+        let sets = &self.mode.bootstrap;
+        loop {
+            let is_unmet = |set: &BootstrapSet| !set.is_met_by(backers.values());
+            let in_vain = sets.iter().filter(|(set, _)| is_unmet(set)).flat_map(|(_, voters)| voters);
+            let in_vain = in_vain.filter(|voter| **voter != self.node.local.id && backers.contains_key(*voter));
+            let in_vain: Vec<NodeId> = in_vain.cloned().collect();
+            if in_vain.is_empty() {
+                break;
+            }
+            backers.retain(|voter, _| !in_vain.contains(voter));
+        }
+        let counts = |voters: &BTreeSet<NodeId>| voters.iter().any(|voter| backers.contains_key(voter));
+        sets.iter().filter(|(_, voters)| counts(voters)).map(|(set, _)| set.clone()).collect()
     }
 
     /// A candidate that does not win as long as voters wait for it lets others go first; after much longer it gives up.
