@@ -224,6 +224,16 @@ def two_of_three_were_wiped(w):
 def two_of_three_were_wiped_and_one_of_these_is_asked(w):
     two_of_three_were_wiped(w)
 
+@case("wiped-majority", about=["n0", "n1", "n2"])
+def two_of_three_went_one_after_the_other_and_were_wiped(w):
+    w.form()
+    left = w.leader()
+    others = [node for node in w.nodes if node is not left]
+    for node in others:
+        node.kill()
+        w.wait(lambda: node.name not in left.members(), 3)
+    for node in others: node.wipe(); node.launch()
+
 @case("wiped-majority", about=["n0", "n4"], count=5)
 def three_of_five_were_wiped(w):
     w.form()

@@ -406,6 +406,18 @@ pub struct Report {
     pub facts: Facts,
 }
 
+/// What the first one explains, with the members named that others know: those that were asked, and those that were
+/// members once.
+pub fn named(reports: &[Report]) -> Option<Explanation> {
+    let case = Case::new(reports)?;
+    let known = |id: &str| {
+        let node = reports.iter().map(|report| &report.explanation.node).find(|node| node.id.as_str() == id);
+        let there = node.map(|node| (node.name.clone(), node.address.clone()));
+        there.or_else(|| case.remembered(id).map(|(name, address)| (name.into(), address.clone())))
+    };
+    Some(case.me.explanation.clone().naming(known))
+}
+
 /// Judges what some nodes say; the first one is the one that was asked.
 pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let reports = &*kin::of(reports);

@@ -39,17 +39,18 @@ fn host_of<'a>(case: &Case<'a>, member: &Member) -> Option<&'a Host> {
     case.me.explanation.hosts.iter().find(is_it)
 }
 
-/// Whether somebody answers where this member was, under another id, who knows of no cluster.
-fn is_wiped(case: &Case<'_>, member: &Member) -> bool {
+/// Whether somebody answers where this member was, under another id, who is of no other cluster than the teller.
+fn is_wiped(case: &Case<'_>, teller: &Report, member: &Member) -> bool {
     let told = case.reports.iter().flat_map(|report| &report.explanation.hosts);
     let is_replaced = |host: &Host| {
         let before = host.instead_of.as_ref().is_some_and(|before| before.as_str() == &*member.id);
         before && matches!(host.outcome, PingOutcome::Answered { master: None, .. })
     };
+    let place = case.place(member).1;
     let is_new = |report: &Report| {
-        let node = &report.explanation.node;
-        let is_there = member.address.as_ref() == Some(&node.address);
-        is_there && node.id.as_str() != &*member.id && report.explanation.cluster_uuid.is_none()
+        let (node, uuid) = (&report.explanation.node, report.explanation.cluster_uuid);
+        let is_ours = uuid.is_none() || uuid == teller.explanation.cluster_uuid;
+        is_ours && place.as_ref() == Some(&node.address) && node.id.as_str() != &*member.id
     };
     told.clone().any(is_replaced) || case.reports.iter().any(is_new)
 }
@@ -89,16 +90,18 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     };
     let missing: Vec<&Member> =
         quota.members.iter().filter(|member| !member.found && !case.has_id(&member.id)).collect();
-    let lost: Vec<&Member> = missing.iter().filter(|member| is_wiped(case, member)).copied().collect();
+    let (lost, gone): (Vec<&Member>, Vec<&Member>) =
+        missing.into_iter().partition(|member| is_wiped(case, teller, member));
     if quota.members.len() - lost.len() < quota.needed {
         return vec![wiped_majority(case, teller, &quota, &lost)];
     }
-    let gone = missing.iter().filter(|member| !is_wiped(case, member));
-    let gone: Vec<(String, &Member)> = gone.map(|member| (case.place(member).0, *member)).collect();
+    let gone: Vec<(String, &Member)> = gone.into_iter().map(|member| (case.place(member).0, member)).collect();
     let stopped: Vec<Verdict> = gone.iter().filter_map(|(name, member)| stopped_member(case, name, member)).collect();
     let runs = |member: &Member| {
         let place = case.place(member).1;
-        place.is_some_and(|address| case.listens(&address).is_some() || case.is_unbelieved(&address))
+        place.is_some_and(|address| {
+            case.at(&address).is_some() || case.listens(&address).is_some() || case.is_unbelieved(&address)
+        })
     };
     let is_down =
         |(name, member): &(String, &Member)| !may_run(case, member) && !runs(member) && !is_blamed(before, name);

@@ -1,5 +1,6 @@
 //! Voters that came back without what they had on disk.
 
+use super::super::{Remembered, named};
 use super::*;
 
 /// Of three voters the last two came back under other ids; these know the voting set by what the first one said.
@@ -53,4 +54,58 @@ fn directories_of_another_machine_are_not_named_in_one_line() {
     reports.push(far);
     let told = verdicts(&reports);
     assert!(told.iter().all(|(.., line)| !line.contains("/var/lib/zazen/n3")), "{told:?}");
+}
+
+/// The same after the first of the two had been taken out of the state before the second went: its place is known to the
+/// history of the first one only.
+fn wiped_one_after_the_other() -> [Report; 3] {
+    let mut reports = wiped();
+    for report in &mut reports {
+        let member = &mut report.explanation.needed[0].members[1];
+        (member.name, member.address) = (None, None);
+    }
+    reports[0].explanation.hosts[0].instead_of = None;
+    reports[0].facts.remembered =
+        vec![Remembered { id: "id-1".into(), name: "n1".into(), address: address(1), failed: true, votes: Some(true) }];
+    reports
+}
+
+#[test]
+fn a_voter_that_had_been_taken_out_of_the_state_is_found_where_it_was() {
+    for turn in 0..3 {
+        let mut reports = wiped_one_after_the_other();
+        reports.rotate_left(turn);
+        let told = judged(&reports).verdicts;
+        assert_eq!(told.iter().map(|verdict| verdict.code).collect::<Vec<_>>(), [Code::WipedMajority], "{told:?}");
+        assert!(told[0].summary.starts_with("n1, n2 came back without"), "{}", told[0].summary);
+    }
+}
+
+#[test]
+fn what_answers_is_not_said_to_be_down_while_its_last_ping_is_one_that_was_refused() {
+    let mut reports = wiped_one_after_the_other();
+    reports[0].facts.remembered.clear();
+    for host in &mut reports[0].explanation.hosts {
+        (host.instead_of, host.outcome) = (None, PingOutcome::Refused);
+    }
+    // It is taken for one of the cluster already.
+    reports[2].explanation.cluster_uuid = Some(Uuid::from_u128(7));
+    let told = verdicts(&reports);
+    assert!(told.iter().all(|(_, node, _)| node != "n2"), "{told:?}");
+}
+
+#[test]
+fn voters_are_named_that_only_others_know() {
+    let mut reports = wiped_one_after_the_other();
+    let told = named(&reports).expect("somebody says something");
+    assert!(told.summary.contains("the voting set {n0,n1,n2}"), "{}", told.summary);
+    assert!(!told.summary.contains("is not known"), "{}", told.summary);
+    reports[0].explanation.hosts[0].node = Some(reports[1].explanation.node.clone());
+    let told = named(&reports).expect("somebody says something").summary;
+    assert!(told.contains("n1 (10.0.0.1:9300) has the id [new-1] in the place of [id-1]"), "{told}");
+    reports.rotate_left(1);
+    reports[0].explanation.needed[0].members[0].name = None;
+    reports[0].explanation.needed[0].members[0].address = None;
+    let told = named(&reports).expect("somebody says something").summary;
+    assert!(told.contains("the voting set {n0,n1,n2}"), "one that is asked is named by itself: {told}");
 }

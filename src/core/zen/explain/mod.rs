@@ -61,6 +61,25 @@ pub struct Explanation {
     pub nodes: Vec<Straggler>,
 }
 
+impl Explanation {
+    /// The same with the members named of whom this node knows no more than the id, by whoever knows name and place.
+    #[must_use]
+    pub fn naming(mut self, known: impl Fn(&str) -> Option<(Arc<str>, Address)>) -> Self {
+        let members = self.needed.iter_mut().flat_map(|quota| &mut quota.members);
+        for member in members.filter(|member| member.address.is_none()) {
+            let Some((name, address)) = known(&member.id) else { continue };
+            for host in self.hosts.iter_mut().filter(|host| host.address == address && host.instead_of.is_none()) {
+                let is_other = |node: &Arc<Node>| node.id.as_str() != &*member.id;
+                host.instead_of = host.node.as_ref().filter(|node| is_other(node)).map(|_| (&*member.id).into());
+            }
+            (member.name, member.address) = (Some(name), Some(address));
+        }
+        self.summary = words::summary(&self);
+        self.advice = advice::advice(&self);
+        self
+    }
+}
+
 /// What a node without a visible master is about to bring to an end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -16,7 +16,7 @@ use super::Handle;
 use super::figures::of_one;
 use super::proc;
 use crate::cluster::{Address, ClusterState};
-use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, judge};
+use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, judge, named as named_by};
 use crate::wire;
 use crate::zen::Explanation;
 use crate::zen::explain::{Host, PingOutcome};
@@ -79,7 +79,6 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
     let until = Instant::now() + ASKING_MAX;
     let mut own = report(handle).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
-    let explanation = own.explanation.clone();
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
     let mut reports = vec![own];
     for _ in 0..2 {
@@ -104,7 +103,7 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
     facts.probes.append(&mut found);
     facts.processes.retain(|known| processes.iter().all(|process| process.address != known.address));
     facts.processes.extend(processes);
-    Some((explanation, judge(&reports)?))
+    Some((named_by(&reports)?, judge(&reports)?))
 }
 
 /// What those answer who do so in time. All are asked at once, so that nobody waits for the silent ones.
