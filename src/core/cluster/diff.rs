@@ -59,6 +59,12 @@ impl Diff {
         }
     }
 
+    /// How many bytes of keys and values it carries.
+    pub fn key_bytes(&self) -> usize {
+        let own = self.metadata.keys.put.iter().map(|(key, held)| key.len() + held.value.as_bytes().len());
+        own.chain(self.passed.iter().map(|diff| diff.key_bytes())).sum()
+    }
+
     /// Makes the new state of `base`, if it is the one this was made from.
     pub fn apply(&self, base: &ClusterState) -> Result<ClusterState, WrongBase> {
         if base.id() != self.from {

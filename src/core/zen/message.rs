@@ -108,6 +108,9 @@ pub enum JoinAnswer {
     Rejected(String),
 }
 
+/// A change of so many bytes is waited for as a whole state is.
+const LARGE_BYTES: usize = 64 << 10;
+
 /// A new state, whole or as a change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -124,6 +127,14 @@ impl Body {
         match self {
             Body::Full(_) => Vec::new(),
             Body::Diff(diff) => steps::passed(accepted, &diff.passed),
+        }
+    }
+
+    /// Whether it may take long to arrive: a whole state, or a change with large values.
+    pub fn is_large(&self) -> bool {
+        match self {
+            Body::Full(_) => true,
+            Body::Diff(diff) => diff.key_bytes() >= LARGE_BYTES,
         }
     }
 

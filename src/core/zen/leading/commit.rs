@@ -135,7 +135,7 @@ impl Role<'_, Leadership> {
         let timeout = self.node.tuning.commit_patience();
         let lead = &*self.mode;
         // A disk that hangs may be what keeps the state here.
-        if lead.awaits_whole(timeout) && !self.node.is_write_overdue(self.now) {
+        if lead.awaits_large(timeout) && !self.node.is_write_overdue(self.now) {
             self.node.timers.set(Timer::Commit, self.now + Tuning::GRACE);
             return STAYS;
         }

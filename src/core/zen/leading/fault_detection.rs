@@ -36,7 +36,7 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         // A whole state takes as long as it takes to arrive.
-        let is_arriving = |peer: &Peer| lead.sent.whole_since(&peer.node.address).is_some();
+        let is_arriving = |peer: &Peer| lead.sent.large_since(&peer.node.address).is_some();
         let lags = |peer: &Peer| peer.failed.is_none() && peer.has_owed(peer.heard, patience) && !is_arriving(peer);
         let late: Vec<NodeId> = lead.peers.iter().filter(|(_, peer)| lags(peer)).map(|(id, _)| id.clone()).collect();
         for id in late {

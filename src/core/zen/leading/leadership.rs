@@ -128,9 +128,9 @@ impl Leadership {
         self.leaving.contains_key(&node.ephemeral_id)
     }
 
-    /// Whether a state that was sent as a whole within so long since the publish under way began is still on its way to
+    /// Whether a whole state, or a large change, that was sent within so long since the publish under way began is still on its way to
     /// somebody who can acknowledge that.
-    pub fn awaits_whole(&self, timeout: Duration) -> bool {
+    pub fn awaits_large(&self, timeout: Duration) -> bool {
         let Some(publish) = self.publish.as_ref().filter(|publish| !publish.is_committed) else {
             return false;
         };
@@ -139,7 +139,7 @@ impl Leadership {
         };
         let mut awaited = self.peers.iter().filter(is_awaited);
         let end = publish.since + timeout;
-        awaited.any(|(_, peer)| self.sent.whole_since(&peer.node.address).is_some_and(|since| since < end))
+        awaited.any(|(_, peer)| self.sent.large_since(&peer.node.address).is_some_and(|since| since < end))
     }
 }
 

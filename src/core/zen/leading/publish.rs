@@ -78,8 +78,9 @@ impl Role<'_, Leadership> {
         }
         let body = publish.body_for(peer, &lead.sent, with_diffs);
         lead.sent.send(self.now, &address, publish.state.clone(), &body);
-        if let Body::Full(state) = &body {
-            timeout = self.node.round_trips.at_least(&address, self.node.tuning.fd_ping_timeout) + intake_time(state);
+        if body.is_large() {
+            let answer = self.node.round_trips.at_least(&address, self.node.tuning.fd_ping_timeout);
+            timeout = answer + intake_time(&publish.state);
         }
         let purpose = CallPurpose::Publish { node: id.clone(), at: address.clone(), asked: self.now };
         let committed = self.node.ledger.committed;

@@ -1,7 +1,7 @@
 //! States that a master sends to nodes: which are on their way, and which a node may have stored.
 //!
-//! A whole one goes to a node once at a time, and whoever has stored an earlier one gets what differs from that. How long one
-//! may take is not guessed here: a call lasts as long as it gets on. What is sent when is decided in `publish`. Mirrors
+//! A whole one goes to a node once at a time, as does a large change, and whoever has stored an earlier one gets what differs
+//! from that. How long one may take is not guessed here: a call lasts as long as it gets on. What is sent when is decided in `publish`. Mirrors
 //! `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the one before, and did not look at
 //! what was on its way.
 
@@ -14,7 +14,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What differs is not sent again within this time: what is said meanwhile may have overtaken it.
+/// A small change is not sent again within this time: what is said meanwhile may have overtaken it.
 const DIFF_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Of how many states that were sent last a node may have stored any.
@@ -30,8 +30,8 @@ struct SentTo {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Form {
-    Diff,
-    Whole,
+    Small,
+    Large,
 }
 
 impl SentTo {
@@ -39,8 +39,8 @@ impl SentTo {
         self.states.last().map(|(_, at)| *at)
     }
 
-    fn is_whole(&self) -> bool {
-        self.open == Some(Form::Whole)
+    fn is_large(&self) -> bool {
+        self.open == Some(Form::Large)
     }
 }
 
@@ -54,15 +54,15 @@ impl Sent {
     /// Whether a node need not be sent anything yet.
     pub(super) fn is_under_way(&self, now: Time, to: &Address) -> bool {
         self.to.get(to).is_some_and(|sent| match sent.open {
-            Some(Form::Whole) => true,
-            Some(Form::Diff) => sent.last_at().is_some_and(|at| now < at + DIFF_PATIENCE),
+            Some(Form::Large) => true,
+            Some(Form::Small) => sent.last_at().is_some_and(|at| now < at + DIFF_PATIENCE),
             None => false,
         })
     }
 
-    /// Since when a whole state is on its way to a node, if one is.
-    pub(super) fn whole_since(&self, to: &Address) -> Option<Time> {
-        self.to.get(to).filter(|sent| sent.is_whole()).and_then(SentTo::last_at)
+    /// Since when a whole state or a large change is on its way to a node, if one is.
+    pub(super) fn large_since(&self, to: &Address) -> Option<Time> {
+        self.to.get(to).filter(|sent| sent.is_large()).and_then(SentTo::last_at)
     }
 
     /// Whether a node was sent this state at this time or later: whoever takes none is not sent it over and over.
@@ -83,7 +83,7 @@ impl Sent {
             self.to.pop_first();
         }
         let sent = self.to.entry(to.clone()).or_default();
-        sent.open = Some(if matches!(body, Body::Full(_)) { Form::Whole } else { Form::Diff });
+        sent.open = Some(if body.is_large() { Form::Large } else { Form::Small });
         if sent.states.len() >= SENT_MAX {
             sent.states.remove(0);
         }
@@ -104,8 +104,8 @@ impl Sent {
         }
     }
 
-    /// A node says what it has stored: it has no earlier one any more. If the last one was sent as a whole, it may have come
-    /// from elsewhere.
+    /// A node says what it has stored: it has no earlier one any more. If the last one was large, it may have come from
+    /// elsewhere.
     pub(super) fn note_stored(&mut self, to: &Address, id: StateId) {
         let Some(sent) = self.to.get_mut(to) else {
             return;
@@ -113,13 +113,13 @@ impl Sent {
         if let Some(place) = sent.states.iter().position(|(state, _)| state.id() == id) {
             sent.states.drain(..place);
             let is_last = sent.states.len() == 1;
-            sent.open.take_if(|form| is_last && *form == Form::Diff);
+            sent.open.take_if(|form| is_last && *form == Form::Small);
         }
     }
 
     /// Forgets what was sent to those whom nothing is sent any more, but not what is on its way.
     pub(super) fn keep(&mut self, is_kept: impl Fn(&Address) -> bool) {
-        self.to.retain(|to, sent| sent.is_whole() || is_kept(to));
+        self.to.retain(|to, sent| sent.is_large() || is_kept(to));
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
         let (mut sent, to, now) = (Sent::default(), Address::from("a:1"), Time::ZERO);
         let diff = Body::Diff(Arc::new(Diff::between(&state(1), &state(2))));
         sent.send(now, &to, state(2), &diff);
-        assert!(sent.is_under_way(now, &to) && sent.whole_since(&to).is_none());
+        assert!(sent.is_under_way(now, &to) && sent.large_since(&to).is_none());
         let later = now + DIFF_PATIENCE;
         assert!(!sent.is_under_way(later, &to));
         sent.note_stored(&to, state(2).id());
@@ -150,11 +150,11 @@ mod tests {
             sent.is_under_way(later + DIFF_PATIENCE, &to),
             "that was another one, and it may have it from elsewhere"
         );
-        assert_eq!(sent.whole_since(&to), Some(later));
+        assert_eq!(sent.large_since(&to), Some(later));
         sent.keep(|_| false);
         assert!(sent.was_sent(&to, state(3).id(), later), "nobody takes it back");
         sent.end(&to, later);
-        assert!(sent.whole_since(&to).is_none());
+        assert!(sent.large_since(&to).is_none());
         sent.keep(|_| false);
         assert!(sent.to.is_empty());
     }
