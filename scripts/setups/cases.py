@@ -182,6 +182,14 @@ def initial_nodes_that_there_are_not(w):
     for node in w.nodes: node.settings[INITIAL] = '["n0", "master-b", "master-c"]'
     w.start()
 
+@case({"settings-differ", "minimum-master-nodes-too-high"}, "voter-down", about=["n0", "n1", "n2"])
+def one_asks_for_all_three_and_another_one_is_dead(w):
+    for node in w.nodes: node.settings[MINIMUM] = 2
+    w[0].settings[MINIMUM] = 3
+    w.form(1, 2); w.start(0); w.formed(w.nodes)
+    w.leader().kill()
+    w.wait(lambda: not w[0].master(), 10)
+
 
 # Names and identities.
 

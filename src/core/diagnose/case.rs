@@ -51,7 +51,17 @@ impl<'a> Case<'a> {
     pub(super) fn losses_survived(&self) -> Option<usize> {
         let master = self.master().or(Some(self.me).filter(|_| !self.is_masterless()))?;
         let spare = |quota: &Quota| quota.found.saturating_sub(quota.needed);
-        master.explanation.needed.iter().filter(|quota| quota.needed > 0).map(spare).min()
+        let quotas = master.explanation.needed.iter().filter(|quota| quota.needed > 0);
+        let most = quotas.clone().map(spare).min()?;
+        let voters = quotas.clone().find(|quota| quota.of == Group::VotingSet);
+        let there = quotas.clone().map(|quota| quota.found).max()?;
+        // The master may be among those that are lost, and who asks for more than are left votes for nobody.
+        let minimums: Vec<usize> = self.reports.iter().filter_map(minimum_of).collect();
+        let may_elect = |lost: &usize| {
+            let odd = minimums.iter().filter(|minimum| **minimum + lost > there).count();
+            voters.is_none_or(|quota| quota.found >= quota.needed + lost + odd)
+        };
+        Some((1..=most).take_while(may_elect).last().unwrap_or(0))
     }
 
     /// The report of the master that the asked node sees.
@@ -357,6 +367,12 @@ impl<'a> Case<'a> {
         };
         self.me.explanation.hosts.iter().filter(is_silent)
     }
+}
+
+/// How many master-eligible nodes one that may vote asks for.
+fn minimum_of(report: &Report) -> Option<usize> {
+    let mut quotas = report.explanation.needed.iter().filter(|_| report.explanation.node.is_master_eligible());
+    quotas.find(|quota| quota.of == Group::MasterEligibleNodes).map(|quota| quota.needed)
 }
 
 /// What people call a node.

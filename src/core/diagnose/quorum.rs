@@ -4,7 +4,7 @@ use super::case::{Case, called, counted, so_many, verdict};
 use super::identity::recover;
 use super::node::full;
 use super::reach::outcome;
-use super::standing::frozen;
+use super::standing::{frozen, settings};
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
@@ -22,7 +22,11 @@ pub(super) fn of_quorum(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     let mut verdicts = voters(case, before);
     if verdicts.is_empty() {
+        if case.reports.iter().any(|report| unmet_minimum(report).is_some()) {
+            verdicts.extend(settings(case));
+        }
         verdicts.extend(case.reports.iter().filter_map(|report| minimum(case, report, before)));
+        verdicts.extend(idle(case, before));
     }
     verdicts.extend(initial(case, before));
     verdicts
@@ -70,6 +74,27 @@ fn may_run(case: &Case<'_>, member: &Member) -> bool {
     })
 }
 
+/// Whether nothing answers or listens where a member should be, and nobody is blamed for it.
+fn is_down(case: &Case<'_>, before: &[Verdict], name: &str, member: &Member) -> bool {
+    let runs = |address: Address| {
+        case.at(&address).is_some() || case.listens(&address).is_some() || case.is_unbelieved(&address)
+    };
+    !may_run(case, member) && !case.place(member).1.is_some_and(runs) && !is_blamed(before, name)
+}
+
+/// Voters that do not run, where enough of them answer and yet there are not enough votes.
+fn idle(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    let of = |report: &Report| {
+        let is_short = |quota: &&Quota| quota.of == Group::VotingSet && !quota.is_met();
+        let quota = report.explanation.needed.iter().find(is_short)?;
+        let gone = quota.members.iter().filter(|member| !member.found && !case.has_id(&member.id));
+        let gone = gone.filter(|member| !is_wiped(case, report, member)).map(|member| (case.place(member).0, member));
+        let gone = gone.filter(|(name, member)| is_down(case, before, name, member));
+        Some(gone.map(|(name, member)| down(case, &name, member)).collect::<Vec<_>>())
+    };
+    case.reports.iter().filter_map(of).flatten().collect()
+}
+
 /// The voting set lacks a majority.
 fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let is_short = |report: &&Report| {
@@ -80,16 +105,17 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let is_known = |report: &&Report| is_short(report) && report.explanation.cluster_uuid.is_some();
     let formed = case.reports.iter().find(is_known).or_else(|| case.reports.iter().find(is_short));
     let quotas = [Group::VotingSet, Group::LastCommittedVotingSet];
+    // What a candidate lacks is votes: those who do not give theirs may be there.
+    let is_absent = |member: &&Member| !member.found && !case.has_id(&member.id);
+    let lacks = |quota: &Quota| quota.members.len() - quota.members.iter().filter(is_absent).count() < quota.needed;
     let of = |report: &Report| -> Option<Quota> {
-        let unmet =
-            |group: &Group| report.explanation.needed.iter().find(|quota| quota.of == *group && !quota.is_met());
+        let unmet = |group: &Group| report.explanation.needed.iter().find(|quota| quota.of == *group && lacks(quota));
         quotas.iter().find_map(unmet).cloned()
     };
     let Some((teller, quota)) = formed.and_then(|report| Some((report, of(report)?))) else {
         return Vec::new();
     };
-    let missing: Vec<&Member> =
-        quota.members.iter().filter(|member| !member.found && !case.has_id(&member.id)).collect();
+    let missing: Vec<&Member> = quota.members.iter().filter(is_absent).collect();
     let (lost, gone): (Vec<&Member>, Vec<&Member>) =
         missing.into_iter().partition(|member| is_wiped(case, teller, member));
     if quota.members.len() - lost.len() < quota.needed {
@@ -97,15 +123,8 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     let gone: Vec<(String, &Member)> = gone.into_iter().map(|member| (case.place(member).0, member)).collect();
     let stopped: Vec<Verdict> = gone.iter().filter_map(|(name, member)| stopped_member(case, name, member)).collect();
-    let runs = |member: &Member| {
-        let place = case.place(member).1;
-        place.is_some_and(|address| {
-            case.at(&address).is_some() || case.listens(&address).is_some() || case.is_unbelieved(&address)
-        })
-    };
-    let is_down =
-        |(name, member): &(String, &Member)| !may_run(case, member) && !runs(member) && !is_blamed(before, name);
-    let gone: Vec<(String, &Member)> = gone.into_iter().filter(is_down).collect();
+    let gone: Vec<(String, &Member)> =
+        gone.into_iter().filter(|(name, member)| is_down(case, before, name, member)).collect();
     if !stopped.is_empty() {
         // With those that go on there may be enough.
         return stopped.into_iter().chain(gone.iter().map(|(name, member)| down(case, name, member))).collect();
@@ -218,11 +237,17 @@ fn eligible(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
     Some(found)
 }
 
-/// The operator's number.
+/// The operator's number, if this node sees fewer.
+fn unmet_minimum(report: &Report) -> Option<&Quota> {
+    report.explanation.needed.iter().find(|quota| quota.of == Group::MasterEligibleNodes && !quota.is_met())
+}
+
 fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdict> {
-    let is_unmet = |quota: &&Quota| quota.of == Group::MasterEligibleNodes && !quota.is_met();
-    let quota = report.explanation.needed.iter().find(is_unmet)?;
+    let quota = unmet_minimum(report)?;
     let here = case.reports.iter().filter(|report| report.explanation.node.is_master_eligible()).count();
+    if here >= quota.needed {
+        return None;
+    }
     let members = report.facts.members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
     let initial = report.explanation.needed.iter().find(|quota| quota.of == Group::InitialHosts);
     let known = here.max(members).max(initial.map_or(0, |quota| quota.members.len()));

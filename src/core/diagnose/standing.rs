@@ -176,8 +176,11 @@ fn clocks(case: &Case<'_>) -> Vec<Verdict> {
 }
 
 /// Settings that most nodes have otherwise than one.
-fn settings(case: &Case<'_>) -> Vec<Verdict> {
+pub(super) fn settings(case: &Case<'_>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
+    let sets = case.reports.iter().flat_map(|report| &report.explanation.needed);
+    let sets = sets.filter(|quota| quota.of == Group::VotingSet).map(|quota| quota.members.len());
+    let majority = sets.max().map(|voters| (voters / 2 + 1).to_string());
     for key in SHARED {
         let mut nodes: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
         for report in case.reports {
@@ -185,8 +188,10 @@ fn settings(case: &Case<'_>) -> Vec<Verdict> {
                 nodes.entry(value).or_default().push(report);
             }
         }
-        let most =
-            nodes.iter().max_by_key(|(_, reports)| reports.len()).map(|(value, reports)| (*value, reports.len()));
+        // Of numbers that equally many have, it is the one that a minimum should be.
+        let rank = |value: &str, reports: &[&Report]| (reports.len(), majority.as_deref() == Some(value));
+        let most = nodes.iter().max_by_key(|(value, reports)| rank(value, reports));
+        let most = most.map(|(value, reports)| (*value, reports.len()));
         let Some((right, count)) = most.filter(|_| nodes.len() > 1) else { continue };
         for (value, reports) in nodes.iter().filter(|(value, _)| **value != right) {
             for report in reports {

@@ -1,6 +1,7 @@
 //! Decisions about causes, each on what a few nodes say.
 
 mod absent;
+mod counts;
 mod kin;
 mod launch;
 mod machines;
@@ -219,26 +220,6 @@ fn of_clocks_the_odd_one_is_told() {
     assert_eq!(verdicts(&odd_other)[0].1, "n2");
     let all_well = [follower(0, 0), ahead(follower(1, 0), 1_500), ahead(follower(2, 0), -1_500)];
     assert_eq!(verdicts(&all_well), []);
-}
-
-#[test]
-fn of_settings_the_odd_one_is_told() {
-    let with = |number: usize, value: &str| {
-        let mut report = follower(number, 0);
-        report.facts.given.insert(MINIMUM.into(), value.into());
-        report
-    };
-    let told = verdicts(&[with(0, "2"), with(1, "1"), with(2, "2")]);
-    assert_eq!(told, expected(&[(Code::SettingsDiffer, "n1", "discovery.zen.minimum_master_nodes: 2")]));
-}
-
-#[test]
-fn more_nodes_are_asked_for_than_there_are() {
-    let mut asked = report(0);
-    asked.facts.given.insert(MINIMUM.into(), "3".into());
-    asked.explanation.needed.push(Quota { of: Group::MasterEligibleNodes, members: Vec::new(), needed: 3, found: 2 });
-    let told = verdicts(&[asked, report(1)]);
-    assert_eq!(told, expected(&[(Code::MinimumMasterNodesTooHigh, "n0", "discovery.zen.minimum_master_nodes: 2")]));
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Numbers that nodes wait for.
+
+use super::*;
+
+/// One that was given a minimum, and sees so many.
+fn asks(mut report: Report, minimum: usize, found: usize) -> Report {
+    report.facts.given.insert(MINIMUM.into(), minimum.to_string());
+    let quota = Quota { of: Group::MasterEligibleNodes, members: Vec::new(), needed: minimum, found };
+    report.explanation.needed.push(quota);
+    report
+}
+
+/// One whose cluster has so many voters, all of which are there.
+fn with_all(mut report: Report, count: usize) -> Report {
+    let member = |number: usize| Member {
+        id: format!("id-{number}").as_str().into(),
+        name: Some(format!("n{number}").as_str().into()),
+        address: Some(address(number)),
+        found: true,
+    };
+    let members = (0..count).map(member).collect();
+    report.explanation.needed.push(Quota { of: Group::VotingSet, members, needed: count / 2 + 1, found: count });
+    report
+}
+
+#[test]
+fn of_settings_the_odd_one_is_told() {
+    let with = |number: usize, value: &str| {
+        let mut report = follower(number, 0);
+        report.facts.given.insert(MINIMUM.into(), value.into());
+        report
+    };
+    let told = verdicts(&[with(0, "2"), with(1, "1"), with(2, "2")]);
+    assert_eq!(told, expected(&[(Code::SettingsDiffer, "n1", "discovery.zen.minimum_master_nodes: 2")]));
+}
+
+#[test]
+fn more_nodes_are_asked_for_than_there_are() {
+    let asked = asks(report(0), 3, 2);
+    let told = verdicts(&[asked, report(1)]);
+    assert_eq!(told, expected(&[(Code::MinimumMasterNodesTooHigh, "n0", "discovery.zen.minimum_master_nodes: 2")]));
+}
+
+/// Of three nodes the first asks for all of them, and the second does not run.
+#[test]
+fn who_asks_for_one_that_is_gone_while_a_majority_is_there_is_the_cause() {
+    let is_there = |report: Report, number: usize| pinged(pinged(report, 1, PingOutcome::Refused), number, answered());
+    let mut odd = asks(is_there(report(0), 2), 3, 2);
+    odd.facts.members = follower(0, 1).facts.members;
+    odd.facts.siblings = vec![sibling(1)];
+    // It stands as a candidate, and only its own vote is there.
+    let other = voters(asks(is_there(report(2), 0), 2, 1));
+    let settings = (Code::SettingsDiffer, "n0", "discovery.zen.minimum_master_nodes: 2");
+    let gone = (Code::VoterDown, "n1", "/usr/bin/zazen start -c /etc/zazen/n1.yml");
+    for reports in [[odd.clone(), other.clone()], [other, odd]] {
+        assert_eq!(verdicts(&reports), expected(&[settings, gone]));
+    }
+}
+
+#[test]
+fn what_a_cluster_survives_is_counted_with_those_that_ask_for_more() {
+    let survives = |minimums: &[usize]| {
+        let count = minimums.len();
+        let report = |(number, minimum): (usize, &usize)| with_all(asks(follower(number, 0), *minimum, count), count);
+        judged(&minimums.iter().enumerate().map(report).collect::<Vec<_>>()).losses_survived
+    };
+    assert_eq!(survives(&[2, 2, 2]), Some(1));
+    assert_eq!(survives(&[2, 3, 2]), Some(0), "without its master there would be one vote");
+    assert_eq!(survives(&[3, 2, 2]), Some(0), "the master itself asks for all");
+    assert_eq!(survives(&[3, 3, 5, 3, 3]), Some(1), "three of five are a majority without the odd one");
+    assert_eq!(survives(&[3, 3, 3, 3, 3]), Some(2));
+}
