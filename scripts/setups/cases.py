@@ -331,6 +331,10 @@ def a_mistyped_port_among_the_seed_hosts(w):
     w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}", f"127.0.0.1:{free_port()}"])
     w.start()
 
+@case("wrong-seed", about=["n0"], asked=1, count=2)
+def a_mistyped_port_among_the_seed_hosts_of_another_one(w):
+    a_mistyped_port_among_the_seed_hosts(w)
+
 @case("no-seeds", about=["n2"], asked=2)
 def a_newcomer_without_seed_hosts(w):
     w[2].settings[HOSTS] = "[]"

@@ -352,8 +352,8 @@ impl<'a> Case<'a> {
         self.me.explanation.needed.iter().find(|quota| quota.of == of && !quota.is_met())
     }
 
-    /// Pings of the asked node, of those that did not answer as nodes of this cluster.
-    pub(super) fn silent_hosts(&self) -> impl Iterator<Item = &'a Host> + use<'a> {
+    /// Pings of a node, of those that did not answer as nodes of its cluster.
+    pub(super) fn silent_hosts(report: &'a Report) -> impl Iterator<Item = &'a Host> + use<'a> {
         let is_silent = |host: &&Host| match host.outcome {
             PingOutcome::Refused | PingOutcome::Reset | PingOutcome::TimedOut | PingOutcome::NotUnderstood => true,
             PingOutcome::Answered { .. }
@@ -365,7 +365,7 @@ impl<'a> Case<'a> {
             | PingOutcome::Itself
             | PingOutcome::Rejected { .. } => false,
         };
-        self.me.explanation.hosts.iter().filter(is_silent)
+        report.explanation.hosts.iter().filter(is_silent)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
 use super::case::{Case, called, counted, so_many, verdict};
-use super::identity::recover;
+use super::identity::{is_seed_of, recover};
 use super::node::full;
 use super::reach::outcome;
 use super::standing::{frozen, settings};
@@ -283,6 +283,7 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
 fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let Some(quota) = case.unmet(Group::InitialHosts) else { return Vec::new() };
     let by_name = case.me.facts.given.contains_key(INITIAL);
+    let seeds = case.me.facts.seeds.as_deref().unwrap_or_default();
     let is_there = |member: &&Member| {
         let host = host_of(case, member);
         let is_name = |report: &Report| {
@@ -323,7 +324,10 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
             codes.contains(&verdict.code) && verdict.summary.contains(&*member.id)
         };
         let is_told = before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict));
-        !is_blamed(before, name) && !is_told && !is_own_place(case, before, member)
+        // Others tell a candidate where they look: who should be there they know.
+        let is_seed = || seeds.iter().any(|seed| is_seed_of(seed, &Address::from(&*member.id)));
+        let is_looked_for = by_name || host_of(case, member).is_some() || is_seed();
+        is_looked_for && !is_blamed(before, name) && !is_told && !is_own_place(case, before, member)
     };
     let of = |(name, member): &(String, &Member)| {
         let found = down(case, name, member);

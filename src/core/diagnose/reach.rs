@@ -16,12 +16,19 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     verdicts.extend(seeds::of_http(case));
     let is_masterless = case.is_masterless();
-    for host in case.silent_hosts().filter(|host| is_masterless && !case.is_unbelieved(&host.address)) {
+    for host in Case::silent_hosts(case.me).filter(|host| is_masterless && !case.is_unbelieved(&host.address)) {
         let name = case.name_at(&host.address);
         if !is_blamed(&name) && !verdicts.iter().any(|verdict: &Verdict| verdict.node.as_deref() == Some(&*name)) {
             verdicts.extend(silent(case, host, &name));
         }
     }
+    // Who never had a master is told of its seed hosts, whoever is asked.
+    let is_lost = |report: &&Report| {
+        let explanation = &report.explanation;
+        let is_new = explanation.cluster_uuid.is_none() || std::ptr::eq(*report, case.me);
+        is_new && explanation.master_node.is_none()
+    };
+    verdicts.extend(case.reports.iter().filter(is_lost).flat_map(|report| seeds::wrong(case, report)));
     if is_masterless {
         verdicts.extend(unresolved(case));
         verdicts.extend(nowhere(case));
@@ -128,17 +135,9 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             );
             Some(verdict(Code::LinkCut, name, summary).because(evidence).only(Certainty::Possible))
         }
-        (PingOutcome::Refused, _, _) => {
-            let missing = seeds::missing(case);
-            let right = missing.first().filter(|_| seeds::is_wrong(case, address))?;
-            let summary = format!(
-                "{own} has [{address}] among its seed hosts, where no node is to listen: [{right}] is not named"
-            );
-            let mend = seeds::mended(case, case.me);
-            Some(verdict(Code::WrongSeed, own, summary).because(evidence).mended(mend).only(Certainty::Likely))
-        }
         (
             PingOutcome::TimedOut
+            | PingOutcome::Refused
             | PingOutcome::Reset
             | PingOutcome::NotUnderstood
             | PingOutcome::Answered { .. }

@@ -2,22 +2,19 @@
 
 use super::case::{Case, verdict};
 use super::identity::is_seed_of;
-use super::{Code, Found, Mend, Report, Verdict};
+use super::reach::outcome;
+use super::{Certainty, Code, Found, Mend, Report, Verdict};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
 
 /// The line of a node's seed hosts, with all that is known to be wrong replaced or left out.
 pub(super) fn mended(case: &Case<'_>, report: &Report) -> Option<Mend> {
-    let mut missing = missing(case).into_iter();
+    let mut missing = missing(case, report).into_iter();
     let mut right: Vec<String> = Vec::new();
     for seed in report.facts.seeds.iter().flatten() {
         let by_users: Vec<String> =
             users_of(case, seed).into_iter().map(|(_, transport)| transport.to_string()).collect();
-        let placed = match (by_users.is_empty(), std::ptr::eq(report, case.me)) {
-            (false, _) => by_users,
-            (true, true) => replaced(case, seed, &mut missing),
-            (true, false) => vec![seed.clone()],
-        };
+        let placed = if by_users.is_empty() { replaced(case, report, seed, &mut missing) } else { by_users };
         for one in placed {
             if !right.contains(&one) {
                 right.push(one);
@@ -69,17 +66,19 @@ fn users_of(case: &Case<'_>, seed: &str) -> Vec<(Address, Address)> {
 }
 
 /// What stands in the place of a seed host; itself if nothing is known to be wrong with it.
-fn replaced(case: &Case<'_>, seed: &str, missing: &mut impl Iterator<Item = String>) -> Vec<String> {
-    if case.me.explanation.unresolved.iter().any(|host| is_named(seed, &host.host)) {
+fn replaced(case: &Case<'_>, report: &Report, seed: &str, missing: &mut impl Iterator<Item = String>) -> Vec<String> {
+    if report.explanation.unresolved.iter().any(|host| is_named(seed, &host.host)) {
         return by_port(case, seed).into_iter().collect();
     }
-    let silent: Vec<&Host> = case.silent_hosts().filter(|host| is_seed_of(seed, &host.address)).collect();
+    let silent: Vec<&Host> = Case::silent_hosts(report).filter(|host| is_seed_of(seed, &host.address)).collect();
     let is_strange = silent.iter().any(|host| {
         host.outcome == PingOutcome::NotUnderstood
             && case.probe(&host.address) == Some(&Found::Stranger)
             && case.sibling_at(&host.address).is_none()
     });
-    let is_nowhere = silent.iter().any(|host| host.outcome == PingOutcome::Refused && is_wrong(case, &host.address));
+    let is_nowhere = silent
+        .iter()
+        .any(|host| host.outcome == PingOutcome::Refused && right_for(case, report, &host.address).is_some());
     match (is_strange, is_nowhere) {
         (true, _) => missing.next().into_iter().collect(),
         (false, true) => vec![missing.next().unwrap_or_else(|| seed.to_owned())],
@@ -99,24 +98,64 @@ fn by_port(case: &Case<'_>, seed: &str) -> Option<String> {
     places.find(|place| place.as_str().ends_with(&format!(":{port}"))).map(|place| place.to_string())
 }
 
-/// Whether no node is to listen at a seed host, as far as is known.
-pub(super) fn is_wrong(case: &Case<'_>, address: &Address) -> bool {
-    let mut members = case.reports.iter().flat_map(|report| &report.facts.members);
-    let is_seed = case.me.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
-    case.sibling_at(address).is_none() && !members.any(|(_, at, _)| at == address) && is_seed
+/// Seed hosts of a node at which no node is to listen, as far as is known, each told for itself.
+pub(super) fn wrong(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
+    let refused = Case::silent_hosts(report).filter(|host| host.outcome == PingOutcome::Refused);
+    let of = |host: &Host| {
+        let (own, address) = (case.name(report), &host.address);
+        let right = right_for(case, report, address)?;
+        let summary =
+            format!("{own} has [{address}] among its seed hosts, where no node is to listen: [{right}] is not named");
+        let evidence = case.says(report, format!("[{address}] {}", outcome(&host.outcome)));
+        let found = verdict(Code::WrongSeed, own, summary).because(evidence).mended(mended(case, report));
+        Some(found.only(Certainty::Likely))
+    };
+    refused.filter_map(of).collect()
 }
 
-/// Where nodes of this cluster are to listen that are not among the seed hosts.
-pub(super) fn missing(case: &Case<'_>) -> Vec<String> {
-    let seeds = case.me.facts.seeds.as_deref().unwrap_or_default();
-    let (own, cluster) = (&case.me.explanation.node.address, case.me.explanation.cluster_name.as_str());
-    let ours = case.siblings().map(|known| known.sibling).filter(|sibling| sibling.cluster == cluster);
+/// Where a node listens that is not among the seed hosts of one, if this one of them is no node's place.
+fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<String> {
+    let names = |report: &Report| report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
+    let mut members = case.reports.iter().flat_map(|report| &report.facts.members);
+    if !names(report) || case.sibling_at(address).is_some() || members.any(|(_, at, _)| at == address) {
+        return None;
+    }
+    // What others name as well may be the place of a node whose file nobody knows.
+    let is_shared = case.reports.iter().any(|other| !std::ptr::eq(other, report) && names(other));
+    let is_asked = std::ptr::eq(report, case.me);
+    let by_file = || unnamed(report, by_files(case, report)).into_iter().next();
+    match (is_shared, is_asked) {
+        (false, _) => missing(case, report).into_iter().next(),
+        (true, true) => by_file(),
+        (true, false) => None,
+    }
+}
+
+/// Where nodes of this cluster are to listen, or answer before it is formed, that are not among the seed hosts of one.
+pub(super) fn missing(case: &Case<'_>, report: &Report) -> Vec<String> {
+    let cluster = &report.explanation.cluster_name;
+    let is_new = report.explanation.cluster_uuid.is_none();
+    let ours = case.reports.iter().filter(|other| is_new && other.explanation.cluster_name == *cluster);
+    let answering = ours.map(|other| other.explanation.node.address.clone());
+    unnamed(report, by_files(case, report).chain(answering))
+}
+
+fn by_files<'a>(case: &Case<'a>, report: &'a Report) -> impl Iterator<Item = Address> + use<'a> {
+    let cluster = report.explanation.cluster_name.as_str();
+    let ours = case.siblings().map(|known| known.sibling).filter(move |sibling| sibling.cluster == cluster);
+    ours.filter_map(super::Sibling::place)
+}
+
+/// Those of some places that are not among the seed hosts of a node, nor its own, each once.
+fn unnamed(report: &Report, all: impl Iterator<Item = Address>) -> Vec<String> {
+    let seeds = report.facts.seeds.as_deref().unwrap_or_default();
     let mut places: Vec<String> = Vec::new();
-    for place in ours.filter_map(super::Sibling::place) {
+    for place in all.filter(|place| *place != report.explanation.node.address) {
         let is_named = seeds.iter().any(|seed| is_seed_of(seed, &place));
-        if place != *own && !is_named && !places.iter().any(|one| *one == place.as_str()) {
+        if !is_named && !places.iter().any(|one| *one == place.as_str()) {
             places.push(place.to_string());
         }
     }
+    places.sort();
     places
 }

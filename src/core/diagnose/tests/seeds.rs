@@ -143,3 +143,73 @@ fn with_the_same_files_it_is_the_name_of_the_cluster_that_differs() {
     asked.explanation.needed[0].members.truncate(2);
     assert_eq!(verdicts(&[asked]), expected(&[(Code::WrongClusterName, "n1", "cluster.name: shop")]));
 }
+
+/// Three that never formed a cluster, of which the last one names two hosts where nobody is to listen.
+fn with_wrong_hosts_in_one_file() -> [Report; 3] {
+    let wrong = [9301, 9302].map(at);
+    let mut reports = [0, 1, 2].map(|number| {
+        let mut report = report(number);
+        report.explanation.cluster_uuid = None;
+        report.facts.siblings = (0..3).filter(|other| *other != number).map(sibling).collect();
+        let others = (0..2).filter(|other| *other != number);
+        others.fold(report, |report, other| if number < 2 { pinged(report, other, answered()) } else { report })
+    });
+    reports[2].facts.seeds = Some(wrong.iter().chain([&address(2)]).map(ToString::to_string).collect());
+    for at in &wrong {
+        let host = Host { address: at.clone(), node: None, instead_of: None, outcome: PingOutcome::Refused };
+        reports[2].explanation.hosts.push(host);
+    }
+    // Whoever stands hears of the hosts that others wait for.
+    for report in &mut reports {
+        let member = |address: &Address| Member {
+            id: address.as_str().into(),
+            name: None,
+            address: Some(address.clone()),
+            found: *address == self::address(2),
+        };
+        let members = wrong.iter().chain([&address(2)]).map(member).collect();
+        report.explanation.needed.push(Quota { of: Group::InitialHosts, members, needed: 2, found: 1 });
+    }
+    reports
+}
+
+#[test]
+fn hosts_that_only_one_other_node_names_are_put_right_there_whoever_is_asked() {
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.0:9300\", \"10.0.0.1:9300\", \"10.0.0.2:9300\"]";
+    for turn in 0..3 {
+        let mut reports = with_wrong_hosts_in_one_file();
+        reports.rotate_left(turn);
+        assert_eq!(verdicts(&reports), expected(&[(Code::WrongSeed, "n2", line)]));
+    }
+}
+
+#[test]
+fn nodes_that_answer_are_named_where_no_files_are_known() {
+    let mut reports = with_wrong_hosts_in_one_file();
+    for report in &mut reports {
+        report.facts.siblings.clear();
+    }
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.0:9300\", \"10.0.0.1:9300\", \"10.0.0.2:9300\"]";
+    assert_eq!(verdicts(&reports), expected(&[(Code::WrongSeed, "n2", line)]));
+}
+
+#[test]
+fn a_host_that_others_name_as_well_may_be_of_one_that_does_not_run() {
+    let mut reports = [0, 1].map(|number| {
+        let mut report = pinged(report(number), 2, PingOutcome::Refused);
+        report.explanation.cluster_uuid = None;
+        report.explanation.hosts[0].node = None;
+        report
+    });
+    reports[1].explanation.node = node(3);
+    assert!(verdicts(&reports).iter().all(|(code, ..)| *code != Code::WrongSeed));
+}
+
+#[test]
+fn nobody_is_started_where_only_another_node_looks() {
+    let mut reports = with_wrong_hosts_in_one_file();
+    for host in &mut reports[2].explanation.hosts {
+        host.outcome = PingOutcome::Waiting;
+    }
+    assert_eq!(verdicts(&reports), []);
+}
