@@ -186,7 +186,10 @@ impl Role<'_, Joining> {
             .as_ref()
             .is_some_and(|(master, _)| !master.same_process(&sight.node) && !master.same_process(&self.node.local));
         let gave_up = sight.masterless && !self.node.awaits_successor();
+        // Whoever has lost sight of its quorum can win nothing, and others may need this vote.
+        let is_blind = !sight.sees_quorum && !joining.won && self.node.successor.is_none();
         match sight.stands {
+            Some(_) if joining.vote.is_some() && is_blind => Next::find("the candidate sees no quorum any more"),
             Some(term) if joining.vote.is_some() => self.vote_again(term),
             _ if is_elsewhere => Next::find("the candidate follows another master"),
             None if gave_up => Next::find("it neither leads nor stands any more"),
