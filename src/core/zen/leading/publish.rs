@@ -10,7 +10,7 @@ use super::steps::Steps;
 use crate::cluster::{Address, ClusterState, Diff, Node, NodeId, StateId};
 use crate::protocol::{Failure, Time};
 use crate::service::Task;
-use crate::zen::message::{Body, Message, Report};
+use crate::zen::message::{Message, Report};
 use crate::zen::role::{Flow, Role, STAYS};
 use crate::zen::round_trip::intake_time;
 use crate::zen::rules::Protection;
