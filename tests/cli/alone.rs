@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,6 +32,17 @@ impl Alone {
         command.arg("start").args(["-E", "http.port=0", "-E", "node.name=alone", "-E"]);
         command.arg(format!("transport.tcp.port={transport}"));
         command.args(["-E", "discovery.type=single-node", "-E"]).arg(format!("path.data={}", data.display()));
+        Alone::run(command, data)
+    }
+
+    /// The same by a file that says all of it.
+    pub(crate) fn start_by(file: &Path, data: PathBuf) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+        command.args(["start", "-c"]).arg(file);
+        Alone::run(command, data)
+    }
+
+    fn run(mut command: Command, data: PathBuf) -> Self {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let child = child.expect("the command that was built with this test can be run");
         // Whatever goes wrong from here on, it ends with this.

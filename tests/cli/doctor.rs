@@ -122,3 +122,22 @@ fn a_data_directory_that_is_a_copy_or_damaged_is_told() {
     assert!(out.contains("data-damaged: "), "{out}");
     assert_eq!(std::fs::read(&file).expect("it can be read"), bytes, "nothing is changed");
 }
+
+#[test]
+fn a_node_that_runs_already_is_no_mistake_of_its_file() {
+    let folder = Folder::new("doctor-runs");
+    let (http, transport) = (super::ports::free_port(), super::ports::free_port());
+    let lines = format!(
+        "http.port: {http}\ntransport.port: {transport}\npath.data: {}\ndiscovery.type: single-node\n",
+        folder.0.join("data").display()
+    );
+    folder.file("zazen.yml", lines.as_bytes());
+    let _alone = Alone::start_by(&folder.0.join("zazen.yml"), folder.0.join("data"));
+    let out = ends_with(0, &format!("doctor -c {}", folder.0.join("zazen.yml").display())).0;
+    assert!(out.contains(&format!("`zazen explain --url 127.0.0.1:{http}` tells what")), "{out}");
+    assert!(!out.contains("in-use") && !out.contains("kill "), "{out}");
+    let other = lines.replace(&transport.to_string(), "0");
+    folder.file("other.yml", other.as_bytes());
+    let out = ends_with(2, &format!("doctor -c {}", folder.0.join("other.yml").display())).0;
+    assert!(out.contains("port-in-use: ") && out.contains("data-in-use: "), "another file is another node: {out}");
+}

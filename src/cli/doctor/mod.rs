@@ -16,13 +16,13 @@ use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;
 use crate::runtime::secure::{Side, gate, open_sides};
-use crate::runtime::{StartError, published};
+use crate::runtime::{StartError, listening, published};
 use crate::settings::{ListenSettings, NodeSettings, weaknesses};
 use clap::Args;
 use futures_util::future::select_all;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -30,11 +30,17 @@ use tokio::time::timeout;
 /// How long a seed host may take to take a connection, and to tell of itself.
 const SEED_MAX: Duration = Duration::from_millis(800);
 
+/// How many places are looked at for where a node that runs is asked.
+const PLACES_MAX: usize = 32;
+
 /// Look for what would keep a node from working, before it runs.
 ///
 /// Tries the ports and addresses that the configuration names, names settings that weaken what keeps strangers out, writes to
 /// the data directory and measures how long a sync takes, looks at limits, asks the seed hosts who they are and what their
 /// clocks say. Nothing is changed.
+///
+/// Of a node that runs already what it holds itself is left out: its ports and its data directory. What is wrong with it
+/// `zazen explain` tells.
 ///
 /// Exit codes: 0 nothing is wrong, 1 something is, 2 the node would not start.
 #[derive(Debug, Args)]
@@ -63,9 +69,13 @@ impl DoctorArgs {
         let settings = config::load(&self.config)?.settings;
         let runtime = super::runtime()?;
         let mut findings = Findings::default();
-        runtime.block_on(listen(&settings, &mut findings));
+        let running = start_failure::running(&settings);
+        if let Some(pid) = running {
+            runs(&settings, pid, &mut findings);
+        }
+        runtime.block_on(listen(&settings, running, &mut findings));
         security(&settings, &mut findings);
-        let id = data::look(&settings, &mut findings);
+        let id = if running.is_some() { None } else { data::look(&settings, &mut findings) };
         limits(&mut findings);
         let asker = Asker::new(&Access::default())?;
         runtime.block_on(seeds::look(&settings, (&asker, id.as_ref()), &mut findings));
@@ -104,8 +114,23 @@ impl Findings {
     }
 }
 
+/// The node of this file runs: what is wrong with that it can be asked itself.
+fn runs(settings: &NodeSettings, pid: u32, findings: &mut Findings) {
+    let hosts = addresses::bind_addresses(&settings.http).unwrap_or_default();
+    let places = settings.http.ports.iter().flat_map(|port| hosts.iter().map(move |host| SocketAddr::new(*host, port)));
+    let users = places.take(PLACES_MAX).find(|place| settings.rest.enabled && listening(*place) == Some(pid));
+    let url = users.map_or_else(String::new, |place| {
+        let here = if place.is_ipv4() { IpAddr::from(Ipv4Addr::LOCALHOST) } else { Ipv6Addr::LOCALHOST.into() };
+        let host = if place.ip().is_unspecified() { here } else { place.ip() };
+        format!(" --url {}", SocketAddr::new(host, place.port()))
+    });
+    findings.well(format!(
+        "the node of this configuration runs already, as process [{pid}]: if something is wrong, `zazen explain{url}` tells what"
+    ));
+}
+
 /// Ports and addresses: both are bound for a moment, and the published one is called.
-async fn listen(settings: &NodeSettings, findings: &mut Findings) {
+async fn listen(settings: &NodeSettings, running: Option<u32>, findings: &mut Findings) {
     for (side, who, listen) in sides(settings) {
         let hosts = match addresses::bind_addresses(listen) {
             Ok(hosts) => hosts,
@@ -120,6 +145,11 @@ async fn listen(settings: &NodeSettings, findings: &mut Findings) {
         }
         let listeners = match bind(&hosts, &listen.ports).await {
             Ok(listeners) => listeners,
+            Err(error)
+                if running.is_some() && listening(SocketAddr::new(error.host(), error.first_port())) == running =>
+            {
+                continue;
+            }
             Err(error) => {
                 findings.fatal(&StartError::Bind(error), settings);
                 continue;

@@ -36,6 +36,11 @@ impl Holder {
         Holder { pid, is_same: is_same(pid, settings), is_node }
     }
 
+    /// Whether it is this very node, and runs.
+    pub(super) fn is_this_node(&self) -> bool {
+        self.is_same && self.is_node
+    }
+
     /// Whether it should let go: it is this very node, or none at all. Another node is to keep what it has.
     pub(super) fn is_in_the_way(&self) -> bool {
         self.is_same || !self.is_node

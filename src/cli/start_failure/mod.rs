@@ -38,6 +38,12 @@ const PUBLISH: [&str; 6] = [
     "network.host",
 ];
 
+/// The process of this very node, if it runs already: it holds the data directory, and was started by the same file.
+pub(super) fn running(settings: &NodeSettings) -> Option<u32> {
+    let directory = settings.path_data.join("nodes").join("0");
+    Holder::of_lock(&directory, settings).filter(Holder::is_this_node).map(|holder| holder.pid)
+}
+
 /// What is wrong.
 pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
     let (code, mend) = match error {
