@@ -47,8 +47,12 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     if facts.bound.is_empty() || facts.bound.iter().any(is_bound) || facts.discovery == "single-node" {
         return None;
     }
-    let reached =
-        |(_, host): &(&Report, &Host)| matches!(host.outcome, PingOutcome::Answered { .. } | PingOutcome::Itself);
+    // Another node may answer there.
+    let own_id = &report.explanation.node.id;
+    let is_it = |host: &Host| host.node.as_ref().is_none_or(|node| node.id == *own_id);
+    let reached = |(_, host): &(&Report, &Host)| {
+        matches!(host.outcome, PingOutcome::Answered { .. } | PingOutcome::Itself) && is_it(host)
+    };
     let pings = case.pings_of(address);
     if pings.iter().any(reached) {
         return None;

@@ -213,3 +213,17 @@ fn nobody_is_started_where_only_another_node_looks() {
     }
     assert_eq!(verdicts(&reports), []);
 }
+
+#[test]
+fn a_node_that_publishes_the_place_of_another_is_told_its_own() {
+    let mut joiner = report(2);
+    joiner.explanation.cluster_uuid = None;
+    joiner.explanation.node = Arc::new(Node { address: address(1), ..(*node(2)).clone() });
+    joiner.facts.given.insert("transport.publish_host".into(), "10.0.0.1".into());
+    for number in [0, 1] {
+        joiner = pinged(joiner, number, answered());
+    }
+    let told = verdicts(&[joiner, follower(0, 0), follower(1, 0)]);
+    let line = "transport.publish_host: 10.0.0.2";
+    assert_eq!(told, expected(&[(Code::UnreachablePublishAddress, "n2", line)]));
+}
