@@ -25,8 +25,9 @@ pub(super) const WRITE: &[Parameter] = &[
         name: "timeout",
         values: Values::Time,
         default: "30s",
-        doc: "How long to wait, once the change is committed, until every node has applied it; then the answer says \
-              `\"acknowledged\": false`.",
+        doc: "How long to wait at most, once the change is committed, until every node has applied it; then the answer \
+              says `\"acknowledged\": false`. For one that does not answer the wait is over after \
+              `discovery.zen.fd.ping_timeout`.",
     },
     Parameter {
         name: "retry",

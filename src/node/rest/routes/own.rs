@@ -139,7 +139,9 @@ pub(super) static ROUTES: &[Route] = &[
               is.\nWith `Accept: text/event-stream` the answer goes on as long as the user listens: events `change`, \
               `state`, and `bookmark`, which tells how far all is told; `Last-Event-ID` goes on where a connection broke \
               off.\nWho falls behind what the node remembers is told the event `cut_off`, the last one, and asks \
-              again; who takes nothing for 10 s is cut off without it.\nWhat several requests do to one key in one committed state is one change.",
+              again; who takes nothing for 10 s is cut off without it.\nA follower that had to be sent a \
+              whole state, as after its master was cut off, does not know the steps to it: its users are told `cut_off` or \
+              `compacted` then, however few these were.\nWhat several requests do to one key in one committed state is one change.",
     },
     Route {
         methods: &["GET"],
