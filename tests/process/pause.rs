@@ -29,3 +29,19 @@ fn a_follower_that_was_frozen_is_removed_and_returns_to_the_same_master() {
     assert_eq!(cluster.wait_master(&[0, 1, 2]), master);
     assert_eq!(cluster.view(follower).term, before.term);
 }
+
+#[test]
+fn a_master_that_no_quorum_hears_is_not_ready_as_one() {
+    let cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let ready = |path: &str| cluster.nodes[master].get(path).expect("it answers").status;
+    assert_eq!(ready("/readyz?role=master"), 200);
+    let others = cluster.others(&[master]);
+    others.iter().for_each(|other| cluster.nodes[*other].pause());
+    assert_eq!(
+        (ready("/readyz"), ready("/readyz?role=master")),
+        (200, 503),
+        "it leads still, and may be replaced already"
+    );
+    others.iter().for_each(|other| cluster.nodes[*other].resume());
+}

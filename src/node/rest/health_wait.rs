@@ -130,14 +130,20 @@ impl Conditions {
         deadline: Instant,
     ) -> Result<(Arc<ClusterState>, bool), RestError> {
         let mut state = first;
+        let mut known = None;
         loop {
             // What only the master knows is not known while there is none.
             let is_known = is_local || state.nodes.master.is_some();
+            if is_known {
+                known = Some(state.clone());
+            }
             if is_known && self.hold(handle, &state) && self.events_are_over(handle).await {
                 return Ok((state, true));
             }
             if snapshot::is_over(handle, deadline) {
-                return if is_known { Ok((state, false)) } else { Err(RestError::no_master()) };
+                // Who waits at a node that is about to end hears how it was while there was a master.
+                let known = known.filter(|_| is_known || handle.closing().is_cancelled());
+                return known.map(|state| (state, false)).ok_or_else(RestError::no_master);
             }
             let seen = state.clone();
             let until = if self.events.is_some() { deadline.min(Instant::now() + LOOK_AGAIN) } else { deadline };

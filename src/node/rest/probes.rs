@@ -1,6 +1,7 @@
 //! `/livez`, `/readyz`, `/startupz`: what load balancers and those who watch over processes ask.
 //!
-//! The answer is a status and a line of text, at once, from this node alone. Whether a process lives never depends on other
+//! The answer is a status and a line of text, at once, from this node alone; but that it is the master it has a quorum
+//! confirm, or there would be two for a moment when one is cut off. Whether a process lives never depends on other
 //! nodes: a cluster without a quorum gets none back by restarts. Elasticsearch 6.8 has nothing like it; the names are those
 //! of Kubernetes.
 
@@ -9,10 +10,15 @@ use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
 use crate::runtime::Handle;
+use crate::service::{Answer, Query, Question};
 use axum::http::{StatusCode, header};
+use std::time::Duration;
 
 /// The paths, which are answered without a login.
 pub(super) const PATHS: [&str; 3] = ["/livez", "/readyz", "/startupz"];
+
+/// So long a master may take to have its word confirmed.
+const CONFIRMATION: Duration = Duration::from_millis(500);
 
 /// Which node is meant.
 pub(super) const ROLE: Parameter = Parameter {
@@ -39,7 +45,19 @@ pub(super) async fn readyz(call: Call) -> Result<Reply, RestError> {
         "master" => true,
         other => return Err(RestError::illegal(format!("role: there is no [{other}]; allowed: [any, master]"))),
     };
-    Ok(verdict(readiness(&call.handle, wants_master)))
+    let mut found = readiness(&call.handle, wants_master);
+    if wants_master && found.is_ok() && !is_confirmed(&call.handle).await {
+        found = Err("no quorum confirms in time that this node is the master still".into());
+    }
+    Ok(verdict(found))
+}
+
+/// Whether a quorum still follows this node.
+async fn is_confirmed(handle: &Handle) -> bool {
+    let question = Question::Read { query: Query::Newest, master_timeout: CONFIRMATION };
+    let answer = tokio::time::timeout(CONFIRMATION, handle.ask(question)).await;
+    // Another master may have answered.
+    matches!(answer, Ok(Answer::Newest { .. })) && readiness(handle, true).is_ok()
 }
 
 fn readiness(handle: &Handle, wants_master: bool) -> Result<(), String> {
