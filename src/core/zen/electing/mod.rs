@@ -190,7 +190,7 @@ impl Role<'_, Candidacy> {
             let is_unmet = |set: &BootstrapSet| !set.is_met_by(backers.values());
             let in_vain = sets.iter().filter(|(set, _)| is_unmet(set)).flat_map(|(_, voters)| voters);
             let in_vain = in_vain.filter(|voter| **voter != self.node.local.id && backers.contains_key(*voter));
-            let in_vain: Vec<NodeId> = in_vain.cloned().collect();
+            let in_vain: BTreeSet<NodeId> = in_vain.cloned().collect();
             if in_vain.is_empty() {
                 break;
             }

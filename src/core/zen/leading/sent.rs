@@ -1,9 +1,9 @@
 //! States that a master sends to nodes: which are on their way, and which a node may have stored.
 //!
 //! A whole one goes to a node once at a time, as does a large change, and whoever has stored an earlier one gets what differs
-//! from that. How long one may take is not guessed here: a call lasts as long as it gets on. What is sent when is decided in `publish`. Mirrors
-//! `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the one before, and did not look at
-//! what was on its way.
+//! from that. How long one may take is not guessed here: a call lasts as long as it gets on. What is sent when is decided in
+//! `publish`. Mirrors `PublishClusterStateAction.buildDiffAndSerializeStates` (6.8), which knew of no state but the one before,
+//! and did not look at what was on its way.
 
 use crate::cluster::{Address, ClusterState, Diff, StateId};
 use crate::protocol::Time;
