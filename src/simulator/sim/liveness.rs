@@ -12,6 +12,7 @@ use super::watch::Violation;
 use super::{Fault, Mode, World};
 use crate::cluster::EphemeralId;
 use crate::protocol::{Protocol, Time};
+use crate::zen::quorum::next_voting_set;
 use crate::zen::{Tuning, Zen};
 use std::time::Duration;
 
@@ -23,6 +24,11 @@ const STANDSTILL_MS: u64 = 800;
 const CALM: Duration = Duration::from_secs(1);
 /// The rule that nobody bullies a master.
 const STAYS: &str = "L2 a healthy master is never replaced";
+
+/// The rule that who was late gets its vote back.
+const VOTERS: &str = "L5 all who are well vote";
+/// Who was late with a state is no voter for this many times as long.
+const LATENESS: u32 = 4;
 
 /// What a recovery begins with.
 #[derive(Clone, Copy)]
@@ -325,6 +331,34 @@ impl Run {
         let what = format!("{done} of {tickets} updates were acknowledged after healing, {stuck} questions are open");
         Err(Violation { checker: "S7 every question is answered", what })
     }
+
+    /// L5: whoever is well votes again, though nothing else happens. Where disks or links are slow a node may be late
+    /// again and again.
+    pub(super) fn demand_voters(&mut self, group: &[usize]) -> Result<(), Violation> {
+        if !self.sick.is_empty() || self.draw.half_well.slow.is_some() {
+            return Ok(());
+        }
+        let bound = self.recovery_bound() * LATENESS;
+        let is_there = self.run_while(self.world.now() + bound, |world| !has_all_voters(world, group))?;
+        if is_there {
+            return Ok(());
+        }
+        let standings: Vec<String> = self.world.participants().map(|(node, zen)| stands(node, zen)).collect();
+        let what = format!("somebody who is well has no vote {bound:?} after all was well: {}", standings.join("; "));
+        Err(Violation { checker: VOTERS, what })
+    }
+}
+
+/// Whether everybody who lives votes, as far as their number is odd.
+fn has_all_voters(world: &World<Zen, Clients>, group: &[usize]) -> bool {
+    let leads = |node: &usize| world.participant(*node).filter(|zen| zen.mastership().is_some());
+    let Some(master) = group.iter().find_map(leads) else {
+        return false;
+    };
+    let state = master.applied();
+    let live = state.nodes.eligible().map(|node| node.id.clone()).collect();
+    let own = &state.metadata.voting.own;
+    *own == next_voting_set(own, &live, &master.local().id)
 }
 
 /// The group, and with it the node that leads it although its disk crawls, if one does: it serves those who are well.

@@ -268,6 +268,7 @@ impl Run {
         }
         self.demand_another(&group)?;
         self.demand_answers(&group)?;
+        self.demand_voters(&group)?;
         self.histories = self.world.watch.judge_histories(self.world.now())?;
         Ok(())
     }

@@ -25,7 +25,9 @@ impl Role<'_, Leadership> {
         self.node.timers.set(Timer::NodePings, self.now + self.node.tuning.fd_ping_interval);
         self.reach_again()?;
         self.call_votes();
-        self.remove_laggards()
+        self.remove_laggards()?;
+        // Who was late may vote once some time has passed, and nothing else may happen then.
+        self.advance()
     }
 
     /// A node that answers and takes no state is no member that anybody can count on. That it has taken none it says itself,
