@@ -150,7 +150,7 @@ fn a_master_lets_a_bounded_number_of_good_byes_wait() {
     master.add("b");
     master.add("c");
     // The state without it lacks acknowledgements, so no good-bye is answered at once.
-    let leave = Message::Leave { from: hand::sender("b") };
+    let leave = Message::Leave { from: hand::sender("b"), answered: 0 };
     let replies: Vec<Message> = (0..20).flat_map(|_| master.receive(leave.clone())).collect();
     assert_eq!(replies, vec![Message::Rejected("said good-bye too often".into()); 4]);
 }

@@ -36,7 +36,7 @@ pub(crate) fn random_message_of(kind: &str, rng: &mut Rng) -> Message {
         "node_ping" => Message::NodePing { from, target: random_text(rng).into(), term },
         "master_ping" => Message::MasterPing { from, master: random_text(rng).into(), term },
         "call_vote" => Message::CallVote { from, term, candidate: random_node(rng) },
-        "leave" => Message::Leave { from },
+        "leave" => Message::Leave { from, answered: rng.below(1 << 53) },
         "submit" => Message::Submit {
             from,
             task: Box::new(random_task(rng)),

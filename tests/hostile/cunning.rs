@@ -41,7 +41,7 @@ pub(crate) fn cunning(zen: &Zen, rng: &mut Rng) -> Message {
             2 => Message::Joining(JoinAnswer::Leads),
             _ => Message::MasterPong(MasterPong { leads: true, is_member: true, term: term(zen, rng) }),
         },
-        _ => Message::Leave { from },
+        _ => Message::Leave { from, answered: rng.below(64) },
     }
 }
 

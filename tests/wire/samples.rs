@@ -29,7 +29,7 @@ pub(crate) fn samples() -> Vec<Message> {
         Message::NodePing { from: from.clone(), target: "b1".into(), term: term(3) },
         Message::MasterPing { from: from.clone(), master: "a1".into(), term: term(3) },
         Message::CallVote { from: from.clone(), term: term(4), candidate: Arc::new(node("b")) },
-        Message::Leave { from: from.clone() },
+        Message::Leave { from: from.clone(), answered: 7 },
     ];
     samples.extend(tasks().into_iter().map(|task| Message::Submit {
         from: from.clone(),

@@ -458,6 +458,11 @@ impl NodeState {
         self.asks.values().any(|ask| ask.name.is_some())
     }
 
+    /// The number of the change that was last given to a master.
+    pub(super) fn last_change(&self) -> u64 {
+        self.slots.last()
+    }
+
     fn given_up(&self, ticket: Ticket) -> Answer {
         match self.asks.get(&ticket) {
             Some(Ask { question: Question::Submit { task, .. }, .. }) if self.slots.is_waited_for_by(ticket) => {

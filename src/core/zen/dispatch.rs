@@ -109,8 +109,8 @@ impl Zen {
             Message::CallVote { from, term, candidate } => {
                 self.on_call_vote(now, exchange, &from.node, term, candidate, out)
             }
-            Message::Leave { from } if matches!(self.mode, Mode::Leading(_)) => {
-                self.as_master(now, out, |master| master.on_leave(exchange, &from.node))
+            Message::Leave { from, answered } if matches!(self.mode, Mode::Leading(_)) => {
+                self.as_master(now, out, |master| master.on_leave(exchange, &from.node, answered))
             }
             Message::Leave { .. } => self.node.reply(exchange, Message::Rejected("not master".into()), out),
             Message::Submit { from, task, timeout, master_timeout } => {

@@ -221,7 +221,12 @@ pub enum Message {
     /// The master asks its followers to vote in exactly this term, for itself or for its successor. Replied to with `Report`.
     CallVote { from: Arc<Sender>, term: Term, candidate: Arc<Node> },
     /// The sender leaves. Replied to with `Gone` when the cluster can do without it.
-    Leave { from: Arc<Sender> },
+    Leave {
+        from: Arc<Sender>,
+        /// Up to this number it has the answers to the changes that it sent on.
+        #[serde(default)]
+        answered: u64,
+    },
     /// Carry out a task. Replied to with `Answered`.
     Submit {
         from: Arc<Sender>,
@@ -316,7 +321,7 @@ impl Message {
             | Message::NodePing { from, .. }
             | Message::MasterPing { from, .. }
             | Message::CallVote { from, .. }
-            | Message::Leave { from }
+            | Message::Leave { from, .. }
             | Message::Submit { from, .. }
             | Message::Read { from, .. }
             | Message::PendingTasks { from }

@@ -33,6 +33,11 @@ impl Slots {
         Some((slot, self.sequence))
     }
 
+    /// The number that was last given.
+    pub(super) fn last(&self) -> u64 {
+        self.sequence
+    }
+
     /// A change is answered, or certainly in no master's hands.
     pub(super) fn give_back(&mut self, slot: u16) {
         self.free.insert(slot);

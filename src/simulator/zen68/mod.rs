@@ -309,7 +309,7 @@ impl Zen68 {
             }
             Message::MasterPing { from, master, .. } => self.on_master_ping(exchange, &from.node, &master, out),
             Message::CallVote { from, .. } => self.on_rejoin_request(now, exchange, &from.node, out),
-            Message::Leave { from } => self.on_leave(now, exchange, &from.node, out),
+            Message::Leave { from, .. } => self.on_leave(now, exchange, &from.node, out),
             Message::Submit { task, timeout, master_timeout, .. } => {
                 self.submit(now, clients::Origin::Node(exchange), *task, (timeout, now + master_timeout), out)
             }

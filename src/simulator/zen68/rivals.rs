@@ -83,7 +83,7 @@ impl Zen68 {
         // Whoever asked before is told as much.
         self.has_left(out);
         self.leaving = Some(ticket);
-        let message = Message::Leave { from: self.sender.clone() };
+        let message = Message::Leave { from: self.sender.clone(), answered: 0 };
         match &self.mode {
             Mode::Leading(_) => {
                 let told = self.state.nodes.eligible().take(TOLD_OF_STOP).filter(|node| node.id != self.local.id);

@@ -112,7 +112,7 @@ impl Role<'_, Following> {
     /// for is remembered by nobody, and a master that gets it after another one cannot tell whether it was carried out.
     pub(in crate::zen) fn say_good_bye(&mut self) {
         if self.node.leaving.is_some() && !self.node.has_open_change() {
-            let message = Message::Leave { from: self.node.sender.clone() };
+            let message = Message::Leave { from: self.node.sender.clone(), answered: self.node.last_change() };
             self.node.call(
                 &self.mode.master.address,
                 message,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const FAREWELLS_MAX: usize = 16;
 
 impl Role<'_, Leadership> {
-    pub(in crate::zen) fn on_leave(&mut self, exchange: Exchange, from: &Arc<Node>) -> Flow {
+    pub(in crate::zen) fn on_leave(&mut self, exchange: Exchange, from: &Arc<Node>, answered: u64) -> Flow {
         let lead = &mut *self.mode;
         let is_member = lead.peers.get(&from.id).is_some_and(|peer| peer.node.same_process(from));
         // One that is being removed is needed until that is committed.
@@ -24,8 +24,7 @@ impl Role<'_, Leadership> {
             self.node.reply(exchange, Message::Gone, self.out);
             return STAYS;
         }
-        let forwards = &self.node.ledger.accepted.metadata.forwards;
-        let new = || Leaver { node: from.clone(), answered: forwards.newest(&from.ephemeral_id), waiting: Vec::new() };
+        let new = || Leaver { node: from.clone(), answered, waiting: Vec::new() };
         let leaver = lead.leaving.entry(from.ephemeral_id.clone()).or_insert_with(new);
         if leaver.waiting.len() >= FAREWELLS_MAX {
             self.node.reply(exchange, Message::Rejected("said good-bye too often".into()), self.out);
