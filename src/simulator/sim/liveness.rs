@@ -20,6 +20,10 @@ use std::time::Duration;
 pub(super) const ONE_MASTER: &str = "L1 one master within the bound";
 /// All nodes stand still for so long at least, in milliseconds.
 const STANDSTILL_MS: u64 = 800;
+/// What is measured on two clocks may differ by so much.
+const CLOCKS_APART: Duration = Duration::from_millis(50);
+/// A disturbance lasts no longer, in milliseconds.
+const LASTS_MAX_MS: u64 = 3_000;
 /// For so long a healthy cluster is asked.
 const CALM: Duration = Duration::from_secs(1);
 /// The rule that nobody bullies a master.
@@ -270,10 +274,8 @@ impl Run {
             let waits = |world: &World<Zen, Clients>| world.participant(master).is_some_and(|zen| zen.open_calls() > 0);
             self.run_while(patience, |world| !waits(world))?;
         }
-        // Half of a ping timeout more than one shows a standstill on every clock; a shorter one is silence to those who
-        // take a single lost ping for the end.
-        let shortest = if hurt.len() > 1 { STANDSTILL_MS } else { 1 };
-        let lasts = Duration::from_millis(self.rng.between(shortest, 3_000));
+        let shortest = if hurt.len() > 1 { self.standstill_ms() } else { 1 };
+        let lasts = Duration::from_millis(self.rng.between(shortest, LASTS_MAX_MS.max(shortest)));
         let what = hurt.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let others: Vec<usize> = group.iter().copied().filter(|node| *node != victim).collect();
         let phase = if hurt.len() > 1 { Phase::Hurt } else { Phase::OneSick };
@@ -297,6 +299,13 @@ impl Run {
         }
         let what = format!("not all followed again within {bound:?} after {what}");
         Err(Violation { checker: ONE_MASTER, what })
+    }
+
+    /// What shows a standstill on every clock, half of a ping timeout more than one: a shorter one is silence to those who
+    /// take a single lost ping for the end.
+    fn standstill_ms(&self) -> u64 {
+        let shown = self.longest(|tuning| tuning.fd_ping_timeout * 3 / 2) + CLOCKS_APART;
+        STANDSTILL_MS.max(u64::try_from(shown.as_millis()).unwrap_or(u64::MAX))
     }
 
     fn master(&self, group: &[usize]) -> Option<(usize, EphemeralId)> {
