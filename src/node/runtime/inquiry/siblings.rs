@@ -271,6 +271,11 @@ mod tests {
             settings::load(&sources).expect("they make sense").settings
         }
 
+        /// The siblings of a node among those of the test: other nodes of the host are none of its.
+        fn siblings(&self, of: &NodeSettings) -> Vec<Sibling> {
+            siblings(of).into_iter().filter(|one| Path::new(&one.data).starts_with(&self.0)).collect()
+        }
+
         /// Lets a node leave its note.
         fn begin(&self, settings: &NodeSettings, address: &str) {
             fs::create_dir_all(settings.path_data.join("nodes/0")).expect("files of tests can be written");
@@ -301,7 +306,7 @@ mod tests {
         let other = scratch.settings("n1", &[("transport.tcp.port", "9301"), ("hooks.on_step_down", "post,me")]);
         scratch.begin(&own, "127.0.0.1:9300");
         scratch.begin(&other, "127.0.0.1:9301");
-        let found = siblings(&own);
+        let found = scratch.siblings(&own);
         let [found] = &found[..] else { panic!("there is one besides: {found:?}") };
         assert_eq!((found.name.as_deref(), found.port, found.cluster.as_str()), (Some("n1"), Some(9301), "shop"));
         assert_eq!(found.last, Some("127.0.0.1:9301".into()));
@@ -321,7 +326,7 @@ mod tests {
         let copy = scratch.0.join("copy/nodes/0");
         fs::create_dir_all(&copy).expect("files of tests can be written");
         fs::copy(note_of(&near.path_data), copy.join("_start.json")).expect("it is there");
-        let names: Vec<_> = siblings(&own).into_iter().filter_map(|one| one.name).collect();
+        let names: Vec<_> = scratch.siblings(&own).into_iter().filter_map(|one| one.name).collect();
         assert_eq!(names, ["n2"]);
     }
 }
