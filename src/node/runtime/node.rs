@@ -276,6 +276,9 @@ impl Driver {
             Inbound::LinkFrame { id, peer, frame } => match self.links.received(id, &peer, frame) {
                 Some(Received::Request(message, reply)) => self.receive(message, reply),
                 Some(Received::Reply(call, message)) => self.handle(Input::Replied { call, message }),
+                Some(Received::TooLong(call, form, due)) => {
+                    self.caller.send(&peer, call, form, due.since(self.clock.now()));
+                }
                 None => {}
             },
             Inbound::LinkClosed { id, peer } => {
@@ -396,11 +399,11 @@ impl Driver {
 
     /// What is said often goes over the link to the peer, if there is one; everything else is a request of its own.
     fn send(&mut self, to: &Address, call: Call, message: Message, timeout: Duration) {
-        let (kind, manner) = (message.kind(), Manner::of(&message));
+        let manner = Manner::of(&message);
         self.observer.sent(self.clock.now(), to, call, &message);
         let form = self.encode_cache.of(self.spoken.of(to), message);
         if !self.links.ask(to, call, (manner, &form), self.clock.now() + timeout) {
-            self.caller.send(to, call, (kind, form), timeout);
+            self.caller.send(to, call, form, timeout);
         }
     }
 

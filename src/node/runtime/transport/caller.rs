@@ -44,17 +44,11 @@ impl Caller {
         Caller { peers, faults, tally, outcomes, notices: Notices::default() }
     }
 
-    /// Sends a request of some kind; exactly one outcome follows. It is waited for as long as something of it gets on, and
+    /// Sends a request; exactly one outcome follows. It is waited for as long as something of it gets on, and
     /// no longer than the timeout without.
-    pub(in crate::runtime) fn send(
-        &self,
-        to: &Address,
-        call: Call,
-        (kind, form): (&'static str, Encoded),
-        timeout: Duration,
-    ) {
+    pub(in crate::runtime) fn send(&self, to: &Address, call: Call, form: Encoded, timeout: Duration) {
         let outcomes = self.outcomes.clone();
-        let Some(path) = self.path_to(to, kind) else {
+        let Some(path) = self.path_to(to, form.kind()) else {
             let swallowed = async move {
                 tokio::time::sleep(timeout).await;
                 let _ = outcomes.send(CallOutcome::Failed(call, Failure::TimedOut));
@@ -214,7 +208,7 @@ mod tests {
     }
 
     fn ping(caller: &Caller, to: &Address, call: u64) {
-        caller.send(to, Call(call), ("ping", Encoded::of(Bytes::from_static(b"{}"))), TIMEOUT);
+        caller.send(to, Call(call), Encoded::of("ping", Bytes::from_static(b"{}")), TIMEOUT);
     }
 
     /// A peer that answers each request on a connection, as long as that is open.

@@ -21,6 +21,7 @@ const NODE_BYTES: u64 = 300;
 /// A message as it is sent: encoded already, or by whoever sends it first.
 #[derive(Clone)]
 pub(in crate::runtime) struct Encoded {
+    kind: &'static str,
     message: Option<Arc<Message>>,
     bytes: Arc<OnceCell<Bytes>>,
     /// Where it is counted how large it is, if it is a state.
@@ -31,17 +32,29 @@ pub(in crate::runtime) struct Encoded {
 
 impl Encoded {
     /// What is encoded already.
-    pub(super) fn of(bytes: Bytes) -> Self {
-        Encoded { message: None, bytes: Arc::new(OnceCell::new_with(Some(bytes))), sizes: None, version: wire::OLDEST }
+    pub(super) fn of(kind: &'static str, bytes: Bytes) -> Self {
+        Encoded {
+            kind,
+            message: None,
+            bytes: Arc::new(OnceCell::new_with(Some(bytes))),
+            sizes: None,
+            version: wire::OLDEST,
+        }
     }
 
     /// A message, encoded at once if it is not large.
     pub(super) fn of_message(version: u32, message: Message) -> Self {
+        let kind = message.kind();
         if is_large(&message) {
-            Encoded { message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None, version }
+            Encoded { kind, message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None, version }
         } else {
-            Encoded::of(wire::encode_as(version, &message).into())
+            Encoded::of(kind, wire::encode_as(version, &message).into())
         }
+    }
+
+    /// Of which kind the message is.
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
     }
 
     /// The bytes, if they are encoded and few enough to go with others.

@@ -10,6 +10,7 @@ use super::{Faults, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::protocol::{Call, Time};
 use crate::runtime::figures::Tally;
+use crate::service::Query;
 use crate::wire;
 use crate::zen::Message;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,25 +31,27 @@ pub(in crate::runtime) enum Manner {
     Beat,
     /// Over a link if it is small, since it may take its time.
     Small,
+    /// The same, and as a request of its own once its answer turns out to be too long for a link.
+    Brief,
     /// As a request of its own.
     Alone,
 }
 
 impl Manner {
-    /// What a master and its followers say all the time goes over their links. What is said when they find each other or
-    /// part does not, because then their links come and go; nor what may be answered at length.
+    /// What a master and its followers say all the time goes over their links, and what their users read of it. What is said
+    /// when they find each other or part does not, because then their links come and go; nor what is answered at length.
     pub(in crate::runtime) fn of(message: &Message) -> Self {
         match message {
             Message::NodePing { .. } | Message::MasterPing { .. } => Manner::Beat,
             Message::Publish { .. } | Message::Commit { .. } | Message::Submit { .. } => Manner::Small,
+            Message::Read { query: Query::Range { .. }, .. } => Manner::Alone,
+            Message::Read { .. } | Message::PendingTasks { .. } => Manner::Brief,
             Message::Ping { .. }
             | Message::Notice { .. }
             | Message::Join { .. }
             | Message::Fetch { .. }
             | Message::CallVote { .. }
             | Message::Leave { .. }
-            | Message::Read { .. }
-            | Message::PendingTasks { .. }
             | Message::Relay { .. }
             | Message::Succession { .. }
             | Message::Pong { .. }
@@ -88,6 +91,8 @@ struct Asked {
     link: LinkId,
     manner: Manner,
     due: Time,
+    /// What is sent again, on its own, if its answer is too long.
+    again: Option<Encoded>,
 }
 
 /// The links of a node.
@@ -195,7 +200,7 @@ impl Links {
         let is_small = form.at_hand().is_some_and(|body| body.len() <= BODY_MAX);
         let fits = match manner {
             Manner::Beat => true,
-            Manner::Small => is_small && self.asked.len() < ASKED_MAX,
+            Manner::Small | Manner::Brief => is_small && self.asked.len() < ASKED_MAX,
             Manner::Alone => false,
         };
         let Some((link, open)) = self.open_to(to).filter(|(_, open)| fits && !open.is_silent) else {
@@ -207,7 +212,8 @@ impl Links {
         let line = Line { word: Word::Ask, number: call.0, body: body.clone() };
         let is_sent = self.faults.swallows_to(to) || open.lines.try_send(line).is_ok();
         if is_sent {
-            self.asked.insert(call, Asked { peer: to.clone(), link, manner, due });
+            let again = (manner == Manner::Brief).then(|| form.clone());
+            self.asked.insert(call, Asked { peer: to.clone(), link, manner, due, again });
             self.due.insert((due, call));
         }
         is_sent
@@ -283,9 +289,10 @@ impl Links {
             Frame::Answer(number, message) => {
                 let call = Call(number);
                 let is_known = self.asked.get(&call).is_some_and(|asked| asked.peer == *peer);
-                is_known.then(|| {
-                    self.settle(call);
-                    Received::Reply(call, message)
+                let asked = if is_known { self.settle(call) } else { None }?;
+                Some(match asked.again.filter(|_| matches!(message, Message::Rejected(_))) {
+                    Some(form) => Received::TooLong(call, form, asked.due),
+                    None => Received::Reply(call, message),
                 })
             }
         }
@@ -323,6 +330,8 @@ pub(in crate::runtime) enum Received {
     Request(Message, ReplyTo),
     /// The reply to a request of this node.
     Reply(Call, Message),
+    /// A request of this node, as it was encoded and until when it may take: its reply does not go over a link.
+    TooLong(Call, Encoded, Time),
 }
 
 #[cfg(test)]
@@ -352,7 +361,7 @@ mod tests {
 
     fn ask(links: &mut Links, call: u64, manner: Manner, length: usize, due: u64) -> bool {
         let body = Bytes::from(vec![b' '; length]);
-        links.ask(&PEER.into(), Call(call), (manner, &Encoded::of(body)), Time::from_micros(due))
+        links.ask(&PEER.into(), Call(call), (manner, &Encoded::of("ping", body)), Time::from_micros(due))
     }
 
     fn answer(links: &mut Links, id: LinkId, call: u64) -> bool {
@@ -391,6 +400,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_answered_at_length_is_asked_for_again_on_its_own() {
+        let (mut links, id, _sent) = linked();
+        assert!(ask(&mut links, 1, Manner::Brief, 9, 5) && ask(&mut links, 2, Manner::Small, 9, 5));
+        let mut refused =
+            |call| links.received(id, &PEER.into(), Frame::Answer(call, Message::Rejected("it has [9] bytes".into())));
+        let again = refused(1);
+        let Some(Received::TooLong(Call(1), form, due)) = again else {
+            panic!("it was rejected over a link only");
+        };
+        assert_eq!((form.at_hand().map(Bytes::len), due), (Some(9), Time::from_micros(5)));
+        assert!(matches!(refused(2), Some(Received::Reply(Call(2), Message::Rejected(_)))), "that is its answer");
+        assert!(refused(1).is_none(), "what is sent again is no call of the link");
+    }
+
+    #[tokio::test]
     async fn what_is_long_or_wants_to_go_alone_does_not_go_over_a_link() {
         let (mut links, _, _sent) = linked();
         assert!(ask(&mut links, 1, Manner::Small, BODY_MAX, 5));
@@ -409,7 +433,7 @@ mod tests {
         let (mut over_link, mut alone) = (BTreeSet::new(), BTreeSet::new());
         for line in MESSAGES.lines().filter(|line| line.starts_with('{')) {
             let message = wire::decode(line.trim_end_matches(',').as_bytes()).expect("a line is a message");
-            let (manner, body) = (Manner::of(&message), Encoded::of(wire::encode(&message).into()));
+            let (manner, body) = (Manner::of(&message), Encoded::of(message.kind(), wire::encode(&message).into()));
             let is_asked = links.ask(&PEER.into(), Call(1), (manner, &body), Time::from_micros(5));
             assert_eq!(is_asked, sent.try_recv().is_ok(), "{message:?}");
             if is_asked {
@@ -419,7 +443,8 @@ mod tests {
             };
         }
         // Whoever asks anything else learns whether the peer can be reached where it says that it is.
-        assert_eq!(over_link, ["commit", "master_ping", "node_ping", "publish", "submit"].into());
+        let expected = ["commit", "master_ping", "node_ping", "pending_tasks", "publish", "read", "submit"];
+        assert_eq!(over_link, expected.into());
         assert!(["ping", "join"].iter().all(|kind| alone.contains(kind)), "{alone:?}");
     }
 }
