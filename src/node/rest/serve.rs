@@ -235,7 +235,7 @@ fn strange_body(parts: &Parts, body: &Bytes, takes: Takes) -> Result<Option<Repl
 
 /// As much of a text as is kept of a task.
 fn shortened(text: &str) -> String {
-    text.chars().take(DESCRIPTION_MAX).collect()
+    if text.len() <= DESCRIPTION_MAX { text.to_owned() } else { text.chars().take(DESCRIPTION_MAX).collect() }
 }
 
 /// How a request is told of to those who ask for tasks.

@@ -100,13 +100,25 @@ enum Place {
     Lost,
 }
 
+/// What stands in a request line as it is.
+fn is_usual(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'#' | b'<' | b'>' | b'`')
+}
+
 impl Reading {
     fn escape(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while let Some((&byte, rest)) = bytes.split_first() {
             match self.place {
                 Place::Target => {
-                    bytes = rest;
-                    self.target(byte, out);
+                    let usual = bytes.iter().position(|byte| !is_usual(*byte)).unwrap_or(bytes.len());
+                    if usual > 0 {
+                        out.extend_from_slice(&bytes[..usual]);
+                        self.line.resize(1, byte);
+                        bytes = &bytes[usual..];
+                    } else {
+                        bytes = rest;
+                        self.target(byte, out);
+                    }
                 }
                 Place::Head => {
                     let end = bytes.iter().position(|byte| *byte == b'\n');

@@ -1,18 +1,23 @@
 //! JSON as text: in one line, or spread out as Elasticsearch does it for people.
 
 use super::Json;
+use serde_json::Number;
 use std::borrow::Cow;
+use std::fmt::Write;
+
+/// What most answers fit into.
+const ROOM: usize = 512;
 
 /// In one line, without a blank.
 pub(in crate::rest) fn compact(json: &Json) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(ROOM);
     write(json, &Style { indent: None }, 0, &mut out);
     out
 }
 
 /// A line for each value, with blanks on both sides of a colon and a newline at the end.
 pub(in crate::rest) fn pretty(json: &Json) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(ROOM);
     write(json, &Style { indent: Some(2) }, 0, &mut out);
     out.push('\n');
     out
@@ -45,13 +50,18 @@ fn write(json: &Json, style: &Style, depth: usize, out: &mut String) {
     match json {
         Json::Null => out.push_str("null"),
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Json::Number(number) => out.push_str(&number.to_string()),
+        Json::Number(number) => write_number(number, out),
         Json::Text(text) => quoted(text, out),
         Json::List(values) if values.is_empty() => style.empty('[', ']', out),
         Json::Object(fields) if fields.is_empty() => style.empty('{', '}', out),
         Json::List(values) => write_list(values, style, depth, out),
         Json::Object(fields) => write_object(fields, style, depth, out),
     }
+}
+
+fn write_number(number: &Number, out: &mut String) {
+    // Nothing that is written to a text fails.
+    let _ = write!(out, "{number}");
 }
 
 fn write_list(values: &[Json], style: &Style, depth: usize, out: &mut String) {
@@ -85,8 +95,8 @@ fn write_object(fields: &[(Cow<'static, str>, Json)], style: &Style, depth: usiz
 /// A text between quotation marks. YAML reads it too.
 pub(super) fn quoted(text: &str, out: &mut String) {
     out.push('"');
-    // Most texts are written as they are.
-    if !text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+    // Most texts are written as they are; looking at all of one at once is quicker than at byte after byte.
+    if !text.bytes().fold(false, |is_odd, byte| is_odd | (byte < 0x20) | (byte == b'"') | (byte == b'\\')) {
         out.push_str(text);
         out.push('"');
         return;
