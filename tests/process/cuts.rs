@@ -4,6 +4,7 @@
 
 use super::cluster::Cluster;
 use super::http::ask;
+use super::view::View;
 
 /// Starts nodes whose links can be cut.
 fn start(count: usize) -> Cluster {
@@ -123,4 +124,28 @@ fn two_halves_that_share_one_node_have_one_master() {
     cluster.wait("the bridge and one half follow one master, the others none", masters);
     heal(&cluster);
     cluster.wait_master(&all);
+}
+
+#[test]
+fn users_of_a_node_that_is_cut_off_from_the_master_alone_see_the_cluster_as_the_master_does() {
+    let cluster = start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let lonely = cluster.others(&[master])[0];
+    cut(&cluster, master, lonely);
+    cluster.wait_no_master(lonely);
+    let seen = cluster
+        .wait("the master goes on without it", || Some(cluster.view(master)).filter(|view| view.members.len() == 2));
+    let get = |path: &str| {
+        let answer = ask(cluster.nodes[lonely].http, "GET", path, "").expect("a node answers its users");
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.json()
+    };
+    // Without an answer of others each of these would be refused after four seconds.
+    assert_eq!(get("/_cluster/health?wait_for_nodes=2&timeout=4s")["number_of_nodes"], 2);
+    let state = View::of(&get("/_cluster/state?master_timeout=4s"));
+    assert_eq!((&state.master, &state.members), (&seen.master, &seen.members));
+    assert_eq!(get("/_cat/master?master_timeout=4s&format=json")[0]["node"], seen.master.as_deref().unwrap_or("none"));
+    let late = ask(cluster.nodes[lonely].http, "GET", "/_cluster/health?wait_for_nodes=3&timeout=1s", "");
+    let late = late.expect("a node answers its users");
+    assert_eq!((late.status, late.json()["number_of_nodes"].as_u64()), (408, Some(2)), "{late:?}");
 }

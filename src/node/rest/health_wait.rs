@@ -19,6 +19,9 @@ use tokio::time::Instant;
 /// How often the master's queue is looked at, which changes without a new state.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
+/// How long a node without a master asks others for the state, again and again.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
 const fn parameter(name: &'static str, values: Values, default: &'static str, doc: &'static str) -> Parameter {
     Parameter { name, values, default, doc }
 }
@@ -145,11 +148,8 @@ impl Conditions {
                 let known = known.filter(|_| is_known || handle.closing().is_cancelled());
                 return known.map(|state| (state, false)).ok_or_else(RestError::no_master);
             }
-            let seen = state.clone();
-            let until = if self.events.is_some() { deadline.min(Instant::now() + LOOK_AGAIN) } else { deadline };
-            let is_new = |newer: &ClusterState| newer.id() != seen.id() || newer.nodes.master != seen.nodes.master;
-            snapshot::wait_long(handle, until, is_new).await?;
-            state = snapshot::local(handle);
+            let again = if self.events.is_some() { Some(LOOK_AGAIN) } else { None };
+            state = next(handle, (state, is_local), (again, deadline)).await?;
         }
     }
 
@@ -159,6 +159,26 @@ impl Conditions {
             Some(priority) => pending(handle).await.iter().all(|task| task.priority > priority),
         }
     }
+}
+
+/// The state to look at next: the node's own once it is another one, and while it has no master that of others who may.
+async fn next(
+    handle: &Handle,
+    (seen, is_local): (Arc<ClusterState>, bool),
+    (again, deadline): (Option<Duration>, Instant),
+) -> Result<Arc<ClusterState>, RestError> {
+    let is_cut_off = || !is_local && handle.state().nodes.master.is_none();
+    let again = if is_cut_off() { Some(LOOK_AGAIN) } else { again };
+    let until = again.map_or(deadline, |again| deadline.min(Instant::now() + again));
+    let is_new = |newer: &ClusterState| newer.id() != seen.id() || newer.nodes.master != seen.nodes.master;
+    snapshot::wait_long(handle, until, is_new).await?;
+    let own = snapshot::local(handle);
+    if !is_cut_off() || snapshot::is_over(handle, deadline) {
+        return Ok(own);
+    }
+    let patience = ASK_AGAIN.min(deadline.saturating_duration_since(Instant::now()));
+    let asked = handle.closing().run_until_cancelled(snapshot::confirmed(handle, patience)).await;
+    Ok(asked.and_then(Result::ok).unwrap_or(own))
 }
 
 impl Compare {

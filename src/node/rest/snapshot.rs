@@ -1,15 +1,15 @@
 //! The state that a request sees: the node's own, or one that the master has just vouched for.
 //!
 //! The original forwards a read to the master. Here the master is asked for nothing but the name of its newest state, which
-//! it tells once a majority has confirmed it; the node waits for that state and answers by itself. Mirrors
-//! `TransportMasterNodeReadAction` (6.8).
+//! it tells once a majority has confirmed it; the node waits for that state and answers by itself, or fetches it from another
+//! member if it is cut off from the master alone. Mirrors `TransportMasterNodeReadAction` (6.8).
 
 use super::body::Json;
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::route::Call;
 use crate::cluster::{BlockLevel, ClusterState, StateId};
-use crate::runtime::Handle;
+use crate::runtime::{Handle, applied};
 use crate::service::{Answer, Query, Question};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,9 @@ pub(super) const MASTER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a master that is known may at least take to vouch for itself. `master_timeout` is for finding one: users who
 /// do not want to wait for that still want an answer where there is one.
 const CONFIRM_MIN: Duration = Duration::from_secs(1);
+
+/// How long a state that is committed is waited for before others are asked for it.
+const ARRIVAL: Duration = Duration::from_millis(100);
 
 /// What every read of the state understands.
 pub(super) const READ: &[Parameter] = &[LOCAL, MASTER];
@@ -68,7 +71,20 @@ pub(super) async fn confirmed(handle: &Handle, master_timeout: Duration) -> Resu
         return Err(answer.into());
     };
     let has_come = |state: &ClusterState| state.rank() >= at.rank() && state.nodes.master.is_some();
-    wait(handle, deadline, has_come).await?.ok_or_else(RestError::no_master)
+    loop {
+        if let Some(state) = wait(handle, deadline.min(Instant::now() + ARRIVAL), has_come).await? {
+            return Ok(state);
+        }
+        // A node that has no master got the answer through another one, and no state comes to it.
+        if handle.state().nodes.master.is_none()
+            && let Some(state) = applied::of_others(handle, at).await
+        {
+            return Ok(state);
+        }
+        if Instant::now() >= deadline {
+            return Err(RestError::no_master());
+        }
+    }
 }
 
 /// The first state that fits, the newest one to begin with; none if the time is over before.

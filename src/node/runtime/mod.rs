@@ -10,6 +10,7 @@
 //! ```
 
 pub mod addresses;
+pub(crate) mod applied;
 pub mod budget;
 mod clock;
 mod current;

@@ -9,6 +9,7 @@ use super::paths::kind_of;
 use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::runtime::Handle;
+use crate::runtime::applied;
 use crate::runtime::figures::{self, Meter};
 use crate::runtime::inquiry;
 use crate::runtime::sight::{self, Here};
@@ -76,6 +77,7 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, e
         .route(figures::TASKS_PATH, get(tasks))
         .route(figures::CANCEL_PATH, get(cancel))
         .route(figures::THREADS_PATH, get(watch_threads))
+        .route(applied::PATH, get(applied_state))
         .route(sight::PATH, get(see))
         .route(sight::HERE_PATH, get(here))
         .route("/_zen/{*path}", post(take))
@@ -261,6 +263,11 @@ async fn cancel(State(port): State<Port>, request: Request) -> Response {
     let ids = request.uri().query().and_then(|query| query.strip_prefix("ids=")).unwrap_or_default();
     let ids: Vec<u64> = ids.split(',').filter_map(|id| id.parse().ok()).collect();
     json(&port.meter.cancel_tasks(&ids))
+}
+
+/// The state that this node has applied.
+async fn applied_state(State(port): State<Port>) -> Response {
+    applied::told(&port.handle).await
 }
 
 /// What this node sees of its cluster.
