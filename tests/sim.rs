@@ -179,7 +179,7 @@ fn different_seeds_give_different_runs() {
 }
 
 /// How many runs the batch has.
-const BATCH: u64 = 60;
+const BATCH: u64 = 72;
 
 /// A batch of runs, none of which breaks a rule.
 fn batch() -> &'static [Report] {
