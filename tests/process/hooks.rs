@@ -55,11 +55,12 @@ fn programs_are_told_of_each_reign_in_order_again_when_they_fail_and_at_the_end(
     let directory = cluster.scratch.path().to_owned();
     let master = cluster.wait_master(&[0, 1, 2]);
     let name = format!("n{master}");
-    cluster.wait("the master's hooks are done", || (done(&directory, &name).len() == 2).then_some(()));
-    let events = told(&directory, &name);
+    cluster.wait("the master's hooks are done", || (done(&directory, &name).len() >= 2).then_some(()));
+    // More may be under way: a joiner that stood before makes the master lead on in a later term.
+    let events: Vec<_> = told(&directory, &name).into_iter().take(4).collect();
     let attempts: Vec<u32> = events.iter().map(|(attempt, _)| *attempt).collect();
     assert_eq!(attempts, [1, 2, 1, 2], "each one is tried again before the next: {events:?}");
-    assert_eq!(done(&directory, &name), [("on_no_master".into(), 0), ("on_master_elected".into(), 1)]);
+    assert_eq!(done(&directory, &name)[..2], [("on_no_master".into(), 0), ("on_master_elected".into(), 1)]);
     let (_, elected) = &events[3];
     assert_eq!((&elected["is_master"], &elected["master"]["name"]), (&Value::from(true), &Value::from(name.as_str())));
     assert_eq!(elected["number"], events[2].1["number"], "it is the same event");
