@@ -10,7 +10,7 @@ use super::{Faults, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::protocol::{Call, Time};
 use crate::runtime::figures::Tally;
-use crate::service::Query;
+use crate::service::{Answer, Query};
 use crate::wire;
 use crate::zen::Message;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,12 @@ const ACCEPTED_MAX: usize = 8_192;
 
 /// How much may be asked over links at a time, beats apart. What is more goes as requests of their own.
 const ASKED_MAX: usize = 1_024;
+
+/// The longest value that is told over a link.
+const READ_MAX: usize = 2 << 10;
+
+/// How many tasks of the queue are told over a link at the most.
+const PENDING_MAX: usize = 16;
 
 /// How a request likes to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,14 +319,31 @@ impl Links {
         message: &Message,
     ) {
         if !self.faults.swallows_to(peer) {
-            let mut body = wire::encode_as(version, message);
-            if body.len() > BODY_MAX {
-                let why = format!("the reply has [{}] bytes, over a link go [{BODY_MAX}]", body.len());
-                body = wire::encode(&Message::Rejected(why.into()));
-            }
+            let body = (!is_long(message)).then(|| wire::encode_as(version, message));
+            let body = body.filter(|body| body.len() <= BODY_MAX).unwrap_or_else(|| {
+                let why = format!(
+                    "the reply is too long for a link, over which go [{BODY_MAX}] bytes, and [{READ_MAX}] of a value"
+                );
+                wire::encode(&Message::Rejected(why.into()))
+            });
             // A link that is full or closed loses the reply, as a network may.
             let _ = lines.try_send(Line { word: Word::Answer, number, body: body.into() });
         }
+    }
+}
+
+/// Whether it tells so much of what was read that it goes as a reply of its own: this is the node's thread, and beats wait
+/// behind what is sent over a link.
+fn is_long(message: &Message) -> bool {
+    let Message::Answered(answer) = message else {
+        return false;
+    };
+    if let Answer::Value { value: Some(found), .. } = &**answer {
+        found.value.len() > READ_MAX
+    } else if let Answer::Pending(tasks) = &**answer {
+        tasks.len() > PENDING_MAX
+    } else {
+        false
     }
 }
 
@@ -337,6 +360,7 @@ pub(in crate::runtime) enum Received {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::{KeyValue, Revision, StateId};
     use bytes::Bytes;
     use tokio::sync::mpsc::error::TryRecvError;
 
@@ -412,6 +436,17 @@ mod tests {
         assert_eq!((form.at_hand().map(Bytes::len), due), (Some(9), Time::from_micros(5)));
         assert!(matches!(refused(2), Some(Received::Reply(Call(2), Message::Rejected(_)))), "that is its answer");
         assert!(refused(1).is_none(), "what is sent again is no call of the link");
+    }
+
+    #[test]
+    fn a_long_value_and_a_long_queue_are_no_replies_for_a_link() {
+        let value = |length: usize| {
+            let changed = Revision::default();
+            let found = KeyValue { value: "x".repeat(length).into(), changed, lease: None };
+            Message::Answered(Box::new(Answer::Value { at: StateId::NONE, value: Some(found) }))
+        };
+        assert!(!is_long(&value(READ_MAX)) && is_long(&value(READ_MAX + 1)));
+        assert!(!is_long(&Message::Answered(Box::new(Answer::Pending(Vec::new())))) && !is_long(&Message::Gone));
     }
 
     #[tokio::test]

@@ -267,6 +267,9 @@ async fn cancel(State(port): State<Port>, request: Request) -> Response {
 
 /// The state that this node has applied.
 async fn applied_state(State(port): State<Port>) -> Response {
+    let Ok(_turn) = port.large.acquire().await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
     applied::told(&port.handle).await
 }
 
