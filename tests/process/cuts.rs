@@ -149,3 +149,45 @@ fn users_of_a_node_that_is_cut_off_from_the_master_alone_see_the_cluster_as_the_
     let late = late.expect("a node answers its users");
     assert_eq!((late.status, late.json()["number_of_nodes"].as_u64()), (408, Some(2)), "{late:?}");
 }
+
+#[test]
+fn watchers_at_a_node_that_is_cut_off_from_the_master_alone_are_told_every_change_once() {
+    let cluster = start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let lonely = cluster.others(&[master])[0];
+    let put = |at: usize, value: usize| {
+        let done = ask(cluster.nodes[at].http, "PUT", "/_zazen/kv/k", &value.to_string());
+        assert_eq!(done.expect("a node answers its users").status, 200);
+    };
+    put(master, 0);
+    let watch = |from: &str| {
+        let path = format!("/_zazen/watch?prefix=k&wait_for=5s{from}");
+        let answer = ask(cluster.nodes[lonely].http, "GET", &path, "").expect("a node answers its users");
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.json()
+    };
+    let mut known = watch("");
+    cut(&cluster, master, lonely);
+    cluster.wait_no_master(lonely);
+    let mut seen = Vec::new();
+    let mut hear_until = |last: usize| {
+        cluster.wait("it is told everything", || {
+            known = watch(&format!("&from={}", known["at"].as_str().expect("it says where to go on")));
+            assert_eq!(known["compacted"], false, "what led to it is known to others: {known}");
+            for step in known["steps"].as_array().expect("steps are a list") {
+                let value = step["changes"][0]["entry"]["value"].as_str().expect("a key was put");
+                seen.push(value.parse::<usize>().expect("it is a number"));
+            }
+            (seen.last() == Some(&last)).then_some(())
+        });
+    };
+    for value in 1..=20 {
+        put(if value % 2 == 0 { lonely } else { master }, value);
+    }
+    hear_until(20);
+    heal(&cluster);
+    cluster.wait_master(&[0, 1, 2]);
+    put(master, 21);
+    hear_until(21);
+    assert_eq!(seen, (1..=21).collect::<Vec<_>>());
+}

@@ -4,7 +4,8 @@
 //! state and the one that it was made from, so it is the same on every node, and whoever has seen a state can go on from
 //! it anywhere. What several tasks of one publish do to a key is one change: no committed state shows the others. Where
 //! a node did not get to know a state in between, its log begins anew, and watchers are told to read the state. What a
-//! node shows while it has no master is no state of the cluster and is passed over.
+//! node shows while it has no master is no state of the cluster and is passed over; meanwhile it may follow the steps of
+//! another node's log.
 
 use crate::cluster::{
     ClusterState, KeyValue, Lease, Node, NodeId, Settings, StateId, Table, TableChange, Term, Version,
@@ -58,6 +59,20 @@ pub enum Change {
 }
 
 impl Change {
+    /// Changes a state.
+    fn make(&self, state: &mut ClusterState) {
+        let metadata = &mut state.metadata;
+        match self {
+            Change::Master { id } => state.nodes.master.clone_from(id),
+            Change::Joined { node } => drop(state.nodes.insert(node.clone())),
+            Change::Left { node } => drop(state.nodes.remove(&node.id)),
+            Change::Setting { persistent: true, key, value } => set(&mut metadata.persistent, key, value.as_ref()),
+            Change::Setting { persistent: false, key, value } => set(&mut metadata.transient, key, value.as_ref()),
+            Change::Key { key, value } => set(&mut metadata.keys, key, value.as_ref()),
+            Change::Lease { name, lease } => set(&mut metadata.leases, name, lease.as_ref()),
+        }
+    }
+
     /// About how many bytes it takes.
     fn size(&self) -> usize {
         const OVERHEAD: usize = 256;
@@ -72,13 +87,25 @@ impl Change {
 }
 
 /// What one committed state changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The state that it made.
     pub at: StateId,
     /// The changes: master, nodes, settings, keys, leases, each in the order of their names. There may be none that
     /// is told.
     pub changes: Vec<Change>,
+}
+
+impl Step {
+    /// The state that it made, of the one that it was made from; but for what no change tells.
+    fn made_of(&self, state: &ClusterState) -> ClusterState {
+        let mut state = state.clone();
+        (state.term, state.version, state.uuid) = (self.at.term, self.at.version, self.at.uuid);
+        for change in &self.changes {
+            change.make(&mut state);
+        }
+        state
+    }
 }
 
 /// How a watcher goes on.
@@ -130,6 +157,20 @@ impl ChangeLog {
         self.newest = Some(state.clone());
         self.push(step.clone());
         Some(step)
+    }
+
+    /// Takes in the next step of another node's log; whether it leads on from what is known here. What a step leaves
+    /// open of a state, as its voters, stays as it was.
+    pub fn follow(&mut self, step: Arc<Step>) -> bool {
+        let Some(newest) = &self.newest else {
+            return false;
+        };
+        let leads_on = step.at.rank() > newest.rank() && step.at.version == newest.version.next();
+        if leads_on {
+            self.newest = Some(Arc::new(step.made_of(newest)));
+            self.push(step);
+        }
+        leads_on
     }
 
     /// The newest state that was taken in.
@@ -187,6 +228,13 @@ impl ChangeLog {
 
 fn size(step: &Step) -> usize {
     step.changes.iter().map(Change::size).sum()
+}
+
+fn set<V: Clone>(table: &mut Table<Arc<str>, V>, key: &Arc<str>, value: Option<&V>) {
+    match value {
+        Some(value) => drop(table.insert(key.clone(), value.clone())),
+        None => drop(table.remove(key)),
+    }
 }
 
 /// What makes the one state of the other, as users see it.
@@ -283,6 +331,36 @@ mod tests {
         let mut masterless = (*next).clone();
         masterless.nodes.master = None;
         assert_eq!(log.advance(&Arc::new(masterless)), None, "no master is no change of the cluster");
+    }
+
+    #[test]
+    fn a_log_follows_the_steps_of_another_and_goes_on_by_states_behind_them() {
+        let (mut theirs, mut ours) = (ChangeLog::default(), ChangeLog::default());
+        let mut with_others = (*state(4, &[("a", "2"), ("c", "1")])).clone();
+        with_others.nodes.master = Some("b".into());
+        with_others.metadata.transient.insert("x".into(), "1".into());
+        let with_others = Arc::new(with_others);
+        for log in [&mut theirs, &mut ours] {
+            log.advance(&state(2, &[("a", "1"), ("b", "1")]));
+        }
+        theirs.advance(&state(3, &[("a", "1")]));
+        theirs.advance(&with_others);
+        let Resume::Steps(steps) = theirs.resume(rank(2), 9, 10_000) else {
+            panic!("they are remembered");
+        };
+        let [first, second] = &steps[..] else {
+            panic!("there are two: {steps:?}");
+        };
+        assert!(!ours.follow(second.clone()), "one is missing before it");
+        assert!(ours.follow(first.clone()) && ours.follow(second.clone()));
+        assert!(!ours.follow(second.clone()), "it is known");
+        let newest = ours.newest().expect("there is one");
+        assert_eq!(newest.id(), with_others.id());
+        assert_eq!(changes(newest, &with_others), [], "it shows what theirs shows");
+        assert_eq!(versions(ours.resume(rank(2), 9, 10_000)), [3, 4]);
+        let step = ours.advance(&state(5, &[("a", "2")])).expect("it leads on from the last step");
+        assert_eq!(step.changes.len(), 3, "{step:?}");
+        assert_eq!(versions(ours.resume(rank(3), 9, 10_000)), [4, 5]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
 use crate::cluster::{ClusterState, Node, Revision, Settings, StateId, Term, Version};
-use crate::runtime::Handle;
+use crate::runtime::{Handle, changes};
 use crate::service::watch::{Change, Resume, Step};
 use crate::service::{Answer, Query, Question};
 use axum::body::Body;
@@ -254,7 +254,7 @@ pub(super) async fn watch(call: Call) -> Result<Reply, RestError> {
 /// Refuses a watcher that knows a state which this cluster never had, as after a restore: it would wait for nothing, and
 /// take for known what it is not told. A node that is merely behind is waited for.
 async fn refuse_future(handle: &Handle, from: Rank, deadline: Instant) -> Result<(), RestError> {
-    let is_ahead = matches!(handle.history().lock().resume(from, 0, 0), Resume::Ahead);
+    let is_ahead = matches!(handle.changes().resume(Some(from), 0, 0), Resume::Ahead);
     if !is_ahead {
         return Ok(());
     }
@@ -300,11 +300,8 @@ async fn news(
     loop {
         // What comes after this look is waited for below.
         states.borrow_and_update();
-        let resume = match from {
-            Some(from) => handle.history().lock().resume(from, STEPS_MAX, BYTES_MAX),
-            None => handle.history().lock().newest().cloned().map_or(Resume::Ahead, Resume::Compacted),
-        };
-        match resume {
+        let followed = handle.changes().followed();
+        match handle.changes().resume(from, STEPS_MAX, BYTES_MAX) {
             Resume::Compacted(state) => return Ok(News::State(state)),
             Resume::Steps(steps) => {
                 let told: Vec<WatchStep> = steps.iter().filter_map(|step| interest.told(step)).collect();
@@ -322,7 +319,14 @@ async fn news(
                 }
             }
         }
-        let changed = tokio::time::timeout_at(deadline, states.changed());
+        let changed = async {
+            tokio::select! {
+                changed = states.changed() => changed,
+                () = followed => Ok(()),
+                () = changes::follow_others(handle) => Ok(()),
+            }
+        };
+        let changed = tokio::time::timeout_at(deadline, changed);
         match handle.closing().run_until_cancelled(changed).await {
             Some(Ok(Ok(()))) => {}
             Some(Ok(Err(_))) => return Err(snapshot::closed(handle)),

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use reqwest::{Method, StatusCode};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,23 +26,40 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// This state, or a later one, from another member.
 pub(crate) async fn of_others(handle: &Handle, at: StateId) -> Option<Arc<ClusterState>> {
+    let cluster_uuid = handle.state().cluster_uuid;
+    let is_wanted = move |state: &ClusterState| {
+        state.rank() >= at.rank() && state.cluster_uuid == cluster_uuid && state.nodes.master.is_some()
+    };
+    let of_one = |address| async {
+        let state: ClusterState = ask_one(handle, address, PATH.into(), PATIENCE).await?;
+        is_wanted(&state).then_some(state)
+    };
+    first_of_others(handle, of_one).await.map(Arc::new)
+}
+
+/// What the first of the other members answers.
+pub(super) async fn first_of_others<T, F: Future<Output = Option<T>>>(
+    handle: &Handle,
+    ask: impl FnMut(Address) -> F,
+) -> Option<T> {
     let (own, local) = (handle.state(), handle.local());
     let others: Vec<Address> =
         own.nodes.iter().filter(|node| node.id != local.id).map(|node| node.address.clone()).collect();
-    let answers = stream::iter(others).map(|address| of_one(handle, address)).buffer_unordered(ASKED_AT_A_TIME);
-    let is_wanted = |state: &ClusterState| {
-        state.rank() >= at.rank() && state.cluster_uuid == own.cluster_uuid && state.nodes.master.is_some()
-    };
-    let found = answers.filter_map(|state| std::future::ready(state.filter(is_wanted)));
-    std::pin::pin!(found).next().await.map(Arc::new)
+    let answers = stream::iter(others).map(ask).buffer_unordered(ASKED_AT_A_TIME);
+    std::pin::pin!(answers.filter_map(std::future::ready)).next().await
 }
 
-async fn of_one(handle: &Handle, at: Address) -> Option<ClusterState> {
+/// What one of them answers, within this time.
+pub(super) async fn ask_one<T: DeserializeOwned + Send + 'static>(
+    handle: &Handle,
+    at: Address,
+    target: String,
+    patience: Duration,
+) -> Option<T> {
     if handle.faults().swallows_to(&at) || handle.faults().swallows_from(&at) {
         return None;
     }
-    let wanted =
-        Wanted { method: Method::GET, target: PATH.into(), part: None, body: Bytes::new(), patience: PATIENCE };
+    let wanted = Wanted { method: Method::GET, target, part: None, body: Bytes::new(), patience };
     let told = handle.meter().access()?.ask(&at, &wanted).await.ok()?;
     if told.status != StatusCode::OK {
         return None;

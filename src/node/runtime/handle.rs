@@ -3,6 +3,7 @@
 //! Readers take an `Arc` and are never waited for; questions go to the task that owns the node.
 
 use super::budget::Budget;
+use super::changes::Changes;
 use super::current::Current;
 use super::drain::Drain;
 use super::events::Events;
@@ -10,11 +11,9 @@ use super::figures::Meter;
 use super::sight::Reaches;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
-use crate::service::watch::ChangeLog;
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
 use crate::zen::Explanation;
-use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -38,7 +37,7 @@ pub struct Handle {
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
-    pub(super) history: Arc<Mutex<ChangeLog>>,
+    pub(super) changes: Arc<Changes>,
     pub(super) faults: Arc<Faults>,
     pub(super) meter: Arc<Meter>,
     pub(super) budget: Arc<Budget>,
@@ -51,7 +50,7 @@ pub struct Handle {
 pub struct RequestReceiver {
     requests: mpsc::Receiver<Request>,
     states: watch::Sender<Arc<ClusterState>>,
-    history: Arc<Mutex<ChangeLog>>,
+    changes: Arc<Changes>,
 }
 
 /// How many questions may wait at a desk.
@@ -71,7 +70,7 @@ impl RequestReceiver {
 
     /// Shows a state to all that hold the handle.
     pub fn show(&self, state: Arc<ClusterState>) {
-        self.history.lock().advance(&state);
+        self.changes.advance(&state);
         self.states.send_replace(state);
     }
 }
@@ -86,9 +85,9 @@ impl Handle {
         let (asked, requests) = mpsc::channel(DESK_MAX);
         let (states, newest) = watch::channel(state);
         let faults = Arc::new(Faults::new(settings.faults));
-        let history = Arc::new(Mutex::new(ChangeLog::default()));
-        history.lock().advance(&newest.borrow());
-        let desk = RequestReceiver { requests, states, history: history.clone() };
+        let changes = Arc::new(Changes::default());
+        changes.advance(&newest.borrow());
+        let desk = RequestReceiver { requests, states, changes: changes.clone() };
         let budget = Budget::new(settings.rest.memory);
         let settings = Current::new(settings);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
@@ -99,7 +98,7 @@ impl Handle {
             local,
             requests,
             states: newest,
-            history,
+            changes,
             faults,
             meter,
             budget,
@@ -169,8 +168,8 @@ impl Handle {
     }
 
     /// The last changes from each applied state to the next. A change is there before its state is shown.
-    pub fn history(&self) -> &Mutex<ChangeLog> {
-        &self.history
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// What became of the cluster, as this node saw it.

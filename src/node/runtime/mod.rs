@@ -12,6 +12,7 @@
 pub mod addresses;
 pub(crate) mod applied;
 pub mod budget;
+pub(crate) mod changes;
 mod clock;
 mod current;
 pub mod descriptors;

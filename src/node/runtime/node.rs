@@ -4,6 +4,7 @@
 //! the answers that waited for it before it counts anybody's silence. Takes the place of the threads of `MasterService`,
 //! `ClusterApplierService` and `ZenDiscovery` (6.8).
 
+use super::changes::Changes;
 use super::clock::Clock;
 use super::events::Recorder;
 use super::figures::Tally;
@@ -19,12 +20,10 @@ use crate::cluster::{Address, ClusterState};
 use crate::protocol::{
     Call, Disk, Effect, Effects, Exchange, Failure, Input, Protocol, Resolution, StoreId, Ticket, Time,
 };
-use crate::service::watch::ChangeLog;
 use crate::service::{Answer, Question};
 use crate::settings::NodeSettings;
 use crate::zen::message::Body;
 use crate::zen::{Memory, Message, Note, Zen};
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,7 +84,7 @@ pub(super) struct Driver {
     pub(super) log: Log,
     pub(super) recorder: Recorder,
     pub(super) states: watch::Sender<Arc<ClusterState>>,
-    pub(super) history: Arc<Mutex<ChangeLog>>,
+    pub(super) changes: Arc<Changes>,
     pub(super) local: mpsc::UnboundedSender<Local>,
     pub(super) waiting: Waiting,
     pub(super) tally: Arc<Tally>,
@@ -392,7 +391,7 @@ impl Driver {
         self.tally.applied();
         self.recorder.apply(&self.zen, &state);
         self.agree(&state);
-        self.history.lock().advance(&state);
+        self.changes.advance(&state);
         // Readers need not be there.
         self.states.send_replace(state);
     }

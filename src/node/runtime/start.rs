@@ -4,6 +4,7 @@
 
 use super::addresses::{self, AddressError};
 use super::budget::Budget;
+use super::changes::Changes;
 use super::clock::Clock;
 use super::current::Current;
 use super::events::{Events, Recorder};
@@ -23,10 +24,8 @@ use super::versions;
 use super::wall::Wall;
 use crate::cluster::{Address, ClusterName, EphemeralId, Node, NodeId, Uuid};
 use crate::protocol::Rng;
-use crate::service::watch::ChangeLog;
 use crate::settings::{DiscoveryKind, ListenSettings, NodeSettings, OWN_ATTRIBUTES};
 use crate::zen::{Config, Memory, Zen};
-use parking_lot::Mutex;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -191,7 +190,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let instruments = meter.instruments().clone();
     tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
     let journal = journal(store, &instruments, local.clone())?;
-    let history = Arc::new(Mutex::new(ChangeLog::default()));
+    let changes = Arc::new(Changes::default());
     let keeper = Events::start(&settings.path_data);
     let (events, way) = keeper.map_err(|error| StartError::System("start the keeper of the history", error))?;
     let handle = Handle {
@@ -199,7 +198,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         local: zen.local().clone(),
         requests: from_users,
         states: newest,
-        history: history.clone(),
+        changes: changes.clone(),
         faults: faults.clone(),
         meter: meter.clone(),
         budget: Budget::new(settings.rest.memory),
@@ -221,7 +220,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         log,
         recorder: Recorder::new(way),
         states,
-        history,
+        changes,
         local,
         waiting: Waiting::default(),
         spoken: versions::Spoken::default(),

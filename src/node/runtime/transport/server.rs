@@ -10,6 +10,7 @@ use super::{DECODED_AT_ONCE, Inbound, ReplyTo, Side};
 use crate::cluster::Address;
 use crate::runtime::Handle;
 use crate::runtime::applied;
+use crate::runtime::changes;
 use crate::runtime::figures::{self, Meter};
 use crate::runtime::inquiry;
 use crate::runtime::sight::{self, Here};
@@ -46,6 +47,9 @@ const LARGE_AT_A_TIME: usize = 4;
 /// How many other nodes may have threads watched at a time.
 const WATCHERS_OF_THREADS: usize = 16;
 
+/// How many other nodes may follow the changes of this one at a time.
+const FOLLOWERS_MAX: usize = 64;
+
 /// The longest name of a task.
 const TASK_ID_MAX: usize = 256;
 
@@ -61,6 +65,7 @@ struct Port {
     incomplete: Arc<Incomplete>,
     meter: Arc<Meter>,
     watchers: Arc<Semaphore>,
+    followers: Arc<Semaphore>,
     handle: Handle,
 }
 
@@ -69,6 +74,7 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, e
     let (faults, meter) = (handle.faults().clone(), handle.meter().clone());
     let large = Arc::new(Semaphore::new(LARGE_AT_A_TIME));
     let watchers = Arc::new(Semaphore::new(WATCHERS_OF_THREADS));
+    let followers = Arc::new(Semaphore::new(FOLLOWERS_MAX));
     Router::new()
         .route(LIFELINE, post(hold))
         .route(figures::PATH, get(measure))
@@ -78,13 +84,14 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, e
         .route(figures::CANCEL_PATH, get(cancel))
         .route(figures::THREADS_PATH, get(watch_threads))
         .route(applied::PATH, get(applied_state))
+        .route(changes::PATH, get(next_changes))
         .route(sight::PATH, get(see))
         .route(sight::HERE_PATH, get(here))
         .route("/_zen/{*path}", post(take))
         .merge(inquiry::router(handle.clone()))
         .fallback(nothing_here)
         .layer(axum::middleware::from_fn_with_state(entrance, entrance::pass))
-        .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers, handle })
+        .with_state(Port { inbox, faults, large, incomplete: Arc::default(), meter, watchers, followers, handle })
 }
 
 /// What other nodes find at one that lets nobody in: why that is so.
@@ -271,6 +278,14 @@ async fn applied_state(State(port): State<Port>) -> Response {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     applied::told(&port.handle).await
+}
+
+/// What changes next.
+async fn next_changes(State(port): State<Port>, request: Request) -> Response {
+    let Ok(_turn) = port.followers.try_acquire() else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    changes::told(&port.handle, request.uri().query()).await
 }
 
 /// What this node sees of its cluster.

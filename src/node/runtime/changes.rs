@@ -1,0 +1,167 @@
+//! The changes from each committed state to the next, for those who wait at this node.
+//!
+//! A node that follows a master has them of its own states. One that is cut off from the master alone has none to come:
+//! while somebody waits, it follows the changes of another member. Takes the place of nothing: Elasticsearch (6.8) has no
+//! watches.
+
+use super::applied;
+use super::handle::Handle;
+use crate::cluster::{Address, ClusterState, Revision, StateId, Term, Version};
+use crate::service::watch::{ChangeLog, Resume, Step};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
+use reqwest::StatusCode;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::futures::Notified;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+
+/// Where a node's transport tells what changed.
+pub(super) const PATH: &str = "/_zen/changes";
+
+/// How many steps are told at a time, and about how many bytes.
+const STEPS_MAX: usize = 256;
+const BYTES_MAX: usize = 1 << 20;
+
+/// How long a member waits for a change before it tells none.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// How much longer its answer may take.
+const ARRIVAL: Duration = Duration::from_secs(1);
+
+/// How long a node is without a master before it asks others: most have another one sooner.
+const GRACE: Duration = Duration::from_millis(100);
+
+type Rank = (Term, Version);
+
+/// What this node knows of changes.
+#[derive(Debug)]
+pub struct Changes {
+    log: Mutex<ChangeLog>,
+    followed: Notify,
+    /// One asks for all that wait.
+    turn: Semaphore,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Changes { log: Mutex::default(), followed: Notify::new(), turn: Semaphore::new(1) }
+    }
+}
+
+impl Changes {
+    /// Takes the next applied state in.
+    pub fn advance(&self, state: &Arc<ClusterState>) {
+        self.log.lock().advance(state);
+    }
+
+    /// How a watcher goes on from a state, or begins.
+    pub fn resume(&self, from: Option<Rank>, steps_max: usize, bytes_max: usize) -> Resume {
+        let log = self.log.lock();
+        match from {
+            Some(from) => log.resume(from, steps_max, bytes_max),
+            None => log.newest().cloned().map_or(Resume::Ahead, Resume::Compacted),
+        }
+    }
+
+    /// Ends with the next changes that come from others, from now on.
+    pub fn followed(&self) -> Notified<'_> {
+        self.followed.notified()
+    }
+
+    fn newest(&self) -> Option<StateId> {
+        self.log.lock().newest().map(|state| state.id())
+    }
+
+    fn follow(&self, steps: Vec<Arc<Step>>) {
+        let mut log = self.log.lock();
+        for step in steps {
+            log.follow(step);
+        }
+        drop(log);
+        self.followed.notify_waiters();
+    }
+}
+
+/// What a member tells of changes.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Told {
+    Steps(Vec<Arc<Step>>),
+    /// What led to it is remembered no longer.
+    Compacted(StateId),
+}
+
+/// Lets the node follow the changes of other members as long as it has no master; it ends when it is dropped.
+pub(crate) async fn follow_others(handle: &Handle) {
+    let mut states = handle.states();
+    loop {
+        if states.wait_for(|state| state.nodes.master.is_none()).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(GRACE).await;
+        let Ok(_turn) = handle.changes().turn.acquire().await else {
+            return;
+        };
+        if handle.state().nodes.master.is_none() {
+            follow_once(handle).await;
+        }
+    }
+}
+
+async fn follow_once(handle: &Handle) {
+    let changes = handle.changes();
+    let Some(known) = changes.newest() else {
+        return;
+    };
+    match applied::first_of_others(handle, |address| next_of_one(handle, address, known)).await {
+        Some(Told::Steps(steps)) if steps.is_empty() => {}
+        Some(Told::Steps(steps)) => changes.follow(steps),
+        Some(Told::Compacted(at)) => {
+            if let Some(state) = applied::of_others(handle, at).await {
+                changes.advance(&state);
+                changes.followed.notify_waiters();
+            }
+        }
+        None => {}
+    }
+}
+
+async fn next_of_one(handle: &Handle, address: Address, known: StateId) -> Option<Told> {
+    applied::ask_one(handle, address, format!("{PATH}?{known}"), WAIT + ARRIVAL).await
+}
+
+/// What changed behind the state that a query names, as soon as something did.
+pub(super) async fn told(handle: &Handle, query: Option<&str>) -> Response {
+    let Some(from) = query.and_then(|query| query.parse().ok()).map(Revision::rank) else {
+        return (StatusCode::BAD_REQUEST, "the query names a state: TERM/VERSION, as in 3/17\n").into_response();
+    };
+    let Some(told) = next(handle, from).await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    match tokio::task::spawn_blocking(move || serde_json::to_vec(&told)).await {
+        Ok(Ok(text)) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Ok(Err(_)) | Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// The next changes; none if this node has no master either.
+async fn next(handle: &Handle, from: Rank) -> Option<Told> {
+    let deadline = Instant::now() + WAIT;
+    let mut states = handle.states();
+    loop {
+        states.borrow_and_update().nodes.master.as_ref()?;
+        match handle.changes().resume(Some(from), STEPS_MAX, BYTES_MAX) {
+            Resume::Compacted(state) => return Some(Told::Compacted(state.id())),
+            Resume::Steps(steps) if !steps.is_empty() => return Some(Told::Steps(steps)),
+            Resume::Steps(_) | Resume::Ahead => {}
+        }
+        match tokio::time::timeout_at(deadline, states.changed()).await {
+            Ok(changed) => changed.ok()?,
+            Err(_) => return Some(Told::Steps(Vec::new())),
+        }
+    }
+}
