@@ -191,6 +191,7 @@ fn the_file_of_all_settings_says_what_holds_anyway() {
         allow_open: false,
     };
     expected.log.path = Some("logs".into());
+    expected.tracing.endpoint = Some("http://127.0.0.1:4318".into());
     let hooks = REGISTRY.iter().filter_map(|setting| setting.key.strip_prefix("hooks.on_")).collect::<Vec<_>>();
     let on = hooks.iter().map(|name| format!("on_{name}")).map(|name| {
         let hook = Hook::of(&all.settings.given[&format!("hooks.{name}")].elements()).expect("an example can be run");

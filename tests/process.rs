@@ -49,6 +49,8 @@ mod pause;
 mod place;
 #[path = "process/ports.rs"]
 mod ports;
+#[path = "process/receiver.rs"]
+mod receiver;
 #[path = "process/recover.rs"]
 mod recover;
 #[path = "process/restart.rs"]
@@ -61,6 +63,8 @@ mod security;
 mod seeds;
 #[path = "process/sizes.rs"]
 mod sizes;
+#[path = "process/spans.rs"]
+mod spans;
 #[path = "process/status.rs"]
 mod status;
 #[path = "process/supervisor.rs"]

@@ -3,6 +3,7 @@
 use super::cluster::Cluster;
 use super::http::ask;
 use super::node::Node;
+use super::receiver::Receiver;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -79,4 +80,19 @@ fn programs_are_told_of_each_reign_in_order_again_when_they_fail_and_at_the_end(
         let (name, token) = done(&directory, &next_name).pop()?;
         (name == "on_master_elected" && token > 1).then_some(())
     });
+}
+
+#[test]
+fn a_webhook_is_told_what_happened_and_which_event_and_attempt_it_is() {
+    let receiver = Receiver::start();
+    let webhook = format!("hooks.on_master_elected: \"http://127.0.0.1:{}/told?by=zazen\"", receiver.port);
+    let cluster = Cluster::start_with(1, |_, node| node.settings.push(webhook.clone()));
+    let posted = cluster.wait("it is told of the master", || receiver.taken().into_iter().next());
+    assert_eq!(posted.path, "/told?by=zazen");
+    for line in ["content-type: application/json", "x-zazen-event: on_master_elected", "x-zazen-attempt: 1"] {
+        assert!(posted.head.iter().any(|found| found == line), "{line}: {posted:?}");
+    }
+    let event: Value = serde_json::from_str(&posted.body).expect("it is JSON");
+    assert_eq!((&event["event"], &event["is_master"]), (&"on_master_elected".into(), &true.into()), "{event}");
+    assert!(!cluster.nodes[0].log().contains("panic"), "{}", cluster.nodes[0].tail());
 }

@@ -64,7 +64,8 @@ fn words(setting: &Setting) -> Vec<&'static str> {
         | Kind::Name { .. }
         | Kind::String
         | Kind::List
-        | Kind::Hook => Vec::new(),
+        | Kind::Hook
+        | Kind::Url => Vec::new(),
     }
 }
 

@@ -116,6 +116,8 @@ pub enum Why {
     },
     /// It is neither a program nor a webhook.
     NotAHook,
+    /// It is no address of a server.
+    NotAUrl,
     /// It cannot be understood.
     NotUnderstood,
 }
@@ -199,7 +201,11 @@ impl Why {
             Why::NotAHook => write!(
                 f,
                 "{failed} must be a program and its arguments as a list, [\"/usr/local/bin/hook\", \"argument\"], or one address \
-                 http://…"
+                 http://… or https://…"
+            ),
+            Why::NotAUrl => write!(
+                f,
+                "{failed} must be http:// or https:// and a host, with a port and a path if need be, as http://127.0.0.1:4318"
             ),
             Why::NotUnderstood => write!(f, "{failed}"),
         }

@@ -1,5 +1,6 @@
 //! The types of settings, and which texts are values of them.
 
+use super::node::is_url;
 use super::spell::{time, words};
 use super::units::{parse_bytes, parse_memory, parse_ports};
 use super::{Hook, SettingsError, Value, Why};
@@ -62,6 +63,8 @@ pub enum Kind {
     },
     /// A program with its arguments, or the address of a webhook.
     Hook,
+    /// The address of a server, `http://…` or `https://…`.
+    Url,
 }
 
 impl Kind {
@@ -111,6 +114,7 @@ impl Kind {
                 let is_strange = |c: char| c.is_control() || Some(c) == without;
                 (text.is_empty() || text.contains(is_strange)).then_some(Why::NotAName { without })
             }
+            Kind::Url => (!is_url(text)).then_some(Why::NotAUrl),
             Kind::String | Kind::List | Kind::Words { .. } | Kind::Hook => None,
         }
     }
@@ -158,7 +162,10 @@ impl fmt::Display for Kind {
             Kind::String => write!(f, "string"),
             Kind::List => write!(f, "list"),
             Kind::Words { words: allowed, .. } => write!(f, "list of {}", words(allowed)),
-            Kind::Hook => write!(f, "list of a program and its arguments, or the address of a webhook, `http://…`"),
+            Kind::Hook => {
+                write!(f, "list of a program and its arguments, or the address of a webhook, `http://…` or `https://…`")
+            }
+            Kind::Url => write!(f, "address, `http://HOST:PORT` or `https://HOST:PORT`"),
         }
     }
 }

@@ -54,7 +54,7 @@ pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::edit_distance;
 pub use node::{
     CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, ListenSettings,
-    LogSettings, MemoryLimit, NodeSettings, PortRange, Ports, RestSettings, SecuritySettings,
+    LogSettings, MemoryLimit, NodeSettings, PortRange, Ports, RestSettings, SecuritySettings, TracingSettings,
 };
 pub use objection::{Exception, Objection};
 pub use page::page;

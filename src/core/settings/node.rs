@@ -45,6 +45,8 @@ pub struct NodeSettings {
     pub log: LogSettings,
     /// What is run when the master or the members change.
     pub hooks: HookSettings,
+    /// Who is told how long changes take.
+    pub tracing: TracingSettings,
     /// `zazen.transport.max_connections`: how many connections of other nodes there may be; none leaves it to the node.
     pub peer_connections: Option<usize>,
     /// Whether links can be cut by request, for tests.
@@ -310,9 +312,22 @@ impl Hook {
         if !first.contains("://") {
             return Some(Hook::Exec { program: first.clone(), arguments: rest.to_vec() });
         }
-        let is_webhook = first.starts_with("http://") && first.len() > "http://".len() && rest.is_empty();
-        is_webhook.then(|| Hook::Webhook { url: first.clone() })
+        (rest.is_empty() && is_url(first)).then(|| Hook::Webhook { url: first.clone() })
     }
+}
+
+/// Whether a text is the address of a server: `http://` or `https://` and a host, perhaps with a port and a path.
+pub(super) fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+    host.is_some_and(|host| !host.is_empty()) && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// `zazen.tracing.*`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TracingSettings {
+    /// `zazen.tracing.otlp.endpoint`.
+    pub endpoint: Option<String>,
 }
 
 /// `hooks.*`.
@@ -356,6 +371,7 @@ impl Default for NodeSettings {
             security: SecuritySettings::default(),
             log: LogSettings::default(),
             hooks: HookSettings::default(),
+            tracing: TracingSettings::default(),
             peer_connections: None,
             faults: false,
             given: BTreeMap::new(),

@@ -123,7 +123,7 @@ async fn respond(
 }
 
 /// What the route of a request is called, and what it takes; nothing is read on any other way.
-fn aim(way: &Result<Way, RestError>) -> (&'static str, Takes) {
+pub(super) fn aim(way: &Result<Way, RestError>) -> (&'static str, Takes) {
     match way {
         Ok(Way::Here(route, _)) => (route.name, route.takes),
         Ok(Way::OtherMethods(_) | Way::Nowhere) | Err(_) => (NO_ROUTE, Takes::Bytes),

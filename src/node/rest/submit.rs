@@ -5,15 +5,21 @@
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::route::Call;
+use super::routes::way;
+use super::serve::aim;
 use super::snapshot::{MASTER, MASTER_TIMEOUT};
 use super::time::human_time;
 use crate::cluster::{ClusterState, Recall, RequestId, RequestOutcome, StateId};
+use crate::runtime::spans::SpanContext;
 use crate::service::{Answer, Question, Task};
 use axum::http::HeaderName;
 use std::time::Duration;
 
 /// Names a request, so that it is carried out once however often it is sent.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Says in which trace the client asks.
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// How long to wait until all nodes have applied a change unless the request says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -66,7 +72,17 @@ pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError
         Some(request) => Task::Once { request, retry, task: Box::new(task) },
         None => task,
     };
-    Ok(call.handle.ask(Question::Submit { task, timeout, master_timeout }).await)
+    let (handle, spans) = (&call.handle, call.handle.spans());
+    let since = spans.now();
+    let answer = handle.ask(Question::Submit { task, timeout, master_timeout }).await;
+    if let Answer::Done { at, acknowledged, .. } = &answer
+        && spans.are_wanted()
+    {
+        let asker = call.headers.get(TRACE_PARENT).and_then(|value| SpanContext::of_header(value.to_str().ok()?));
+        let (name, _) = aim(&way(call.method.as_str(), &call.path));
+        spans.asked((name, asker), since, (*at, *acknowledged));
+    }
+    Ok(answer)
 }
 
 /// What an answer that is not the wanted one means to a user.

@@ -4,11 +4,13 @@
 
 use super::budget::Budget;
 use super::changes::Changes;
+use super::clock::Clock;
 use super::current::Current;
 use super::drain::Drain;
 use super::events::Events;
 use super::figures::Meter;
 use super::sight::Reaches;
+use super::spans::Spans;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
 use crate::service::{Answer, Question};
@@ -44,6 +46,7 @@ pub struct Handle {
     pub(super) events: Events,
     pub(super) reaches: Arc<Reaches>,
     pub(super) drain: Arc<Drain>,
+    pub(super) spans: Arc<Spans>,
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
@@ -104,6 +107,7 @@ impl Handle {
             budget,
             events,
             drain,
+            spans: Arc::new(Spans::off(Clock::start())),
             reaches,
         };
         (handle, desk)
@@ -122,6 +126,11 @@ impl Handle {
     /// Which members answer this node.
     pub fn reaches(&self) -> &Arc<Reaches> {
         &self.reaches
+    }
+
+    /// What takes the spans of this node.
+    pub fn spans(&self) -> &Arc<Spans> {
+        &self.spans
     }
 
     /// Whether the node is to be stopped soon.

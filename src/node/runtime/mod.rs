@@ -31,6 +31,7 @@ pub mod listen;
 pub mod log;
 pub mod metrics;
 mod node;
+mod outside;
 mod proc;
 mod reach;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub(crate) mod sample;
 pub mod secure;
 pub mod seeds;
 pub mod sight;
+pub mod spans;
 mod start;
 pub mod store;
 pub mod tasks;

@@ -13,6 +13,7 @@ use super::journal::{Journal, Written};
 use super::log::Log;
 use super::metrics::Observer;
 use super::seeds::Seeds;
+use super::spans::PublishSpans;
 use super::store::StoreError;
 use super::transport::{CallOutcome, Caller, EncodeCache, Inbound, Links, Manner, Received, ReplyTo};
 use super::versions::{self, Spoken};
@@ -84,6 +85,7 @@ pub(super) struct Driver {
     pub(super) log: Log,
     pub(super) recorder: Recorder,
     pub(super) states: watch::Sender<Arc<ClusterState>>,
+    pub(super) publish_spans: PublishSpans,
     pub(super) changes: Arc<Changes>,
     pub(super) local: mpsc::UnboundedSender<Local>,
     pub(super) waiting: Waiting,
@@ -299,6 +301,7 @@ impl Driver {
         }
         self.waiting.exchanges += 1;
         let exchange = Exchange(self.waiting.exchanges);
+        self.publish_spans.received(self.clock.now(), exchange, &message);
         self.waiting.expect(exchange, reply);
         self.handle(Input::Received { exchange, message });
     }
@@ -327,6 +330,7 @@ impl Driver {
             }
         }
         self.observer.stepped(now, self.clock.now(), &self.zen);
+        self.publish_spans.stepped(now, &self.zen);
     }
 
     fn observe(&mut self, now: Time, input: &Input<Zen>) {
@@ -388,6 +392,7 @@ impl Driver {
     fn apply(&mut self, state: Arc<ClusterState>) {
         self.log.heed(&state);
         self.observer.applied(self.clock.now(), &state);
+        self.publish_spans.applied(self.clock.now(), &state);
         self.tally.applied();
         self.recorder.apply(&self.zen, &state);
         self.agree(&state);
@@ -410,6 +415,7 @@ impl Driver {
         if matches!(&message, Message::Report(report) if report.needs_full) {
             self.tally.misfitted();
         }
+        self.publish_spans.replied(self.clock.now(), exchange);
         match self.waiting.replies.remove(&exchange) {
             // A caller that went away is told nothing.
             Some(ReplyTo::Caller(caller)) => drop(caller.send(message)),

@@ -7,7 +7,7 @@ use super::budget::Budget;
 use super::changes::Changes;
 use super::clock::Clock;
 use super::current::Current;
-use super::events::{Events, Recorder};
+use super::events::{Events, Recorder, Way};
 use super::figures::{Meter, Place};
 use super::handle::Handle;
 use super::inquiry::leave_note;
@@ -18,6 +18,7 @@ use super::metrics::{Instruments, Observer, Timed};
 use super::node::{Driver, Ended, Inboxes, Local, Waiting};
 use super::secure::{self, Guard, Side};
 use super::seeds::{Seeds, bootstrap};
+use super::spans::{PublishSpans, Spans};
 use super::store::{Store, StoreError};
 use super::transport::{self, Caller, EncodeCache, Entrance, Faults, Inbound, Links};
 use super::versions;
@@ -166,13 +167,28 @@ fn run(told: StartOptions, ready: &std_mpsc::Sender<Result<Handle, StartError>>)
     })
 }
 
+/// Opens the ports for other nodes, where that is allowed.
+async fn listen(settings: &NodeSettings) -> Result<(Vec<IpAddr>, Vec<TcpListener>), StartError> {
+    let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
+    secure::gate(settings, Side::Nodes, &hosts).map_err(StartError::Insecure)?;
+    let listeners = bind(&hosts, &settings.transport.ports).await.map_err(StartError::Bind)?;
+    Ok((hosts, listeners))
+}
+
+fn events(settings: &NodeSettings) -> Result<(Events, Way), StartError> {
+    Events::start(&settings.path_data).map_err(|error| StartError::System("start the keeper of the history", error))
+}
+
+fn spans(settings: &NodeSettings, clock: Clock, local: &Node) -> Result<Arc<Spans>, StartError> {
+    let spans = Spans::start(settings.tracing.endpoint.as_deref(), clock, local);
+    spans.map(Arc::new).map_err(|error| StartError::System("start the thread of spans", error))
+}
+
 async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
     let StartOptions { settings, users, log } = told;
     let current = Current::new(settings);
     let settings = current.get();
-    let hosts = addresses::bind_addresses(&settings.transport).map_err(StartError::Address)?;
-    secure::gate(&settings, Side::Nodes, &hosts).map_err(StartError::Insecure)?;
-    let listeners = bind(&hosts, &settings.transport.ports).await.map_err(StartError::Bind)?;
+    let (hosts, listeners) = listen(&settings).await?;
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;
     let meter = Arc::new(Meter::new(zen.local().id.clone(), current.clone()));
@@ -191,8 +207,9 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
     let journal = journal(store, &instruments, local.clone())?;
     let changes = Arc::new(Changes::default());
-    let keeper = Events::start(&settings.path_data);
-    let (events, way) = keeper.map_err(|error| StartError::System("start the keeper of the history", error))?;
+    let (events, way) = events(&settings)?;
+    let clock = Clock::start();
+    let spans = spans(&settings, clock, zen.local())?;
     let handle = Handle {
         settings: current,
         local: zen.local().clone(),
@@ -205,11 +222,12 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         events,
         reaches: Arc::default(),
         drain: Arc::default(),
+        spans: spans.clone(),
     };
     let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
     let router = router(&handle, from_nodes.clone(), entrance);
-    let clock = Clock::start();
     let driver = Driver {
+        publish_spans: PublishSpans::new(spans),
         observer: Observer::new(instruments.clone(), clock, zen.shown().clone()),
         clock,
         caller: Caller::new(peers.clone(), faults.clone(), meter.tally().clone(), to_outcomes),

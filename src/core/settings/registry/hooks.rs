@@ -30,7 +30,8 @@ pub(super) const HOOKS: [Setting; 8] = [
         "on_master_elected",
         "hooks.on_master_elected: [\"/usr/local/bin/move-vip\", \"10.0.0.100/24\", \"eth0\"]",
         "What to run when there is a master, or the same one in a higher term: a program with its arguments, without a shell, \
-         or the address of a webhook, `http://…`.\nEvery node runs its own; `is_master` tells whether it is the master itself, \
+         or the address of a webhook, `http://…` or `https://…` (TLS 1.3, by the authorities that the system trusts or those of \
+         `SSL_CERT_FILE`).\nEvery node runs its own; `is_master` tells whether it is the master itself, \
          and `fencing_token` tells this mastership from all others."
     ),
     hook!(

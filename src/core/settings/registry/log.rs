@@ -6,7 +6,7 @@ use crate::zen::parse_time;
 use std::time::Duration;
 
 /// Of logs and tests.
-pub(super) const LOG: [Setting; 8] = [
+pub(super) const LOG: [Setting; 9] = [
     Setting {
         key: "logger.level",
         topic: Topic::Logging,
@@ -92,6 +92,23 @@ pub(super) const LOG: [Setting; 8] = [
         effect: Effect::Node(|node, text| put(&mut node.log.max_files, text)),
         doc: "How many files of the log in `path.logs` are kept that were put aside; of more the oldest are removed.\n\
               Files of other names in that directory are left alone.",
+    },
+    Setting {
+        key: "zazen.tracing.otlp.endpoint",
+        topic: Topic::Logging,
+        kind: Kind::Url,
+        default: DefaultValue::Unset { example: "zazen.tracing.otlp.endpoint: http://127.0.0.1:4318" },
+        original: Some("it has none"),
+        changes: Changes::Static,
+        effect: Effect::Node(|node, text| {
+            node.tracing.endpoint = Some(text.to_owned());
+            Some(())
+        }),
+        doc: "The collector that is sent how long each part of a change took, as OpenTelemetry's spans: they are posted to \
+              `/v1/traces` below this address, as JSON, once a second.\n\
+              All nodes tell their parts of one change in one trace; a request with a `traceparent` stays in its own trace, with \
+              a link to that one. What the collector does not take in time is dropped, and counted in \
+              `zazen_spans_dropped`.",
     },
     Setting {
         key: "zazen.faults.enabled",

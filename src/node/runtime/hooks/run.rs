@@ -2,6 +2,7 @@
 //! POST of it to an address. Either has to be done within a time.
 
 use super::Event;
+use crate::runtime::outside;
 use crate::settings::Hook;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::process::Stdio;
@@ -94,19 +95,13 @@ fn environment(event: &Event, attempt: u32) -> Vec<(&'static str, String)> {
 }
 
 async fn post(url: &str, event: &Event, attempt: u32, body: String, timeout: Duration) -> Result<(), String> {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .timeout(timeout)
-        .build()
-        .map_err(|error| error.to_string())?;
+    let client = outside::client(url, timeout)?;
     let request = client
         .post(url)
         .header("content-type", "application/json")
         .header("x-zazen-event", event.trigger.name())
         .header("x-zazen-attempt", attempt)
         .body(body);
-    let response = request.send().await.map_err(|error| format!("[{url}]: {error}"))?;
+    let response = request.send().await.map_err(|error| outside::why(&error))?;
     if response.status().is_success() { Ok(()) } else { Err(format!("[{url}] answered {}", response.status())) }
 }

@@ -283,6 +283,11 @@ table! {
              too many waited. Only those that are configured are told."
             |s| s.hooks();
     }
+    "Tracing": {
+        Counter "zazen_spans_dropped" []
+            "Spans that the collector of `zazen.tracing.otlp.endpoint` did not take, or for which too many waited."
+            |s| number(s.handle.spans().dropped());
+    }
     "Budgets": {
         Gauge "zazen_request_memory_bytes" []
             "What requests and answers under way take of their memory."

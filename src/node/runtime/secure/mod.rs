@@ -24,7 +24,7 @@ pub(super) use guard::Guard;
 pub use guard::remind;
 pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
 pub use secret::{Secrets, fresh_secret};
-pub use tls::{NodeFiles, Tls, for_users, names, role, trusting};
+pub use tls::{NodeFiles, Tls, for_users, names, role, trusting, trusting_as_the_system};
 pub use users::{
     Role, Share, User, UserList, find_nobody, fresh_token, hash_of_password, is_user_name, parse_users, read_users,
 };

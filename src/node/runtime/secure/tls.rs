@@ -40,6 +40,17 @@ pub fn trusting(authorities: Option<&Path>) -> Result<ClientConfig, FileError> {
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
+/// The same, that trusts whom the system trusts, if it is to trust anybody.
+pub fn trusting_as_the_system(trusts_any: bool) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    if trusts_any {
+        // One that cannot be read vouches for nobody.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
+    let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13])?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
 /// What a server shows to those who connect, exchangeable while it runs.
 #[derive(Clone, Debug)]
 pub struct Tls(Arc<RwLock<Arc<ServerConfig>>>);
