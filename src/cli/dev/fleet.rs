@@ -58,7 +58,14 @@ impl<'a> Fleet<'a> {
         let master = views.iter().flatten().filter_map(|view| view.master_node.as_ref().zip(Some(view.term)));
         let master = master.max_by_key(|(_, term)| *term).map(|(node, _)| called(node));
         let page = self.plan.places.first().map_or(0, |first| first.http);
-        let mut text = format!("\n  Watch it: http://127.0.0.1:{page}/_dashboard\n");
+        let mut text = format!("\n  Watch it: {}://127.0.0.1:{page}/_dashboard\n", self.plan.scheme());
+        if self.plan.is_secure() {
+            let directory = self.plan.directory().display();
+            let _ = writeln!(
+                text,
+                "            name admin, password all of {directory}/admin.token; the browser does not know {directory}/ca.crt"
+            );
+        }
         text.push_str("\n    node      http                    transport        pid      does\n");
         let mut pid_of_master = None;
         for ((place, child), view) in self.plan.places.iter().zip(&self.children).zip(&views) {

@@ -22,7 +22,7 @@ for (let at = 1; at < samples.length; at++) events.push(...changes(viewOf(sample
 // ---- asking
 
 async function ask(path, patience = PATIENCE) {
-  const response = await fetch(path, { signal: AbortSignal.timeout(patience), headers: { accept: "application/json" }, cache: "no-store" });
+  const response = await fetch(location.origin + path, { signal: AbortSignal.timeout(patience), headers: { accept: "application/json" }, cache: "no-store" });
   if (!response.ok) throw new Error(`${path} is answered with ${response.status}`);
   return response.json();
 }
@@ -322,7 +322,7 @@ document.addEventListener("keydown", event => {
 // The same page with what it has seen in it, and nothing that it would have to load. Text within it cannot end its scripts.
 async function makeFile() {
   const names = ["dom.js", "model.js", "draw.js", "app.js"];
-  const [style, ...scripts] = await Promise.all(["style.css", ...names].map(name => fetch(`/_dashboard/${name}`, { signal: AbortSignal.timeout(PATIENCE) }).then(response => { if (!response.ok) throw new Error(name); return response.text(); })));
+  const [style, ...scripts] = await Promise.all(["style.css", ...names].map(name => fetch(`${location.origin}/_dashboard/${name}`, { signal: AbortSignal.timeout(PATIENCE) }).then(response => { if (!response.ok) throw new Error(name); return response.text(); })));
   const seen = viewOf(samples[samples.length - 1]);
   const kept = JSON.stringify({ at: Date.now(), by: seen.asked ? seen.asked.name : "a node", samples, extra, history: [...history.values()] }).replaceAll("<", "\\u003c");
   const script = scripts.join("\n").replaceAll("</script", "<\\/script");
