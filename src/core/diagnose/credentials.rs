@@ -1,7 +1,7 @@
 //! Nodes that do not believe each other: other secrets, or other authorities.
 
 use super::case::{Case, Known, quoted, verdict};
-use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
+use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,10 @@ pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
 fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
     let others: Vec<&Address> = unbelieved(case, found).filter(|at| sharer(case, at, kind).is_none()).collect();
     let Some(first) = others.first() else { return Vec::new() };
-    let beside: Vec<bool> = case.me.facts.siblings.iter().filter_map(|one| shares(one, kind)).collect();
+    // Other clusters of this host have other ones.
+    let is_asked = |sibling: &&Sibling| case.me.facts.probes.iter().any(|probe| sibling.is_at(&probe.address));
+    let beside: Vec<bool> =
+        case.me.facts.siblings.iter().filter(is_asked).filter_map(|one| shares(one, kind)).collect();
     let with = case.reports.len().max(1 + beside.iter().filter(|shares| **shares).count());
     let against = others.len().max(beside.iter().filter(|shares| !**shares).count());
     let certainty = if with == against { Certainty::Possible } else { Certainty::Certain };
@@ -103,7 +106,7 @@ fn misnamed(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
     sharers.filter(|known| known.sibling.cluster != own).map(of).collect()
 }
 
-fn shares(sibling: &super::Sibling, kind: &Kind) -> Option<bool> {
+fn shares(sibling: &Sibling, kind: &Kind) -> Option<bool> {
     if kind.code == Code::SecretsDiffer { sibling.shares_secret } else { sibling.shares_authority }
 }
 

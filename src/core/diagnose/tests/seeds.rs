@@ -104,6 +104,16 @@ fn the_one_with_another_secret_is_told_and_nobody_else() {
 }
 
 #[test]
+fn the_secrets_of_other_clusters_on_the_host_prove_nothing() {
+    let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    let stranger =
+        |port: u16| Sibling { cluster: "another".into(), port: Some(port), shares_secret: Some(false), ..sibling(0) };
+    well.facts.siblings.extend((9_500..9_506).map(stranger));
+    let line = format!("zazen.security.secret: {SECRET}");
+    assert_eq!(verdicts(&[well, follower(2, 1)]), expected(&[(Code::SecretsDiffer, "n0", &line)]));
+}
+
+#[test]
 fn of_two_that_do_not_believe_each_other_either_may_be_wrong() {
     let mut one = waiting(unbelieving(report(0), &[1], &Found::OtherSecret));
     one.facts.siblings.truncate(1);
