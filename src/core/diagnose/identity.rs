@@ -79,8 +79,11 @@ fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec
             (None, None) => Mend::setting("cluster.name", &worth, None),
         };
         let summary = format!("{name} is of cluster [{}], and those it should be with are of [{}]", wrong.0, right.0);
-        let what =
-            format!("{name} ({address}) is of [{}], this node of [{}]", wrong.0, case.me.explanation.cluster_name);
+        let own = case.me.explanation.cluster_name.as_str();
+        let what = match own == wrong.0 {
+            true => format!("I am of [{own}], and others that I ask of [{}]", right.0),
+            false => format!("{name} ({address}) is of [{}], this node of [{own}]", wrong.0),
+        };
         let found =
             verdict(Code::WrongClusterName, name, summary).because(case.says(case.me, what)).mended(mend.about(name));
         if is_sure { found } else { found.only(Certainty::Possible) }
