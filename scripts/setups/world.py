@@ -138,7 +138,7 @@ class Node:
         """Where it listens may be said otherwise in its file."""
         for line in open(self.file):
             key, _, value = line.partition(":")
-            if key in ("http.port", "transport.tcp.port") and value.strip().isdigit():
+            if key in ("http.port", "transport.port", "transport.tcp.port") and value.strip().isdigit():
                 setattr(self, key.split(".")[0], int(value))
 
     def kill(self, how=signal.SIGKILL):

@@ -226,8 +226,9 @@ impl<'a> Case<'a> {
         );
         let summary = format!("{name} cannot listen at [{address}], its transport port: {who} does");
         let mend = sibling.zip(probe.and_then(|probe| probe.free_port)).map(|(known, port)| {
+            // The first one wins over the other, wherever each is given.
             let keys = ["transport.port", "transport.tcp.port"];
-            let key = keys.into_iter().find(|key| known.sibling.launch.gives(key)).unwrap_or(keys[1]);
+            let key = keys.into_iter().find(|key| known.sibling.launch.gives(key)).unwrap_or(keys[0]);
             self.set_sibling(known, key, &Worth::Plain(port.to_string())).about(&name)
         });
         let evidence = self.says(self.me, format!("[{address}] does not answer as a node does"));

@@ -192,7 +192,7 @@ fn what_listens_in_the_place_of_a_node_is_told_of_the_node_and_not_of_its_seed_h
     assert_eq!(without_a_file.first().map(|(code, ..)| *code), Some(Code::HttpPortInSeeds), "{without_a_file:?}");
     asked.facts.siblings = vec![sibling(1)];
     let told = verdicts(&[asked, report(2)]);
-    assert_eq!(told, expected(&[(Code::PortInUse, "n1", "transport.tcp.port: 9301")]));
+    assert_eq!(told, expected(&[(Code::PortInUse, "n1", "transport.port: 9301")]));
 }
 
 #[test]
