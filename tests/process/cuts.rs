@@ -5,6 +5,8 @@
 use super::cluster::Cluster;
 use super::http::ask;
 use super::view::View;
+use std::thread;
+use std::time::Duration;
 
 /// Starts nodes whose links can be cut.
 fn start(count: usize) -> Cluster {
@@ -190,4 +192,45 @@ fn watchers_at_a_node_that_is_cut_off_from_the_master_alone_are_told_every_chang
     put(master, 21);
     hear_until(21);
     assert_eq!(seen, (1..=21).collect::<Vec<_>>());
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long a link is cut is what is tried here")]
+fn pass(time: Duration) {
+    thread::sleep(time);
+}
+
+/// A connection loses nothing without closing, however short the cut.
+fn is_answered_after_a_cut_of(millis: u64, is_one_way: bool) {
+    let cluster = start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let asked = cluster.others(&[master])[0];
+    if is_one_way {
+        set_fault(&cluster, master, asked, (false, true));
+    } else {
+        set_fault(&cluster, master, asked, (true, true));
+    }
+    let port = cluster.nodes[asked].http;
+    let requests = [("PUT", "/_zazen/kv/k", "x"), ("GET", "/_zazen/kv/other", ""), ("GET", "/_cluster/health", "")];
+    let answers = requests.map(|(method, path, body)| thread::spawn(move || ask(port, method, path, body)));
+    pass(Duration::from_millis(millis));
+    heal(&cluster);
+    let statuses = answers.map(|answer| {
+        let answer = answer.join().expect("no client panics").expect("it is answered within the patience of clients");
+        answer.status
+    });
+    assert_eq!(statuses, [200, 404, 200], "after {millis} ms");
+}
+
+#[test]
+fn what_is_under_way_when_a_link_is_cut_for_a_moment_is_answered() {
+    for millis in [50, 300] {
+        is_answered_after_a_cut_of(millis, false);
+    }
+}
+
+#[test]
+fn what_is_under_way_when_a_link_is_cut_one_way_is_answered() {
+    for millis in [300, 2_000] {
+        is_answered_after_a_cut_of(millis, true);
+    }
 }

@@ -15,7 +15,7 @@ use super::metrics::Observer;
 use super::seeds::Seeds;
 use super::spans::PublishSpans;
 use super::store::StoreError;
-use super::transport::{CallOutcome, Caller, EncodeCache, Inbound, Links, Manner, Received, ReplyTo};
+use super::transport::{CallOutcome, Caller, EncodeCache, Inbound, LinkId, Links, Manner, Received, ReplyTo};
 use super::versions::{self, Spoken};
 use crate::cluster::{Address, ClusterState};
 use crate::protocol::{
@@ -151,6 +151,9 @@ impl Driver {
             None => {}
         }
         self.take_burst(inboxes);
+        for (id, peer) in self.links.close_robbed() {
+            self.on_link_closed(id, peer);
+        }
         self.wake_if_due();
         self.look_around(inboxes);
         self.tally.stepped(self.clock.now().since(began));
@@ -282,15 +285,17 @@ impl Driver {
                 }
                 None => {}
             },
-            Inbound::LinkClosed { id, peer } => {
-                let is_current = self.links.closed(id, &peer);
-                for call in self.links.lost(id) {
-                    self.handle(Input::Failed { call, why: Failure::Reset });
-                }
-                if is_current {
-                    self.handle(Input::LinkClosed { peer });
-                }
-            }
+            Inbound::LinkClosed { id, peer } => self.on_link_closed(id, peer),
+        }
+    }
+
+    fn on_link_closed(&mut self, id: LinkId, peer: Address) {
+        let is_current = self.links.closed(id, &peer);
+        for call in self.links.lost(id) {
+            self.handle(Input::Failed { call, why: Failure::Reset });
+        }
+        if is_current {
+            self.handle(Input::LinkClosed { peer });
         }
     }
 

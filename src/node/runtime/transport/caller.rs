@@ -21,6 +21,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// How long a message is tried to be brought to its receiver that nobody waits for.
 const TELL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,20 +49,16 @@ impl Caller {
     /// no longer than the timeout without.
     pub(in crate::runtime) fn send(&self, to: &Address, call: Call, form: Encoded, timeout: Duration) {
         let outcomes = self.outcomes.clone();
-        let Some(path) = self.path_to(to, form.kind()) else {
-            let swallowed = async move {
-                tokio::time::sleep(timeout).await;
-                let _ = outcomes.send(CallOutcome::Failed(call, Failure::TimedOut));
-            };
-            tokio::spawn(swallowed);
+        let Some(path) = path_of(form.kind()) else {
+            let _ = outcomes.send(CallOutcome::Failed(call, Failure::BadAnswer));
             return;
         };
-        let (peers, to, tally) = (self.peers.clone(), to.clone(), self.tally.clone());
+        let (peers, to, tally, faults) = (self.peers.clone(), to.clone(), self.tally.clone(), self.faults.clone());
         tokio::spawn(async move {
             let reply = match form.bytes().await {
                 Some(body) => {
                     tally.sent(1, body.len());
-                    ask(&peers, (&to, path), &body, timeout).await
+                    ask_through(&faults, &peers, (&to, path), &body, timeout).await
                 }
                 None => Err(Failure::BadAnswer),
             };
@@ -108,6 +105,26 @@ impl Caller {
 /// What carries a message under this path.
 pub(super) fn message_to(path: &str, body: Bytes, patience: Duration) -> Wanted {
     Wanted { method: Method::POST, target: format!("/_zen/{path}"), part: None, body, patience }
+}
+
+/// The same over a link that may be cut by request.
+async fn ask_through(
+    faults: &Faults,
+    peers: &Peers,
+    (to, path): (&Address, &str),
+    body: &Bytes,
+    timeout: Duration,
+) -> Result<Message, Failure> {
+    if !faults.is_allowed() {
+        return ask(peers, (to, path), body, timeout).await;
+    }
+    let due = Instant::now() + timeout;
+    let there = faults.pass(|faults| faults.swallows_to(to));
+    tokio::time::timeout_at(due, there).await.map_err(|_| Failure::TimedOut)?;
+    let reply = ask(peers, (to, path), body, due.saturating_duration_since(Instant::now())).await?;
+    let back = faults.pass(|faults| faults.swallows_from(to));
+    tokio::time::timeout_at(due, back).await.map_err(|_| Failure::TimedOut)?;
+    Ok(reply)
 }
 
 /// Sends a request and reads the reply.

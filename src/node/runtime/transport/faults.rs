@@ -1,14 +1,19 @@
-//! Cut links on real sockets, by request: what goes to or comes from a peer is swallowed in silence.
+//! Cut links on real sockets, by request: what goes to or comes from a peer is held back in silence.
 //!
-//! Works only in a node that was started with it. What is swallowed looks like a black hole to both ends: requests run
-//! into their timeouts, links stay open and carry nothing.
+//! Works only in a node that was started with it. To both ends a cut looks as one in the network does: requests run into their
+//! timeouts, or get there once the link is mended; a held link that lost something is closed then, for a connection loses
+//! nothing without that.
 
 use crate::cluster::Address;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How many peers may be cut off.
 const CUTS_MAX: usize = 1_024;
+
+/// How often it is looked whether a link is mended.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Which way a link is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +68,13 @@ impl Faults {
     /// Whether what goes to a peer is swallowed.
     pub fn swallows_to(&self, peer: &Address) -> bool {
         self.is_allowed && self.cuts.read().get(peer).is_some_and(|cut| cut.to)
+    }
+
+    /// Waits until nothing of this is swallowed.
+    pub(in crate::runtime) async fn pass(&self, swallows: impl Fn(&Faults) -> bool) {
+        while swallows(self) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// Whether what comes from a peer is swallowed.

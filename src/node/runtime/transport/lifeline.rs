@@ -51,11 +51,12 @@ impl LinkId {
     }
 }
 
-/// Which of the two a frame is.
+/// Which of the two a frame is, or that the link ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Ask,
     Answer,
+    End,
 }
 
 /// A frame that waits to be sent: a message as it was encoded, under its number.
@@ -67,10 +68,14 @@ pub(in crate::runtime) struct Line {
 }
 
 impl Line {
+    /// The last one: behind it the way out closes, whoever has it still.
+    pub(super) const END: Line = Line { word: Word::End, number: 0, body: Bytes::new() };
+
     fn write(&self, chunk: &mut BytesMut, key: Option<&mut FrameKey>) {
         let word = match self.word {
             Word::Ask => "ask",
             Word::Answer => "answer",
+            Word::End => return,
         };
         chunk.reserve(self.body.len() + LINE_EXTRA);
         if let Some(key) = key {
@@ -129,13 +134,19 @@ pub(super) fn way_out(
     let begin = (queue, tally, key);
     let body = stream::unfold(begin, |(mut queue, tally, mut key): (mpsc::Receiver<Line>, Arc<Tally>, _)| async move {
         let mut chunk = BytesMut::new();
-        let mut count = 1;
-        queue.recv().await?.write(&mut chunk, key.as_mut());
-        while chunk.len() < BODY_MAX
-            && let Ok(line) = queue.try_recv()
-        {
+        let mut count = 0;
+        let mut next = Some(queue.recv().await?);
+        while let Some(line) = next.take() {
+            if line.word == Word::End {
+                queue.close();
+                break;
+            }
             line.write(&mut chunk, key.as_mut());
             count += 1;
+            next = if chunk.len() < BODY_MAX { queue.try_recv().ok() } else { None };
+        }
+        if count == 0 {
+            return None;
         }
         tally.sent(count, chunk.len());
         Some((Ok(chunk.freeze()), (queue, tally, key)))

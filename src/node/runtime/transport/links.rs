@@ -114,6 +114,8 @@ pub(in crate::runtime) struct Links {
     ending: BTreeMap<LinkId, Held>,
     asked: BTreeMap<Call, Asked>,
     due: BTreeSet<(Time, Call)>,
+    /// The peers whose links lost something to a cut.
+    robbed: BTreeSet<Address>,
 }
 
 impl Links {
@@ -134,6 +136,7 @@ impl Links {
             ending: BTreeMap::new(),
             asked: BTreeMap::new(),
             due: BTreeSet::new(),
+            robbed: BTreeSet::new(),
         }
     }
 
@@ -182,6 +185,18 @@ impl Links {
         }
     }
 
+    /// Closes the links that lost something to a cut which is mended. Those that this node holds are named: nobody else
+    /// tells that they closed.
+    pub(in crate::runtime) fn close_robbed(&mut self) -> Vec<(LinkId, Address)> {
+        let faults = &self.faults;
+        let is_mended = |peer: &Address| !faults.swallows_to(peer) && !faults.swallows_from(peer);
+        let mended: Vec<Address> = self.robbed.extract_if(.., |peer| is_mended(peer)).collect();
+        let accepted = mended.iter().filter_map(|peer| self.accepted.get(peer));
+        // One that is full is not read, and loses nothing more.
+        accepted.for_each(|(_, open)| drop(open.lines.try_send(Line::END)));
+        mended.into_iter().filter_map(|peer| Some((self.held.get(&peer)?.id, peer))).collect()
+    }
+
     /// Forgets a link that closed. Tells whether it was one that counts: not one that was replaced or let go of.
     pub(in crate::runtime) fn closed(&mut self, id: LinkId, peer: &Address) -> bool {
         if self.held.get(peer).is_some_and(|held| held.id == id) {
@@ -216,7 +231,11 @@ impl Links {
             return false;
         };
         let line = Line { word: Word::Ask, number: call.0, body: body.clone() };
-        let is_sent = self.faults.swallows_to(to) || open.lines.try_send(line).is_ok();
+        let is_swallowed = self.faults.swallows_to(to);
+        let is_sent = is_swallowed || open.lines.try_send(line).is_ok();
+        if is_swallowed {
+            self.robbed.insert(to.clone());
+        }
         if is_sent {
             let again = (manner == Manner::Brief).then(|| form.clone());
             self.asked.insert(call, Asked { peer: to.clone(), link, manner, due, again });
@@ -284,6 +303,7 @@ impl Links {
     /// What a frame brought: a request with the way back, or the reply to one of this node.
     pub(in crate::runtime) fn received(&mut self, id: LinkId, peer: &Address, frame: Frame) -> Option<Received> {
         if self.faults.swallows_from(peer) {
+            self.robbed.insert(peer.clone());
             return None;
         }
         self.set_silent(peer, false);
@@ -312,13 +332,15 @@ impl Links {
 
     /// Brings a reply over a link to a peer that reads this version.
     pub(in crate::runtime) fn reply(
-        &self,
+        &mut self,
         lines: &Lines,
         (peer, version): (&Address, u32),
         number: u64,
         message: &Message,
     ) {
-        if !self.faults.swallows_to(peer) {
+        if self.faults.swallows_to(peer) {
+            self.robbed.insert(peer.clone());
+        } else {
             let body = (!is_long(message)).then(|| wire::encode_as(version, message));
             let body = body.filter(|body| body.len() <= BODY_MAX).unwrap_or_else(|| {
                 let why = format!(

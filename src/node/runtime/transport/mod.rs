@@ -33,7 +33,8 @@ pub(super) use server::{ARRIVAL_MAX, LIFELINE, report_only, router};
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
 use crate::zen::Message;
-use lifeline::{Frame, Lines, LinkId};
+pub(super) use lifeline::LinkId;
+use lifeline::{Frame, Lines};
 use tokio::sync::oneshot;
 
 /// What is larger is made out by a thread of its own, so that no other request waits for it.

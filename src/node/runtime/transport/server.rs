@@ -25,7 +25,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use futures_util::{StreamExt, future};
+use futures_util::StreamExt;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,12 +151,10 @@ async fn take(
             let what = format!("[{from}] is another node than the one that sent this\n");
             return (StatusCode::FORBIDDEN, what).into_response();
         }
-        let swallows_reply = port.faults.swallows_to(&from);
-        if port.faults.swallows_from(&from) {
-            return future::pending().await;
-        }
+        port.faults.pass(|faults| faults.swallows_from(&from)).await;
         let response = hand_over(&port, message).await;
-        return if swallows_reply { future::pending().await } else { response };
+        port.faults.pass(|faults| faults.swallows_to(&from)).await;
+        return response;
     }
     hand_over(&port, message).await
 }
@@ -222,9 +220,7 @@ async fn hold(
         let what = format!("[{peer}] is another node than the one that sent this, or this begins no link\n");
         return (StatusCode::FORBIDDEN, what).into_response();
     }
-    if port.faults.swallows_from(&peer) || port.faults.swallows_to(&peer) {
-        return future::pending().await;
-    }
+    port.faults.pass(|faults| faults.swallows_from(&peer) || faults.swallows_to(&peer)).await;
     let id = LinkId::next();
     let tally = port.meter.tally().clone();
     let (hears, says) = known.link();
