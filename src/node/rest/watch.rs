@@ -299,7 +299,9 @@ async fn news(
     let mut states = handle.states();
     loop {
         // What comes after this look is waited for below.
-        states.borrow_and_update();
+        if states.borrow_and_update().nodes.master.is_none() {
+            changes::follow_others(handle);
+        }
         let followed = handle.changes().followed();
         match handle.changes().resume(from, STEPS_MAX, BYTES_MAX) {
             Resume::Compacted(state) => return Ok(News::State(state)),
@@ -323,7 +325,6 @@ async fn news(
             tokio::select! {
                 changed = states.changed() => changed,
                 () = followed => Ok(()),
-                () = changes::follow_others(handle) => Ok(()),
             }
         };
         let changed = tokio::time::timeout_at(deadline, changed);

@@ -1,7 +1,7 @@
 //! The changes from each committed state to the next, for those who wait at this node.
 //!
-//! A node that follows a master has them of its own states. One that is cut off from the master alone has none to come:
-//! while somebody waits, it follows the changes of another member. Takes the place of nothing: Elasticsearch (6.8) has no
+//! A node that follows a master has them of its own states. One that is cut off from the master alone has none to come: as
+//! long as somebody asks for changes now and then, it follows those of another member. Takes the place of nothing: Elasticsearch (6.8) has no
 //! watches.
 
 use super::applied;
@@ -15,8 +15,8 @@ use reqwest::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 /// Where a node's transport tells what changed.
@@ -32,24 +32,22 @@ const WAIT: Duration = Duration::from_secs(5);
 /// How much longer its answer may take.
 const ARRIVAL: Duration = Duration::from_secs(1);
 
-/// How long a node is without a master before it asks others: most have another one sooner.
-const GRACE: Duration = Duration::from_millis(100);
+/// How long a node is without a master before it asks others, for most have another one sooner; and how long it waits before it
+/// asks again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long after somebody asked for changes they are followed.
+const INTEREST: Duration = Duration::from_secs(10);
 
 type Rank = (Term, Version);
 
 /// What this node knows of changes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Changes {
     log: Mutex<ChangeLog>,
     followed: Notify,
-    /// One asks for all that wait.
-    turn: Semaphore,
-}
-
-impl Default for Changes {
-    fn default() -> Self {
-        Changes { log: Mutex::default(), followed: Notify::new(), turn: Semaphore::new(1) }
-    }
+    /// Until when those of others are followed, if they are: by one task for all that wait.
+    wanted: Mutex<Option<Instant>>,
 }
 
 impl Changes {
@@ -95,19 +93,23 @@ enum Told {
     Compacted(StateId),
 }
 
-/// Lets the node follow the changes of other members as long as it has no master; it ends when it is dropped.
-pub(crate) async fn follow_others(handle: &Handle) {
-    let mut states = handle.states();
+/// Lets a node that has no master follow the changes of other members for a while.
+pub(crate) fn follow_others(handle: &Handle) {
+    let before = handle.changes().wanted.lock().replace(Instant::now() + INTEREST);
+    if before.is_none() {
+        tokio::spawn(follow(handle.clone()));
+    }
+}
+
+async fn follow(handle: Handle) {
     loop {
-        if states.wait_for(|state| state.nodes.master.is_none()).await.is_err() {
+        tokio::time::sleep(PAUSE).await;
+        let is_over = |until: &mut Instant| *until <= Instant::now() || handle.has_ended();
+        if handle.changes().wanted.lock().take_if(is_over).is_some() {
             return;
         }
-        tokio::time::sleep(GRACE).await;
-        let Ok(_turn) = handle.changes().turn.acquire().await else {
-            return;
-        };
         if handle.state().nodes.master.is_none() {
-            follow_once(handle).await;
+            follow_once(&handle).await;
         }
     }
 }
