@@ -312,7 +312,7 @@ fn bytes_of_a_change(nodes: u32, keys: u32) -> usize {
     let request = RequestId { client: Uuid::from_u128(7), sequence: 99_999 };
     let task = Box::new(Task::Txn(Txn::put("key-00000", "after")));
     let mut batch = Batch::new(ClusterState { version: state.version.next(), ..state.clone() }, |_| Ok(()));
-    batch.carry_out(&Task::Once { request, retry: false, task }).expect("nothing speaks against it");
+    batch.carry_out(&Task::Once { request, retry: false, since: None, task }).expect("nothing speaks against it");
     let from = Sender { cluster_name: "large".into(), cluster_uuid: None, node: Arc::new(node(0)) };
     let body = Body::Diff(Arc::new(Diff::between(&state, &batch.state)));
     size(&Message::Publish { from: Arc::new(from), term: batch.state.term, committed: state.id(), body })

@@ -32,7 +32,12 @@ pub(crate) fn random_task(rng: &mut Rng) -> Task {
         },
         5 => Task::ReleaseLease(random_holding(rng)),
         6 => Task::ExpireLeases { tokens: (0..rng.below(3)).filter_map(|_| Token::new(rng.below(1 << 53))).collect() },
-        7 => Task::Once { request: random_request(rng), retry: rng.percent(50), task: Box::new(random_task(rng)) },
+        7 => Task::Once {
+            request: random_request(rng),
+            retry: rng.percent(50),
+            since: rng.percent(50).then(|| random_version(rng)),
+            task: Box::new(random_task(rng)),
+        },
         8 => Task::Recover,
         9 => Task::Forwarded { name: random_forward(rng), retry: rng.percent(50), task: Box::new(random_task(rng)) },
         _ => Task::PutIndex { name: random_text(rng).into(), metadata: maybe(rng, |rng| random_text(rng).into()) },

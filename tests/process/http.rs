@@ -33,11 +33,16 @@ pub(crate) fn get(port: u16, path: &str) -> io::Result<Response> {
 }
 
 pub(crate) fn ask(port: u16, method: &str, path: &str, body: &str) -> io::Result<Response> {
+    ask_with(port, (method, path), "", body)
+}
+
+/// The same with more lines in its head, each with its end.
+pub(crate) fn ask_with(port: u16, (method, path): (&str, &str), lines: &str, body: &str) -> io::Result<Response> {
     let mut stream = connect(port)?;
     let length = body.len();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Content-Length: {length}\r\n\r\n"
+         {lines}Content-Length: {length}\r\n\r\n"
     );
     stream.write_all((head + body).as_bytes())?;
     let mut answer = String::new();

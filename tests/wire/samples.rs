@@ -310,7 +310,7 @@ fn tasks() -> Vec<Task> {
         grant.clone(),
         Task::ReleaseLease(holding()),
         Task::ExpireLeases { tokens: [token(12), token(14)].into() },
-        Task::Once { request: request(), retry: true, task: Box::new(grant) },
+        Task::Once { request: request(), retry: true, since: None, task: Box::new(grant) },
         Task::Forwarded { name: forward(), retry: true, task: Box::new(Task::Txn(Txn::delete("colour"))) },
         Task::Recover,
         Task::PutIndex { name: "logs".into(), metadata: Some("{\"settings\":{}}".into()) },

@@ -4,7 +4,7 @@
 
 use super::{
     Blocks, Carried, Client, ClusterName, ClusterState, EphemeralId, Forwarder, Forwards, KeyValue, Lease, Metadata,
-    Node, NodeId, Nodes, Remembered, RequestId, Requests, Slot, StateId, TableChange, TableDiff, Token, Uuid,
+    Node, NodeId, Nodes, Remembered, RequestId, Requests, Slot, StateId, TableChange, TableDiff, Token, Uuid, Version,
     VotingSets,
 };
 use serde::{Deserialize, Deserializer, Serialize};
@@ -256,6 +256,9 @@ pub struct RequestsDiff {
     /// How many clients were forgotten, if that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<u64>,
+    /// Up to which state they asked, if that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forgotten_up_to: Option<Version>,
 }
 
 impl RequestsDiff {
@@ -269,6 +272,7 @@ impl RequestsDiff {
             clients: TableDiff::between(&from.clients, &to.clients),
             done: TableDiff::between(&from.done, &to.done),
             forgotten: changed(&from.forgotten, &to.forgotten),
+            forgotten_up_to: to.forgotten_up_to.filter(|_| from.forgotten_up_to != to.forgotten_up_to),
         }
     }
 
@@ -276,6 +280,7 @@ impl RequestsDiff {
         self.clients.apply(&mut requests.clients);
         self.done.apply(&mut requests.done);
         replace(&mut requests.forgotten, &self.forgotten);
+        requests.forgotten_up_to = self.forgotten_up_to.or(requests.forgotten_up_to);
     }
 }
 

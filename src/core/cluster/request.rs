@@ -3,7 +3,7 @@
 //! Of each client the last requests are remembered, and of all clients those that asked last. What is remembered no
 //! longer is never taken for new: see [`Recall`].
 
-use super::{Refusal, StateId, Table, Token, Uuid};
+use super::{Refusal, StateId, Table, Token, Uuid, Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
@@ -146,6 +146,9 @@ pub struct Requests {
     pub done: Table<RequestId, Remembered>,
     /// How many clients were forgotten.
     pub forgotten: u64,
+    /// No later state holds a request of one of these, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forgotten_up_to: Option<Version>,
 }
 
 impl Requests {
@@ -155,8 +158,8 @@ impl Requests {
     pub const PER_CLIENT_MAX: usize = 128;
 
     /// What is known of a request. One that is told to be a `retry` by a client that may have been forgotten is no new
-    /// one.
-    pub fn recall(&self, id: RequestId, retry: bool) -> Recall {
+    /// one, unless the client knew a state `since` which it sent the request, and nothing later was forgotten.
+    pub fn recall(&self, id: RequestId, retry: bool, since: Option<Version>) -> Recall {
         if let Some(remembered) = self.done.get(&id) {
             return Recall::Done(remembered.clone());
         }
@@ -164,7 +167,8 @@ impl Requests {
         // Whoever has as many later requests remembered may have had this one as well.
         let is_too_old = of_client.len() >= Self::PER_CLIENT_MAX && of_client.first().is_some_and(|first| id < *first);
         let is_before = self.clients.get(&id.client).is_none_or(|client| id.sequence < client.first);
-        let is_lost = retry && is_before && self.forgotten > 0;
+        let is_later = since.is_some_and(|since| self.forgotten_up_to.is_some_and(|up_to| since >= up_to));
+        let is_lost = retry && is_before && self.forgotten > 0 && !is_later;
         if is_too_old || is_lost { Recall::Forgotten } else { Recall::New }
     }
 
@@ -172,7 +176,7 @@ impl Requests {
     pub fn remember(&mut self, id: RequestId, remembered: Remembered) {
         let known = self.clients.get(&id.client).copied();
         if known.is_none() && self.clients.len() >= Self::CLIENTS_MAX {
-            self.forget_oldest();
+            self.forget_oldest(remembered.at.version);
         }
         let first = known.map_or(id.sequence, |client| client.first);
         self.clients.insert(id.client, Client { first, at: remembered.at });
@@ -189,11 +193,14 @@ impl Requests {
         from.map(|(id, _)| *id).take_while(|id| id.client == client).collect()
     }
 
-    fn forget_oldest(&mut self) {
-        let oldest = self.clients.iter().min_by_key(|(id, client)| (client.at.rank(), **id)).map(|(id, _)| *id);
-        let Some(oldest) = oldest else {
+    fn forget_oldest(&mut self, now: Version) {
+        let oldest = self.clients.iter().min_by_key(|(id, client)| (client.at.rank(), **id));
+        let Some((oldest, last)) = oldest.map(|(id, client)| (*id, client.at.version)) else {
             return;
         };
+        // Of those that an earlier release forgot it is known that they are not of the future.
+        let up_to = if self.forgotten == 0 { last } else { self.forgotten_up_to.unwrap_or(now).max(last) };
+        self.forgotten_up_to = Some(up_to);
         for id in self.of_client(oldest) {
             self.done.remove(&id);
         }
@@ -217,15 +224,35 @@ mod tests {
     }
 
     #[test]
+    fn who_asked_later_than_all_that_were_forgotten_is_new() {
+        let mut requests = Requests::default();
+        let clients = u64::try_from(Requests::CLIENTS_MAX).expect("it is small");
+        for client in 1..=clients + 3 {
+            requests.remember(id(client.into(), 1), at(client));
+        }
+        let version = |number| Version::new(number);
+        assert_eq!((requests.forgotten, requests.forgotten_up_to), (3, version(3)));
+        for (since, known) in [(None, Recall::Forgotten), (version(2), Recall::Forgotten), (version(3), Recall::New)] {
+            assert_eq!(requests.recall(id(1_000, 1), true, since), known, "{since:?}");
+        }
+        // An earlier release did not say how late those asked that it forgot.
+        requests.forgotten_up_to = None;
+        assert_eq!(requests.recall(id(1_000, 1), true, version(clients)), Recall::Forgotten);
+        requests.remember(id(2_000, 1), at(clients + 9));
+        assert_eq!(requests.forgotten_up_to, version(clients + 9));
+        assert_eq!(requests.recall(id(1_000, 1), true, version(clients + 9)), Recall::New);
+    }
+
+    #[test]
     fn a_client_is_told_what_it_was_told_until_too_much_came_after() {
         let mut requests = Requests::default();
         for sequence in 1..=Requests::PER_CLIENT_MAX as u64 + 1 {
-            assert_eq!(requests.recall(id(7, sequence), false), Recall::New);
+            assert_eq!(requests.recall(id(7, sequence), false, None), Recall::New);
             requests.remember(id(7, sequence), at(sequence));
         }
-        assert_eq!(requests.recall(id(7, 2), true), Recall::Done(at(2)));
+        assert_eq!(requests.recall(id(7, 2), true, None), Recall::Done(at(2)));
         assert_eq!(
-            requests.recall(id(7, 1), true),
+            requests.recall(id(7, 1), true, None),
             Recall::Forgotten,
             "it was carried out and is remembered no longer"
         );
@@ -235,18 +262,18 @@ mod tests {
     #[test]
     fn the_client_that_was_silent_longest_is_forgotten_and_its_retries_are_no_new_requests() {
         let mut requests = Requests::default();
-        assert_eq!(requests.recall(id(1, 1), true), Recall::New, "nobody was forgotten yet");
+        assert_eq!(requests.recall(id(1, 1), true, None), Recall::New, "nobody was forgotten yet");
         for client in 0..Requests::CLIENTS_MAX as u64 {
             requests.remember(id(u128::from(client), 1), at(client + 1));
         }
         requests.remember(id(0, 2), at(1_000));
         requests.remember(id(5_000, 1), at(1_001));
-        assert_eq!(requests.recall(id(1, 1), true), Recall::Forgotten);
-        assert_eq!(requests.recall(id(1, 2), false), Recall::New, "a first attempt says so");
-        assert_eq!(requests.recall(id(0, 1), true), Recall::Done(at(1)));
+        assert_eq!(requests.recall(id(1, 1), true, None), Recall::Forgotten);
+        assert_eq!(requests.recall(id(1, 2), false, None), Recall::New, "a first attempt says so");
+        assert_eq!(requests.recall(id(0, 1), true, None), Recall::Done(at(1)));
         requests.remember(id(1, 2), at(1_002));
-        assert_eq!(requests.recall(id(1, 1), true), Recall::Forgotten, "it came before the client was met again");
-        assert_eq!(requests.recall(id(1, 3), true), Recall::New, "and this one after that");
+        assert_eq!(requests.recall(id(1, 1), true, None), Recall::Forgotten, "it came before the client was met again");
+        assert_eq!(requests.recall(id(1, 3), true, None), Recall::New, "and this one after that");
         assert_eq!((requests.clients.len(), requests.forgotten), (Requests::CLIENTS_MAX, 2));
     }
 

@@ -230,7 +230,7 @@ mod tests {
             };
             let request = RequestId { client: Uuid::from_u128(number as u128 % 256 + 1), sequence: number as u64 };
             let task = Task::Txn(Txn { puts: (0..500).map(put).collect(), ..Txn::default() });
-            let task = Task::Once { request, retry: false, task: Box::new(task) };
+            let task = Task::Once { request, retry: false, since: None, task: Box::new(task) };
             if let Err(refusal) = run(&mut batch, task) {
                 return (batch, refusal);
             }

@@ -8,7 +8,7 @@ use super::limits::{NAME_BYTES_MAX, VALUE_BYTES_MAX};
 use super::{Account, Refusal, SettingRule, Task};
 use crate::cluster::{
     Block, BlockLevel, Blocks, ClusterState, Forward, Forwards, Known, Node, NodeId, Recall, Remembered, RequestId,
-    RequestOutcome,
+    RequestOutcome, Version,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -64,8 +64,8 @@ impl Batch {
             return self.forwarded(name, *retry, task);
         }
         self.permit(task)?;
-        if let Task::Once { request, retry, task } = task {
-            return self.once(*request, *retry, task);
+        if let Task::Once { request, retry, since, task } = task {
+            return self.once(*request, (*retry, *since), task);
         }
         self.attempt(task)
     }
@@ -150,8 +150,8 @@ impl Batch {
     }
 
     /// Carries a task out, unless this request was carried out before.
-    fn once(&mut self, request: RequestId, retry: bool, task: &Task) -> TaskResult {
-        match self.state.metadata.requests.recall(request, retry) {
+    fn once(&mut self, request: RequestId, (retry, since): (bool, Option<Version>), task: &Task) -> TaskResult {
+        match self.state.metadata.requests.recall(request, retry, since) {
             Recall::Done(remembered) => Ok(remembered),
             Recall::Forgotten => Err(Refusal::Forgotten(request)),
             Recall::New => {
@@ -278,7 +278,7 @@ mod tests {
         let mut state = ClusterState::initial("one".into());
         let request: RequestId = "AAAAcAAAAAAAAAAAAAAABw/1".parse().expect("it names a request");
         let grant = Task::GrantLease { name: "l".into(), holder: "h".into(), ttl: Duration::from_secs(1) };
-        let ask = |retry| Task::Once { request, retry, task: Box::new(grant.clone()) };
+        let ask = |retry| Task::Once { request, retry, since: None, task: Box::new(grant.clone()) };
         let mut told = Vec::new();
         for retry in [false, true, true] {
             state.version = state.version.next();
@@ -289,8 +289,12 @@ mod tests {
         assert!(told.iter().all(|again| *again == told[0]), "{told:?}");
         assert_eq!(state.metadata.last_token.get(), 1);
         let mut batch = Batch::new(state, |_| Ok(()));
-        let nested =
-            Task::Once { request: RequestId { sequence: 2, ..request }, retry: false, task: Box::new(ask(true)) };
+        let nested = Task::Once {
+            request: RequestId { sequence: 2, ..request },
+            retry: false,
+            since: None,
+            task: Box::new(ask(true)),
+        };
         let refusal = batch.carry_out(&nested).map(|done| done.outcome);
         assert!(matches!(refusal, Ok(RequestOutcome::Refused(why)) if matches!(*why, Refusal::Invalid(_))));
         let other = batch.carry_out(&grant).map(|done| done.outcome);

@@ -5,7 +5,7 @@
 
 use super::Txn;
 use super::put_settings::is_about_blocks;
-use crate::cluster::{EphemeralId, Forward, Holding, Node, NodeId, RequestId, Token};
+use crate::cluster::{EphemeralId, Forward, Holding, Node, NodeId, RequestId, Token, Version};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -129,6 +129,9 @@ pub enum Task {
         /// Whether it may have been sent before.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         retry: bool,
+        /// A state that the client knew before it sent the request first, if it says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Version>,
         /// The task, which is none of this kind.
         task: Box<Task>,
     },

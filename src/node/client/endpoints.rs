@@ -21,6 +21,8 @@ struct Known {
     endpoints: Vec<String>,
     /// Whether the first one was the master when that was last asked for.
     is_sorted: bool,
+    /// The version of a committed state, if any is known.
+    version: Option<u64>,
 }
 
 /// A row of `/_cat/nodes`.
@@ -30,13 +32,19 @@ struct Row {
     master: Option<String>,
 }
 
+/// `/_cluster/state/version`.
+#[derive(Deserialize)]
+struct State {
+    version: u64,
+}
+
 impl Endpoints {
     pub(super) fn new<I: IntoIterator<Item = S>, S: Into<String>>(nodes: I) -> Result<Endpoints, ClientError> {
         let endpoints: Vec<String> = nodes.into_iter().map(|node| read(&node.into())).take(ENDPOINTS_MAX).collect();
         if endpoints.is_empty() {
             return Err(ClientError::Setup("no node is named to ask; allowed: HOST:PORT of one or more".into()));
         }
-        Ok(Endpoints(Mutex::new(Known { endpoints, is_sorted: false })))
+        Ok(Endpoints(Mutex::new(Known { endpoints, is_sorted: false, version: None })))
     }
 
     /// How many there are; one at least.
@@ -46,19 +54,39 @@ impl Endpoints {
 
     /// Whom to ask next. Finds the master if it is not known.
     pub(super) async fn best(&self, http: &Reach) -> String {
-        let (first, is_sorted) = {
-            let known = self.0.lock();
-            (known.endpoints.first().cloned().unwrap_or_default(), known.is_sorted)
-        };
-        if is_sorted {
-            return first;
+        for _ in 0..self.count() {
+            let (first, is_sorted) = self.first();
+            if is_sorted {
+                return first;
+            }
+            if let Some(rows) = rows(http, &first).await {
+                let version = version(http, &first).await;
+                let mut known = self.0.lock();
+                known.is_sorted = true;
+                known.version = known.version.max(version);
+                known.learn(rows);
+            } else {
+                self.avoid(&first);
+            }
         }
-        // A node that does not tell is asked all the same: it may answer what matters.
-        let rows = rows(http, &first).await.unwrap_or_default();
+        // Where none tells, one is asked all the same: it may answer what matters.
+        self.first().0
+    }
+
+    fn first(&self) -> (String, bool) {
+        let known = self.0.lock();
+        (known.endpoints.first().cloned().unwrap_or_default(), known.is_sorted)
+    }
+
+    /// The version of a state that was committed before now, if any is known.
+    pub(super) fn version(&self) -> Option<u64> {
+        self.0.lock().version
+    }
+
+    /// A state of this version is committed.
+    pub(super) fn saw(&self, version: u64) {
         let mut known = self.0.lock();
-        known.is_sorted = true;
-        known.learn(rows);
-        known.endpoints.first().cloned().unwrap_or(first)
+        known.version = known.version.max(Some(version));
     }
 
     /// Asks others first.
@@ -91,6 +119,11 @@ async fn rows(http: &Reach, endpoint: &str) -> Option<Vec<Row>> {
     let target = "/_cat/nodes?local=true&format=json&h=http,master";
     let response = http.get(endpoint, target).timeout(PATIENCE).send().await.ok()?;
     serde_json::from_slice(&response.bytes().await.ok()?).ok()
+}
+
+async fn version(http: &Reach, endpoint: &str) -> Option<u64> {
+    let response = http.get(endpoint, "/_cluster/state/version?local=true").timeout(PATIENCE).send().await.ok()?;
+    serde_json::from_slice::<State>(&response.bytes().await.ok()?).ok().map(|state| state.version)
 }
 
 /// An endpoint as people write it.

@@ -55,6 +55,13 @@ pub struct Client {
     turn: Duration,
 }
 
+/// A request that may have been sent before.
+#[derive(Clone, Copy)]
+struct Retry {
+    /// The version of a state that was known before it was.
+    since: Option<u64>,
+}
+
 /// Under which condition a key is written or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
@@ -224,8 +231,10 @@ impl Client {
     /// Makes several changes together if all conditions hold.
     pub async fn change(&self, txn: &Txn) -> Result<Revision, ClientError> {
         let written = self.written(txn).await?;
-        let strange = || ClientError::Strange(format!("[{}] names no change of a key", written.revision));
-        written.revision.parse().map_err(|_| strange())
+        let strange = |_| ClientError::Strange(format!("[{}] names no change of a key", written.revision));
+        let revision: Revision = written.revision.parse().map_err(strange)?;
+        self.endpoints.saw(revision.version.get());
+        Ok(revision)
     }
 
     async fn written(&self, txn: &Txn) -> Result<Written, ClientError> {
@@ -295,10 +304,12 @@ impl Client {
         let deadline = Instant::now() + self.patience + ask.wait;
         let (mut pause, mut turn) = (PAUSE_MIN, self.turn);
         let (mut attempts, mut may_be_done) = (0_usize, false);
+        let mut endpoint = self.endpoints.best(&self.http).await;
+        let since = self.endpoints.version();
         loop {
-            let endpoint = self.endpoints.best(&self.http).await;
             let until = deadline.min(Instant::now() + turn + ask.wait);
-            let error = match self.attempt(&ask, &endpoint, may_be_done, until).await {
+            let retry = may_be_done.then_some(Retry { since });
+            let error = match self.attempt(&ask, &endpoint, retry, until).await {
                 Ok(body) => return Ok(body),
                 Err(error) => error,
             };
@@ -318,20 +329,29 @@ impl Client {
                 pause = (pause * 2).min(PAUSE_MAX);
                 turn = (turn * 2).min(self.patience);
             }
+            endpoint = self.endpoints.best(&self.http).await;
         }
     }
 
-    async fn attempt(&self, ask: &Ask, endpoint: &str, is_retry: bool, until: Instant) -> Result<Vec<u8>, ClientError> {
+    async fn attempt(
+        &self,
+        ask: &Ask,
+        endpoint: &str,
+        retry: Option<Retry>,
+        until: Instant,
+    ) -> Result<Vec<u8>, ClientError> {
         let left = until.saturating_duration_since(Instant::now()).max(PAUSE_MIN);
-        let response = self.request(ask, endpoint, is_retry).timeout(left).send().await;
+        let response = self.request(ask, endpoint, retry).timeout(left).send().await;
         let response = response.map_err(|error| ClientError::Silent(endpoint.to_owned(), runtime::failure(&error)))?;
         let status = response.status().as_u16();
         let body = read(response, endpoint).await?;
         if (200..300).contains(&status) { Ok(body) } else { Err(ClientError::refused(status, &body)) }
     }
 
-    fn request(&self, ask: &Ask, endpoint: &str, is_retry: bool) -> RequestBuilder {
-        let retry = (is_retry && ask.id.is_some()).then_some("retry=true".to_owned());
+    fn request(&self, ask: &Ask, endpoint: &str, retry: Option<Retry>) -> RequestBuilder {
+        let retry = retry.filter(|_| ask.id.is_some());
+        let since = retry.and_then(|retry| retry.since).map(|since| format!("since={since}"));
+        let retry = retry.map(|_| "retry=true".to_owned()).into_iter().chain(since);
         let pairs = ask.query.iter().map(|(name, value)| format!("{name}={}", escaped(value))).chain(retry);
         let query = pairs.collect::<Vec<_>>().join("&");
         let mut request = self.http.request(ask.method.clone(), endpoint, &format!("{}?{query}", ask.path));

@@ -29,6 +29,7 @@ within `timeout` as well.
 Every change understands the header `Idempotency-Key`: a client draws 128 random bits, written as 22 characters of \
 URL-safe base64, and counts its requests behind a slash, `AAAAcAAAAAAAAAAAAAAABw/7`.
 A request that got no answer is sent again with the same name and `retry=true`, and is carried out once.
+A client that may have been forgotten is refused then; one that says as `since` which version of the state it knew before its first attempt is not, if that is later than all that was forgotten.
 Of each client the last 128 requests are remembered, and of all clients the 256 that asked last.
 
 A request may have a body of `http.max_content_length`, a first line of 4096 bytes and headers of 8192 bytes.

@@ -9,7 +9,7 @@ use super::routes::way;
 use super::serve::aim;
 use super::snapshot::{MASTER, MASTER_TIMEOUT};
 use super::time::human_time;
-use crate::cluster::{ClusterState, Recall, RequestId, RequestOutcome, StateId};
+use crate::cluster::{ClusterState, Recall, RequestId, RequestOutcome, StateId, Version};
 use crate::runtime::spans::SpanContext;
 use crate::service::{Answer, Question, Task};
 use axum::http::HeaderName;
@@ -34,6 +34,13 @@ pub(super) const WRITE: &[Parameter] = &[
         doc: "How long to wait at most, once the change is committed, until every node has applied it; then the answer \
               says `\"acknowledged\": false`. For one that does not answer the wait is over after \
               `discovery.zen.fd.ping_timeout`.",
+    },
+    Parameter {
+        name: "since",
+        values: Values::Number,
+        default: "none",
+        doc: "With `retry`, the version of a state that the client knew before it sent the request first: whoever asked the \
+              cluster later than all clients that it has forgotten is no one of them.",
     },
     Parameter {
         name: "retry",
@@ -69,7 +76,7 @@ pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError
     let master_timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
     let retry = call.parameters.flag("retry")?.unwrap_or(false);
     let task = match request_id(call)? {
-        Some(request) => Task::Once { request, retry, task: Box::new(task) },
+        Some(request) => Task::Once { request, retry, since: since(call)?, task: Box::new(task) },
         None => task,
     };
     let (handle, spans) = (&call.handle, call.handle.spans());
@@ -102,8 +109,21 @@ pub(super) fn has_name(call: &Call) -> bool {
 
 /// Whether the request has a name under which a state remembers what became of it.
 pub(super) fn is_remembered(call: &Call, state: &ClusterState) -> Result<bool, RestError> {
-    let is_done = |id| matches!(state.metadata.requests.recall(id, true), Recall::Done(_));
+    let is_done = |id| matches!(state.metadata.requests.recall(id, true, None), Recall::Done(_));
     Ok(request_id(call)?.is_some_and(is_done))
+}
+
+fn since(call: &Call) -> Result<Option<Version>, RestError> {
+    let Some(text) = call.parameters.text("since") else {
+        return Ok(None);
+    };
+    let version = text.parse().ok().and_then(Version::new);
+    let refuse = || {
+        RestError::illegal(format!(
+            "since: [{text}] is no version of a state; allowed: a number as `version` of an answer has it"
+        ))
+    };
+    version.map(Some).ok_or_else(refuse)
 }
 
 fn request_id(call: &Call) -> Result<Option<RequestId>, RestError> {
