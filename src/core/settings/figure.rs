@@ -77,6 +77,20 @@ fn double(text: &str) -> Result<f64, Objection> {
     }
 }
 
+/// A number as Java writes it: with a fraction, and far from 1 with an exponent.
+pub fn double_text(number: f64) -> String {
+    match number.abs() {
+        size if size.is_infinite() => format!("{}Infinity", if number < 0.0 { "-" } else { "" }),
+        0.0 | 0.001..10_000_000.0 => format!("{number:?}"),
+        size if size.is_nan() => "NaN".to_owned(),
+        _ => {
+            let text = format!("{number:e}");
+            let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{digits}{}E{exponent}", if digits.contains('.') { "" } else { ".0" })
+        }
+    }
+}
+
 /// Whether a second point comes before anything that is neither a digit nor a point.
 fn has_two_points(text: &str) -> bool {
     let figures = text.trim_start_matches(['+', '-']);
@@ -210,7 +224,30 @@ pub(super) fn ratio(text: &str) -> Result<f64, Objection> {
     }
     match double(text) {
         Ok(number) if (0.0..=1.0).contains(&number) || number.is_nan() => Ok(100.0 * number),
-        Ok(number) => Err(Objection::parse(format!("Ratio should be in [0-1.0], got [{number:?}]"))),
+        Ok(number) => Err(Objection::parse(format!("Ratio should be in [0-1.0], got [{}]", double_text(number)))),
         Err(_) => Err(Objection::parse(format!("Invalid ratio or percentage [{text}]"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_java_does() {
+        let cases = [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (0.001, "0.001"),
+            (0.000_999_9, "9.999E-4"),
+            (9_999_999.9, "9999999.9"),
+            (1e7, "1.0E7"),
+            (-12_345_678.5, "-1.23456785E7"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(double_text(number), text);
+        }
     }
 }

@@ -45,7 +45,7 @@ pub use again::Again;
 pub use combine::OWN_ATTRIBUTES;
 pub use error::{SettingsError, Why};
 pub use fault::{Fault, Faults, Remedy, Way};
-pub use figure::TIME_UNITS;
+pub use figure::{TIME_UNITS, double_text};
 pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};

@@ -4,6 +4,7 @@
 
 use super::error::{Kind, RestError};
 use super::parameters::flag;
+use super::response_format::Format;
 use super::route::Call;
 use super::sent::{self, Body};
 use serde_json::{Map, Value};
@@ -18,14 +19,23 @@ pub(super) struct Fields {
 
 /// Reads a body, which Elasticsearch calls so.
 pub(super) fn fields(call: &Call, object: &str) -> Result<Fields, RestError> {
-    let Some(Body { bytes, notation }) = sent::body(call)? else {
+    let Some(body) = sent::body(call)? else {
         return Ok(Fields { text: String::new(), fields: Map::new() });
     };
+    if body.is_blank() {
+        let reason = format!("[1:0] [{object}] Expected START_OBJECT but was: null");
+        return Err(RestError::new(Kind::XContentParse, reason));
+    }
+    let Body { bytes, notation, .. } = body;
     // The places of mistakes are told of what is text.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let value = sent::read(&bytes, notation)?;
     let Value::Object(fields) = value else {
-        let reason = format!("[1:1] [{object}] Expected START_OBJECT but was: {}", token(&value));
+        let at = match notation {
+            Format::Json | Format::Yaml => "1:1",
+            Format::Cbor | Format::Smile => "-1:0",
+        };
+        let reason = format!("[{at}] [{object}] Expected START_OBJECT but was: {}", token(&value));
         return Err(RestError::new(Kind::XContentParse, reason));
     };
     Ok(Fields { text, fields })

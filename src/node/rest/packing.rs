@@ -9,7 +9,7 @@ use crate::runtime::budget::NoRoom;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use flate2::Compression;
-use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use http_body_util::BodyExt;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ const PIECE: usize = 64 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     Gzip,
-    /// Deflate in the envelope of zlib, as the standard has it.
+    /// Deflate in the envelope of zlib, as the standard has it; some clients leave the envelope away.
     Deflate,
 }
 
@@ -95,7 +95,8 @@ impl Coding {
     ) -> Result<Vec<u8>, Unfit> {
         let mut unpacker: Box<dyn Read + '_> = match self {
             Coding::Gzip => Box::new(MultiGzDecoder::new(bytes)),
-            Coding::Deflate => Box::new(ZlibDecoder::new(bytes)),
+            Coding::Deflate if is_zlib(bytes) => Box::new(ZlibDecoder::new(bytes)),
+            Coding::Deflate => Box::new(DeflateDecoder::new(bytes)),
         };
         let (mut unpacked, mut piece) = (Vec::new(), vec![0; PIECE]);
         loop {
@@ -116,6 +117,11 @@ impl Coding {
         let reason = format!("the body is not packed as its header Content-Encoding says, [{name}]: {error}");
         Unfit::Strange(RestError::new(Kind::IllegalArgument, reason))
     }
+}
+
+/// Whether bytes begin with the envelope of zlib, whose first two tell that by what they are together.
+fn is_zlib(bytes: &[u8]) -> bool {
+    matches!(bytes, [first, second, ..] if first & 0x78 == 0x78 && u16::from_be_bytes([*first, *second]).is_multiple_of(31))
 }
 
 /// Why a packed body is not taken.
@@ -213,6 +219,18 @@ mod tests {
             let shortage = Shortage { wanted: 1_000, allowed: 1 };
             let unfit = coding.unpack(&packed, 1_000, &mut |_| Err(NoRoom::Taken(shortage)));
             assert!(matches!(unfit, Err(Unfit::NoRoom(_))), "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn deflate_is_read_with_and_without_its_envelope() {
+        let mut bare = flate2::write::DeflateEncoder::new(Vec::new(), Compression::new(6));
+        bare.write_all(b"{\"a\":1}").expect("it is written to memory");
+        let bare = bare.finish().expect("it is written to memory");
+        let enveloped = Coding::Deflate.pack(b"{\"a\":1}", 6).expect("it is written to memory");
+        for packed in [bare, enveloped] {
+            let unpacked = Coding::Deflate.unpack(&packed, 100, &mut |_| Ok(())).ok();
+            assert_eq!(unpacked.as_deref(), Some(&b"{\"a\":1}"[..]));
         }
     }
 }

@@ -49,17 +49,30 @@ const LISTS: [&str; 9] = [
 /// What of a document may be wanted.
 const SOURCE: [&str; 4] = ["includes", "include", "excludes", "exclude"];
 
-/// Refuses what a search cannot be asked for.
-pub(super) fn check_search(call: &Call) -> Result<(), RestError> {
-    match placed(call)? {
-        Some(body) => fields(&body)?.iter().try_for_each(check_field),
-        None => Ok(()),
+/// What Elasticsearch warns of where something stands behind the body of a search.
+const MORE: &str =
+    "Found extra tokens after the _search request body, an error will be thrown in the next major version";
+
+/// Refuses what a search cannot be asked for, and tells what Elasticsearch warns of.
+pub(super) fn check_search(call: &Call) -> Result<Option<&'static str>, RestError> {
+    let Some(body) = sent::body(call)? else {
+        return Ok(None);
+    };
+    if body.is_blank() {
+        return Err(RestError::parsing(Place { line: 1, column: 0 }, "Expected [START_OBJECT] but found [null]"));
     }
+    if let Some(placed) = placed(&body)? {
+        fields(&placed)?.iter().try_for_each(check_field)?;
+    }
+    Ok(body.has_more.then_some(MORE))
 }
 
 /// Refuses what a count cannot be asked for: all but a query.
 pub(super) fn check_count(call: &Call) -> Result<(), RestError> {
-    let Some(body) = placed(call)? else {
+    let Some(body) = sent::body(call)?.filter(|body| !body.is_blank()) else {
+        return Ok(());
+    };
+    let Some(body) = placed(&body)? else {
         return Ok(());
     };
     fields(&body)?.iter().try_for_each(|field| match field.name.as_str() {
@@ -69,12 +82,9 @@ pub(super) fn check_count(call: &Call) -> Result<(), RestError> {
 }
 
 /// The body, in the notation that places are known in.
-fn placed(call: &Call) -> Result<Option<Placed>, RestError> {
-    let Some(Body { bytes, notation }) = sent::body(call)? else {
-        return Ok(None);
-    };
-    sent::read(&bytes, notation)?;
-    let text = std::str::from_utf8(&bytes).ok().filter(|_| notation == Format::Json);
+fn placed(Body { bytes, notation, .. }: &Body) -> Result<Option<Placed>, RestError> {
+    sent::read(bytes, *notation)?;
+    let text = std::str::from_utf8(bytes).ok().filter(|_| *notation == Format::Json);
     Ok(text.map(Placed::read))
 }
 

@@ -80,7 +80,7 @@ fn none_searched() -> Json {
 
 /// Documents that fit, and how many there are: none.
 pub(super) async fn search(call: Call) -> Result<Reply, RestError> {
-    check_search(&call)?;
+    let more = check_search(&call)?;
     check(&call)?;
     check_names(&call)?;
     let hits = [("total", 0_u64.into()), ("max_score", 0.0.into()), ("hits", Json::List(Vec::new()))];
@@ -90,7 +90,8 @@ pub(super) async fn search(call: Call) -> Result<Reply, RestError> {
         ("_shards", none_searched()),
         ("hits", Json::object(hits)),
     ]));
-    Ok(warnings(&call).iter().fold(reply, |reply, text| reply.with_warning(text)))
+    let warnings = more.map(str::to_owned).into_iter().chain(warnings(&call));
+    Ok(warnings.fold(reply, |reply, text| reply.with_warning(&text)))
 }
 
 fn check(call: &Call) -> Result<(), RestError> {

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `XContentParser` and its kin, and `RestRequest.contentOrSourceParam` (6.8).
 
-use super::body::{from_cbor, from_json, from_smile, from_yaml};
+use super::body::{from_cbor, from_json, from_smile, from_yaml, plain};
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::response_format::{Format, check_media_type, content_type};
@@ -10,6 +10,7 @@ use super::route::Call;
 use axum::http::StatusCode;
 use bytes::Bytes;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The parameters that a body may be given as.
 pub(super) const SOURCE: &[Parameter] = &[
@@ -34,6 +35,29 @@ const TREE_BYTES_MAX: usize = 1 << 20;
 pub(super) struct Body {
     pub(super) bytes: Bytes,
     pub(super) notation: Format,
+    /// Whether something stands behind it that is not heeded.
+    pub(super) has_more: bool,
+}
+
+impl Body {
+    /// What was sent in this notation. JSON becomes what strict readers take.
+    pub(super) fn of(bytes: Bytes, notation: Format) -> Result<Self, RestError> {
+        if notation != Format::Json {
+            return Ok(Body { bytes, notation, has_more: false });
+        }
+        let plain = plain(&bytes).map_err(|why| RestError::new(Kind::JsonParse, why))?;
+        let has_more = plain.has_more;
+        let bytes = match plain.text {
+            Cow::Borrowed(text) => bytes.slice_ref(text.as_bytes()),
+            Cow::Owned(text) => text.into(),
+        };
+        Ok(Body { bytes, notation, has_more })
+    }
+
+    /// Whether nothing was sent but blanks.
+    pub(super) fn is_blank(&self) -> bool {
+        self.notation == Format::Json && self.bytes.trim_ascii().is_empty()
+    }
 }
 
 /// What was sent behind the headers, or else in the query, if anything was.
@@ -41,7 +65,7 @@ pub(super) fn body(call: &Call) -> Result<Option<Body>, RestError> {
     if !call.body.is_empty() {
         check_size(&call.body, "this request")?;
         let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
-        return Ok(Some(Body { bytes: call.body.clone(), notation }));
+        return Body::of(call.body.clone(), notation).map(Some);
     }
     let Some(source) = call.parameters.text("source") else {
         return Ok(None);
@@ -53,7 +77,10 @@ pub(super) fn body(call: &Call) -> Result<Option<Body>, RestError> {
     check_media_type(kind)?;
     let notation = Format::named(kind);
     let notation = notation.ok_or_else(|| mistake(format!("Unknown value for source_content_type [{kind}]")))?;
-    Ok((!source.is_empty()).then(|| Body { bytes: source.to_owned().into(), notation }))
+    if source.is_empty() {
+        return Ok(None);
+    }
+    Body::of(source.to_owned().into(), notation).map(Some)
 }
 
 /// Refuses a body that is too long to be read as a tree.
@@ -70,6 +97,7 @@ pub(super) fn read(body: &[u8], notation: Format) -> Result<Value, RestError> {
     let refuse =
         |name: &str, why: String| RestError::new(Kind::ElasticsearchParse, format!("the body is no {name}: {why}"));
     match notation {
+        Format::Cbor | Format::Smile if is_text(body, notation) => Ok(Value::String(String::new())),
         Format::Json => from_json(body).map_err(|error| RestError::new(Kind::JsonParse, error.to_string())),
         Format::Yaml => {
             let text = str::from_utf8(body).map_err(|error| refuse("YAML", error.to_string()))?;
@@ -77,5 +105,15 @@ pub(super) fn read(body: &[u8], notation: Format) -> Result<Value, RestError> {
         }
         Format::Cbor => from_cbor(body).map_err(|why| refuse("CBOR", why)),
         Format::Smile => from_smile(body).map_err(|why| refuse("SMILE", why)),
+    }
+}
+
+/// Whether binary notation begins with a text, as JSON does that is called so by mistake.
+fn is_text(body: &[u8], notation: Format) -> bool {
+    let first = body.first().copied().unwrap_or_default();
+    match notation {
+        Format::Cbor => (0x60..=0x7b).contains(&first),
+        Format::Smile => (0x20..=0x7f).contains(&first) && !body.starts_with(b":)\n"),
+        Format::Json | Format::Yaml => false,
     }
 }

@@ -3,20 +3,21 @@
 //! A change is checked as a whole before any of it is asked for. What only the master can tell, it tells. Mirrors
 //! `RestClusterGetSettingsAction`, `RestClusterUpdateSettingsAction` and `SettingsUpdater` (6.8).
 
-use super::body::Json;
+use super::body::{Json, with_numbers_as_texts};
 use super::error::{Kind, RestError};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::response_format::{Format, content_type};
 use super::route::Call;
-use super::sent;
+use super::sent::{self, Body};
 use super::serve::OPAQUE_ID;
 use super::snapshot;
 use super::state::is_flat;
 use super::submit::submit;
 use crate::cluster::{Metadata, Settings};
 use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, matches};
-use crate::settings::{Value, hint, in_full, is_shown_as_list, objection, together, warning};
+use crate::settings::{Value, double_text, hint, in_full, is_shown_as_list, objection, together, warning};
+use bytes::Bytes;
 use serde_json::Value as Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +79,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
     let is_flat = is_flat(&call.parameters);
     let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
-    let [transient, persistent] = read(&call.body, notation)?;
+    let [transient, persistent] = read(call.body.clone(), notation)?;
     for (changes, persistent) in [(&transient, false), (&persistent, true)] {
         changes.iter().try_for_each(|(key, value)| judge(persistent, key, value.as_ref()))?;
     }
@@ -150,12 +151,12 @@ fn in_force(metadata: &Metadata, given: &BTreeMap<String, Value>, key: &str) -> 
 }
 
 /// The changes of both sets, the transient ones first, as they are checked.
-fn read(body: &[u8], notation: Format) -> Result<[Changes; 2], RestError> {
+fn read(body: Bytes, notation: Format) -> Result<[Changes; 2], RestError> {
     if body.is_empty() {
         return Err(RestError::new(Kind::ElasticsearchParse, "request body is required"));
     }
-    sent::check_size(body, "a change of settings")?;
-    let Tree::Object(fields) = sent::read(body, notation)? else {
+    sent::check_size(&body, "a change of settings")?;
+    let Tree::Object(fields) = tree(&Body::of(body, notation)?)? else {
         return Err(RestError::asks_for_nothing("no settings to update"));
     };
     let mut all = [Changes::new(), Changes::new()];
@@ -177,6 +178,17 @@ fn read(body: &[u8], notation: Format) -> Result<[Changes; 2], RestError> {
         Some(name) => error.with_hint(format!("[{name}] is none of [transient, persistent]")),
         None => error,
     })
+}
+
+/// What was sent; blanks are nothing.
+fn tree(body: &Body) -> Result<Tree, RestError> {
+    if body.is_blank() {
+        return Ok(Tree::Null);
+    }
+    match std::str::from_utf8(&body.bytes) {
+        Ok(text) if body.notation == Format::Json => sent::read(with_numbers_as_texts(text).as_bytes(), body.notation),
+        Ok(_) | Err(_) => sent::read(&body.bytes, body.notation),
+    }
 }
 
 /// Takes in what is nested, dotted or both. No deeper than JSON is read.
@@ -221,6 +233,7 @@ fn upgraded(key: String, value: Option<Value>) -> (String, Option<Value>) {
 fn value(key: &str, tree: &Tree) -> Result<Option<Value>, RestError> {
     let scalar = |tree: &Tree| match tree {
         Tree::Bool(value) => Some(value.to_string()),
+        Tree::Number(number) if number.is_f64() => number.as_f64().map(double_text),
         Tree::Number(number) => Some(number.to_string()),
         Tree::String(text) => Some(text.clone()),
         Tree::Null | Tree::Array(_) | Tree::Object(_) => None,
@@ -309,7 +322,7 @@ mod tests {
     use crate::rest::body::compact;
 
     fn changes(body: &str) -> Result<String, String> {
-        let read = read(body.as_bytes(), Format::Json).map_err(|error| error.to_string())?;
+        let read = read(body.to_owned().into(), Format::Json).map_err(|error| error.to_string())?;
         let shown = |changes: &Changes| {
             let shown = changes.iter().map(|(key, value)| {
                 format!("{key}={}", value.as_ref().map_or_else(|| "null".to_owned(), ToString::to_string))
