@@ -59,7 +59,7 @@ pub use node::{
 pub use objection::{Exception, Objection};
 pub use page::page;
 pub use registry::REGISTRY;
-pub use rule::{hint, is_shown_as_list, objection, rule, warning};
+pub use rule::{hint, objection, rule, warning};
 pub use sample::sample;
 pub use setting::{Changes, DefaultValue, Effect, Setting, Topic};
 pub use together::together;

@@ -15,7 +15,7 @@ use crate::service::{ARCHIVED, Update};
 /// Says why a setting of the cluster cannot be changed so, if it cannot.
 pub fn rule(update: Update<'_>) -> Result<(), String> {
     let Update { persistent, key, value } = update;
-    objection(persistent, key, value.map(Value::from).as_ref()).map_err(|objection| objection.reason)
+    objection(persistent, key, value.map(Value::of_stored).as_ref()).map_err(|objection| objection.reason)
 }
 
 /// The same with all that Elasticsearch tells of it; a list may be given where one is wanted.
@@ -46,11 +46,6 @@ pub fn objection(persistent: bool, key: &str, value: Option<&Value>) -> Result<(
 pub fn warning(key: &str, value: &Value) -> Option<String> {
     let is_size = matches!(form(key)?, Form::Bytes | Form::Memory | Form::Watermark);
     size_warning(key, value.text()?).filter(|_| is_size)
-}
-
-/// Whether the value of a setting is shown as a list however it was given.
-pub fn is_shown_as_list(key: &str) -> bool {
-    form(key) == Some(Form::Addresses)
 }
 
 /// The setting that may have been meant, where one is not recognized.
@@ -116,6 +111,18 @@ mod tests {
             assert_eq!(judge(key, value), Err(why.into()), "{key}: {value:?}");
         }
         assert!(judge("logger.*", Some("debug")).is_err_and(|why| why.contains("not recognized")));
+    }
+
+    #[test]
+    fn a_list_is_judged_as_one_where_it_is_stored_as_a_text() {
+        let list =
+            |elements: &[&str]| Value::List(elements.iter().map(|&element| element.to_owned()).collect()).stored();
+        assert_eq!(judge("cluster.metadata.l", Some(&list(&["a", "b,c"]))), Ok(()));
+        assert_eq!(judge("transport.tracer.include", Some(&list(&[]))), Ok(()));
+        assert_eq!(judge("cluster.remote.r.seeds", Some(&list(&["a:1", "b:2"]))), Ok(()));
+        assert_eq!(judge("cluster.remote.r.seeds", Some("a:1,b:2")), Ok(()), "as older releases stored it");
+        let told = judge("cluster.routing.allocation.enable", Some(&list(&["all"])));
+        assert_eq!(told, Err("Illegal allocation.enable value [[ALL]]".into()));
     }
 
     #[test]

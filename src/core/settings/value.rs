@@ -12,7 +12,33 @@ pub enum Value {
     List(Vec<String>),
 }
 
+/// What begins the stored form of a value that its bare text does not tell; JSON stands behind it.
+const MARK: char = '\u{1}';
+
 impl Value {
+    /// It as one text, as states hold settings: a text is as it was, and a list is told from any of them.
+    pub fn stored(&self) -> String {
+        match self {
+            Value::Text(text) if !text.starts_with(MARK) => text.clone(),
+            Value::Text(text) => format!("{MARK}{}", serde_json::Value::from(text.as_str())),
+            Value::List(elements) => format!("{MARK}{}", serde_json::Value::from(elements.as_slice())),
+        }
+    }
+
+    /// What a state holds of a setting; what cannot be told otherwise is a text.
+    pub fn of_stored(stored: &str) -> Value {
+        let told = stored.strip_prefix(MARK).and_then(|json| serde_json::from_str(json).ok());
+        let elements = |list: Vec<serde_json::Value>| -> Option<Vec<String>> {
+            list.into_iter().map(|element| element.as_str().map(str::to_owned)).collect()
+        };
+        let value = match told {
+            Some(serde_json::Value::String(text)) => Some(Value::Text(text)),
+            Some(serde_json::Value::Array(list)) => elements(list).map(Value::List),
+            Some(_) | None => None,
+        };
+        value.unwrap_or_else(|| Value::Text(stored.to_owned()))
+    }
+
     /// Its elements, without those that are empty.
     pub fn elements(&self) -> Vec<String> {
         let trimmed = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -106,5 +132,32 @@ pub struct Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_is_stored_is_told_from_any_text() {
+        let list = |elements: &[&str]| Value::List(elements.iter().map(|&element| element.to_owned()).collect());
+        let values = [
+            list(&[]),
+            list(&["a", "b,c", ""]),
+            list(&["\u{1}", "\"é"]),
+            "".into(),
+            "a,b".into(),
+            "[\"a\"]".into(),
+            "\u{1}".into(),
+            "\u{1}[\"a\"]".into(),
+        ];
+        for value in values {
+            assert_eq!(Value::of_stored(&value.stored()), value, "{value}");
+        }
+        assert_eq!(Value::from("a,b").stored(), "a,b", "texts are stored as they are");
+        for odd in ["\u{1}", "\u{1}x", "\u{1}[1]", "\u{1}{}", "\u{1}[\"a\""] {
+            assert_eq!(Value::of_stored(odd), odd.into());
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::state::is_flat;
 use super::submit::submit;
 use crate::cluster::{Metadata, Settings};
 use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, matches};
-use crate::settings::{Value, double_text, hint, in_full, is_shown_as_list, objection, together, warning};
+use crate::settings::{Value, double_text, hint, in_full, objection, together, warning};
 use bytes::Bytes;
 use serde_json::Value as Tree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -249,24 +249,17 @@ fn value(key: &str, tree: &Tree) -> Result<Option<Value>, RestError> {
     }
 }
 
-/// A list is kept as its elements with commas between them.
 fn patch(changes: &Changes) -> SettingsPatch {
-    let text = |value: &Value| match value {
-        Value::Text(text) => text.as_str().into(),
-        Value::List(elements) => elements.join(",").into(),
-    };
-    changes.iter().map(|(key, value)| (key.as_str().into(), value.as_ref().map(text))).collect()
+    let stored = |value: &Value| value.stored().into();
+    changes.iter().map(|(key, value)| (key.as_str().into(), value.as_ref().map(stored))).collect()
 }
 
 fn stored(settings: &Settings, is_flat: bool) -> Json {
-    let shown = |key: &str, value: &str| match is_shown_as_list(key) {
-        true => Value::from(value).elements().iter().map(String::as_str).collect(),
-        false => Json::from(value),
-    };
-    written(settings.iter().map(|(key, value)| (key.to_string(), shown(key, value))), is_flat)
+    written(settings.iter().map(|(key, value)| (key.to_string(), leaf(&Value::of_stored(value)))), is_flat)
 }
 
-fn leaf(value: &Value) -> Json {
+/// A value as it is shown.
+pub(super) fn leaf(value: &Value) -> Json {
     match value {
         Value::Text(text) => text.as_str().into(),
         Value::List(elements) => elements.iter().map(String::as_str).collect(),

@@ -12,11 +12,13 @@ use super::lease;
 use super::parameters::{Parameter, Parameters, Values};
 use super::reply::Reply;
 use super::route::Call;
+use super::settings::leaf;
 use super::snapshot;
 use crate::cluster::{ClusterState, Node, Revision, Settings, StateId, Term, Version};
 use crate::runtime::{Handle, changes};
 use crate::service::watch::{Change, Resume, Step};
 use crate::service::{Answer, Query, Question};
+use crate::settings::Value;
 use axum::body::Body;
 use axum::http::{HeaderName, StatusCode, header};
 use bytes::Bytes;
@@ -188,7 +190,7 @@ impl Interest {
 }
 
 fn settings(settings: &Settings) -> Json {
-    Json::map(settings.iter().map(|(key, value)| (key.to_string(), Json::from(&**value))))
+    Json::map(settings.iter().map(|(key, value)| (key.to_string(), leaf(&Value::of_stored(value)))))
 }
 
 fn node(node: &Node) -> Json {
@@ -209,7 +211,7 @@ fn change(change: &Change) -> Json {
         Change::Setting { persistent, key, value } => of("setting")
             .with("set", if *persistent { "persistent" } else { "transient" })
             .with("key", &**key)
-            .with("value", value.as_deref()),
+            .with("value", value.as_ref().map(|value| leaf(&Value::of_stored(value)))),
         Change::Key { key, value: Some(held) } => of("put").with("entry", kv::entry(key, held, true)),
         Change::Key { key, value: None } => of("delete").with("key", &**key),
         Change::Lease { name, lease: Some(lease) } => of("granted").with("lease", lease::shown(name, lease)),

@@ -6,6 +6,7 @@
 use super::super::log::{Repeats, Topic};
 use super::{Entry, Kind, Subject, Way};
 use crate::cluster::{ClusterState, Node, NodeId, NodesDelta, Settings, TableChange, Version, VotingSet};
+use crate::settings::Value as Setting;
 use crate::zen::{Note, Zen};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -306,12 +307,13 @@ fn named(names: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn note_changes(set: &str, before: &Settings, after: &Settings, changes: &mut Map<String, Value>) {
+    let told = |stored: &str| Setting::of_stored(stored).to_string();
     for change in after.changes_since(before).take(NAMED_MAX) {
         let (key, new) = match change {
             TableChange::Removed(key, _) => (key, None),
-            TableChange::Put(key, value) => (key, Some(clipped(value))),
+            TableChange::Put(key, value) => (key, Some(clipped(&told(value)))),
         };
-        let old = before.get(&**key).map(|value| clipped(value));
+        let old = before.get(&**key).map(|value| clipped(&told(value)));
         changes.insert(clipped(key), json!({ "set": set, "from": old, "to": new }));
     }
 }
