@@ -43,13 +43,14 @@ impl Batch {
         self.judge(persistent, true)?;
         for (_, value) in transient.iter().chain(persistent).filter(|(key, _)| &**key == MINIMUM_MASTER_NODES) {
             if let Some(value) = value {
-                check_minimum(&self.state, value)?;
+                check_minimum(value)?;
             }
         }
         let rule = self.rule;
         let metadata = &mut self.state.metadata;
         let before = *self.setting_bytes.get_or_insert_with(|| settings_bytes(metadata));
         let (old_persistent, old_transient) = (metadata.persistent.clone(), metadata.transient.clone());
+        let old_minimum = effective(metadata, MINIMUM_MASTER_NODES).map(str::to_owned);
         let changes = [
             patch(&mut metadata.persistent, persistent, |key| may_remove(rule, key, true)),
             patch(&mut metadata.transient, transient, |key| may_remove(rule, key, false)),
@@ -57,7 +58,8 @@ impl Batch {
         let added: u64 = changes.iter().map(|change| change.added).sum();
         let removed: u64 = changes.iter().map(|change| change.removed).sum();
         let after = (before + added).saturating_sub(removed);
-        if let Err(refusal) = self.demand_setting_room(before, after) {
+        let fits = self.demand_setting_room(before, after);
+        if let Err(refusal) = fits.and_then(|()| demand_masters(&self.state, old_minimum.as_deref())) {
             (self.state.metadata.persistent, self.state.metadata.transient) = (old_persistent, old_transient);
             self.forget_account();
             return Err(refusal);
@@ -128,20 +130,28 @@ fn patch(settings: &mut Settings, changes: &SettingsPatch, may_remove: impl Fn(&
     change
 }
 
-/// Too low a number splits nothing here, but one that cannot be met would end the mastership that is asked to set it.
-fn check_minimum(state: &ClusterState, value: &str) -> Result<(), Refusal> {
-    let eligible = state.nodes.eligible().count();
+/// Says what no set may hold, though the other one should win.
+fn check_minimum(value: &str) -> Result<(), Refusal> {
     match value.parse::<i64>() {
         Ok(minimum) if minimum < 1 => Err(Refusal::Invalid(format!(
             "Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}] must be >= 1"
-        ))),
-        Ok(minimum) if minimum > eligible as i64 => Err(Refusal::Invalid(format!(
-            "cannot set {MINIMUM_MASTER_NODES} to more than the current master nodes count [{eligible}]"
         ))),
         Ok(_) => Ok(()),
         Err(_) => {
             Err(Refusal::Invalid(format!("Failed to parse value [{value}] for setting [{MINIMUM_MASTER_NODES}]")))
         }
+    }
+}
+
+/// Too low a number splits nothing here, but one that cannot be met would end the mastership that is asked to set it.
+fn demand_masters(state: &ClusterState, before: Option<&str>) -> Result<(), Refusal> {
+    let eligible = state.nodes.eligible().count();
+    let changed = effective(&state.metadata, MINIMUM_MASTER_NODES).filter(|now| Some(*now) != before);
+    match changed.and_then(|now| now.parse::<i64>().ok()) {
+        Some(minimum) if minimum > eligible as i64 => Err(Refusal::Invalid(format!(
+            "cannot set {MINIMUM_MASTER_NODES} to more than the current master nodes count [{eligible}]"
+        ))),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -180,21 +180,25 @@ fn bytes_of(key: &str, text: &str, number: &str, unit: i128) -> Result<i64, Obje
 }
 
 /// What Elasticsearch warns of in a size that it takes.
-pub(super) fn size_warning(key: &str, text: &str) -> Option<String> {
+pub(super) fn size_warnings(key: &str, text: &str) -> Vec<String> {
+    let below = |shown: String| {
+        format!(
+            "Values less than -1 bytes are deprecated and will not be supported in the next major version: [{shown}]"
+        )
+    };
     let lower = text.trim().to_lowercase();
-    let number =
-        SIZES.iter().find_map(|(unit, _)| lower.strip_suffix(unit)).or_else(|| lower.strip_suffix('b'))?.trim();
-    match number.parse::<i64>() {
-        Ok(..=-2) => Some(format!(
-            "Values less than -1 bytes are deprecated and will not be supported in the next major version: [{lower}]"
-        )),
-        Ok(_) => None,
-        Err(_) => double(number).is_ok().then(|| {
-            format!(
-                "Fractional bytes values are deprecated. Use non-fractional bytes values instead: [{text}] found for setting [{key}]"
-            )
-        }),
+    let unit = SIZES.iter().find(|(unit, _)| lower.ends_with(unit)).map_or("b", |(_, size)| name(*size));
+    let number = lower.trim_end_matches(|letter: char| letter.is_ascii_lowercase()).trim();
+    let bytes = size(key, text).unwrap_or_default();
+    if number.parse::<i64>().is_ok() {
+        return Vec::from_iter((bytes < -1).then(|| below(format!("{number}{unit}"))));
     }
+    let fraction = (double(number).is_ok() && lower.ends_with(|letter: char| letter.is_ascii_lowercase())).then(|| {
+        format!(
+            "Fractional bytes values are deprecated. Use non-fractional bytes values instead: [{text}] found for setting [{key}]"
+        )
+    });
+    fraction.into_iter().chain((bytes < -1).then(|| below(format!("{bytes}b")))).collect()
 }
 
 fn name(unit: i128) -> &'static str {
@@ -248,6 +252,24 @@ mod tests {
         ];
         for (number, text) in cases {
             assert_eq!(double_text(number), text);
+        }
+    }
+
+    #[test]
+    fn sizes_that_will_be_refused_are_warned_of() {
+        let fraction = "Fractional bytes values are deprecated. Use non-fractional bytes values instead: ";
+        let below = "Values less than -1 bytes are deprecated and will not be supported in the next major version: ";
+        let cases = [
+            ("1gb", vec![]),
+            ("-1", vec![]),
+            ("-1b", vec![]),
+            ("1.5 gb ", vec![format!("{fraction}[1.5 gb ] found for setting [k]")]),
+            ("-2 KB", vec![format!("{below}[-2kb]")]),
+            ("-1k", vec![format!("{below}[-1kb]")]),
+            ("-0.5gb", vec![format!("{fraction}[-0.5gb] found for setting [k]"), format!("{below}[-536870912b]")]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(size_warnings("k", text), expected, "{text}");
         }
     }
 }

@@ -111,7 +111,10 @@ fn unreadable(key: &str, text: &str, objection: Objection) -> Objection {
 fn watermark(key: &str, text: &str) -> Result<(), Objection> {
     match ratio(text) {
         Ok(_) => Ok(()),
-        Err(no_ratio) => size(key, text).map(drop).map_err(|no_size| no_size.suppressing(no_ratio)),
+        Err(no_ratio) => size(key, text).map(drop).map_err(|no_size| match no_size.exception {
+            Exception::NumberFormat => no_size,
+            Exception::IllegalArgument | Exception::Parse => no_size.suppressing(no_ratio),
+        }),
     }
 }
 

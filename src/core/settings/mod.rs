@@ -59,10 +59,10 @@ pub use node::{
 pub use objection::{Exception, Objection};
 pub use page::page;
 pub use registry::REGISTRY;
-pub use rule::{hint, objection, rule, warning};
+pub use rule::{hint, objection, rule, warnings};
 pub use sample::sample;
 pub use setting::{Changes, DefaultValue, Effect, Setting, Topic};
-pub use together::together;
+pub use together::{demand_seeds, together};
 pub use value::{Origin, Place, Value};
 pub use weakness::{Weakness, weaknesses};
 

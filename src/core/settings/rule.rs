@@ -4,7 +4,7 @@
 //! messages included.
 
 use super::dynamic::form;
-use super::figure::size_warning;
+use super::figure::size_warnings;
 use super::form::Form;
 use super::known::{is_of_family, is_of_plugin};
 use super::nearest::nearest;
@@ -42,10 +42,10 @@ pub fn objection(persistent: bool, key: &str, value: Option<&Value>) -> Result<(
     checked.map_err(|error| Objection::illegal(error.to_string()))
 }
 
-/// What Elasticsearch warns of when a setting gets this value, which it takes.
-pub fn warning(key: &str, value: &Value) -> Option<String> {
-    let is_size = matches!(form(key)?, Form::Bytes | Form::Memory | Form::Watermark);
-    size_warning(key, value.text()?).filter(|_| is_size)
+/// What Elasticsearch warns of when a setting has this value, which it takes.
+pub fn warnings(key: &str, value: &Value) -> Vec<String> {
+    let is_size = matches!(form(key), Some(Form::Bytes | Form::Memory | Form::Watermark));
+    value.text().filter(|_| is_size).map(|text| size_warnings(key, text)).unwrap_or_default()
 }
 
 /// The setting that may have been meant, where one is not recognized.

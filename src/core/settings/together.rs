@@ -6,6 +6,7 @@
 
 use super::figure::{nanos, ratio, size};
 use super::objection::Objection;
+use std::collections::BTreeSet;
 
 const LOW: &str = "cluster.routing.allocation.disk.watermark.low";
 const HIGH: &str = "cluster.routing.allocation.disk.watermark.high";
@@ -21,9 +22,6 @@ pub fn together<'a>(
     changed: impl Iterator<Item = &'a str> + Clone,
     wanted: &dyn Fn(&str) -> Option<String>,
 ) -> Result<(), Objection> {
-    for key in changed.clone() {
-        demand_seeds(key, wanted)?;
-    }
     if changed.clone().any(|key| [LOW, HIGH, FLOOD].contains(&key)) {
         let [low, high, flood] =
             [(LOW, "85%"), (HIGH, "90%"), (FLOOD, "95%")].map(|(key, default)| wanted(key).unwrap_or(default.into()));
@@ -37,16 +35,17 @@ pub fn together<'a>(
     Ok(())
 }
 
-fn demand_seeds(key: &str, wanted: &dyn Fn(&str) -> Option<String>) -> Result<(), Objection> {
-    let remote =
-        OF_REMOTES.iter().find_map(|end| key.strip_suffix(end)).filter(|key| key.starts_with("cluster.remote."));
-    let Some(seeds) = remote.map(|remote| format!("{remote}.seeds")) else {
-        return Ok(());
-    };
-    if wanted(key).is_none() || wanted(&seeds).is_some() {
-        return Ok(());
+/// Says which setting of a remote cluster lacks the addresses of that, of the keys that one set has once a change is made.
+pub fn demand_seeds(held: &BTreeSet<&str>) -> Result<(), Objection> {
+    let remotes = held.iter().filter(|key| key.starts_with("cluster.remote."));
+    for key in remotes {
+        let remote = OF_REMOTES.iter().find_map(|end| key.strip_suffix(end));
+        let seeds = remote.map(|remote| format!("{remote}.seeds"));
+        if let Some(seeds) = seeds.filter(|seeds| !held.contains(seeds.as_str())) {
+            return Err(Objection::illegal(format!("missing required setting [{seeds}] for setting [{key}]")));
+        }
     }
-    Err(Objection::illegal(format!("missing required setting [{seeds}] for setting [{key}]")))
+    Ok(())
 }
 
 fn rising([low, high, flood]: [&str; 3]) -> Result<(), Objection> {
@@ -107,7 +106,7 @@ fn spell(nanos: i128) -> String {
         .into_iter()
         .map(|(unit, seconds)| (unit, seconds * 1_000))
         .find(|(_, size)| millis >= *size)
-        .unwrap_or(("ms", 1));
+        .unwrap_or(if millis == 0 { ("s", 1) } else { ("ms", 1) });
     match millis % size * 10 / size {
         0 => format!("{}{unit}", millis / size),
         tenth => format!("{}.{tenth}{unit}", millis / size),
@@ -146,10 +145,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_a_remote_cluster_needs_its_addresses() {
-        let key = "cluster.remote.one.skip_unavailable";
-        assert_eq!(refused(&[(key, "true"), ("cluster.remote.one.seeds", "a:1")]), None);
-        let expected = format!("missing required setting [cluster.remote.one.seeds] for setting [{key}]");
-        assert_eq!(refused(&[(key, "true")]), Some(expected));
+    fn what_is_said_of_a_remote_cluster_needs_its_addresses_in_the_same_set() {
+        let held = |keys: &[&'static str]| demand_seeds(&keys.iter().copied().collect()).map_err(|told| told.reason);
+        let (key, seeds) = ("cluster.remote.one.skip_unavailable", "cluster.remote.one.seeds");
+        assert_eq!(held(&[key, seeds]), Ok(()));
+        assert_eq!(held(&[seeds, "cluster.metadata.proxy"]), Ok(()));
+        assert_eq!(
+            held(&[key, "cluster.remote.two.seeds"]),
+            Err(
+                "missing required setting [cluster.remote.one.seeds] for setting [cluster.remote.one.skip_unavailable]"
+                    .into()
+            )
+        );
     }
 }

@@ -12,11 +12,10 @@ use super::route::Call;
 use super::sent::{self, Body};
 use super::serve::OPAQUE_ID;
 use super::snapshot;
-use super::state::is_flat;
 use super::submit::submit;
 use crate::cluster::{Metadata, Settings};
 use crate::service::{MINIMUM_MASTER_NODES, SettingsPatch, Task, matches};
-use crate::settings::{Value, double_text, hint, in_full, objection, together, warning};
+use crate::settings::{Value, demand_seeds, double_text, hint, in_full, objection, together, warnings};
 use bytes::Bytes;
 use serde_json::Value as Tree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,21 +76,28 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 
 /// Changes what is asked for, all or nothing, and repeats what is set then.
 pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
-    let is_flat = is_flat(&call.parameters);
+    let is_flat = call.parameters.flag("flat_settings")?.unwrap_or(false);
     let notation = content_type(&call.headers)?.and_then(Format::named).unwrap_or(Format::Json);
     let [transient, persistent] = read(call.body.clone(), notation)?;
     for (changes, persistent) in [(&transient, false), (&persistent, true)] {
         changes.iter().try_for_each(|(key, value)| judge(persistent, key, value.as_ref()))?;
     }
-    let wanted = |key: &str| held_then(&call.handle.state().metadata, [&transient, &persistent], key);
+    let state = call.handle.state();
+    let metadata = &state.metadata;
+    let wanted = |key: &str| held_then(metadata, [&transient, &persistent], key);
     together(transient.keys().chain(persistent.keys()).map(String::as_str), &wanted)?;
-    let warnings = [&transient, &persistent].into_iter().flatten();
-    let warnings: BTreeSet<String> = warnings.filter_map(|(key, value)| warning(key, value.as_ref()?)).collect();
+    for (held, changes) in [(&metadata.transient, &transient), (&metadata.persistent, &persistent)] {
+        // What an older release let through does not stand in the way of other changes.
+        if demand_seeds(&keys_then(held, &Changes::new())).is_ok() {
+            demand_seeds(&keys_then(held, changes))?;
+        }
+    }
+    let warnings = warned(metadata, [&transient, &persistent]);
     let keys = transient.keys().chain(persistent.keys()).cloned();
     call.handle.events().expect_change(keys, asker(&call));
     let task = Task::PutSettings { persistent: patch(&persistent), transient: patch(&transient) };
-    let before = in_force(&call.handle.state().metadata, &call.handle.settings().given, MINIMUM_MASTER_NODES);
-    let done = submit(&call, task).await.map_err(|error| explained(error, &before, &transient, &persistent))?;
+    let before = in_force(metadata, &call.handle.settings().given, MINIMUM_MASTER_NODES);
+    let done = submit(&call, task).await.map_err(|error| explained(error, &before, wanted(MINIMUM_MASTER_NODES)))?;
     let set = |changes: Changes| {
         let set = changes.into_iter().filter_map(|(key, value)| Some((key, leaf(&value?))));
         written(set, is_flat)
@@ -121,8 +127,23 @@ fn held_then(metadata: &Metadata, changes: [&Changes; 2], key: &str) -> Option<S
     changes.into_iter().zip(stored).find_map(|(changes, stored)| match changes.get(key) {
         Some(value) => value.as_ref().map(Value::joined),
         None if changes.iter().any(|(pattern, value)| value.is_none() && matches(pattern, key)) => None,
-        None => stored.get(key).map(|value| value.to_string()),
+        None => stored.get(key).map(|value| Value::of_stored(value).joined()),
     })
+}
+
+/// The keys that a set has once it is changed.
+fn keys_then<'a>(stored: &'a Settings, changes: &'a Changes) -> BTreeSet<&'a str> {
+    let is_removed = |key: &str| changes.iter().any(|(pattern, value)| value.is_none() && matches(pattern, key));
+    let kept = stored.keys().map(|key| &**key).filter(|key| !is_removed(key));
+    kept.chain(changes.iter().filter(|(_, value)| value.is_some()).map(|(key, _)| key.as_str())).collect()
+}
+
+/// What Elasticsearch warns of when it reads what was set and what shall be.
+fn warned(metadata: &Metadata, changes: [&Changes; 2]) -> BTreeSet<String> {
+    let stored = metadata.transient.iter().chain(metadata.persistent.iter());
+    let old = stored.flat_map(|(key, value)| warnings(key, &Value::of_stored(value)));
+    let new = changes.into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+    old.chain(new.flat_map(|(key, value)| warnings(key, value))).collect()
 }
 
 /// Who asks for a change, as far as the request tells.
@@ -133,9 +154,8 @@ fn asker(call: &Call) -> String {
 }
 
 /// Says of a number of nodes that the master refused what it was and should have been, as Elasticsearch does.
-fn explained(error: RestError, before: &str, transient: &Changes, persistent: &Changes) -> RestError {
-    let asked = |changes: &Changes| changes.get(MINIMUM_MASTER_NODES).cloned().flatten();
-    match asked(transient).or_else(|| asked(persistent)) {
+fn explained(error: RestError, before: &str, wanted: Option<String>) -> RestError {
+    match wanted {
         Some(wanted) if error.reason().starts_with(&format!("cannot set {MINIMUM_MASTER_NODES} ")) => {
             let reason = format!("illegal value can't update [{MINIMUM_MASTER_NODES}] from [{before}] to [{wanted}]");
             RestError::illegal(reason).caused_by(error)
