@@ -6,7 +6,7 @@ use super::body::Json;
 use super::error::{Kind, RestError};
 use super::nodes::select;
 use super::object::{
-    self, Fields, Wanted, fields, position_after, position_behind, position_of_end, token, unknown_field,
+    self, Fields, Wanted, fields, position_after, position_behind, position_of_end, token, unknown_field, whole,
 };
 use super::parameters::flag;
 use super::route::Call;
@@ -24,6 +24,10 @@ const COMMANDS: [(&str, &[&str], &[&str]); 5] = [
     ("allocate_stale_primary", &["index", "shard", "node"], &["accept_data_loss"]),
     ("allocate_empty_primary", &["index", "shard", "node"], &["accept_data_loss"]),
 ];
+
+/// What those commands that move and cancel were told before under other names.
+const RENAMED: [(&str, &str); 3] =
+    [("fromNode", "from_node"), ("toNode", "to_node"), ("allowPrimary", "allow_primary")];
 
 /// A command, and what it is told.
 pub(super) struct Command {
@@ -44,26 +48,34 @@ impl Command {
         value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
     }
 
-    /// Why it cannot be carried out, where it is only to be explained: shards that are moved need not be there.
+    /// Why it cannot be carried out, where it is only to be explained: Elasticsearch explains what new copies lack, and of
+    /// what is moved only that it is not there.
     pub(super) fn explained(&self, call: &Call, state: &ClusterState) -> Result<Json, RestError> {
         let refusal = no_shard(call, state, self);
-        if self.name != "move" || !refusal.reason().starts_with("[move_allocation]") {
-            return Err(refusal);
-        }
-        let shard = self.shard();
-        let parameters = Json::object([
-            ("index", self.told("index").into()),
-            ("shard", shard.into()),
-            ("from_node", self.told("from_node").into()),
-            ("to_node", self.told("to_node").into()),
-        ]);
-        let decision = Json::object([
-            ("decider", "move_allocation_command".into()),
-            ("decision", "NO".into()),
-            ("explanation", format!("shard {shard} not found").into()),
-        ]);
+        let (decider, why) = match self.name {
+            "allocate_replica" => ("allocate_replica (allocation command)", refusal.reason().to_owned()),
+            "allocate_empty_primary" => ("allocate_empty_primary (allocation command)", refusal.reason().to_owned()),
+            "move" if refusal.reason().starts_with("[move_allocation]") => {
+                ("move_allocation_command", format!("shard {} not found", self.shard()))
+            }
+            _ => return Err(refusal),
+        };
+        let decision =
+            Json::object([("decider", decider.into()), ("decision", "NO".into()), ("explanation", why.into())]);
         let decisions = Json::List(vec![decision]);
-        Ok(Json::object([("command", self.name.into()), ("parameters", parameters), ("decisions", decisions)]))
+        Ok(Json::object([("command", self.name.into()), ("parameters", self.parameters()), ("decisions", decisions)]))
+    }
+
+    /// What it is told, as Elasticsearch repeats it.
+    fn parameters(&self) -> Json {
+        let common = Json::object([("index", self.told("index").into()), ("shard", self.shard().into())]);
+        match self.name {
+            "move" => common.with("from_node", self.told("from_node")).with("to_node", self.told("to_node")),
+            "allocate_empty_primary" => {
+                common.with("node", self.told("node")).with("accept_data_loss", self.told("accept_data_loss") == "true")
+            }
+            _ => common.with("node", self.told("node")),
+        }
     }
 }
 
@@ -107,7 +119,8 @@ fn command(text: &str, value: &Value) -> Result<Command, RestError> {
         let reason = format!("allocation command is malformed, got [{}] instead", token(value));
         return Err(malformed(&at, RestError::new(Kind::ElasticsearchParse, reason)));
     };
-    let Some((name, told)) = fields.iter().next() else {
+    // The body is read from the front, while the fields stand in the order of their names.
+    let Some((name, told)) = fields.iter().min_by_key(|(name, _)| object::find(text, name)) else {
         let at = position_after(text, "commands", 3);
         let reason = format!("[{at}] unable to parse AllocationCommand with name [null]: parser not found");
         return Err(malformed(&at, RestError::new(Kind::NamedObjectNotFound, reason)));
@@ -120,14 +133,33 @@ fn command(text: &str, value: &Value) -> Result<Command, RestError> {
     let Value::Object(told) = told else {
         return Err(no_object(text, name, told));
     };
+    let told = &renamed(name, told);
     if let Some(strange) = told.keys().find(|field| ![*needed, *allowed].concat().contains(&field.as_str())) {
         return Err(strange_field(text, name, strange));
     }
     told.iter().try_for_each(|(field, value)| check_told(text, name, field, value))?;
     match needed.iter().find(|field| is_missing(told, field)) {
         Some(missing) => Err(missing_field(text, name, missing)),
+        None if fields.len() > 1 => Err(second(text, name, fields)),
         None => Ok(Command { name, told: told.clone() }),
     }
+}
+
+/// Another command in the same object.
+fn second(text: &str, name: &str, fields: &Map<String, Value>) -> RestError {
+    let other = fields.keys().filter(|other| *other != name).min_by_key(|other| object::find(text, other));
+    let at = object::position(text, other.map_or(0, |other| object::find(text, other)));
+    let reason = "allocation command is malformed, done parsing a command, but didn't get END_OBJECT, got [START_OBJECT] instead";
+    malformed(&at, RestError::new(Kind::ElasticsearchParse, reason))
+}
+
+/// What a command is told, under the names of this release.
+fn renamed(name: &str, told: &Map<String, Value>) -> Map<String, Value> {
+    let new = |field: &str| {
+        let known = RENAMED.iter().find(|(old, _)| *old == field && !allocates(name));
+        known.map_or(field, |(_, new)| new).to_owned()
+    };
+    told.iter().map(|(field, value)| (new(field), value.clone())).collect()
 }
 
 /// What is told in the place of an object; what is one value, is passed over and leaves all of it missing.
@@ -146,35 +178,46 @@ fn no_object(text: &str, name: &str, told: &Value) -> RestError {
 fn check_told(text: &str, name: &str, field: &str, value: &Value) -> Result<(), RestError> {
     let at = position_behind(text, field);
     let is_flag = matches!(field, "allow_primary" | "accept_data_loss");
+    if allocates(name) {
+        let wanted = match field {
+            "shard" => Wanted::Number,
+            _ if is_flag => Wanted::Flag,
+            _ => Wanted::Text,
+        };
+        return object::check(text, name, field, value, wanted).map_err(|cause| malformed(&at, cause));
+    }
+    let no_kind =
+        |token: &str, kind: &str| RestError::new(Kind::JsonParse, format!("Current token ({token}) not {kind}"));
     let cause = match value {
-        Value::Null | Value::Array(_) | Value::Object(_) if !allocates(name) => {
+        Value::Null | Value::Array(_) | Value::Object(_) => {
             let reason = format!("[{name}] command does not support complex json tokens [{}]", token(value));
-            RestError::new(Kind::ElasticsearchParse, reason)
+            return Err(malformed(&at, RestError::new(Kind::ElasticsearchParse, reason)));
         }
         Value::String(value) if is_flag => match flag(value) {
             Ok(_) => return Ok(()),
             Err(cause) => cause,
         },
-        Value::String(value) if field == "shard" && value.parse::<f64>().is_err() => RestError::no_number(value),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            return Ok(());
+        Value::String(_) | Value::Number(_) if field == "shard" => match whole(value) {
+            Ok(()) => return Ok(()),
+            Err(cause) => cause,
+        },
+        Value::Bool(value) if field == "shard" => {
+            let token = if *value { "VALUE_TRUE" } else { "VALUE_FALSE" };
+            no_kind(token, "numeric, can not use numeric value accessors")
         }
+        Value::Number(number) if is_flag && number.is_f64() => no_kind("VALUE_NUMBER_FLOAT", "of boolean type"),
+        Value::Number(_) if is_flag => no_kind("VALUE_NUMBER_INT", "of boolean type"),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => return Ok(()),
     };
-    if allocates(name) {
-        let reason = format!("[{at}] [{name}] failed to parse field [{field}]");
-        let inner = RestError::new(Kind::XContentParse, reason).caused_by(cause);
-        return Err(malformed(&at, inner));
-    }
-    let is_argument = matches!(value, Value::String(_));
-    let error = malformed(&at, cause);
-    Err(if is_argument { error.without_root() } else { error })
+    Err(malformed(&at, cause).without_root())
 }
 
 fn is_missing(told: &Map<String, Value>, field: &str) -> bool {
     match told.get(field) {
         None | Some(Value::Null) => true,
-        Some(Value::Number(number)) => field == "shard" && number.as_f64().is_none_or(|number| number < 0.0),
-        Some(Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => false,
+        Some(Value::Number(number)) => field == "shard" && number.as_f64().is_none_or(|number| number <= -1.0),
+        Some(Value::String(text)) => field == "shard" && text.parse::<f64>().is_ok_and(|number| number <= -1.0),
+        Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => false,
     }
 }
 
@@ -216,8 +259,16 @@ pub(super) fn no_shard(call: &Call, state: &ClusterState, command: &Command) -> 
     let resolved = |name: &str| {
         let wanted = told(name);
         let nodes = select(&state.nodes, &call.handle.local().id, Some(&[wanted.as_str()])).ok();
-        let node = nodes.and_then(|nodes| nodes.first().cloned());
-        node.ok_or_else(|| RestError::illegal(format!("failed to resolve [{wanted}], no matching nodes")))
+        match nodes.unwrap_or_default().as_slice() {
+            [node] => Ok(node.clone()),
+            [] => Err(RestError::illegal(format!("failed to resolve [{wanted}], no matching nodes"))),
+            nodes => {
+                let count = nodes.len();
+                let reason =
+                    format!("resolved [{wanted}] into [{count}] nodes, where expected to be resolved to a single node");
+                Err(RestError::illegal(reason))
+            }
+        }
     };
     match resolved(from).and_then(|node| resolved(to).map(|_| node)) {
         Err(error) => error,

@@ -66,16 +66,10 @@ pub(super) fn check(text: &str, object: &str, name: &str, value: &Value, wanted:
     let at = || position_behind(text, name);
     let cause = match (wanted, value) {
         (Wanted::Text, Value::String(_)) | (Wanted::Flag, Value::Bool(_)) => return Ok(()),
-        (Wanted::Number, Value::Number(number))
-            if number.as_f64().is_some_and(|number| number.abs() < 2_147_483_648.0) =>
-        {
-            return Ok(());
-        }
-        (Wanted::Number, Value::Number(number)) => {
-            RestError::new(Kind::JsonParse, format!("Numeric value ({number}) out of range of int"))
-        }
-        (Wanted::Number, Value::String(text)) if text.parse::<f64>().is_ok() => return Ok(()),
-        (Wanted::Number, Value::String(text)) => RestError::no_number(text),
+        (Wanted::Number, Value::Number(_) | Value::String(_)) => match whole(value) {
+            Ok(()) => return Ok(()),
+            Err(cause) => cause,
+        },
         (Wanted::Flag, Value::String(text)) => match flag(text) {
             Ok(_) => return Ok(()),
             Err(cause) => cause,
@@ -87,6 +81,26 @@ pub(super) fn check(text: &str, object: &str, name: &str, value: &Value, wanted:
     };
     let reason = format!("[{}] [{object}] failed to parse field [{name}]", at());
     Err(RestError::new(Kind::XContentParse, reason).caused_by(cause))
+}
+
+/// Refuses what is no number of 32 bits once its fraction is cut off.
+pub(super) fn whole(value: &Value) -> Result<(), RestError> {
+    let fits = |number: f64| number > -2_147_483_649.0 && number < 2_147_483_648.0;
+    match value {
+        Value::Number(number) if number.as_f64().is_some_and(fits) => Ok(()),
+        Value::Number(number) => {
+            Err(RestError::new(Kind::JsonParse, format!("Numeric value ({number}) out of range of int")))
+        }
+        Value::String(text) if text.is_empty() => Err(RestError::new(Kind::NumberFormat, "empty String")),
+        Value::String(text) => match text.parse::<f64>() {
+            Ok(number) if fits(number) => Ok(()),
+            Ok(_) => Err(RestError::illegal(format!("Value [{text}] is out of range for an integer"))),
+            Err(_) => Err(RestError::no_number(text)),
+        },
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            Err(RestError::no_number(value.as_str().unwrap_or_default()))
+        }
+    }
 }
 
 /// A field that an object does not have.
@@ -128,11 +142,13 @@ pub(super) fn position_of_end(text: &str, name: &str) -> String {
     position(text, text.len())
 }
 
-fn find(text: &str, name: &str) -> usize {
+/// Where a name stands.
+pub(super) fn find(text: &str, name: &str) -> usize {
     text.find(&format!("\"{name}\"")).unwrap_or(0)
 }
 
-fn position(text: &str, at: usize) -> String {
+/// A place as line and column.
+pub(super) fn position(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

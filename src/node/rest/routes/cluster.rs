@@ -104,7 +104,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         methods: &["POST"],
         paths: &["/_cluster/reroute"],
-        parameters: &[&[MASTER, state::FLAT_SETTINGS], reroute::PARAMETERS, SOURCE],
+        parameters: &[&[MASTER, state::FLAT_SETTINGS], reroute::PARAMETERS],
         needs: Needs::OPERATE,
         takes: Takes::Body("{commands?:[{}]}"),
         answers: Answers::Reply(
