@@ -227,10 +227,18 @@ async fn all_about_documents_and_changes_of_indices_is_refused_alike_whatever_it
         ("POST", "/_aliases"),
         ("GET", "/_search/scroll"),
         ("POST", "/_snapshot/r/s/_restore"),
+        ("PUT", "/_ingest/pipeline/p"),
+        ("PUT", "/_scripts/s"),
     ] {
         let told = world.ask(method, target, &form, "{").await;
         let path = target.split('?').next().unwrap_or_default();
-        let reason = format!("[{method} {path}] is about documents, searches or changes of indices");
+        let subject = match path.split('/').nth(1) {
+            Some("_snapshot") => "snapshots",
+            Some("_ingest") => "pipelines of documents",
+            Some("_scripts") => "scripts",
+            _ => "documents, searches or changes of indices",
+        };
+        let reason = format!("[{method} {path}] is about {subject}, which Zazen does not have");
         assert_eq!(told.status, StatusCode::BAD_REQUEST, "{method} {target}: {told:?}");
         assert!(told.body.contains(&reason) && told.body.contains("unsupported_operation_exception"), "{told:?}");
     }

@@ -97,6 +97,9 @@ pub(super) const STATS: &[Parameter] = &[
 /// What recoveries are asked for with.
 pub(super) const RECOVERY: &[Parameter] = &[idle_as("active_only", Values::Flag), idle_as("detailed", Values::Flag)];
 
+/// What a search would go by.
+pub(super) const SHARDS: &[Parameter] = &[idle("routing"), idle("preference")];
+
 /// What segments are asked for with.
 pub(super) const SEGMENTS: &[Parameter] = &[idle_as("verbose", Values::Flag)];
 
@@ -265,6 +268,20 @@ pub(super) async fn broadcast(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::object([("_shards", no_shards())])))
 }
 
+/// Which indices were written anew: none.
+pub(super) async fn upgraded(call: Call) -> Result<Reply, RestError> {
+    check_names(&call)?;
+    Ok(Reply::tree(Json::object([("_shards", no_shards()), ("upgraded_indices", nothing())])))
+}
+
+/// The shards that a search would go to: none. Whoever names an index that there is not, is told the same.
+pub(super) async fn search_shards(call: Call) -> Result<Reply, RestError> {
+    let options = Options::read(&call.parameters, true)?;
+    let state = snapshot::wanted(&call, None).await?;
+    resolve(&state, &call.parameters.list("index").unwrap_or_default(), options)?;
+    Ok(Reply::tree(Json::object([("nodes", nothing()), ("indices", nothing()), ("shards", Json::List(Vec::new()))])))
+}
+
 /// How much has to be written anew for a newer release.
 pub(super) async fn upgrade(call: Call) -> Result<Reply, RestError> {
     check_names(&call)?;
@@ -296,10 +313,15 @@ pub(super) async fn templates(call: Call) -> Result<Reply, RestError> {
 
 /// Mappings; a type that is named is missing.
 pub(super) async fn mappings(call: Call) -> Result<Reply, RestError> {
-    call.parameters.flag("include_type_name")?;
+    let has_types = call.parameters.flag("include_type_name")?.unwrap_or(true);
+    let kind = call.parameters.text("type").filter(|kind| !matches!(*kind, "" | "_all" | "*"));
+    if kind.is_some() && !has_types {
+        let reason = "Types cannot be provided in get mapping requests, unless include_type_name is set to true.";
+        return Err(RestError::illegal(reason));
+    }
     check_names_by_master(&call).await?;
-    match call.parameters.text("type") {
-        None | Some("" | "_all" | "*") => Ok(Reply::tree(nothing())),
+    match kind {
+        None => Ok(Reply::tree(nothing())),
         Some(kind) => {
             let error = RestError::new(Kind::TypeMissing, format!("type[[{kind}]] missing"));
             Err(error.about("index_uuid", "_na_").about("index", "_all"))
@@ -324,6 +346,14 @@ pub(super) async fn repositories(call: Call) -> Result<Reply, RestError> {
         Some(name) => Err(RestError::new(Kind::RepositoryMissing, format!("[{name}] missing"))),
         None => Ok(Reply::tree(nothing())),
     }
+}
+
+/// Snapshots of a repository, which is missing by whatever name: patterns are none here.
+pub(super) async fn snapshots(call: Call) -> Result<Reply, RestError> {
+    call.parameters.flag("ignore_unavailable")?;
+    snapshot::wanted(&call, None).await?;
+    let name = call.parameters.text("repository").unwrap_or_default();
+    Err(RestError::new(Kind::RepositoryMissing, format!("[{name}] missing")))
 }
 
 /// Snapshots that are being taken.

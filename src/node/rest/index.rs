@@ -61,20 +61,39 @@ pub(super) fn refusal(method: &str, path: &str, captured: &[(&'static str, Strin
         return RestError::asks_for_nothing("type is missing");
     }
     let find = |wanted: &str| captured.iter().find(|(name, _)| *name == wanted).map(|(_, piece)| piece.as_str());
-    // Two names that Elasticsearch captures on a way that leads nowhere, and finds that nobody asks for them.
-    let quirks = [("/_tasks/", "task_id"), ("/_cluster/nodes/", "nodeId")];
+    // Names that Elasticsearch captures on a way that leads nowhere, and finds that nobody asks for them.
+    let quirks = [
+        ("/_tasks/", "task_id"),
+        ("/_cluster/nodes/", "nodeId"),
+        ("/_stats/", "metric"),
+        ("/_template/", "name"),
+        ("/_alias/", "name"),
+        ("/_aliases/", "name"),
+        ("/_settings/", "name"),
+    ];
     let strays = quirks.iter().find(|(begin, _)| method == "GET" && path.starts_with(begin));
     if let Some((_, name)) = strays.filter(|_| find("id").is_some()) {
         return RestError::illegal(format!("request [{path}] contains unrecognized parameter: [{name}]"));
     }
-    if let Some(index) = find("index").filter(|index| index.starts_with('_')) {
+    if let Some(index) = find("index").filter(|index| index.starts_with('_') && *index != "_all") {
         return misspelt(method, index, find("type").is_some(), has_body);
     }
     RestError::new(
         Kind::UnsupportedOperation,
         format!(
-            "[{method} {path}] is about documents, searches or changes of indices, which Zazen does not have: it keeps the \
-             state of a cluster; allowed is what docs/rest.md lists"
+            "[{method} {path}] is about {}, which Zazen does not have: it keeps the state of a cluster; allowed is what \
+             docs/rest.md lists",
+            subject(path)
         ),
     )
+}
+
+/// What a request is about that is refused.
+fn subject(path: &str) -> &'static str {
+    match path.split('/').nth(1) {
+        Some("_ingest") => "pipelines of documents",
+        Some("_scripts") => "scripts",
+        Some("_snapshot") => "snapshots",
+        Some(_) | None => "documents, searches or changes of indices",
+    }
 }

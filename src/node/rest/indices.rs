@@ -95,7 +95,7 @@ pub(super) fn resolve(state: &ClusterState, names: &[&str], options: Options) ->
     if names.is_empty() || names == ["_all"] || names == ["*"] {
         let found: BTreeSet<String> = fitting(state, "*", options).collect();
         let is_fine = options.allow_no_indices || !found.is_empty();
-        return if is_fine { Ok(found) } else { Err(no_index_at_all()) };
+        return if is_fine { Ok(found) } else { Err(no_index_at_all(names.first().unwrap_or(&"_all"))) };
     }
     let now = i64::try_from(time::since_1970().as_millis()).unwrap_or(i64::MAX);
     let mut found = BTreeSet::new();
@@ -135,10 +135,10 @@ fn none_of(names: &str) -> RestError {
 }
 
 /// No index where one was wanted, whichever.
-fn no_index_at_all() -> RestError {
+fn no_index_at_all(all: &str) -> RestError {
     RestError::new(Kind::IndexNotFound, "no such index")
         .about("resource.type", "index_expression")
-        .about("resource.id", "_all")
+        .about("resource.id", all)
 }
 
 fn fitting<'a>(state: &'a ClusterState, pattern: &'a str, options: Options) -> impl Iterator<Item = String> + 'a {

@@ -63,8 +63,31 @@ const READ_WITH: [(&str, &str); 9] = [
     ("suggest_text", "suggest_field"),
 ];
 
-/// What Elasticsearch looks at only if it is given, so that nobody is told of it.
-const UNSUGGESTED: [&str; 2] = ["wait_for_metadata_version", "wait_for_relocating_shards"];
+/// What Elasticsearch looks at only if it is given, so that nobody is told of it: by the name of the route.
+const UNSUGGESTED: [(&str, &[&str]); 8] = [
+    ("cat_alias_action", &["alias"]),
+    ("cat_templates_action", &["name"]),
+    ("cluster_health_action", &["wait_for_relocating_shards"]),
+    ("cluster_state_action", &["wait_for_metadata_version"]),
+    ("indices_shard_stores_action", &["status"]),
+    ("indices_stats_action", &["completion_fields", "fielddata_fields", "fields", "groups"]),
+    ("nodes_stats_action", &["completion_fields", "fielddata_fields", "fields", "groups", "index_metric", "types"]),
+    (
+        "search_action",
+        &[
+            "allow_partial_search_results",
+            "explain",
+            "max_concurrent_shard_requests",
+            "seq_no_primary_term",
+            "source",
+            "terminate_after",
+            "timeout",
+            "track_scores",
+            "track_total_hits",
+            "version",
+        ],
+    ),
+];
 
 /// What a request was given, by name.
 #[derive(Clone, Debug, Default)]
@@ -124,13 +147,14 @@ impl Parameters {
     }
 
     /// Refuses what is not known, and names what may have been meant.
-    pub(super) fn check_known(&self, path: &str, known: &BTreeSet<&str>) -> Result<(), RestError> {
+    pub(super) fn check_known(&self, (path, route): (&str, &str), known: &BTreeSet<&str>) -> Result<(), RestError> {
         let known: &BTreeSet<&str> = &known.iter().copied().filter(|name| self.is_read(name)).collect();
         let unknown: Vec<&str> = self.given.keys().map(String::as_str).filter(|name| !known.contains(name)).collect();
         if unknown.is_empty() {
             return Ok(());
         }
-        let suggested = known.iter().copied().filter(|name| !UNSUGGESTED.contains(name)).collect();
+        let is_hidden = |name: &&str| UNSUGGESTED.iter().any(|(of, hidden)| *of == route && hidden.contains(name));
+        let suggested = known.iter().copied().filter(|name| !is_hidden(name)).collect();
         Err(unrecognized(path, "parameter", &unknown, &suggested))
     }
 
@@ -251,14 +275,14 @@ mod tests {
         ];
         for (names, expected) in cases {
             let pairs: Vec<(&str, &str)> = names.iter().map(|name| (*name, "")).collect();
-            let error = given(&pairs).check_known("/x", &known).expect_err("it is not known").to_string();
+            let error = given(&pairs).check_known(("/x", "x"), &known).expect_err("it is not known").to_string();
             let expected = expected.strip_prefix('s').map_or(format!(": {expected}"), |rest| format!("s{rest}"));
             assert_eq!(
                 error,
                 format!("IllegalArgumentException[request [/x] contains unrecognized parameter{expected}]")
             );
         }
-        assert_eq!(given(&[("local", "x")]).check_known("/x", &known), Ok(()));
-        assert!(given(&[(&"x".repeat(4_000), "")]).check_known("/x", &known).is_err());
+        assert_eq!(given(&[("local", "x")]).check_known(("/x", "x"), &known), Ok(()));
+        assert!(given(&[(&"x".repeat(4_000), "")]).check_known(("/x", "x"), &known).is_err());
     }
 }

@@ -41,7 +41,7 @@ pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
         Some(call.parameters.list(name)?.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect())
     };
     let nodes = list("nodeId");
-    let is_metrics = |list: &Vec<&str>| list.iter().all(|name| *name == "_all" || METRICS.contains(name));
+    let is_metrics = |list: &Vec<&str>| list.iter().all(|name| METRICS.contains(name));
     // Where only one list is given it may be either: names of parts, or else of nodes.
     let (nodes, metrics) = match (nodes, list("metrics")) {
         (Some(list), None) if is_metrics(&list) => (None, Some(list)),

@@ -105,9 +105,7 @@ pub(in crate::rest) async fn show(call: Call) -> Result<Reply, RestError> {
 impl Wanted {
     fn read(call: &Call) -> Result<Self, RestError> {
         let (metrics, index_metrics) = metrics(call)?;
-        if !metrics.contains(&"indices") {
-            check_unread(call)?;
-        }
+        check_unread(call, &metrics, &index_metrics)?;
         let given = call.parameters.text("level").unwrap_or("node");
         let level = match given.to_ascii_lowercase().as_str() {
             _ if !metrics.contains(&"indices") => None,
@@ -170,10 +168,21 @@ impl Wanted {
     }
 }
 
-/// Without indices nobody reads what is about their fields and groups.
-fn check_unread(call: &Call) -> Result<(), RestError> {
-    let idle = ["completion_fields", "fielddata_fields", "fields", "groups", "include_segment_file_sizes", "types"];
-    let given: Vec<&str> = idle.into_iter().filter(|name| call.parameters.text(name).is_some()).collect();
+/// What is about fields and groups, with the parts of which any reads it.
+const READ_BY: [(&str, &[&str]); 6] = [
+    ("completion_fields", &["completion"]),
+    ("fielddata_fields", &["fielddata"]),
+    ("fields", &["completion", "fielddata"]),
+    ("groups", &["search"]),
+    ("include_segment_file_sizes", &["segments"]),
+    ("types", &["indexing"]),
+];
+
+/// Refuses what nobody reads, as the parts that do are not wanted.
+fn check_unread(call: &Call, metrics: &[&str], index_metrics: &[&str]) -> Result<(), RestError> {
+    let is_wanted = |part: &&str| metrics.contains(&"indices") && index_metrics.contains(part);
+    let unread = READ_BY.iter().filter(|(_, parts)| !parts.iter().any(is_wanted)).map(|(name, _)| *name);
+    let given: Vec<&str> = unread.filter(|name| call.parameters.text(name).is_some()).collect();
     if given.is_empty() {
         return Ok(());
     }

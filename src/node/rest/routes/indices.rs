@@ -1,8 +1,8 @@
 //! The routes about indices that a cluster without any answers: nothing, in the shape that clients read.
 
 use crate::rest::empties::{
-    self, CACHES, DEFAULTS, FIELD, FLUSH, ID, IGNORED, INDEX, MERGE, NAME, RECOVERY, REPOSITORY, SEGMENTS, SNAPSHOT,
-    STATS, STORES, TYPE, TYPES, UPGRADE, VERBOSE,
+    self, CACHES, DEFAULTS, FIELD, FLUSH, ID, IGNORED, INDEX, MERGE, NAME, RECOVERY, REPOSITORY, SEGMENTS, SHARDS,
+    SNAPSHOT, STATS, STORES, TYPE, TYPES, UPGRADE, VERBOSE,
 };
 use crate::rest::index;
 use crate::rest::indices::INDICES;
@@ -67,7 +67,7 @@ pub(super) static ROUTES: &[Route] = &[
         [MERGE, &[INDEX], INDICES], empties::broadcast, "{_shards:@Shards}", "force_merge_action",
         "Has all shards merge their segments: there are none."),
     empty!(["POST"], ["/_upgrade", "/{index}/_upgrade"],
-        [UPGRADE, &[INDEX], INDICES], empties::broadcast, "{_shards:@Shards}", "upgrade_action",
+        [UPGRADE, &[INDEX], INDICES], empties::upgraded, "{_shards:@Shards,upgraded_indices:{}}", "upgrade_action",
         "Has all shards write their segments anew: there are none."),
     empty!(["GET"], ["/_alias"],
         [&[LOCAL], INDICES], empties::aliases, "{*:any}", "get_aliases_action",
@@ -106,14 +106,17 @@ pub(super) static ROUTES: &[Route] = &[
     empty!(["GET", "POST"], ["/_count", "/{index}/_count", "/{index}/{type}/_count"],
         [QUERY, COUNT, SOURCE, &[INDEX, TYPE], INDICES], searches::count, "{count:integer,terminated_early?:null,_shards:@Searched}", "count_action",
         "Counts documents: none."),
+    empty!(["GET", "POST"], ["/_search_shards", "/{index}/_search_shards"],
+        [SHARDS, READ, &[INDEX], INDICES], empties::search_shards, "{nodes:{},indices:{},shards:[any]}", "cluster_search_shards_action",
+        "Tells the shards that a search would go to: none."),
     empty!(["GET"], ["/_snapshot/{repository}/{snapshot}"],
-        [&[MASTER, REPOSITORY, SNAPSHOT, IGNORED, VERBOSE]], empties::repositories, "{*:any}", "get_snapshots_action",
+        [&[MASTER, REPOSITORY, SNAPSHOT, IGNORED, VERBOSE]], empties::snapshots, "{*:any}", "get_snapshots_action",
         "Tells snapshots of a repository: it is missing."),
     empty!(["GET"], ["/_snapshot", "/_snapshot/{repository}"],
         [READ, &[REPOSITORY, FLAT_SETTINGS]], empties::repositories, "{*:any}", "get_repositories_action",
         "Tells the places for snapshots: there are none, and one that is named is missing."),
     empty!(["GET"], ["/_snapshot/{repository}/{snapshot}/_status"],
-        [&[MASTER, REPOSITORY, SNAPSHOT, IGNORED]], empties::repositories, "{*:any}", "snapshot_status_action",
+        [&[MASTER, REPOSITORY, SNAPSHOT, IGNORED]], empties::snapshots, "{*:any}", "snapshot_status_action",
         "Tells how snapshots of a repository are: it is missing."),
     empty!(["GET"], ["/_snapshot/_status", "/_snapshot/{repository}/_status"],
         [&[MASTER, REPOSITORY, IGNORED]], empties::snapshot_status, "{snapshots:[any]}", "snapshot_status_action",

@@ -71,7 +71,7 @@ pub(super) fn check_known(call: &Call, route: &'static Route, is_help: bool) -> 
     if call.parameters.are_all(is_known) {
         return Ok(());
     }
-    call.parameters.check_known(&call.path, &known(route, is_help))
+    call.parameters.check_known((&call.path, route.name), &known(route, is_help))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub(super) static ROUTES: &[Route] = &[
         "/{index}/{type}/{id}/_explain", "/_msearch", "/{index}/_msearch", "/{index}/{type}/_msearch",
         "/_msearch/template", "/{index}/_msearch/template", "/{index}/{type}/_msearch/template", "/_search/template",
         "/{index}/_search/template", "/{index}/{type}/_search/template", "/_render/template", "/_render/template/{id}",
-        "/_search_shards", "/{index}/_search_shards", "/_field_caps", "/{index}/_field_caps", "/_validate/query",
+        "/_field_caps", "/{index}/_field_caps", "/_validate/query",
         "/{index}/_validate/query", "/{index}/{type}/_validate/query", "/_analyze", "/{index}/_analyze", "/_rank_eval",
         "/{index}/_rank_eval", "/_flush/synced", "/{index}/_flush/synced", "/_ingest/pipeline/_simulate",
         "/_ingest/pipeline/{id}/_simulate", "/_scripts/painless/_execute",

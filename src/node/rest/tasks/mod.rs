@@ -124,7 +124,8 @@ pub(super) async fn asked(call: &Call, nodes: Vec<Arc<Node>>, timeout: Duration)
 
 /// What is wrong with the task that a path names, which is looked at before what else was given.
 pub(super) fn malformed(call: &Call) -> Option<RestError> {
-    TaskId::parse(call.parameters.text("task_id")?).err()
+    let id = call.parameters.text("task_id").filter(|_| call.path.starts_with("/_tasks/"))?;
+    TaskId::parse(id).err()
 }
 
 /// The tasks that are wanted.
@@ -193,7 +194,8 @@ pub(super) async fn cancel(call: Call) -> Result<Reply, RestError> {
     let is_there = |id: &TaskId<'_>| chosen.nodes.iter().any(|node| node.id.as_str() == id.node);
     if let Some(id) = one.as_ref().filter(|id| !is_there(id)) {
         let body = Json::object([("node_failures", [tree::no_such_node(id.node)].into_iter().collect())]);
-        return Ok(Reply::tree(body.with("nodes", Json::object([]))));
+        let telling = Telling { is_detailed: true, is_human: call.is_human };
+        return Ok(Reply::tree(grouping.write(body, &[], telling)));
     }
     let mut asked = asked(&call, chosen.nodes, chosen.timeout).await;
     let is_meant = |task: &Task| one.as_ref().is_none_or(|id| id.number == task.id);
