@@ -198,7 +198,7 @@ async fn check_names_by_master(call: &Call) -> Result<(), RestError> {
 
 /// Statistics of indices.
 pub(super) async fn stats(call: Call) -> Result<Reply, RestError> {
-    let metrics = call.parameters.list("metric").unwrap_or_default();
+    let metrics = call.parameters.words("metric").unwrap_or_default();
     let unknown: Vec<&str> = metrics.iter().filter(|metric| !METRICS.contains(metric)).copied().collect();
     if !unknown.is_empty() {
         return Err(unrecognized(&call.path, "metric", &unknown, &METRICS.into()));

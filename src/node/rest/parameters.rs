@@ -128,6 +128,12 @@ impl Parameters {
         Some(self.text(name)?.split(',').filter(|element| !element.is_empty()).collect())
     }
 
+    /// The same without the blanks around them, where Elasticsearch takes a list so.
+    pub(super) fn words(&self, name: &str) -> Option<Vec<&str>> {
+        let elements = self.text(name)?.split(',').map(str::trim);
+        Some(elements.filter(|element| !element.is_empty()).collect())
+    }
+
     /// A whole number that is not negative, if one was given.
     pub(super) fn number(&self, name: &str) -> Result<Option<u64>, RestError> {
         let parse = |text: &str| {
@@ -236,6 +242,7 @@ mod tests {
         let mut parameters = given(&[("l", "a,,b"), ("n", "x"), ("m", "7"), ("t", "2s")]);
         parameters.extend([("n", "-1".into())]);
         assert_eq!(parameters.list("l"), Some(vec!["a", "b"]));
+        assert_eq!(given(&[("w", " a , ,b")]).words("w"), Some(vec!["a", "b"]));
         assert_eq!(parameters.number("m"), Ok(Some(7)));
         let error = parameters.number("n").expect_err("it is negative").to_string();
         assert_eq!(error, "IllegalArgumentException[Failed to parse long parameter [n] with value [-1]]");

@@ -134,13 +134,13 @@ fn warnings(call: &Call) -> Vec<String> {
 
 /// Java lets a letter behind a number say how it is kept.
 fn check_float(name: &str, text: &str) -> Result<(), RestError> {
-    let number = text.trim();
-    let number = number.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(number);
+    let told = text.trim();
+    let number = told.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(told);
     if number.parse::<f32>().is_ok() {
         return Ok(());
     }
     let cause =
-        if text.is_empty() { RestError::new(Kind::NumberFormat, "empty String") } else { RestError::no_number(text) };
+        if told.is_empty() { RestError::new(Kind::NumberFormat, "empty String") } else { RestError::no_number(told) };
     let reason = format!("Failed to parse float parameter [{name}] with value [{text}]");
     Err(RestError::illegal(reason).caused_by(cause))
 }

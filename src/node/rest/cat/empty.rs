@@ -137,10 +137,11 @@ pub(super) async fn of_state(call: Call) -> Result<Vec<Row>, RestError> {
 
 /// There is no repository, so no snapshot.
 pub(super) async fn of_repository(call: Call) -> Result<Vec<Row>, RestError> {
+    call.parameters.flag("ignore_unavailable")?;
+    call.parameters.time("master_timeout", snapshot::MASTER_TIMEOUT)?;
     let Some(repository) = call.parameters.text("repository") else {
         return Err(RestError::asks_for_nothing("repository is missing"));
     };
-    call.parameters.flag("ignore_unavailable")?;
     let missing = RestError::new(Kind::RepositoryMissing, format!("[{repository}] missing"));
     snapshot::wanted(&call, None).await?;
     Err(missing)

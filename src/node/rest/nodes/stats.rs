@@ -192,7 +192,7 @@ fn check_unread(call: &Call, metrics: &[&str], index_metrics: &[&str]) -> Result
 /// The parts that are wanted, and those of them that are about indices.
 fn metrics(call: &Call) -> Result<(Vec<&'static str>, Vec<&'static str>), RestError> {
     let refuse = |what: String| Err(RestError::illegal(format!("request [{}] contains {what}", call.path)));
-    let given = call.parameters.list("metric").unwrap_or_else(|| vec![ALL]);
+    let given = call.parameters.words("metric").unwrap_or_else(|| vec![ALL]);
     let index_given = call.parameters.text("index_metric");
     if given.iter().all(|metric| *metric == ALL) && !given.is_empty() {
         return match index_given {
@@ -206,7 +206,7 @@ fn metrics(call: &Call) -> Result<(Vec<&'static str>, Vec<&'static str>), RestEr
     }
     let metrics = known(call, "metric", &given, &METRICS)?;
     if metrics.contains(&"indices") {
-        let given = call.parameters.list("index_metric").unwrap_or_else(|| vec![ALL]);
+        let given = call.parameters.words("index_metric").unwrap_or_else(|| vec![ALL]);
         let all = || Ok(INDEX_METRICS.to_vec());
         let index = if given == [ALL] { all() } else { known(call, "index metric", &given, &INDEX_METRICS) }?;
         return Ok((metrics, index));
