@@ -25,7 +25,8 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 34] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 35] = [
+    (100_038_966, "two candidates stood back for the same time, each just when the other stood again"),
     (60_018_331, "the judge let nodes stand still for less than their ping timeouts can tell from silence"),
     (60_013_234, "a change that waited for a master while its node said good-bye was taken for a late copy"),
     (44_008_402, "the judge took the first writes of eighty processes of one node for a storm"),

@@ -14,6 +14,7 @@ use crate::cluster::{Node, NodeId, StateId};
 use crate::protocol::{Exchange, Failure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Role<'_, Candidacy> {
     /// Waits for votes, and goes on looking for a better candidate meanwhile.
@@ -207,15 +208,22 @@ impl Role<'_, Candidacy> {
         if self.now >= end {
             return self.end_candidacy("timed out while waiting for joins");
         }
-        self.node.set_back(self.now, &self.node.local.id.clone(), self.node.tuning.ping_timeout);
+        self.stand_back();
         self.node.timers.set(Timer::Candidacy, (self.now + self.node.tuning.vote_timeout()).min(end));
         STAYS
+    }
+
+    /// Lets others go first for a while. Two that took turns at the same pace would stand in each other's way each time.
+    fn stand_back(&mut self) {
+        let least = self.node.tuning.ping_timeout;
+        let more = Duration::from_micros(self.node.rng.below(least.as_micros() as u64 + 1));
+        self.node.set_back(self.now, &self.node.local.id.clone(), least + more);
     }
 
     /// It has not won: others go first.
     pub(in crate::zen) fn end_candidacy(&mut self, reason: &str) -> Flow {
         self.out.note(Note::Abandoned { term: self.mode.term, reason: reason.into() });
-        self.node.set_back(self.now, &self.node.local.id.clone(), self.node.tuning.ping_timeout);
+        self.stand_back();
         self.node.warn_masterless(self.now, Stance::Stands(self.mode), self.out);
         Next::find("the candidacy ended")
     }
