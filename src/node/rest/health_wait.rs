@@ -22,6 +22,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// How long a node without a master asks others for the state, again and again.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
+/// How long what was known before is told where the time to wait is over while there is no master.
+const CHANGE_OF_MASTERS: Duration = Duration::from_secs(2);
+
 const fn parameter(name: &'static str, values: Values, default: &'static str, doc: &'static str) -> Parameter {
     Parameter { name, values, default, doc }
 }
@@ -138,15 +141,16 @@ impl Conditions {
             // What only the master knows is not known while there is none.
             let is_known = is_local || state.nodes.master.is_some();
             if is_known {
-                known = Some(state.clone());
+                known = Some((state.clone(), Instant::now()));
             }
             if is_known && self.hold(handle, &state) && self.events_are_over(handle).await {
                 return Ok((state, true));
             }
             if snapshot::is_over(handle, deadline) {
-                // Who waits at a node that is about to end hears how it was while there was a master.
-                let known = known.filter(|_| is_known || handle.closing().is_cancelled());
-                return known.map(|state| (state, false)).ok_or_else(RestError::no_master);
+                // Who waits at a node that is about to end, or over a change of masters, hears how it was while there was one.
+                let is_told = |at: Instant| at.elapsed() < CHANGE_OF_MASTERS || handle.closing().is_cancelled();
+                let known = known.filter(|(_, at)| is_known || is_told(*at));
+                return known.map(|(state, _)| (state, false)).ok_or_else(RestError::no_master);
             }
             let again = if self.events.is_some() { Some(LOOK_AGAIN) } else { None };
             state = next(handle, (state, is_local), (again, deadline)).await?;
