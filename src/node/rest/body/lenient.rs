@@ -76,7 +76,8 @@ fn blank_comments(bytes: &mut Cow<'_, [u8]>) -> usize {
                     let letters = bytes.to_mut()[comment].iter_mut();
                     letters.filter(|letter| **letter != b'\n').for_each(|letter| *letter = b' ');
                 }
-                None => at += 1,
+                // No reader goes on from here, and each one that is never closed would be looked for to the end.
+                None => break,
             },
             b'{' | b'[' => (at, depth) = (at + 1, depth + 1),
             b'}' | b']' if depth <= 1 => return at + 1,
@@ -163,6 +164,13 @@ mod tests {
 
     fn told(bytes: &[u8]) -> Result<(String, bool), String> {
         plain(bytes).map(|plain| (plain.text.into_owned(), plain.has_more))
+    }
+
+    #[test]
+    fn what_begins_comments_without_end_is_looked_through_once() {
+        let many = format!("{{\"a\": {}", "/*".repeat(1 << 20));
+        let told = plain(many.as_bytes()).expect("it is a text");
+        assert_eq!((told.text.len(), told.has_more), (many.len(), false), "it is left to the reader to refuse");
     }
 
     #[test]

@@ -161,8 +161,7 @@ impl Spans {
 }
 
 fn of_state(state: StateId) -> [(&'static str, Attribute); 2] {
-    let number = |number| Attribute::Number(number);
-    [("zazen.term", number(state.term.get())), ("zazen.version", number(state.version.get()))]
+    [("zazen.term", Attribute::Number(state.term.get())), ("zazen.version", Attribute::Number(state.version.get()))]
 }
 
 /// A name for a span that no other one of its trace has.
