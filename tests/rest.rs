@@ -6,6 +6,8 @@ mod access;
 mod http;
 #[path = "rest/keys.rs"]
 mod keys;
+#[path = "rest/nodes.rs"]
+mod nodes;
 #[path = "rest/openapi.rs"]
 mod openapi;
 #[path = "rest/recorded.rs"]
@@ -14,6 +16,8 @@ mod recorded;
 mod settings;
 #[path = "rest/shape.rs"]
 mod shape;
+#[path = "rest/state.rs"]
+mod state;
 #[path = "rest/watch.rs"]
 mod watch;
 #[path = "rest/world.rs"]
@@ -22,14 +26,11 @@ mod world;
 use axum::http::StatusCode;
 use shape::shape;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use world::{World, leaderless, led_by, local, node, state_of};
-use zazen::cluster::Roles;
+use world::{World, led_by, local, node, state_of};
 use zazen::runtime::Lenient;
-use zazen::runtime::figures::{self, Meter, Place};
 use zazen::service::{PendingTask, Priority};
 use zazen::settings::{NodeSettings, RestSettings};
 
@@ -430,144 +431,6 @@ async fn health_tells_and_waits_for_what_is_in_the_queue_of_the_master() {
     assert_eq!(status(late), StatusCode::REQUEST_TIMEOUT);
     let row = world.get("/_cat/health?h=st,pt,mtwt,asp,cl").await;
     assert_eq!(row.body, "green 1 1.5s 100.0% original\n");
-}
-
-#[tokio::test]
-async fn the_state_can_be_waited_for_by_version() {
-    let world = World::new(state_of("led"));
-    let told = world.get("/_cluster/state?wait_for_metadata_version=18&wait_for_timeout=10ms").await;
-    assert_eq!(
-        (told.status, told.body.as_str()),
-        (StatusCode::OK, r#"{"wait_for_timed_out":true,"cluster_name":"original"}"#)
-    );
-    let mut next = state_of("led");
-    next.version = next.version.next();
-    let newer = async { world.show(next) };
-    let asked = world.get("/_cluster/state/version?wait_for_metadata_version=18&filter_path=wait*,version");
-    let (told, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(asked, newer) }).await.expect("it came");
-    assert_eq!(told.body, r#"{"wait_for_timed_out":false,"version":18}"#);
-}
-
-#[tokio::test]
-async fn the_metadata_of_indices_is_shown_nested_or_flat_and_by_name() {
-    let mut state = state_of("led");
-    let logs = serde_json::json!({ "state": "open", "settings": { "index": { "number_of_shards": "1" } } });
-    state.metadata.indices.insert("logs".into(), Arc::new(logs));
-    state.metadata.indices.insert("old".into(), Arc::new(serde_json::json!({ "state": "close" })));
-    let world = World::new(state);
-    let get = async |target: &str| world.get(target).await.body;
-    assert_eq!(
-        get("/_cluster/state/metadata/logs?flat_settings=true&filter_path=metadata.indices").await,
-        r#"{"metadata":{"indices":{"logs":{"settings":{"index.number_of_shards":"1"},"state":"open"}}}}"#
-    );
-    assert_eq!(
-        get("/_cluster/state/metadata?filter_path=metadata.indices.*.s*.*").await,
-        r#"{"metadata":{"indices":{"logs":{"settings":{"index":{"number_of_shards":"1"}}}}}}"#
-    );
-    assert!(get("/_cluster/state/blocks/nope?ignore_unavailable=false").await.ends_with(r#""blocks":{}}"#));
-    assert_eq!(get("/old,logs?filter_path=*.state").await, r#"{"logs":{"state":"open"},"old":{"state":"close"}}"#);
-    assert_eq!(get("/*?filter_path=*.state").await, r#"{"logs":{"state":"open"}}"#);
-    let health = get("/_cluster/health/logs?level=indices&filter_path=indices.*.status,indices.*.active_shards").await;
-    assert_eq!(health, r#"{"indices":{"logs":{"status":"green","active_shards":0}}}"#);
-    assert_eq!(world.ask("HEAD", "/nope", &[], "").await.status, StatusCode::NOT_FOUND);
-    assert_eq!(world.ask("HEAD", "/logs", &[], "").await.status, StatusCode::OK);
-}
-
-#[tokio::test]
-async fn what_the_state_blocks_is_not_answered() {
-    let mut state = state_of("led");
-    state.blocks.add(zazen::cluster::Block::STATE_NOT_RECOVERED);
-    let told = World::new(state).get("/foo?master_timeout=10ms").await;
-    let blocked = "blocked by: [SERVICE_UNAVAILABLE/1/state not recovered / initialized];";
-    let expected = format!(
-        r#""type":"master_not_discovered_exception","reason":"ClusterBlockException[{blocked}]","caused_by":{{"type":"cluster_block_exception","reason":"{blocked}"}}}},"status":503}}"#
-    );
-    assert!(told.body.ends_with(&expected), "{}", told.body);
-}
-
-#[tokio::test]
-async fn the_voting_sets_and_the_term_stand_in_the_state() {
-    let mut state = led_by(&[local(), node('b', "127.0.0.1:1")]);
-    // What it followed on had fewer voters; that it is shown means that it is committed.
-    state.metadata.voting.committed = [local().id.clone()].into_iter().collect();
-    let told =
-        World::new(leaderless(state)).get("/_cluster/state/metadata?local&filter_path=**.cluster_coordination").await;
-    let ids = r#"["nanananananananananana","nbnbnbnbnbnbnbnbnbnbnb"]"#;
-    let expected = format!(
-        r#"{{"metadata":{{"cluster_coordination":{{"term":3,"last_committed_config":{ids},"last_accepted_config":{ids}}}}}}}"#
-    );
-    assert_eq!(told.body, expected);
-}
-
-/// Listens on a free port and answers a request for figures with this text; none is no answer at all.
-async fn teller(text: Option<String>) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
-    let address = listener.local_addr().expect("it is bound").to_string();
-    let figures = move || {
-        let text = text.clone();
-        async move {
-            match text {
-                Some(text) => text,
-                None => std::future::pending().await,
-            }
-        }
-    };
-    let router = axum::Router::new().route(figures::PATH, axum::routing::get(figures));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    address
-}
-
-#[tokio::test]
-async fn nodes_tell_their_own_figures_and_nobody_elses() {
-    let told = |letter: char| {
-        let settings = NodeSettings { path_data: env::temp_dir(), ..NodeSettings::default() };
-        let meter = Meter::new(node(letter, "").id.clone(), zazen::runtime::Current::new(settings));
-        let address = format!("127.0.0.{}:9200", letter as u32);
-        meter.set_http(Place { bound: vec![address.clone()], published: address });
-        serde_json::to_string(&meter.measure()).expect("figures are JSON")
-    };
-    let nodes = [
-        local(),
-        node('b', &teller(Some(told('b'))).await),
-        node('c', &teller(Some(told('b'))).await),
-        node('d', &teller(Some("[1]".into())).await),
-        node('e', &teller(Some(format!("{}{}", told('e'), " ".repeat(300_000)))).await),
-        node('f', &teller(None).await),
-        node('g', "127.0.0.1:1"),
-    ];
-    let world = World::new(led_by(&nodes));
-    let rows = world.get("/_cat/nodes?h=name,http,master,uptime&format=json&time=d&s=name:desc").await;
-    let row = |letter: char, http: &str, master: &str, uptime: &str| {
-        format!(r#"{{"name":"node-{letter}","http":"{http}","master":"{master}","uptime":{uptime}}}"#)
-    };
-    let silent = |letter: char| row(letter, "-", "-", "null");
-    let expected = [
-        silent('g'),
-        silent('f'),
-        silent('e'),
-        silent('d'),
-        silent('c'),
-        row('b', "127.0.0.98:9200", "-", "\"0\""),
-        row('a', "127.0.0.1:9200", "*", "\"0\""),
-    ];
-    assert_eq!(rows.body, format!("[{}]", expected.join(",")));
-}
-
-#[tokio::test]
-async fn a_row_tells_what_a_node_is() {
-    let mut voting_only = (*node('b', "[::1]:9301")).clone();
-    voting_only.roles = Roles { master: true, ..Roles::NONE };
-    let world = World::new(led_by(&[Arc::new(voting_only), local()]));
-    let table = world.get("/_cat/nodes?v&h=id,ip,port,v,r,m,n&s=n").await;
-    let expected = "id   ip        port v      r   m n\nnana 127.0.0.1 9300 6.8.23 mdi - node-a\nnbnb ::1       9301 6.8.23 m   * node-b\n";
-    assert_eq!(table.body, expected);
-    let ids = world.get("/_cat/nodes?h=id&full_id=true").await;
-    assert_eq!(ids.body, "nanananananananananana\nnbnbnbnbnbnbnbnbnbnbnb\n");
-    let tables = world.get("/_cat").await.body;
-    assert!(
-        tables.starts_with("=^.^=\n/_cat/allocation\n/_cat/shards\n/_cat/shards/{index}\n/_cat/master\n"),
-        "{tables}"
-    );
 }
 
 #[tokio::test]
