@@ -306,7 +306,7 @@ impl Driver {
         }
         self.waiting.exchanges += 1;
         let exchange = Exchange(self.waiting.exchanges);
-        self.publish_spans.received(self.clock.now(), exchange, &message);
+        self.publish_spans.received(exchange, &message);
         self.waiting.expect(exchange, reply);
         self.handle(Input::Received { exchange, message });
     }
@@ -397,7 +397,7 @@ impl Driver {
     fn apply(&mut self, state: Arc<ClusterState>) {
         self.log.heed(&state);
         self.observer.applied(self.clock.now(), &state);
-        self.publish_spans.applied(self.clock.now(), &state);
+        self.publish_spans.applied(&state);
         self.tally.applied();
         self.recorder.apply(&self.zen, &state);
         self.agree(&state);
@@ -420,7 +420,7 @@ impl Driver {
         if matches!(&message, Message::Report(report) if report.needs_full) {
             self.tally.misfitted();
         }
-        self.publish_spans.replied(self.clock.now(), exchange);
+        self.publish_spans.replied(exchange);
         match self.waiting.replies.remove(&exchange) {
             // A caller that went away is told nothing.
             Some(ReplyTo::Caller(caller)) => drop(caller.send(message)),

@@ -41,7 +41,7 @@ impl PublishSpans {
     }
 
     /// Another node sent something.
-    pub(in crate::runtime) fn received(&mut self, now: Time, exchange: Exchange, message: &Message) {
+    pub(in crate::runtime) fn received(&mut self, exchange: Exchange, message: &Message) {
         let Message::Publish { body, .. } = message else {
             return;
         };
@@ -55,21 +55,22 @@ impl PublishSpans {
         if self.storing.len() >= STORING_MAX {
             self.storing.pop_first();
         }
-        self.storing.insert(exchange, (id, now));
+        self.storing.insert(exchange, (id, self.spans.now()));
     }
 
     /// It is answered.
-    pub(in crate::runtime) fn replied(&mut self, now: Time, exchange: Exchange) {
+    pub(in crate::runtime) fn replied(&mut self, exchange: Exchange) {
         if let Some((id, since)) = self.storing.remove(&exchange) {
+            let now = self.spans.now();
             part(&self.spans, "store", id, (since, now));
             self.stored = Some((id, now));
         }
     }
 
     /// The node shows its readers a state.
-    pub(in crate::runtime) fn applied(&mut self, now: Time, state: &ClusterState) {
+    pub(in crate::runtime) fn applied(&mut self, state: &ClusterState) {
         if let Some((id, since)) = self.stored.take_if(|(id, _)| *id == state.id()) {
-            part(&self.spans, "apply", id, (since, now));
+            part(&self.spans, "apply", id, (since, self.spans.now()));
         }
     }
 
