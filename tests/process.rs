@@ -75,3 +75,5 @@ mod tool;
 mod tuning;
 #[path = "process/view.rs"]
 mod view;
+#[path = "process/watches.rs"]
+mod watches;

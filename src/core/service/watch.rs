@@ -173,6 +173,24 @@ impl ChangeLog {
         leads_on
     }
 
+    /// Takes in the steps of another node's log that lead from a state to the first one known here; whether they do, and
+    /// there is room for them.
+    pub fn fill(&mut self, from: (Term, Version), steps: &[Arc<Step>]) -> bool {
+        let versions = std::iter::once(from.1).chain(steps.iter().map(|step| step.at.version));
+        let leads_on = steps.iter().zip(versions).all(|(step, before)| step.at.version == before.next());
+        let ends_here = steps.last().is_some_and(|last| last.at.rank() == self.oldest);
+        let changes: usize = steps.iter().map(|step| step.changes.len()).sum();
+        let bytes: usize = steps.iter().map(|step| size(step)).sum();
+        let has_room = self.changes + changes <= Self::CHANGES_MAX
+            && self.bytes + bytes <= Self::BYTES_MAX
+            && self.steps.len() + steps.len() <= Self::STEPS_MAX;
+        if leads_on && ends_here && has_room {
+            steps.iter().rev().for_each(|step| self.steps.push_front(step.clone()));
+            (self.oldest, self.changes, self.bytes) = (from, self.changes + changes, self.bytes + bytes);
+        }
+        leads_on && ends_here && has_room
+    }
+
     /// The newest state that was taken in.
     pub fn newest(&self) -> Option<&Arc<ClusterState>> {
         self.newest.as_ref()
@@ -361,6 +379,29 @@ mod tests {
         let step = ours.advance(&state(5, &[("a", "2")])).expect("it leads on from the last step");
         assert_eq!(step.changes.len(), 3, "{step:?}");
         assert_eq!(versions(ours.resume(rank(3), 9, 10_000)), [4, 5]);
+    }
+
+    #[test]
+    fn a_log_is_filled_with_what_another_knows_of_the_time_before_it() {
+        let (mut theirs, mut ours) = (ChangeLog::default(), ChangeLog::default());
+        (2..=8).for_each(|version| drop(theirs.advance(&state(version, &[("k", &version.to_string())]))));
+        (7..=8).for_each(|version| drop(ours.advance(&state(version, &[("k", &version.to_string())]))));
+        let Resume::Steps(steps) = theirs.resume(rank(3), 9, 10_000) else {
+            panic!("they are remembered");
+        };
+        let led = &steps[..4];
+        assert!(!ours.fill(rank(3), &steps), "they go on behind the first state that is known");
+        assert!(!ours.fill(rank(3), &led[..3]), "they end before it");
+        assert!(!ours.fill(rank(2), led) && !ours.fill(rank(3), &[]), "they begin behind it");
+        assert!(!ours.fill(rank(3), &[led[0].clone(), led[3].clone()]), "some are missing");
+        assert_eq!(versions(ours.resume(rank(3), 9, 10_000)), [0, 8]);
+        assert!(ours.fill(rank(3), led));
+        assert_eq!((ours.oldest(), ours.changes), (rank(3), 5));
+        assert_eq!(versions(ours.resume(rank(3), 9, 10_000)), [4, 5, 6, 7, 8]);
+        let large = "x".repeat(ChangeLog::BYTES_MAX);
+        let mut full = ChangeLog::default();
+        (7..=8).for_each(|version| drop(full.advance(&state(version, &[("k", &format!("{version}{large}"))]))));
+        assert!(!full.fill(rank(3), led), "there is no room for them");
     }
 
     #[test]

@@ -305,7 +305,7 @@ async fn news(
             changes::follow_others(handle);
         }
         let followed = handle.changes().followed();
-        match handle.changes().resume(from, STEPS_MAX, BYTES_MAX) {
+        match changes::resume(handle, from, STEPS_MAX, BYTES_MAX).await {
             Resume::Compacted(state) => return Ok(News::State(state)),
             Resume::Steps(steps) => {
                 let told: Vec<WatchStep> = steps.iter().filter_map(|step| interest.told(step)).collect();

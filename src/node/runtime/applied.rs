@@ -5,7 +5,7 @@
 
 use super::handle::Handle;
 use super::transport::Wanted;
-use crate::cluster::{Address, ClusterState, StateId};
+use crate::cluster::{Address, ClusterState, Node, StateId};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -34,17 +34,20 @@ pub(crate) async fn of_others(handle: &Handle, at: StateId) -> Option<Arc<Cluste
         let state: ClusterState = ask_one(handle, address, PATH.into(), PATIENCE).await?;
         is_wanted(&state).then_some(state)
     };
-    first_of_others(handle, of_one).await.map(Arc::new)
+    first_of_others(handle, usize::MAX, of_one).await.map(Arc::new)
 }
 
-/// What the first of the other members answers.
+/// What the first of the other members answers, of so many that are asked; the master, if there is one, is the first.
 pub(super) async fn first_of_others<T, F: Future<Output = Option<T>>>(
     handle: &Handle,
+    asked_max: usize,
     ask: impl FnMut(Address) -> F,
 ) -> Option<T> {
     let (own, local) = (handle.state(), handle.local());
-    let others: Vec<Address> =
-        own.nodes.iter().filter(|node| node.id != local.id).map(|node| node.address.clone()).collect();
+    let members = || own.nodes.iter().filter(|node| node.id != local.id);
+    let is_master = |node: &&Arc<Node>| own.nodes.master.as_ref() == Some(&node.id);
+    let ordered = members().filter(is_master).chain(members().filter(|node| !is_master(node)));
+    let others: Vec<Address> = ordered.take(asked_max).map(|node| node.address.clone()).collect();
     let answers = stream::iter(others).map(ask).buffer_unordered(ASKED_AT_A_TIME);
     std::pin::pin!(answers.filter_map(std::future::ready)).next().await
 }

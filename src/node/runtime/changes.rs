@@ -1,7 +1,8 @@
 //! The changes from each committed state to the next, for those who wait at this node.
 //!
-//! A node that follows a master has them of its own states. One that is cut off from the master alone has none to come: as
-//! long as somebody asks for changes now and then, it follows those of another member. Takes the place of nothing: Elasticsearch (6.8) has no
+//! A node that follows a master has them of its own states. What it missed, or what was before it was started, it asks other
+//! members for, once somebody wants it. One that is cut off from the master alone has none to come: as long as somebody asks
+//! for changes now and then, it follows those of another member. Takes the place of nothing: Elasticsearch (6.8) has no
 //! watches.
 
 use super::applied;
@@ -15,8 +16,8 @@ use reqwest::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 /// Where a node's transport tells what changed.
@@ -39,15 +40,38 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How long after somebody asked for changes they are followed.
 const INTEREST: Duration = Duration::from_secs(10);
 
+/// How many members are asked for what this node missed, and how long each is waited for. The master comes first.
+const ASKED_MAX: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What none of them knew they are not asked again within this time.
+const ASKED_AGAIN: Duration = Duration::from_secs(1);
+
 type Rank = (Term, Version);
 
 /// What this node knows of changes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Changes {
     log: Mutex<ChangeLog>,
+    /// Whose turn it is to ask for what was missed: the others find it in the log afterwards.
+    turn: Semaphore,
+    /// Nobody knew what came behind this state, nor behind earlier ones, and when.
+    unknown: Mutex<Option<(Rank, Instant)>>,
     followed: Notify,
     /// Until when those of others are followed, if they are: by one task for all that wait.
     wanted: Mutex<Option<Instant>>,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Changes {
+            log: Mutex::default(),
+            turn: Semaphore::new(1),
+            unknown: Mutex::default(),
+            followed: Notify::default(),
+            wanted: Mutex::default(),
+        }
+    }
 }
 
 impl Changes {
@@ -56,7 +80,7 @@ impl Changes {
         self.log.lock().advance(state);
     }
 
-    /// How a watcher goes on from a state, or begins.
+    /// How a watcher goes on from a state, or begins, by what is known here.
     pub fn resume(&self, from: Option<Rank>, steps_max: usize, bytes_max: usize) -> Resume {
         let log = self.log.lock();
         match from {
@@ -81,6 +105,51 @@ impl Changes {
         }
         drop(log);
         self.followed.notify_waiters();
+    }
+}
+
+/// How a watcher goes on from a state, or begins: by what is known here or elsewhere.
+pub(crate) async fn resume(handle: &Handle, from: Option<Rank>, steps_max: usize, bytes_max: usize) -> Resume {
+    let changes = handle.changes();
+    let known = changes.resume(from, steps_max, bytes_max);
+    let (Some(from), Resume::Compacted(_)) = (from, &known) else {
+        return known;
+    };
+    let Ok(_turn) = changes.turn.acquire().await else {
+        return known;
+    };
+    let is_missing = matches!(changes.resume(Some(from), 0, 0), Resume::Compacted(_));
+    let is_unknown = changes.unknown.lock().is_some_and(|(rank, at)| from <= rank && at.elapsed() < ASKED_AGAIN);
+    if is_missing && !is_unknown && !fill(handle, from).await {
+        *changes.unknown.lock() = Some((from, Instant::now()));
+    }
+    changes.resume(Some(from), steps_max, bytes_max)
+}
+
+/// Fills the log with what leads from a state to the first one in it, if a member knows all of that.
+async fn fill(handle: &Handle, from: Rank) -> bool {
+    let changes = handle.changes();
+    let (mut steps, mut at) = (Vec::new(), from);
+    loop {
+        let oldest = changes.log.lock().oldest();
+        let of_one = |address| async move {
+            match next_of_one(handle, address, at, PATIENCE).await? {
+                Told::Steps(steps) if !steps.is_empty() => Some(steps),
+                Told::Steps(_) | Told::Compacted(_) => None,
+            }
+        };
+        let Some(next) = applied::first_of_others(handle, ASKED_MAX, of_one).await else {
+            return false;
+        };
+        steps.extend(next.into_iter().take_while(|step| step.at.rank() <= oldest));
+        let reached = steps.last().map_or(from, |step: &Arc<Step>| step.at.rank());
+        if reached == at || steps.len() > ChangeLog::STEPS_MAX {
+            return false;
+        }
+        at = reached;
+        if changes.log.lock().fill(from, &steps) {
+            return true;
+        }
     }
 }
 
@@ -119,7 +188,8 @@ async fn follow_once(handle: &Handle) {
     let Some(known) = changes.newest() else {
         return;
     };
-    match applied::first_of_others(handle, |address| next_of_one(handle, address, known)).await {
+    let of_one = |address| next_of_one(handle, address, known.rank(), WAIT + ARRIVAL);
+    match applied::first_of_others(handle, usize::MAX, of_one).await {
         Some(Told::Steps(steps)) if steps.is_empty() => {}
         Some(Told::Steps(steps)) => changes.follow(steps),
         Some(Told::Compacted(at)) => {
@@ -132,8 +202,10 @@ async fn follow_once(handle: &Handle) {
     }
 }
 
-async fn next_of_one(handle: &Handle, address: Address, known: StateId) -> Option<Told> {
-    applied::ask_one(handle, address, format!("{PATH}?{known}"), WAIT + ARRIVAL).await
+async fn next_of_one(handle: &Handle, address: Address, from: Rank, patience: Duration) -> Option<Told> {
+    let (term, version) = from;
+    let known = StateId { term, version, ..StateId::NONE };
+    applied::ask_one(handle, address, format!("{PATH}?{known}"), patience).await
 }
 
 /// What changed behind the state that a query names, as soon as something did.

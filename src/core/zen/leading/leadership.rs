@@ -386,4 +386,6 @@ pub struct Succession {
     pub to: Option<NodeId>,
     /// Who asked for it.
     pub origin: Origin,
+    /// Until when it waits for a successor to catch up.
+    pub until: Time,
 }

@@ -221,9 +221,12 @@ impl Role<'_, Leadership> {
             return STAYS;
         }
         if lead.succession.is_some() && lead.is_settled {
-            return self.hand_over();
+            self.hand_over()?;
         }
-        self.run_tasks();
+        // While a successor is waited for no other state is made.
+        if self.mode.succession.is_none() || !self.mode.is_settled {
+            self.run_tasks();
+        }
         STAYS
     }
 

@@ -175,8 +175,8 @@ impl Role<'_, Leadership> {
         self.count_term_bump();
         self.settle_acks();
         self.answer_reads()?;
-        if is_proven_now || is_awaited || self.node.leaving.is_some() {
-            // A voting set may have waited for it, or a master that leaves.
+        if is_proven_now || is_awaited || self.mode.succession.is_some() || self.node.leaving.is_some() {
+            // A voting set may have waited for it, or a hand-over, or a master that leaves.
             return self.advance();
         }
         STAYS

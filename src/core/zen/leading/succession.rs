@@ -21,7 +21,8 @@ impl Role<'_, Leadership> {
             self.node.answer(self.now, origin, Answer::HandedOver { to: local }, self.out);
             return STAYS;
         }
-        if let Some(before) = lead.succession.replace(Succession { to, origin }) {
+        let until = self.now + self.node.tuning.fd_ping_timeout;
+        if let Some(before) = lead.succession.replace(Succession { to, origin, until }) {
             let why = "another hand-over was asked for before this one was begun".to_string();
             self.node.answer(self.now, before.origin, Answer::Refused(Refusal::Invalid(why)), self.out);
         }
@@ -31,7 +32,8 @@ impl Role<'_, Leadership> {
     /// This node is to be stopped, and hands over before.
     pub(in crate::zen) fn begin_leave(&mut self) -> Flow {
         // Whom somebody wants in its place is as good as the best one.
-        self.mode.succession.get_or_insert(Succession { to: None, origin: Origin::Nobody });
+        let until = self.now + self.node.tuning.fd_ping_timeout;
+        self.mode.succession.get_or_insert(Succession { to: None, origin: Origin::Nobody, until });
         self.advance()
     }
 
@@ -79,16 +81,16 @@ impl Role<'_, Leadership> {
         self.step_down(format!("the disk hangs, {node} shall lead"))
     }
 
-    /// Nobody is fit. A master that leaves waits for one that lives to store the newest state, or its voting set may go with
-    /// it; for how long it stays is bounded in any case.
+    /// Nobody is fit. Under load a follower is often a state behind: one that lives is waited for a moment, while no other state
+    /// is made. A master that leaves waits for it as long as it stays, or its voting set may go with it.
     fn wait_for_heir(&mut self, succession: Succession) {
-        let is_leaving = self.node.leaving.is_some();
+        let may_wait = self.node.leaving.is_some() || self.now < succession.until;
         let lead = &mut *self.mode;
         let may_lead = |(id, peer): &(&NodeId, &Peer)| {
             let is_wanted = succession.to.as_ref().is_none_or(|to| to == *id);
             is_wanted && peer.node.is_master_eligible() && peer.failed.is_none() && !lead.is_leaving(&peer.node)
         };
-        if is_leaving && lead.peers.iter().any(|peer| may_lead(&peer)) {
+        if may_wait && lead.peers.iter().any(|peer| may_lead(&peer)) {
             lead.succession = Some(succession);
         } else {
             self.refuse_succession(succession);
