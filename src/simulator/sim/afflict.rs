@@ -179,9 +179,17 @@ impl Run {
         }
         for fault in lasting {
             if let Some(node) = ailing(&fault).filter(|node| self.sick.contains(node)) {
+                self.heal_rate(node);
                 self.world.inject(fault);
                 self.world.inject(Fault::Lasting(node));
             }
+        }
+    }
+
+    /// A node whose disk or address stays sick is not slow to reach as well, unless that was drawn: it would be for ever.
+    fn heal_rate(&mut self, node: usize) {
+        if self.draw.half_well.slow.is_none_or(|(slow, _)| slow != node) {
+            self.world.inject(Fault::Rate(node, 0));
         }
     }
 
@@ -223,7 +231,10 @@ impl Run {
         self.rng.shuffle(&mut others);
         let count = self.rng.below(others.len() as u64 / 2 + 1) as usize;
         let (sick, rest) = others.split_at(count);
-        if !self.draw.half_well.loses_master || !self.is_quorum(rest) {
+        // The master may make voters of all who were well until now, before it knows better.
+        let eligible = |nodes: &[usize]| nodes.iter().filter(|node| **node < self.draw.eligible).count();
+        let is_majority = eligible(rest) * 2 > eligible(group);
+        if !self.draw.half_well.loses_master || !is_majority || !self.is_quorum(rest) {
             return Ok(());
         }
         for node in sick {
