@@ -155,6 +155,28 @@ fn a_command_has_the_standard_input_of_its_runner() {
 }
 
 #[test]
+fn who_waits_for_a_lease_at_a_node_that_freezes_goes_on_at_another() {
+    let cluster = Cluster::start(3);
+    // A client asks the master if it knows where that is.
+    let frozen = cluster.wait_master(&[0, 1, 2]);
+    let other = cluster.others(&[frozen])[0];
+    let other_url = url(&cluster.nodes[other]);
+    assert_eq!(output(0, &["lease", &other_url, "acquire", "job", "--ttl=1h"]), "1\n");
+    let mut command = zazen(&["lease", &url(&cluster.nodes[frozen]), &other_url, "acquire", "job", "--wait=10m"]);
+    let mut waiter = Running(command.stdout(Stdio::piped()).spawn().expect("the command can be run"));
+    cluster.wait("it waits", || {
+        let told = cluster.nodes[frozen].get("/_nodes/stats/http").ok()?.json();
+        let open = told["nodes"].as_object()?.values().map(|node| node["http"]["current_open"].as_u64());
+        open.max()?.filter(|open| *open > 1).map(drop)
+    });
+    cluster.nodes[frozen].pause();
+    output(0, &["lease", &other_url, "release", "job", "1"]);
+    let status = wait_for(|| waiter.0.try_wait().expect("it is a child")).expect("it gets the lease");
+    assert_eq!(status.code(), Some(0));
+    cluster.nodes[frozen].resume();
+}
+
+#[test]
 fn a_lease_is_taken_kept_and_given_up_from_a_shell() {
     let cluster = Cluster::start(1);
     let at = url(&cluster.nodes[0]);

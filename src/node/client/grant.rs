@@ -17,6 +17,9 @@ const ANSWER_MIN: Duration = Duration::from_secs(1);
 /// need a moment until they have another one.
 const TURNS: u32 = 4;
 
+/// How long a node is asked to wait for a lease at a time: one that freezes meanwhile says nothing.
+const WAIT_AT_ONE: Duration = Duration::from_secs(5);
+
 /// A lease that was granted. It ends by itself unless it is kept alive.
 #[derive(Clone)]
 pub struct Grant {
@@ -67,7 +70,7 @@ impl Grant {
         let Wanted { name, holder, ttl, wait } = wanted;
         let deadline = Instant::now() + wait;
         loop {
-            let wait = deadline.saturating_duration_since(Instant::now());
+            let wait = deadline.saturating_duration_since(Instant::now()).min(WAIT_AT_ONE);
             let ask = Ask { method: Method::POST, wait, ..Ask::read(path(name)) };
             let ask = ask.with("ttl", millis(ttl)).with("holder", holder).with("wait", millis(wait));
             let sent = now();
