@@ -28,7 +28,7 @@ mod wires;
 
 use clap::{Args, Parser, Subcommand};
 use clients::ClientsArgs;
-use endure::{AlarmArgs, LargeArgs, SecureArgs, SoakArgs, StormArgs, SwarmArgs};
+use endure::{AlarmArgs, LargeArgs, SecureArgs, SoakArgs, StormArgs, SwarmArgs, WatchedArgs};
 use peer::Peer;
 use report::{Column, Report};
 use rows::Scenario;
@@ -67,6 +67,8 @@ enum Command {
     LargeState(LargeArgs),
     #[command(override_usage = "cargo bench --bench failover -- tls [OPTIONS]")]
     Tls(SecureArgs),
+    #[command(override_usage = "cargo bench --bench failover -- watched [OPTIONS]")]
+    Watched(WatchedArgs),
 }
 
 #[derive(Args)]
@@ -111,6 +113,7 @@ fn main() -> ExitCode {
             Command::Soak(args) => args.run(),
             Command::LargeState(args) => args.run(),
             Command::Tls(args) => args.run(),
+            Command::Watched(args) => args.run(),
         }),
         // This is no part of a plain `cargo bench`: it takes long, and other programs.
         None => {

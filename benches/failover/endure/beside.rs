@@ -1,18 +1,19 @@
-//! What security costs: a cluster that `zazen setup` made the files of beside one as it comes, in turns, by the same clients.
+//! What something costs: a cluster with it beside one as it comes, in turns, by the same clients.
 //!
-//! The clients are the library's, over connections that they keep. Seals, certificates, login, roles and the audit log are on
-//! in the one and off in the other.
+//! The clients are the library's, over connections that they keep. What is on in the one cluster is said in `secure` and
+//! `watched`.
 
 use crate::clock::{milliseconds, now, pause};
 use crate::cluster::{Cluster, SETTLE_MAX};
 use crate::figures::{Summary, figure};
 use crate::peers::Zazen;
 use crate::progress::Progress;
+use crate::site::Site;
 use clap::Args;
 use rustix::process::Signal;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -29,13 +30,24 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is asked whether all nodes are there.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Fail-over may take so many times as long with security, and so much of the throughput must be left.
-const FAILOVER_MAX: f64 = 1.5;
-const THROUGHPUT_MIN: f64 = 0.7;
+/// What is on in one of the two clusters.
+pub(super) struct Extra {
+    /// What the column is called.
+    pub(super) title: &'static str,
+    pub(super) peer: Zazen,
+    /// Makes what its nodes need, and tells how clients come in.
+    pub(super) set_up: fn(&Cluster<'_>) -> Result<Access, String>,
+    /// What goes on as long as the cluster is there, until it is over.
+    pub(super) attend: fn(&Site, &Arc<AtomicBool>) -> Vec<JoinHandle<()>>,
+    /// Fail-over may take so many times as long with it.
+    pub(super) failover_max: f64,
+    /// So much of the throughput must be left.
+    pub(super) throughput_min: f64,
+}
 
-/// Measures fail-over and throughput with TLS, seals and login beside those without.
+/// How much is measured.
 #[derive(Args)]
-pub(crate) struct SecureArgs {
+pub(crate) struct BesideArgs {
     /// How often the master of each cluster is killed.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     kills: u32,
@@ -56,16 +68,16 @@ struct Column {
     rates: Vec<f64>,
 }
 
-impl SecureArgs {
-    pub(crate) fn run(&self) -> Result<(), String> {
+impl BesideArgs {
+    pub(super) fn run(&self, extra: &Extra) -> Result<(), String> {
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         let rounds = self.kills.div_ceil(KILLS_A_ROUND);
         let mut columns = [Column::default(), Column::default()];
-        let mut progress = Progress::start("a cluster as it comes, and a secure one".into(), "rounds");
+        let mut progress = Progress::start(format!("a cluster as it comes, and {}", extra.title), "rounds");
         for round in 0..rounds {
             let kills = KILLS_A_ROUND.min(self.kills - round * KILLS_A_ROUND);
-            for (is_secure, column) in [false, true].into_iter().zip(&mut columns) {
-                let mut pair = Pair::start(&runtime, is_secure)?;
+            for (extra, column) in [None, Some(extra)].into_iter().zip(&mut columns) {
+                let mut pair = Pair::start(&runtime, extra)?;
                 column.rates.push(self.write(&runtime, &pair)?);
                 for _ in 0..kills {
                     column.failovers.push(pair.fail_over(&runtime)?);
@@ -74,7 +86,7 @@ impl SecureArgs {
             progress.tell(round as usize + 1, rounds as usize, "");
         }
         progress.end();
-        tell(&columns)
+        tell(&columns, extra)
     }
 
     /// Acknowledged writes a second.
@@ -104,16 +116,26 @@ struct Pair<'a> {
     cluster: Cluster<'a>,
     access: Access,
     client: Client,
+    is_over: Arc<AtomicBool>,
+    attendants: Vec<JoinHandle<()>>,
 }
 
-impl Pair<'_> {
-    fn start(runtime: &Runtime, is_secure: bool) -> Result<Self, String> {
-        let peer = if is_secure { &Zazen::SECURE } else { &Zazen::PLAIN };
-        let mut cluster = Cluster::prepare(peer, NODES)?;
-        let access = if is_secure { set_up(&cluster)? } else { Access::default() };
+impl Drop for Pair<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.attendants.drain(..).for_each(|attendant| drop(attendant.join()));
+    }
+}
+
+impl<'a> Pair<'a> {
+    fn start(runtime: &Runtime, extra: Option<&'a Extra>) -> Result<Self, String> {
+        let mut cluster = Cluster::prepare(extra.map_or(&Zazen::PLAIN, |extra| &extra.peer), NODES)?;
+        let access = extra.map_or_else(|| Ok(Access::default()), |extra| (extra.set_up)(&cluster))?;
         (0..NODES).try_for_each(|node| cluster.launch(node).map(drop))?;
         let client = client(&cluster, &access)?;
-        let pair = Pair { cluster, access, client };
+        let is_over = Arc::new(AtomicBool::new(false));
+        let attendants = extra.map_or_else(Vec::new, |extra| (extra.attend)(&cluster.site, &is_over));
+        let pair = Pair { cluster, access, client, is_over, attendants };
         pair.settle(runtime)?;
         Ok(pair)
     }
@@ -157,51 +179,25 @@ fn client(cluster: &Cluster<'_>, access: &Access) -> Result<Client, String> {
     Ok(client.with_patience(PATIENCE))
 }
 
-/// Gives every node the files that `zazen setup` makes, and tells how an administrator comes in.
-fn set_up(cluster: &Cluster<'_>) -> Result<Access, String> {
-    let first = &cluster.site.places[0].directory;
-    let out = first.join("security");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
-    let made = command.args(["setup", "--cluster-name", "bench", "--out"]).arg(&out).arg("127.0.0.1").output();
-    let made = made.map_err(|error| format!("zazen setup cannot be run: {error}"))?;
-    if !made.status.success() {
-        return Err(format!("zazen setup failed: {}", String::from_utf8_lossy(&made.stderr)));
-    }
-    cluster.site.places.iter().try_for_each(|place| hand_out(&out.join("127.0.0.1"), &place.directory))?;
-    let access = Access::new(Some(out.join("ca.crt"))).with_token_file(&out.join("admin.token"));
-    access.map_err(|error| error.to_string())
-}
-
-/// Copies all files but the configuration.
-fn hand_out(from: &Path, to: &Path) -> Result<(), String> {
-    let cannot = |error: std::io::Error| format!("[{}] cannot be copied: {error}", from.display());
-    for file in fs::read_dir(from).map_err(cannot)? {
-        let file = file.map_err(cannot)?;
-        if file.file_name() != "zazen.yml" {
-            fs::copy(file.path(), to.join(file.file_name())).map_err(cannot)?;
-        }
-    }
-    Ok(())
-}
-
-fn tell(columns: &[Column; 2]) -> Result<(), String> {
+fn tell(columns: &[Column; 2], extra: &Extra) -> Result<(), String> {
     let of = |samples: fn(&Column) -> &[f64]| {
-        let [plain, secure] = columns.each_ref().map(|column| Summary::of(samples(column)));
-        plain.zip(secure).ok_or_else(|| "nothing was measured".to_owned())
+        let [plain, with] = columns.each_ref().map(|column| Summary::of(samples(column)));
+        plain.zip(with).ok_or_else(|| "nothing was measured".to_owned())
     };
     let (failovers, rates) = (of(|column| &column.failovers)?, of(|column| &column.rates)?);
-    println!("| three nodes, one run | as it comes | secure | ratio |\n|---|---|---|---|");
-    let row = |what: &str, plain: f64, secure: f64| {
-        println!("| {what} | {} | {} | {} |", figure(plain), figure(secure), figure(secure / plain));
-        secure / plain
+    println!("| three nodes, one run | as it comes | {} | ratio |\n|---|---|---|---|", extra.title);
+    let row = |what: &str, plain: f64, with: f64| {
+        println!("| {what} | {} | {} | {} |", figure(plain), figure(with), figure(with / plain));
+        with / plain
     };
     let slower = row("master killed to the next write, median ms", failovers.0.median, failovers.1.median);
     row("the same, 99th of a hundred", failovers.0.p99, failovers.1.p99);
     let left = row("writes a second, median of the rounds", rates.0.median, rates.1.median);
     println!("\n{} kills and {} rounds each", failovers.0.trials, rates.0.trials);
-    if slower > FAILOVER_MAX || left < THROUGHPUT_MIN {
+    let Extra { failover_max, throughput_min, .. } = extra;
+    if slower > *failover_max || left < *throughput_min {
         return Err(format!(
-            "allowed: {FAILOVER_MAX} times the fail-over, and {THROUGHPUT_MIN} times the throughput at the least"
+            "allowed: {failover_max} times the fail-over, and {throughput_min} times the throughput at the least"
         ));
     }
     Ok(())

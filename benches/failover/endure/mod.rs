@@ -1,6 +1,7 @@
 //! What Zazen endures: long trials of its own, without peers.
 
 mod alarm;
+mod beside;
 mod large;
 mod secure;
 mod soak;
@@ -8,6 +9,7 @@ mod storm;
 mod swarm;
 mod sweep;
 mod transport;
+mod watched;
 mod writer;
 
 pub(crate) use alarm::AlarmArgs;
@@ -16,3 +18,4 @@ pub(crate) use secure::SecureArgs;
 pub(crate) use soak::SoakArgs;
 pub(crate) use storm::StormArgs;
 pub(crate) use swarm::SwarmArgs;
+pub(crate) use watched::WatchedArgs;

@@ -43,6 +43,17 @@ impl Zazen {
             "zazen.security.http.key=http.key",
         ],
     };
+    /// With a hook for everything.
+    pub(crate) const WATCHED: Zazen = Zazen {
+        settings: &[
+            "hooks.on_master_elected=/bin/true",
+            "hooks.on_step_down=/bin/true",
+            "hooks.on_no_master=/bin/true",
+            "hooks.on_node_joined=/bin/true",
+            "hooks.on_node_left=/bin/true",
+            "hooks.on_reduced=/bin/true",
+        ],
+    };
     /// Nodes that cut their own links when they are asked to.
     pub(crate) const CUTTABLE: Zazen = Zazen { settings: &["zazen.faults.enabled=true"] };
 }

@@ -40,13 +40,15 @@ function keep(over) {
   events.splice(0, Math.max(0, events.length - EVENTS_MAX));
 }
 
-let lastState = "", hurryUntil = 0, round = 0;
+let lastState = "", lastShape = "", hurryUntil = 0, round = 0;
 async function look() {
   const over = await ask(`/_zazen/overview?timeout=600ms&events=${round % 20 === 0 ? 300 : 40}`);
   learn(over);
   keep(over);
   const seen = viewOf(samples[samples.length - 1]), state = JSON.stringify(over.state.id) + (seen.explanation && seen.explanation.master_node ? "" : "-");
-  if (state !== lastState || seen.level === "bad") hurryUntil = performance.now() + (state !== lastState ? 3000 : 0);
+  // Writes of keys change the state all the time, and are looked at once a second like the rest.
+  const shape = JSON.stringify([over.state.id.term, over.state.master_node, over.state.voting, over.members.map(one => [one.ephemeral_id, one.in_state])]);
+  if (shape !== lastShape || seen.level === "bad") hurryUntil = performance.now() + (shape !== lastShape ? 3000 : 0);
   const more = { ...extra };
   const jobs = [
     (async () => { more.tasks = seen.master ? await maybe("/_cluster/pending_tasks?master_timeout=1s", null) : null; })(),
@@ -56,7 +58,7 @@ async function look() {
       (async () => { more.leases = await maybe("/_zazen/lease?local=true", extra.leases); })(),
       (async () => { more.settings = await maybe("/_cluster/settings?local=true&flat_settings=true", extra.settings); })());
   }
-  lastState = state; round++;
+  lastState = state; lastShape = shape; round++;
   await Promise.all(jobs);
   extra = more;
   ui.failed = null;
