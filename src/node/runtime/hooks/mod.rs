@@ -30,6 +30,10 @@ pub const LOGGER: &str = "org.elasticsearch.watcher.Hooks";
 /// How many events may wait for their hooks.
 const QUEUE_MAX: usize = 256;
 
+/// So long after what happened its hook is run: an election takes a third of that, and has the processors to itself meanwhile. A
+/// node that is master no more is told at once.
+const SETTLED: Duration = Duration::from_millis(20);
+
 /// The pause before a hook is tried again; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -112,7 +116,7 @@ impl Hooks {
 async fn watch(
     handle: Handle,
     settings: HookSettings,
-    queue: mpsc::Sender<Event>,
+    queue: mpsc::Sender<(Instant, Event)>,
     mut stopped: oneshot::Receiver<()>,
     tally: Arc<Tally>,
 ) {
@@ -121,7 +125,7 @@ async fn watch(
     let push = |events: Vec<Event>| {
         for event in events.into_iter().filter(|event| settings.on.contains_key(event.trigger.name())) {
             let trigger = event.trigger;
-            if queue.try_send(event).is_err() {
+            if queue.try_send((Instant::now(), event)).is_err() {
                 tally.count(trigger, HookOutcome::Dropped);
                 tracing::warn!(target: LOGGER, "[{}] is dropped: [{QUEUE_MAX}] events wait for their hooks", trigger.name());
             }
@@ -143,11 +147,14 @@ async fn watch(
     push(watcher.end());
 }
 
-async fn work(settings: HookSettings, mut events: mpsc::Receiver<Event>, tally: Arc<Tally>) {
-    while let Some(event) = events.recv().await {
+async fn work(settings: HookSettings, mut events: mpsc::Receiver<(Instant, Event)>, tally: Arc<Tally>) {
+    while let Some((at, event)) = events.recv().await {
         let Some(hook) = settings.on.get(event.trigger.name()) else {
             continue;
         };
+        if event.trigger != Trigger::StepDown {
+            tokio::time::sleep_until(at + SETTLED).await;
+        }
         let outcome = carry_out(&settings, hook, &event).await;
         tally.count(event.trigger, outcome);
     }
