@@ -19,6 +19,9 @@ const USUAL: [&str; 3] = ["127.0.0.1:9200", "127.0.0.1:9201", "127.0.0.1:9202"];
 /// Where users are listened to unless it is said.
 const USUAL_PORT: u16 = 9200;
 
+/// Nodes that say nothing for so long are asked last.
+const AWAKE_WITHIN: Duration = Duration::from_secs(1);
+
 /// Longer answers are not read.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
@@ -165,6 +168,20 @@ impl Asker {
 }
 
 impl Asker {
+    /// The places of nodes, those first that answer at all: one that stands still would be waited for in vain.
+    pub(super) async fn awake_first(&self, places: Vec<Place>) -> Vec<Place> {
+        if places.len() < 2 {
+            return places;
+        }
+        let look = async |place: Place| {
+            let told = self.ask::<serde_json::Value>(&place, "/", AWAKE_WITHIN).await;
+            (!matches!(told, Err(Silence::Failed(_))), place)
+        };
+        let looked = futures_util::future::join_all(places.into_iter().map(look)).await;
+        let (awake, silent): (Vec<_>, Vec<_>) = looked.into_iter().partition(|(is_awake, _)| *is_awake);
+        awake.into_iter().chain(silent).map(|(_, place)| place).collect()
+    }
+
     /// Sends a change, and tells the status and the answer, whatever they are, and what may have been meant.
     pub(super) async fn put(
         &self,

@@ -42,7 +42,7 @@ impl ExplainArgs {
     async fn first_view(&self) -> Result<View, CommandError> {
         let asker = Asker::new(&self.urls.access()?)?;
         let mut tried = Vec::new();
-        for place in self.urls.places() {
+        for place in asker.awake_first(self.urls.places()).await {
             match View::of(&asker, &place).await {
                 Ok(view) => return Ok(view),
                 Err(why) => tried.push((place, why)),

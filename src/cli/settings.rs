@@ -108,7 +108,7 @@ where
     Answer: Future<Output = Result<T, super::ask::Silence>>,
 {
     let (asker, mut tried) = (Asker::new(&urls.access()?)?, Vec::new());
-    for place in urls.places() {
+    for place in asker.awake_first(urls.places()).await {
         match ask(asker.clone(), place.clone()).await {
             Ok(told) => return Ok(told),
             Err(why) => tried.push((place, why)),

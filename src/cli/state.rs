@@ -99,7 +99,7 @@ impl ExportArgs {
         runtime.block_on(async {
             let asker = Asker::new(&self.urls.access()?)?;
             let mut tried = Vec::new();
-            for place in self.urls.places() {
+            for place in asker.awake_first(self.urls.places()).await {
                 match asker.ask(&place, "/_zazen/state", PATIENCE).await {
                     Ok(state) => return Ok(state),
                     Err(why) => tried.push((place, why)),

@@ -4,7 +4,10 @@
 
 use super::cluster::Cluster;
 use super::http::ask;
+use super::tool::{Running, output, url, zazen};
 use super::view::View;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
@@ -193,6 +196,30 @@ fn watchers_at_a_node_that_is_cut_off_from_the_master_alone_are_told_every_chang
     put(master, 21);
     hear_until(21);
     assert_eq!(seen, (1..=21).collect::<Vec<_>>());
+}
+
+#[test]
+fn watchers_at_a_node_that_is_cut_off_from_all_are_sent_elsewhere() {
+    let cluster = start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let [lonely, other] = cluster.others(&[master])[..] else { panic!("three nodes have two followers") };
+    let ask = |path: &str| ask(cluster.nodes[lonely].http, "GET", path, "").expect("a node answers its users");
+    let at = ask("/_zazen/watch").json()["at"].as_str().expect("it says where to go on").to_owned();
+    let mut command = zazen(&["kv", &url(&cluster.nodes[lonely]), &url(&cluster.nodes[other]), "watch", "k"]);
+    let mut watcher = Running(command.stdout(Stdio::piped()).spawn().expect("the command can be run"));
+    let mut lines = BufReader::new(watcher.0.stdout.take().expect("it is piped")).lines();
+    output(0, &["kv", &url(&cluster.nodes[master]), "put", "k", "1"]);
+    assert!(lines.next().expect("it is told").expect("a line").ends_with("k = 1"));
+    cut(&cluster, lonely, master);
+    cut(&cluster, lonely, other);
+    cluster.wait_no_master(lonely);
+    output(0, &["kv", &url(&cluster.nodes[master]), "put", "k", "2"]);
+    cluster.wait("it says that it knows of none", || {
+        let told = ask(&format!("/_zazen/watch?prefix=none&wait_for=200ms&from={at}"));
+        (told.status == 503).then_some(())
+    });
+    assert_eq!(ask("/_zazen/watch").status, 503, "nor is an old state told as the newest");
+    assert!(lines.next().expect("it goes elsewhere").expect("a line").ends_with("k = 2"));
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long a link is cut is what is tried here")]

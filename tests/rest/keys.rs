@@ -64,6 +64,7 @@ async fn a_write_depends_on_what_it_says() {
         ("/_zazen/kv/k?if_version=none", &[("if-match", "*")]),
         ("/_zazen/kv/k?lease=l", &[]),
         ("/_zazen/kv/k", &[("idempotency-key", "7")]),
+        ("/_zazen/kv/k?retry=true", &[]),
     ] {
         assert_eq!(write(target, headers).await, illegal, "{target} {headers:?}");
     }

@@ -71,6 +71,11 @@ impl ClientError {
         }
     }
 
+    /// Whether all nodes that were asked have no master.
+    pub(super) fn is_without_master(&self) -> bool {
+        matches!(self, ClientError::NotDone(last) if last.kind() == Some("master_not_discovered_exception"))
+    }
+
     /// The name of the error, if the cluster refused the request.
     pub fn kind(&self) -> Option<&str> {
         match self {
@@ -109,6 +114,9 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ClientError::Setup(why) => write!(f, "cannot ask: {why}"),
+            ClientError::Refused { status, kind, reason } if kind.is_empty() && reason.is_empty() => {
+                write!(f, "status {status} without a reason, as from no node's address for users")
+            }
             ClientError::Refused { status, kind, reason } => write!(f, "{reason} ({status} {kind})"),
             ClientError::Silent(endpoint, why) => write!(f, "{endpoint} does not answer ({why})"),
             ClientError::Strange(what) => write!(f, "an answer makes no sense: {what}"),

@@ -182,7 +182,12 @@ impl Watch {
             if let Some(from) = &self.from {
                 ask = ask.with("from", from);
             }
-            let Polled { at, steps, state } = self.client.json(ask).await?;
+            let Polled { at, steps, state } = match self.client.json(ask).await {
+                Ok(polled) => polled,
+                // No node is in touch with a master: there is nothing to tell until one is.
+                Err(error) if error.is_without_master() && self.from.is_some() => continue,
+                Err(error) => return Err(error),
+            };
             self.told.extend(state.map(|State { master, keys, leases, persistent, transient }| News::State {
                 at: at.clone(),
                 keys,

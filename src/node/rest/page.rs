@@ -26,10 +26,13 @@ pages of other origins are answered where `http.cors.enabled` says so ([settings
 A change goes to the master, whichever node is asked, and follows a change of masters until `master_timeout`.
 What it is answered with is committed, on the disks of a majority; `acknowledged` says whether every node had applied it \
 within `timeout` as well.
+The two times add up: a change that was sent to a master is waited for as long as both together.
+A node that is told to stop answers whoever waits there for a lease, or for `_cluster/health`, as if the time were over: what they wait for may come elsewhere.
 Every change understands the header `Idempotency-Key`: a client draws 128 random bits, written as 22 characters of \
 URL-safe base64, and counts its requests behind a slash, `AAAAcAAAAAAAAAAAAAAABw/7`.
 A request that got no answer is sent again with the same name and `retry=true`, and is carried out once.
-A client that may have been forgotten is refused then; one that says as `since` which version of the state it knew before its first attempt is not, if that is later than all that was forgotten.
+A name is for one request: whatever is asked under it later is answered with what became of the first, and nothing is done.
+A client that may have been forgotten is refused then; one that says as `since` which version of the state it knew before its first attempt, as `GET /_cluster/state/version` tells it, is not, if that is later than all that was forgotten.
 Of each client the last 128 requests are remembered, and of all clients the 256 that asked last.
 
 A request may have a body of `http.max_content_length`, a first line of 4096 bytes and headers of 8192 bytes.

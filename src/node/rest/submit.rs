@@ -33,7 +33,8 @@ pub(super) const WRITE: &[Parameter] = &[
         default: "30s",
         doc: "How long to wait at most, once the change is committed, until every node has applied it; then the answer \
               says `\"acknowledged\": false`. For one that does not answer the wait is over after \
-              `discovery.zen.fd.ping_timeout`.",
+              `discovery.zen.fd.ping_timeout`, and one that does not follow the master yet, as the former one after a hand-over, is \
+              not waited for.",
     },
     Parameter {
         name: "since",
@@ -77,6 +78,12 @@ pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError
     let retry = call.parameters.flag("retry")?.unwrap_or(false);
     let task = match request_id(call)? {
         Some(request) => Task::Once { request, retry, since: since(call)?, task: Box::new(task) },
+        None if retry => {
+            let why = format!(
+                "retry: [true] is said of a request without a name; allowed: with the header [{IDEMPOTENCY_KEY}]"
+            );
+            return Err(RestError::illegal(why));
+        }
         None => task,
     };
     let (handle, spans) = (&call.handle, call.handle.spans());

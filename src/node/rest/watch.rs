@@ -65,7 +65,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "wait_for",
         Values::Time,
         "30s",
-        "How long to wait for a change that is wanted; then the answer tells none, and where to go on from.",
+        "How long to wait for a change that is wanted; then the answer tells none, and where to go on from. A node that has had \
+         no master for 7 s, and has heard from no other member, does not know: 503 sends its watchers elsewhere.",
     ),
     parameter(
         "kinds",
@@ -282,7 +283,8 @@ fn streamed(events: mpsc::Receiver<Bytes>) -> Body {
     Body::from_stream(futures_util::stream::unfold(events, next))
 }
 
-/// What there is to tell behind a state, as soon as there is something.
+/// What there is to tell behind a state, as soon as there is something. A node that is out of touch says that it has no master,
+/// so that watchers go elsewhere.
 enum News {
     /// Changes, and how far they lead.
     Steps(Vec<WatchStep>, Rank),
@@ -290,6 +292,11 @@ enum News {
     State(Arc<ClusterState>),
     /// Nothing that is wanted, up to there.
     None(Rank),
+}
+
+/// Whether this node does not know that there is nothing to tell.
+fn is_out_of_touch(handle: &Handle) -> bool {
+    handle.state().nodes.master.is_none() && handle.changes().is_out_of_touch()
 }
 
 async fn news(
@@ -306,6 +313,7 @@ async fn news(
         }
         let followed = handle.changes().followed();
         match changes::resume(handle, from, STEPS_MAX, BYTES_MAX).await {
+            Resume::Compacted(_) if is_out_of_touch(handle) => return Err(RestError::no_master()),
             Resume::Compacted(state) => return Ok(News::State(state)),
             Resume::Steps(steps) => {
                 let told: Vec<WatchStep> = steps.iter().filter_map(|step| interest.told(step)).collect();
@@ -333,6 +341,7 @@ async fn news(
         match handle.closing().run_until_cancelled(changed).await {
             Some(Ok(Ok(()))) => {}
             Some(Ok(Err(_))) => return Err(snapshot::closed(handle)),
+            Some(Err(_)) if is_out_of_touch(handle) => return Err(RestError::no_master()),
             Some(Err(_)) | None => return from.map(News::None).ok_or_else(RestError::no_master),
         }
     }

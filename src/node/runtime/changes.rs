@@ -37,6 +37,10 @@ const ARRIVAL: Duration = Duration::from_secs(1);
 /// asks again.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// A node that has had no master for so long, and heard of no change from others meanwhile nor that there is none, does not
+/// know whether there are any.
+const OUT_OF_TOUCH: Duration = Duration::from_secs(7);
+
 /// How long after somebody asked for changes they are followed.
 const INTEREST: Duration = Duration::from_secs(10);
 
@@ -53,6 +57,8 @@ type Rank = (Term, Version);
 #[derive(Debug)]
 pub struct Changes {
     log: Mutex<ChangeLog>,
+    /// When this node last applied a state, its loss of the master included, or was told something by another member.
+    heard: Mutex<Instant>,
     /// Whose turn it is to ask for what was missed: the others find it in the log afterwards.
     turn: Semaphore,
     /// Nobody knew what came behind this state, nor behind earlier ones, and when.
@@ -66,6 +72,7 @@ impl Default for Changes {
     fn default() -> Self {
         Changes {
             log: Mutex::default(),
+            heard: Mutex::new(Instant::now()),
             turn: Semaphore::new(1),
             unknown: Mutex::default(),
             followed: Notify::default(),
@@ -78,6 +85,16 @@ impl Changes {
     /// Takes the next applied state in.
     pub fn advance(&self, state: &Arc<ClusterState>) {
         self.log.lock().advance(state);
+        self.hear();
+    }
+
+    fn hear(&self) {
+        *self.heard.lock() = Instant::now();
+    }
+
+    /// Whether a node without a master cannot say that there is no change.
+    pub fn is_out_of_touch(&self) -> bool {
+        self.heard.lock().elapsed() > OUT_OF_TOUCH
     }
 
     /// How a watcher goes on from a state, or begins, by what is known here.
@@ -189,7 +206,11 @@ async fn follow_once(handle: &Handle) {
         return;
     };
     let of_one = |address| next_of_one(handle, address, known.rank(), WAIT + ARRIVAL);
-    match applied::first_of_others(handle, usize::MAX, of_one).await {
+    let told = applied::first_of_others(handle, usize::MAX, of_one).await;
+    if told.is_some() {
+        changes.hear();
+    }
+    match told {
         Some(Told::Steps(steps)) if steps.is_empty() => {}
         Some(Told::Steps(steps)) => changes.follow(steps),
         Some(Told::Compacted(at)) => {
