@@ -93,7 +93,7 @@ fn write_object(fields: &[(Cow<'static, str>, Json)], style: &Style, depth: usiz
 }
 
 /// A text between quotation marks. YAML reads it too.
-pub(super) fn quoted(text: &str, out: &mut String) {
+fn quoted(text: &str, out: &mut String) {
     out.push('"');
     // Most texts are written as they are; looking at all of one at once is quicker than at byte after byte.
     if !text.bytes().fold(false, |is_odd, byte| is_odd | (byte < 0x20) | (byte == b'"') | (byte == b'\\')) {

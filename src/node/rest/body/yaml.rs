@@ -4,7 +4,7 @@
 //! broken into lines, as Elasticsearch does it.
 
 use super::Json;
-use super::text::quoted;
+use std::fmt::Write;
 
 /// The tree as a document of its own, with a newline at its end.
 pub(in crate::rest) fn yaml(json: &Json) -> String {
@@ -68,6 +68,46 @@ fn entry(name: &str, value: &Json, depth: usize, out: &mut String) {
     block(value, depth + 1, out);
 }
 
+/// Writes a text between quotation marks. What YAML does not take as it is, stands for itself as SnakeYAML writes it.
+fn quoted(text: &str, out: &mut String) {
+    out.push('"');
+    for letter in text.chars() {
+        if let Some(sign) = sign_of(letter) {
+            out.extend(['\\', sign]);
+            continue;
+        }
+        // Writing to a text cannot fail.
+        let _ = match letter {
+            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => write!(out, "\\x{:02x}", u32::from(letter)),
+            '\u{fffe}' | '\u{ffff}' => write!(out, "\\u{:04x}", u32::from(letter)),
+            '\u{10000}'.. => write!(out, "\\U{:08x}", u32::from(letter)),
+            _ => out.write_char(letter),
+        };
+    }
+    out.push('"');
+}
+
+/// What stands behind a backslash for a letter that has a sign of its own.
+fn sign_of(letter: char) -> Option<char> {
+    match letter {
+        '"' | '\\' => Some(letter),
+        '\0' => Some('0'),
+        '\u{7}' => Some('a'),
+        '\u{8}' => Some('b'),
+        '\t' => Some('t'),
+        '\n' => Some('n'),
+        '\u{b}' => Some('v'),
+        '\u{c}' => Some('f'),
+        '\r' => Some('r'),
+        '\u{1b}' => Some('e'),
+        '\u{85}' => Some('N'),
+        '\u{a0}' => Some('_'),
+        '\u{2028}' => Some('L'),
+        '\u{2029}' => Some('P'),
+        _ => None,
+    }
+}
+
 fn line(depth: usize, out: &mut String) {
     out.push('\n');
     out.extend(std::iter::repeat_n("  ", depth));
@@ -113,8 +153,16 @@ mod tests {
     }
 
     #[test]
+    fn letters_are_written_as_the_original_writes_them() {
+        let text = "x\u{1}\u{7}\u{8}\u{b}\u{c}\u{1b}\u{7f}\u{80}\u{85}\u{9c}\u{a0}\u{a1}\u{ad}\u{2028}\u{2029}\u{feff}\u{fffd}\u{fffe}ü€\u{1f600}\"\\/'\t\n\r\0 ~";
+        let expected = "--- \"x\\x01\\a\\b\\v\\f\\e\\x7f\\x80\\N\\x9c\\_\u{a1}\u{ad}\\L\\P\u{feff}\u{fffd}\\ufffeü€\\U0001f600\\\"\\\\/'\\t\\n\\r\\0 ~\"\n";
+        assert_eq!(yaml(&Json::from(text)), expected);
+    }
+
+    #[test]
     fn lists_in_lists_and_odd_names_are_read_back_as_they_are() {
-        let odd: String = (1..0x250_u32).filter_map(char::from_u32).collect();
+        let odd: String =
+            (0..0x250_u32).chain(0x2020..0x2030).chain([0xfffe, 0x1f600]).filter_map(char::from_u32).collect();
         let inner: Json =
             [Json::Null, [Json::from("a"), Json::from(odd.as_str())].into_iter().collect()].into_iter().collect();
         let json =
