@@ -11,7 +11,7 @@ use super::half_well::{Act, Anew, draw_sickness};
 use super::operation::submit;
 use super::run::{Run, start};
 use super::watch::Violation;
-use crate::cluster::{Address, Roles};
+use crate::cluster::{Address, NodeId, Roles};
 use crate::protocol::Resolution;
 use crate::service::{SettingsPatch, Task};
 use crate::zen::{Mode, Zen};
@@ -219,7 +219,15 @@ impl Run {
     fn has_votes(&self, node: usize) -> bool {
         let candidate = self.world.peer(node);
         let voters = self.world.participants().filter(|(_, zen)| votes_for(zen, candidate)).map(|(voter, _)| voter);
-        self.is_quorum(&voters.chain([node]).collect::<Vec<_>>())
+        let voters: Vec<usize> = voters.chain([node]).collect();
+        // It counts the votes by its own state, whatever older ones others have.
+        let given = self.world.participants().filter(|(voter, _)| voters.contains(voter));
+        let ids: BTreeSet<&NodeId> = given.map(|(_, zen)| &zen.local().id).collect();
+        let wins = |zen: &Zen| {
+            let ledger = zen.ledger();
+            ledger.cluster_uuid.is_some() && ledger.accepted.metadata.voting.has_majority(|id| ids.contains(id))
+        };
+        self.is_quorum(&voters) || self.world.participant(node).is_some_and(wins)
     }
 
     /// L1 of those who are well: the master is lost, or its disk hangs, while others are or get sick.
