@@ -154,7 +154,7 @@ pub(super) enum Agreement {
     Nobody,
     /// All members answer, and see this master.
     Agreed(String),
-    /// All that see a master see this one; so many see none, and so many members do not answer.
+    /// All that see a master see this one; so many see none, and so many members or named nodes do not answer.
     Partly { master: String, blind: usize, silent: usize },
     /// Different masters are seen.
     Several(Vec<String>),
@@ -165,7 +165,8 @@ pub(super) enum Agreement {
 impl Survey {
     /// Asks everybody.
     pub(super) async fn take(asker: &Asker, places: &[Place], given: &[Place], book: &mut Book) -> Survey {
-        let (members, silent) = members(asker, places).await;
+        let places = asker.awake_first(places.to_vec()).await;
+        let (members, silent) = members(asker, &places).await;
         let ids: BTreeSet<&str> = members.iter().map(|member| member.id.as_str()).collect();
         book.note(&members);
         let listed = book.0.iter().map(|(id, known)| (known.clone(), ids.contains(id.as_str())));
@@ -187,7 +188,7 @@ impl Survey {
                 seat.told = Err(Silence::Failed(Failure::Refused));
             }
         }
-        let seats = apart(seats);
+        let seats = without_doubles(apart(seats));
         let told = |seat: &&Seat| seat.told.is_ok();
         let blind = |seat: &&Seat| seat.told.as_ref().is_ok_and(|(view, _)| view.master_node.is_none());
         let whom = seats.iter().find(blind).or_else(|| seats.iter().find(told));
@@ -209,7 +210,8 @@ impl Survey {
             self.views().filter_map(|view| view.master_node.as_ref()).map(|node| (&node.id, node)).collect();
         let masters: Vec<String> = masters.values().map(|node| called(node)).collect();
         let blind = self.views().filter(|view| view.master_node.is_none()).count();
-        let silent = self.seats.iter().filter(|seat| seat.is_member && seat.told.is_err()).count();
+        let is_wanted = |seat: &&Seat| seat.is_member || seat.id.is_empty();
+        let silent = self.seats.iter().filter(is_wanted).filter(|seat| seat.told.is_err()).count();
         match masters.as_slice() {
             [] if self.views().next().is_none() => Agreement::Nobody,
             [] => Agreement::NoMaster,
@@ -281,6 +283,23 @@ async fn seat(asker: &Asker, known: Known, is_member: bool) -> Seat {
     let told = View::local(asker, &place).await.map(|view| (view, stopwatch.elapsed()));
     let name = told.as_ref().map_or(known.name, |(view, _)| called(&view.node));
     Seat { id: known.id, name, place: place.to_string(), transport: None, is_member, told }
+}
+
+/// Who was named by the user and says nothing is most likely one of the members of that host that say nothing, of whom nobody
+/// knows where they listen to users.
+fn without_doubles(mut seats: Vec<Seat>) -> Vec<Seat> {
+    let host = |place: &str| place.rsplit_once(':').map(|(host, _)| host.to_owned());
+    let named = |seat: &Seat| (seat.id.is_empty() && seat.told.is_err()).then(|| host(&seat.place)).flatten();
+    let lost = |seat: &Seat| seat.transport.as_deref().filter(|_| seat.is_member).and_then(host);
+    let hosts: BTreeSet<String> = seats.iter().filter_map(named).collect();
+    for at in hosts {
+        let is_at = |host: Option<String>| host.as_ref() == Some(&at);
+        let doubles = seats.iter().filter(|seat| is_at(named(seat))).count();
+        if doubles <= seats.iter().filter(|seat| is_at(lost(seat))).count() {
+            seats.retain(|seat| !is_at(named(seat)));
+        }
+    }
+    seats
 }
 
 /// Each node once, by name: some are known under two addresses, and answer at one of them.
