@@ -25,12 +25,13 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 38] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 39] = [
     (100_038_966, "two candidates stood back for the same time, each just when the other stood again"),
     (
         39_161,
         "a node was left out of reach for good that had the votes of its own voters already, and led a moment later",
     ),
+    (65_801, "an answer waited behind a write of a disk that hung and was not healed"),
     (2_263, "a node whose disk stayed sick was slow to reach as well for ever, and nobody had said so"),
     (
         2_935,

@@ -66,6 +66,10 @@ impl<P: Protocol> Storage<P> {
     }
 
     /// Whether it finishes writes, but takes longer than this.
+    pub(super) fn is_hanging(&self) -> bool {
+        self.hangs
+    }
+
     pub(super) fn is_slower_than(&self, latency_us: (u64, u64)) -> bool {
         !self.hangs && self.latency_us > latency_us
     }

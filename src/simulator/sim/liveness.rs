@@ -339,8 +339,9 @@ impl Run {
         group.iter().for_each(|node| self.ask_for_update(*node));
         self.run_clients(asked + MASTER_TIMEOUT)?;
         let done = self.world.watch.acknowledged() - before;
-        // A process that was not healed and stands still answers nobody.
-        let is_well = |node: &usize| self.world.is_running(*node) && !self.sick.contains(node);
+        // A process that was not healed and stands still answers nobody; an answer may wait for a disk that hangs.
+        let is_healed = |node: usize| self.world.is_running(node) && !self.world.is_hanging(node);
+        let is_well = |node: &usize| is_healed(*node) && !self.sick.contains(node);
         let stuck = self.world.watch.waiting().filter(is_well).count();
         if done == tickets && stuck == 0 {
             return Ok(());

@@ -318,6 +318,11 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         self.network.transfer_left(self.now)
     }
 
+    /// Whether the disk of a node finishes nothing.
+    pub fn is_hanging(&self, node: usize) -> bool {
+        self.hosts[node].disk.is_hanging()
+    }
+
     /// Whether the disk of a node works, but not as fast as is normal.
     pub fn is_crawling(&self, node: usize) -> bool {
         self.hosts[node].disk.is_slower_than(self.normal.disk_us)
