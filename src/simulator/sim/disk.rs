@@ -65,11 +65,12 @@ impl<P: Protocol> Storage<P> {
         self.hangs = false;
     }
 
-    /// Whether it finishes writes, but takes longer than this.
+    /// Whether it finishes nothing.
     pub(super) fn is_hanging(&self) -> bool {
         self.hangs
     }
 
+    /// Whether it finishes writes, but takes longer than this.
     pub(super) fn is_slower_than(&self, latency_us: (u64, u64)) -> bool {
         !self.hangs && self.latency_us > latency_us
     }
