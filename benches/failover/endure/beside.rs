@@ -27,6 +27,9 @@ const KILLS_A_ROUND: u32 = 5;
 /// How long a client goes on with one request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a cluster rests before its master is killed: what its last change set off is over by then.
+const REST: Duration = Duration::from_millis(200);
+
 /// How often it is asked whether all nodes are there.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
@@ -163,6 +166,7 @@ impl<'a> Pair<'a> {
     /// Kills the master, writes as soon as that can be done, and has the node back.
     fn fail_over(&mut self, runtime: &Runtime) -> Result<f64, String> {
         let master = self.settle(runtime)?;
+        pause(REST);
         let killed = self.cluster.node(master).signal(Signal::KILL);
         runtime.block_on(self.client.put("failover", "x")).map_err(|error| error.to_string())?;
         let took = milliseconds(now() - killed);
