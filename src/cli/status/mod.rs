@@ -28,7 +28,8 @@ const TELL_AGE: Duration = Duration::from_secs(1);
 /// One node is asked for the members, then each of them for its own view. If a node sees no master, it tells why and what
 /// to do.
 ///
-/// Exit codes: 0 all members, and all nodes that were named, answer and agree on one master, 1 they do not, 2 the arguments make no sense.
+/// Exit codes: 0 all members, and all nodes that were named, answer and agree on one master, 1 they do not, 2 the arguments
+/// make no sense.
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     #[command(flatten)]

@@ -179,16 +179,25 @@ impl ChangeLog {
         let versions = std::iter::once(from.1).chain(steps.iter().map(|step| step.at.version));
         let leads_on = steps.iter().zip(versions).all(|(step, before)| step.at.version == before.next());
         let ends_here = steps.last().is_some_and(|last| last.at.rank() == self.oldest);
+        let fits = leads_on && ends_here && self.has_room_for(steps);
+        if fits {
+            for step in steps.iter().rev() {
+                self.changes += step.changes.len();
+                self.bytes += size(step);
+                self.steps.push_front(step.clone());
+            }
+            self.oldest = from;
+        }
+        fits
+    }
+
+    /// Whether so many more steps are kept.
+    pub fn has_room_for(&self, steps: &[Arc<Step>]) -> bool {
         let changes: usize = steps.iter().map(|step| step.changes.len()).sum();
         let bytes: usize = steps.iter().map(|step| size(step)).sum();
-        let has_room = self.changes + changes <= Self::CHANGES_MAX
+        self.changes + changes <= Self::CHANGES_MAX
             && self.bytes + bytes <= Self::BYTES_MAX
-            && self.steps.len() + steps.len() <= Self::STEPS_MAX;
-        if leads_on && ends_here && has_room {
-            steps.iter().rev().for_each(|step| self.steps.push_front(step.clone()));
-            (self.oldest, self.changes, self.bytes) = (from, self.changes + changes, self.bytes + bytes);
-        }
-        leads_on && ends_here && has_room
+            && self.steps.len() + steps.len() <= Self::STEPS_MAX
     }
 
     /// The newest state that was taken in.
@@ -398,10 +407,11 @@ mod tests {
         assert!(ours.fill(rank(3), led));
         assert_eq!((ours.oldest(), ours.changes), (rank(3), 5));
         assert_eq!(versions(ours.resume(rank(3), 9, 10_000)), [4, 5, 6, 7, 8]);
-        let large = "x".repeat(ChangeLog::BYTES_MAX);
+        let large = "x".repeat(ChangeLog::BYTES_MAX - 600);
         let mut full = ChangeLog::default();
         (7..=8).for_each(|version| drop(full.advance(&state(version, &[("k", &format!("{version}{large}"))]))));
-        assert!(!full.fill(rank(3), led), "there is no room for them");
+        assert_eq!(full.oldest(), rank(7), "all of it fits, but hardly more");
+        assert!(!full.has_room_for(led) && !full.fill(rank(3), led), "there is no room for them");
     }
 
     #[test]

@@ -312,7 +312,7 @@ async fn news(
             changes::follow_others(handle);
         }
         let followed = handle.changes().followed();
-        match changes::resume(handle, from, STEPS_MAX, BYTES_MAX).await {
+        match changes::resume(handle, from, (STEPS_MAX, BYTES_MAX), deadline).await {
             Resume::Compacted(_) if is_out_of_touch(handle) => return Err(RestError::no_master()),
             Resume::Compacted(state) => return Ok(News::State(state)),
             Resume::Steps(steps) => {

@@ -37,8 +37,8 @@ const ARRIVAL: Duration = Duration::from_secs(1);
 /// asks again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A node that has had no master for so long, and heard of no change from others meanwhile nor that there is none, does not
-/// know whether there are any.
+/// A node without a master that no other member has told anything for so long does not know whether there are changes. A member
+/// tells something within `WAIT` and `ARRIVAL`.
 const OUT_OF_TOUCH: Duration = Duration::from_secs(7);
 
 /// How long after somebody asked for changes they are followed.
@@ -47,6 +47,9 @@ const INTEREST: Duration = Duration::from_secs(10);
 /// How many members are asked for what this node missed, and how long each is waited for. The master comes first.
 const ASKED_MAX: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a watcher waits for them at the least, and for those whose turn it is before.
+const FILLED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What none of them knew they are not asked again within this time.
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
@@ -68,8 +71,9 @@ pub struct Changes {
     wanted: Mutex<Option<Instant>>,
 }
 
-impl Default for Changes {
-    fn default() -> Self {
+impl Changes {
+    /// Nothing is known yet.
+    pub fn new() -> Self {
         Changes {
             log: Mutex::default(),
             heard: Mutex::new(Instant::now()),
@@ -79,9 +83,7 @@ impl Default for Changes {
             wanted: Mutex::default(),
         }
     }
-}
 
-impl Changes {
     /// Takes the next applied state in.
     pub fn advance(&self, state: &Arc<ClusterState>) {
         self.log.lock().advance(state);
@@ -125,22 +127,35 @@ impl Changes {
     }
 }
 
-/// How a watcher goes on from a state, or begins: by what is known here or elsewhere.
-pub(crate) async fn resume(handle: &Handle, from: Option<Rank>, steps_max: usize, bytes_max: usize) -> Resume {
+/// How a watcher goes on from a state, or begins: by what is known here or, if that is told in time, elsewhere.
+pub(crate) async fn resume(
+    handle: &Handle,
+    from: Option<Rank>,
+    (steps_max, bytes_max): (usize, usize),
+    deadline: Instant,
+) -> Resume {
     let changes = handle.changes();
     let known = changes.resume(from, steps_max, bytes_max);
-    let (Some(from), Resume::Compacted(_)) = (from, &known) else {
+    let (Some(missed), Resume::Compacted(_)) = (from, &known) else {
         return known;
     };
+    let deadline = deadline.max(Instant::now() + FILLED_WITHIN);
+    // Late or in vain: the log says what it has.
+    let _ = tokio::time::timeout_at(deadline, fill_in_turn(handle, missed)).await;
+    changes.resume(from, steps_max, bytes_max)
+}
+
+/// Asks others for what is missing, unless somebody did before, or nobody knew it a moment ago.
+async fn fill_in_turn(handle: &Handle, from: Rank) {
+    let changes = handle.changes();
     let Ok(_turn) = changes.turn.acquire().await else {
-        return known;
+        return;
     };
     let is_missing = matches!(changes.resume(Some(from), 0, 0), Resume::Compacted(_));
     let is_unknown = changes.unknown.lock().is_some_and(|(rank, at)| from <= rank && at.elapsed() < ASKED_AGAIN);
     if is_missing && !is_unknown && !fill(handle, from).await {
         *changes.unknown.lock() = Some((from, Instant::now()));
     }
-    changes.resume(Some(from), steps_max, bytes_max)
 }
 
 /// Fills the log with what leads from a state to the first one in it, if a member knows all of that.
@@ -160,13 +175,14 @@ async fn fill(handle: &Handle, from: Rank) -> bool {
         };
         steps.extend(next.into_iter().take_while(|step| step.at.rank() <= oldest));
         let reached = steps.last().map_or(from, |step: &Arc<Step>| step.at.rank());
-        if reached == at || steps.len() > ChangeLog::STEPS_MAX {
+        let mut log = changes.log.lock();
+        if log.fill(from, &steps) {
+            return true;
+        }
+        if reached == at || !log.has_room_for(&steps) {
             return false;
         }
         at = reached;
-        if changes.log.lock().fill(from, &steps) {
-            return true;
-        }
     }
 }
 

@@ -88,7 +88,7 @@ impl Handle {
         let (asked, requests) = mpsc::channel(DESK_MAX);
         let (states, newest) = watch::channel(state);
         let faults = Arc::new(Faults::new(settings.faults));
-        let changes = Arc::new(Changes::default());
+        let changes = Arc::new(Changes::new());
         changes.advance(&newest.borrow());
         let desk = RequestReceiver { requests, states, changes: changes.clone() };
         let budget = Budget::new(settings.rest.memory);

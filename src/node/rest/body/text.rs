@@ -92,7 +92,7 @@ fn write_object(fields: &[(Cow<'static, str>, Json)], style: &Style, depth: usiz
     out.push('}');
 }
 
-/// A text between quotation marks. YAML reads it too.
+/// A text between quotation marks.
 fn quoted(text: &str, out: &mut String) {
     out.push('"');
     // Most texts are written as they are; looking at all of one at once is quicker than at byte after byte.
