@@ -224,7 +224,8 @@ where
             }
             Effect::Store { write, .. } => store(&self.disk, &Persisted(write))?,
             Effect::Note(note) => tracing::info!(target: NODE, "{note}"),
-            Effect::Link { .. }
+            Effect::Cancel { .. }
+            | Effect::Link { .. }
             | Effect::Unlink { .. }
             | Effect::Resolve
             | Effect::Apply(())

@@ -173,6 +173,9 @@ impl Exposed {
         if let Effect::Send { call, .. } = &effect {
             self.calls.insert(*call);
         }
+        if let Effect::Cancel { call } = &effect {
+            self.calls.remove(call);
+        }
         if let Effect::Reply { exchange, .. } = &effect
             && exchange.0 >= MADE_UP
         {

@@ -45,7 +45,8 @@ impl Hand {
                     self.to.insert(call, to);
                     self.sent.push((call, message));
                 }
-                Effect::Tell { .. }
+                Effect::Cancel { .. }
+                | Effect::Tell { .. }
                 | Effect::Link { .. }
                 | Effect::Unlink { .. }
                 | Effect::Resolve

@@ -28,6 +28,11 @@ pub enum Effect<P: Protocol> {
         /// When to give up: the time in which nothing of the request or its reply gets on. What is large may take longer.
         timeout: Duration,
     },
+    /// Stop a request whose outcome nobody waits for any more: none follows, and what of it has not been sent yet is not.
+    Cancel {
+        /// The request.
+        call: Call,
+    },
     /// Send a message that needs no reply; nothing of its fate is reported.
     Tell {
         /// The receiver.
@@ -106,6 +111,7 @@ impl<P: Protocol> Effect<P> {
     pub fn pass_on<Q: Alike<P>>(self) -> Effect<Q> {
         match self {
             Effect::Send { to, call, message, timeout } => Effect::Send { to, call, message, timeout },
+            Effect::Cancel { call } => Effect::Cancel { call },
             Effect::Tell { to, message } => Effect::Tell { to, message },
             Effect::Reply { exchange, message } => Effect::Reply { exchange, message },
             Effect::Store { id, write } => Effect::Store { id, write },

@@ -144,6 +144,13 @@ impl NodeState {
         out.push(Effect::Send { to: to.clone(), call, message, timeout });
     }
 
+    /// Takes out the calls whose outcome nobody waits for any more.
+    pub(super) fn take_calls(&mut self, is_taken: impl Fn(&CallPurpose) -> bool) -> BTreeMap<Call, CallPurpose> {
+        let (taken, kept) = mem::take(&mut self.calls).into_iter().partition(|(_, purpose)| is_taken(purpose));
+        self.calls = kept;
+        taken
+    }
+
     pub(super) fn reply(&mut self, exchange: Exchange, message: Message, out: &mut Effects<Zen>) {
         out.push(Effect::Reply { exchange, message });
     }

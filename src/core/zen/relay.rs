@@ -107,9 +107,8 @@ impl NodeState {
     /// The master is followed no more: who waits for its answers asks elsewhere.
     pub(super) fn end_relays(&mut self, out: &mut Effects<Zen>) {
         let is_relay = |purpose: &CallPurpose| matches!(purpose, CallPurpose::Relay { .. });
-        let open: Vec<_> = self.calls.iter().filter(|(_, purpose)| is_relay(purpose)).map(|(call, _)| *call).collect();
-        for call in open {
-            if let Some(CallPurpose::Relay { exchange, changes }) = self.calls.remove(&call) {
+        for purpose in self.take_calls(is_relay).into_values() {
+            if let CallPurpose::Relay { exchange, changes } = purpose {
                 self.on_relay_failed(exchange, changes, Failure::TimedOut, out);
             }
         }

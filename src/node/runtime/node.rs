@@ -223,6 +223,7 @@ impl Driver {
     }
 
     fn on_outcome(&mut self, outcome: CallOutcome) {
+        self.caller.ended(outcome.call());
         match outcome {
             CallOutcome::Replied(call, message) => {
                 self.hear(&message);
@@ -355,6 +356,7 @@ impl Driver {
     fn carry_out(&mut self, effect: Effect<Zen>) {
         match effect {
             Effect::Send { to, call, message, timeout } => self.send(&to, call, message, timeout),
+            Effect::Cancel { call } => self.caller.cancel(call),
             Effect::Tell { to, message } => self.caller.tell(&to, &message, self.spoken.of(&to)),
             Effect::Reply { exchange, message } => self.reply(exchange, message),
             Effect::Store { id, write } => self.journal.write(self.clock.now(), id, write),

@@ -13,7 +13,7 @@ const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 const NO_SLOT: u64 = SLOT_MASK;
 
 /// Names a call in the world; rises with each call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CallId(u64);
 
 impl CallId {

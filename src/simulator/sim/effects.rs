@@ -35,6 +35,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
         };
         match effect {
             Effect::Send { to, call, message, timeout } => self.send(node, to, (call, timeout), message),
+            Effect::Cancel { call } => self.cancel(node, call),
             Effect::Tell { to, message } => self.tell(node, to, message),
             Effect::Reply { exchange, message } => self.reply(node, exchange, message),
             Effect::Store { .. } => unreachable!("stores are queued, never held"),
@@ -73,6 +74,20 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             Route::Lost => self.counters.lost += 1,
             Route::After(delay) => self.dispatch(Freight { from, to, manner: Manner::Request(id), message }, delay),
         }
+    }
+
+    /// A request that is cancelled while it is under way does not arrive.
+    fn cancel(&mut self, node: usize, call: Call) {
+        let open = self.calls.iter().find(|(_, pending)| pending.from == node && pending.call == call).copied();
+        let Some((id, Pending { from, to, moving, .. })) = open else {
+            return;
+        };
+        self.calls.close(id);
+        if moving > self.now {
+            self.cancelled.insert(id);
+        }
+        let verdict = self.watch.call_ended(self.now, (from, to), call);
+        self.judge(verdict);
     }
 
     /// Sends a message in the name of a node that did not want it sent, and that is not judged by it. What is replied goes

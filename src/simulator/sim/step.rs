@@ -32,7 +32,8 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
     }
 
     fn request_arrives(&mut self, call: CallId, (from, to): (usize, usize), copy: bool, message: P::Message) {
-        if self.network.swallows(from, to, Cargo::Request) {
+        let is_cancelled = self.cancelled.remove(&call);
+        if is_cancelled || self.network.swallows(from, to, Cargo::Request) {
             self.counters.lost += 1;
             return;
         }

@@ -13,8 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What operators must not do to more nodes than a cluster can bear; a change may let them.
 const OPERATORS: [&str; 3] = ["wipe ", "copy-disk ", "configure "];
 
-/// How a story sets up nodes that are to form different clusters.
-const APART: [&str; 3] = [" initial=", " cluster=", " apart"];
+/// How a story sets up nodes that are to form different clusters, or that may: a node without hosts forms one with whom it
+/// meets on loopback, and there may be nobody left.
+const APART: [&str; 4] = [" initial=", " cluster=", " apart", " hosts=none"];
 
 /// Stories that can be changed.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use super::queue::Queue;
 use super::trace::{Detail, Trace};
 use super::watch::{Unwatched, Violation, Watch, WatchResult};
 use crate::protocol::{Effects, Failure, Input, Protocol, Resolution, Rng, Ticket, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Something that will happen.
@@ -58,6 +58,8 @@ pub struct World<P: Protocol, W: Watch<P> = Unwatched> {
     pub(super) addresses: BTreeMap<P::Peer, usize>,
     pub(super) network: Network,
     pub(super) calls: Calls,
+    /// Requests that were cancelled before they arrived.
+    pub(super) cancelled: BTreeSet<CallId>,
     pub(super) lines: Lifelines,
     pub(super) counters: Counters,
     pub(super) trace: Trace<P>,
@@ -88,6 +90,7 @@ impl<P: Protocol, W: Watch<P>> World<P, W> {
             addresses: BTreeMap::new(),
             network: Network::new(seeds.fork()),
             calls: Calls::new(),
+            cancelled: BTreeSet::new(),
             lines: Lifelines::new(),
             counters: Counters::default(),
             trace: Trace::new(),

@@ -30,7 +30,7 @@ use super::node::NodeState;
 use super::quorum::{Requirement, next_voting_set};
 use super::role::{Flow, Next, Role, STAYS};
 use super::rules::Protection;
-use super::{Note, Zen};
+use super::{CallPurpose, Note, Zen};
 use crate::cluster::{ClusterState, Node, NodeId, Term, Uuid, VotingSets};
 use crate::protocol::{Effect, Effects, Time};
 use crate::service::{Answer, Batch, Task};
@@ -117,8 +117,30 @@ impl NodeState {
 }
 
 impl Leadership {
+    /// Nobody takes the states of a master that steps down, and what is large would stand in the way of the next.
+    fn cancel_large(&self, node: &mut NodeState, out: &mut Effects<Zen>) {
+        let is_large = |purpose: &CallPurpose| match purpose {
+            CallPurpose::Publish { at, asked, .. } => self.sent.large_since(at) == Some(*asked),
+            CallPurpose::Ping { .. }
+            | CallPurpose::Join { .. }
+            | CallPurpose::Fetch { .. }
+            | CallPurpose::Commit { .. }
+            | CallPurpose::NodePing { .. }
+            | CallPurpose::RoundTrip { .. }
+            | CallPurpose::MasterPing { .. }
+            | CallPurpose::CallVote { .. }
+            | CallPurpose::Leave
+            | CallPurpose::Forward { .. }
+            | CallPurpose::Relay { .. } => false,
+        };
+        for call in node.take_calls(is_large).into_keys() {
+            out.push(Effect::Cancel { call });
+        }
+    }
+
     /// Everybody who waits for the master is told what is known: nobody is left without an answer.
     pub(in crate::zen) fn end(mut self, node: &mut NodeState, now: Time, out: &mut Effects<Zen>) {
+        self.cancel_large(node, out);
         if !node.keeps(Protection::ToldAtEnd) {
             return;
         }

@@ -16,11 +16,13 @@ use crate::wire;
 use crate::zen::Message;
 use bytes::Bytes;
 use reqwest::{Method, StatusCode};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 /// How long a message is tried to be brought to its receiver that nobody waits for.
@@ -33,6 +35,8 @@ pub(in crate::runtime) struct Caller {
     tally: Arc<Tally>,
     outcomes: mpsc::UnboundedSender<CallOutcome>,
     notices: Notices,
+    /// Requests whose outcome is not known.
+    open: BTreeMap<Call, AbortHandle>,
 }
 
 impl Caller {
@@ -42,19 +46,19 @@ impl Caller {
         tally: Arc<Tally>,
         outcomes: mpsc::UnboundedSender<CallOutcome>,
     ) -> Self {
-        Caller { peers, faults, tally, outcomes, notices: Notices::default() }
+        Caller { peers, faults, tally, outcomes, notices: Notices::default(), open: BTreeMap::new() }
     }
 
     /// Sends a request; exactly one outcome follows. It is waited for as long as something of it gets on, and
     /// no longer than the timeout without.
-    pub(in crate::runtime) fn send(&self, to: &Address, call: Call, form: Encoded, timeout: Duration) {
+    pub(in crate::runtime) fn send(&mut self, to: &Address, call: Call, form: Encoded, timeout: Duration) {
         let outcomes = self.outcomes.clone();
         let Some(path) = path_of(form.kind()) else {
             let _ = outcomes.send(CallOutcome::Failed(call, Failure::BadAnswer));
             return;
         };
         let (peers, to, tally, faults) = (self.peers.clone(), to.clone(), self.tally.clone(), self.faults.clone());
-        tokio::spawn(async move {
+        let asking = tokio::spawn(async move {
             let reply = match form.bytes().await {
                 Some(body) => {
                     tally.sent(1, body.len());
@@ -69,6 +73,19 @@ impl Caller {
             // Nobody is left to be told when the node has ended.
             let _ = outcomes.send(outcome);
         });
+        self.open.insert(call, asking.abort_handle());
+    }
+
+    /// A request is sent no further: its connection closes.
+    pub(in crate::runtime) fn cancel(&mut self, call: Call) {
+        if let Some(asking) = self.open.remove(&call) {
+            asking.abort();
+        }
+    }
+
+    /// The outcome of a request is known.
+    pub(in crate::runtime) fn ended(&mut self, call: Call) {
+        self.open.remove(&call);
     }
 
     /// Sends a message whose fate nobody waits for.
@@ -224,7 +241,7 @@ mod tests {
         (Caller::new(peers, Arc::new(Faults::new(false)), Arc::default(), outcomes), told)
     }
 
-    fn ping(caller: &Caller, to: &Address, call: u64) {
+    fn ping(caller: &mut Caller, to: &Address, call: u64) {
         caller.send(to, Call(call), Encoded::of("ping", Bytes::from_static(b"{}")), TIMEOUT);
     }
 
@@ -245,8 +262,8 @@ mod tests {
     async fn an_answer_to_a_ping_that_does_not_end_is_not_read_for_long() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
         let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
-        let (caller, mut told) = caller();
-        ping(&caller, &peer, 1);
+        let (mut caller, mut told) = caller();
+        ping(&mut caller, &peer, 1);
         let (mut connection, _) = listener.accept().await.expect("the caller connects");
         let fake = tokio::spawn(async move {
             let mut written = 0;
@@ -259,6 +276,21 @@ mod tests {
         assert!(matches!(told.recv().await, Some(CallOutcome::Failed(Call(1), Failure::BadAnswer))));
         let written = fake.await.expect("it ends with its connection");
         assert!(written < 32 << 20, "{written} bytes were taken");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_cancelled_is_sent_no_further_and_has_no_outcome() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
+        let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
+        let (mut caller, mut told) = caller();
+        ping(&mut caller, &peer, 1);
+        let (mut connection, _) = listener.accept().await.expect("the caller connects");
+        caller.cancel(Call(1));
+        let mut seen = Vec::new();
+        let closed = tokio::time::timeout(TIMEOUT, connection.read_to_end(&mut seen)).await;
+        assert!(closed.is_ok(), "the connection stays open");
+        drop(caller);
+        assert!(told.recv().await.is_none(), "nothing is told of it");
     }
 
     /// A certificate of an authority of its own for a node on loopback, in a directory.
@@ -301,20 +333,20 @@ mod tests {
     async fn a_peer_is_reached_where_a_connection_of_this_node_leads_and_not_otherwise() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
         let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
-        let (caller, mut told) = caller();
-        ping(&caller, &peer, 1);
+        let (mut caller, mut told) = caller();
+        ping(&mut caller, &peer, 1);
         let (connection, _) = listener.accept().await.expect("the caller connects");
         // Nobody listens any more, as behind a firewall that lets go on what is open.
         drop(listener);
         let peer_runs = tokio::spawn(answer(connection));
         assert!(matches!(told.recv().await, Some(CallOutcome::Replied(Call(1), Message::Gone))));
-        ping(&caller, &peer, 2);
+        ping(&mut caller, &peer, 2);
         assert!(matches!(told.recv().await, Some(CallOutcome::Replied(Call(2), Message::Gone))), "it is used again");
         peer_runs.abort();
         let _ = peer_runs.await;
-        ping(&caller, &peer, 3);
+        ping(&mut caller, &peer, 3);
         assert!(matches!(told.recv().await, Some(CallOutcome::Failed(Call(3), Failure::Refused | Failure::Reset))));
-        ping(&caller, &peer, 4);
+        ping(&mut caller, &peer, 4);
         assert!(matches!(told.recv().await, Some(CallOutcome::Failed(Call(4), Failure::Refused))));
     }
 }

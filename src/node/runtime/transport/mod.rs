@@ -101,6 +101,15 @@ pub(super) enum CallOutcome {
     Failed(Call, Failure),
 }
 
+impl CallOutcome {
+    /// Of which request it is.
+    pub(super) fn call(&self) -> Call {
+        match self {
+            CallOutcome::Replied(call, _) | CallOutcome::Failed(call, _) => *call,
+        }
+    }
+}
+
 /// Who waits for a reply.
 pub(super) enum ReplyTo {
     /// Nobody: the sender only told.

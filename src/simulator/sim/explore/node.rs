@@ -30,6 +30,8 @@ impl Pending {
             Effect::Link { to } => Some(Pending::Link { to }),
             Effect::Unlink { to } => Some(Pending::Unlink { to }),
             Effect::Resolve => Some(Pending::Resolve),
+            // It may have been sent already.
+            Effect::Cancel { .. } => None,
             Effect::Store { .. } | Effect::Apply(_) | Effect::Answer { .. } | Effect::Note(_) => None,
         }
     }
