@@ -25,7 +25,9 @@ const REGRESSIONS: [(u64, &str); 11] = [
 ];
 
 /// The same of runs in which nodes are half well.
-const HALF_WELL_REGRESSIONS: [(u64, &str); 39] = [
+const HALF_WELL_REGRESSIONS: [(u64, &str); 41] = [
+    (77_960, "a master made voters of nodes that had just become sick, before anybody could know that"),
+    (99_308, "a master made voters of nodes that had just been cut off, before anybody could know that"),
     (100_038_966, "two candidates stood back for the same time, each just when the other stood again"),
     (
         39_161,

@@ -119,10 +119,22 @@ impl Run {
 
     /// L1: what was healed has a master, and how long that took.
     pub(super) fn demand_recovery(&mut self, group: &[usize]) -> Result<(), Violation> {
-        let healed = self.healed();
-        self.demand_master(group)?;
+        self.demand_recovery_since(self.healed(), group)
+    }
+
+    /// The same, of which some time has passed.
+    pub(super) fn demand_recovery_since(&mut self, healed: Healed, group: &[usize]) -> Result<(), Violation> {
+        self.demand_master_since(healed.at, group)?;
         self.recovered(healed);
         Ok(())
+    }
+
+    /// Whether those who are well need nobody else still, once a master must know who is not. As long as it cannot know, it
+    /// may have made voters of others: no algorithm leads without them then.
+    pub(super) fn keeps_quorum(&mut self, group: &[usize]) -> Result<bool, Violation> {
+        let (until, crawling) = (self.world.now() + self.detection(), self.crawling());
+        let is_there = self.run_while(until, |world| !is_stable(world, &led(world, group, &crawling), &crawling))?;
+        Ok(is_there || self.bears_without_others(group))
     }
 
     /// Takes down how long it took since all was healed.
@@ -157,7 +169,10 @@ impl Run {
 
     /// L1: one master, followed by all who reach it, all at its version, within the bound.
     pub(super) fn demand_master(&mut self, group: &[usize]) -> Result<(), Violation> {
-        let healed = self.world.now();
+        self.demand_master_since(self.world.now(), group)
+    }
+
+    fn demand_master_since(&mut self, healed: Time, group: &[usize]) -> Result<(), Violation> {
         let bound = self.recovery_bound() + self.world.transfer_left();
         let crawling = self.crawling();
         let is_there =

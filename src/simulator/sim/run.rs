@@ -250,7 +250,12 @@ impl Run {
             return Ok(());
         }
         self.world.watch.timely.begin(Phase::Well, &group);
-        self.demand_recovery(&group)?;
+        let healed = self.healed();
+        self.quorum_lost = !self.keeps_quorum(&group)?;
+        if self.quorum_lost {
+            return Ok(());
+        }
+        self.demand_recovery_since(healed, &group)?;
         if group.len() < everybody.len() && self.rng.percent(50) && self.is_led_from_within(&group) {
             self.demand_welcome(&group, &everybody)?;
             group = everybody.clone();
