@@ -306,13 +306,15 @@ fn bytes_of_a_change(nodes: u32, keys: u32) -> usize {
     for number in 0..keys {
         state.metadata.keys.insert(format!("key-{number:05}").into(), KeyValue::new("before", state.rank()));
         let request = RequestId { client: Uuid::from_u128(u128::from(number % 200)), sequence: u64::from(number) + 1 };
-        let remembered = Remembered { at: state.id(), outcome: RequestOutcome::Applied };
+        let remembered = Remembered::new(state.id(), RequestOutcome::Applied);
         state.metadata.requests.remember(request, remembered);
     }
     let request = RequestId { client: Uuid::from_u128(7), sequence: 99_999 };
     let task = Box::new(Task::Txn(Txn::put("key-00000", "after")));
     let mut batch = Batch::new(ClusterState { version: state.version.next(), ..state.clone() }, |_| Ok(()));
-    batch.carry_out(&Task::Once { request, retry: false, since: None, task }).expect("nothing speaks against it");
+    batch
+        .carry_out(&Task::Once { request, retry: false, since: None, digest: None, task })
+        .expect("nothing speaks against it");
     let from = Sender { cluster_name: "large".into(), cluster_uuid: None, node: Arc::new(node(0)) };
     let body = Body::Diff(Arc::new(Diff::between(&state, &batch.state)));
     size(&Message::Publish { from: Arc::new(from), term: batch.state.term, committed: state.id(), body })

@@ -61,10 +61,13 @@ fn change_metadata(metadata: &mut Metadata, rng: &mut Rng) {
         5 => change_table(&mut metadata.leases, rng, random_lease),
         6 => {
             let outcome = RequestOutcome::Written { part: rng.below(2) as u32, deleted: rng.below(2) as u32 };
-            metadata.requests.remember(random_request(rng), Remembered { at: StateId::NONE, outcome });
+            metadata.requests.remember(
+                random_request(rng),
+                Remembered { digest: rng.percent(50).then_some(7), ..Remembered::new(StateId::NONE, outcome) },
+            );
         }
         8 => {
-            let done = Remembered { at: StateId::NONE, outcome: RequestOutcome::Applied };
+            let done = Remembered::new(StateId::NONE, RequestOutcome::Applied);
             metadata.forwards.remember(&random_forward(rng), done);
         }
         7 => {

@@ -36,6 +36,7 @@ pub(crate) fn random_task(rng: &mut Rng) -> Task {
             request: random_request(rng),
             retry: rng.percent(50),
             since: rng.percent(50).then(|| random_version(rng)),
+            digest: rng.percent(50).then(|| rng.below(1 << 32) as u32),
             task: Box::new(random_task(rng)),
         },
         8 => Task::Recover,

@@ -130,6 +130,12 @@ async fn a_request_with_a_name_is_carried_out_once() {
     let first = world.ask("PUT", "/_zazen/kv/k?if_version=none", &name, "x").await;
     let again = world.ask("PUT", "/_zazen/kv/k?if_version=none&retry=true", &name, "x").await;
     assert_eq!((again.status, &again.body), (StatusCode::OK, &first.body), "it is told what it came to");
+    for (method, path, value) in
+        [("PUT", "kv/k?if_version=none", "y"), ("PUT", "kv/j?if_version=none", "x"), ("DELETE", "kv/k", "")]
+    {
+        let another = world.ask(method, &format!("/_zazen/{path}"), &name, value).await;
+        assert_eq!(kind(&another), (400, "illegal_argument_exception".into()), "{method} {path}");
+    }
     assert_eq!(world.get("/_cluster/state/version?filter_path=version").await.body, r#"{"version":18}"#);
 }
 

@@ -255,7 +255,7 @@ fn carry_out(states: &watch::Sender<Arc<ClusterState>>, task: &Task) -> Answer {
     let mut batch = Batch::new(state, zazen::settings::rule);
     match batch.carry_out(task) {
         Ok(Remembered { outcome: RequestOutcome::Refused(refusal), .. }) => Answer::Refused(*refusal),
-        Ok(Remembered { at, outcome }) => {
+        Ok(Remembered { at, outcome, .. }) => {
             // What was done before is not done again.
             if at == batch.state.id() {
                 states.send_replace(Arc::new(batch.state));

@@ -202,7 +202,7 @@ fn state() -> ClusterState {
     state
         .metadata
         .requests
-        .remember(request(), Remembered { at: id(3, 16), outcome: RequestOutcome::Granted { token: token(12) } });
+        .remember(request(), Remembered::new(id(3, 16), RequestOutcome::Granted { token: token(12) }));
     state.metadata.forwards.meet(&"a1".into(), version);
     state.metadata.templates.insert("all".into(), Arc::new(json!({"index_patterns": ["*"]})));
     state.blocks.add(Block::NO_MASTER_WRITES);
@@ -230,9 +230,12 @@ fn diff() -> Diff {
     to.metadata.leases.remove("leader");
     to.metadata.last_token = token(13);
     let outcome = RequestOutcome::Written { part: 1, deleted: 2 };
-    to.metadata.requests.remember(RequestId { sequence: 8, ..request() }, Remembered { at: id(3, 18), outcome });
+    to.metadata.requests.remember(
+        RequestId { sequence: 8, ..request() },
+        Remembered { digest: Some(0xcafe), ..Remembered::new(id(3, 18), outcome) },
+    );
     to.metadata.requests.forgotten = 1;
-    to.metadata.forwards.remember(&forward(), Remembered { at: id(3, 18), outcome: RequestOutcome::Applied });
+    to.metadata.forwards.remember(&forward(), Remembered::new(id(3, 18), RequestOutcome::Applied));
     to.metadata.forwards.meet(&"b1".into(), version(18));
     to.metadata.indices.remove("logs");
     to.metadata.templates.insert("some".into(), Arc::new(json!({})));
@@ -310,7 +313,7 @@ fn tasks() -> Vec<Task> {
         grant.clone(),
         Task::ReleaseLease(holding()),
         Task::ExpireLeases { tokens: [token(12), token(14)].into() },
-        Task::Once { request: request(), retry: true, since: None, task: Box::new(grant) },
+        Task::Once { request: request(), retry: true, since: None, digest: Some(0xcafe), task: Box::new(grant) },
         Task::Forwarded { name: forward(), retry: true, task: Box::new(Task::Txn(Txn::delete("colour"))) },
         Task::Recover,
         Task::PutIndex { name: "logs".into(), metadata: Some("{\"settings\":{}}".into()) },

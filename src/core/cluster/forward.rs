@@ -108,14 +108,14 @@ pub struct Carried {
 type Written = (u64, Term, Version, Uuid, RequestOutcome);
 
 impl From<Carried> for Written {
-    fn from(Carried { sequence, done: Remembered { at, outcome } }: Carried) -> Self {
+    fn from(Carried { sequence, done: Remembered { at, outcome, digest: _ } }: Carried) -> Self {
         (sequence, at.term, at.version, at.uuid, outcome)
     }
 }
 
 impl From<Written> for Carried {
     fn from((sequence, term, version, uuid, outcome): Written) -> Self {
-        Carried { sequence, done: Remembered { at: StateId { term, version, uuid }, outcome } }
+        Carried { sequence, done: Remembered::new(StateId { term, version, uuid }, outcome) }
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
 
     fn at(number: u64) -> Remembered {
         let at = StateId { term: Term::ZERO, version: version(number), uuid: Uuid::ZERO };
-        Remembered { at, outcome: RequestOutcome::Applied }
+        Remembered::new(at, RequestOutcome::Applied)
     }
 
     #[test]

@@ -100,9 +100,17 @@ pub struct Remembered {
     /// What it came to.
     #[serde(default)]
     pub outcome: RequestOutcome,
+    /// What was asked for, if a client gave it a name: the same name for something else is a mistake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<u32>,
 }
 
 impl Remembered {
+    /// What became of a request.
+    pub fn new(at: StateId, outcome: RequestOutcome) -> Self {
+        Remembered { at, outcome, digest: None }
+    }
+
     /// The same in as few words as the state has room for.
     #[must_use]
     pub fn brief(&self) -> Self {
@@ -112,7 +120,7 @@ impl Remembered {
                 outcome.clone()
             }
         };
-        Remembered { at: self.at, outcome }
+        Remembered { at: self.at, outcome, digest: self.digest }
     }
 }
 
@@ -121,6 +129,8 @@ impl Remembered {
 pub enum Recall {
     /// It was carried out.
     Done(Remembered),
+    /// Another one of the same name was.
+    Another,
     /// It was not carried out.
     New,
     /// It may have been carried out, but that is remembered no longer.
@@ -159,9 +169,11 @@ impl Requests {
 
     /// What is known of a request. One that is told to be a `retry` by a client that may have been forgotten is no new
     /// one, unless the client knew a state `since` which it sent the request, and nothing later was forgotten.
-    pub fn recall(&self, id: RequestId, retry: bool, since: Option<Version>) -> Recall {
+    /// What is done under a name with another `digest` than this one is another request.
+    pub fn recall(&self, id: RequestId, retry: bool, since: Option<Version>, digest: Option<u32>) -> Recall {
         if let Some(remembered) = self.done.get(&id) {
-            return Recall::Done(remembered.clone());
+            let is_another = digest.zip(remembered.digest).is_some_and(|(asked, done)| asked != done);
+            return if is_another { Recall::Another } else { Recall::Done(remembered.clone()) };
         }
         let of_client = self.of_client(id.client);
         // Whoever has as many later requests remembered may have had this one as well.
@@ -220,7 +232,7 @@ mod tests {
 
     fn at(version: u64) -> Remembered {
         let version = Version::new(version).expect("it is below 2^53");
-        Remembered { at: StateId { term: Term::ZERO, version, uuid: Uuid::ZERO }, outcome: RequestOutcome::Applied }
+        Remembered::new(StateId { term: Term::ZERO, version, uuid: Uuid::ZERO }, RequestOutcome::Applied)
     }
 
     #[test]
@@ -233,26 +245,26 @@ mod tests {
         let version = |number| Version::new(number);
         assert_eq!((requests.forgotten, requests.forgotten_up_to), (3, version(3)));
         for (since, known) in [(None, Recall::Forgotten), (version(2), Recall::Forgotten), (version(3), Recall::New)] {
-            assert_eq!(requests.recall(id(1_000, 1), true, since), known, "{since:?}");
+            assert_eq!(requests.recall(id(1_000, 1), true, since, None), known, "{since:?}");
         }
         // An earlier release did not say how late those asked that it forgot.
         requests.forgotten_up_to = None;
-        assert_eq!(requests.recall(id(1_000, 1), true, version(clients)), Recall::Forgotten);
+        assert_eq!(requests.recall(id(1_000, 1), true, version(clients), None), Recall::Forgotten);
         requests.remember(id(2_000, 1), at(clients + 9));
         assert_eq!(requests.forgotten_up_to, version(clients + 9));
-        assert_eq!(requests.recall(id(1_000, 1), true, version(clients + 9)), Recall::New);
+        assert_eq!(requests.recall(id(1_000, 1), true, version(clients + 9), None), Recall::New);
     }
 
     #[test]
     fn a_client_is_told_what_it_was_told_until_too_much_came_after() {
         let mut requests = Requests::default();
         for sequence in 1..=Requests::PER_CLIENT_MAX as u64 + 1 {
-            assert_eq!(requests.recall(id(7, sequence), false, None), Recall::New);
+            assert_eq!(requests.recall(id(7, sequence), false, None, None), Recall::New);
             requests.remember(id(7, sequence), at(sequence));
         }
-        assert_eq!(requests.recall(id(7, 2), true, None), Recall::Done(at(2)));
+        assert_eq!(requests.recall(id(7, 2), true, None, None), Recall::Done(at(2)));
         assert_eq!(
-            requests.recall(id(7, 1), true, None),
+            requests.recall(id(7, 1), true, None, None),
             Recall::Forgotten,
             "it was carried out and is remembered no longer"
         );
@@ -262,18 +274,22 @@ mod tests {
     #[test]
     fn the_client_that_was_silent_longest_is_forgotten_and_its_retries_are_no_new_requests() {
         let mut requests = Requests::default();
-        assert_eq!(requests.recall(id(1, 1), true, None), Recall::New, "nobody was forgotten yet");
+        assert_eq!(requests.recall(id(1, 1), true, None, None), Recall::New, "nobody was forgotten yet");
         for client in 0..Requests::CLIENTS_MAX as u64 {
             requests.remember(id(u128::from(client), 1), at(client + 1));
         }
         requests.remember(id(0, 2), at(1_000));
         requests.remember(id(5_000, 1), at(1_001));
-        assert_eq!(requests.recall(id(1, 1), true, None), Recall::Forgotten);
-        assert_eq!(requests.recall(id(1, 2), false, None), Recall::New, "a first attempt says so");
-        assert_eq!(requests.recall(id(0, 1), true, None), Recall::Done(at(1)));
+        assert_eq!(requests.recall(id(1, 1), true, None, None), Recall::Forgotten);
+        assert_eq!(requests.recall(id(1, 2), false, None, None), Recall::New, "a first attempt says so");
+        assert_eq!(requests.recall(id(0, 1), true, None, None), Recall::Done(at(1)));
         requests.remember(id(1, 2), at(1_002));
-        assert_eq!(requests.recall(id(1, 1), true, None), Recall::Forgotten, "it came before the client was met again");
-        assert_eq!(requests.recall(id(1, 3), true, None), Recall::New, "and this one after that");
+        assert_eq!(
+            requests.recall(id(1, 1), true, None, None),
+            Recall::Forgotten,
+            "it came before the client was met again"
+        );
+        assert_eq!(requests.recall(id(1, 3), true, None, None), Recall::New, "and this one after that");
         assert_eq!((requests.clients.len(), requests.forgotten), (Requests::CLIENTS_MAX, 2));
     }
 

@@ -16,7 +16,7 @@ const SETTING_FRAME: u64 = 2;
 const LEASE_FRAME: u64 = 120;
 const NODE_FRAME: u64 = 160;
 /// What a request that is remembered takes, of which long names are cut.
-const REQUEST_BYTES: u64 = 2 * Refusal::KEPT_BYTES_MAX as u64 + 260;
+const REQUEST_BYTES: u64 = 2 * Refusal::KEPT_BYTES_MAX as u64 + 280;
 /// How many bytes JSON writes for one at the most.
 const WRITTEN_BYTE_MAX: u64 = 6;
 /// From how many percent of the limit on it is time to do something.
@@ -230,7 +230,7 @@ mod tests {
             };
             let request = RequestId { client: Uuid::from_u128(number as u128 % 256 + 1), sequence: number as u64 };
             let task = Task::Txn(Txn { puts: (0..500).map(put).collect(), ..Txn::default() });
-            let task = Task::Once { request, retry: false, since: None, task: Box::new(task) };
+            let task = Task::Once { request, retry: false, since: None, digest: None, task: Box::new(task) };
             if let Err(refusal) = run(&mut batch, task) {
                 return (batch, refusal);
             }

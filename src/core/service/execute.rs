@@ -64,8 +64,8 @@ impl Batch {
             return self.forwarded(name, *retry, task);
         }
         self.permit(task)?;
-        if let Task::Once { request, retry, since, task } = task {
-            return self.once(*request, (*retry, *since), task);
+        if let Task::Once { request, retry, since, digest, task } = task {
+            return self.once(*request, (*retry, *since, *digest), task);
         }
         self.attempt(task)
     }
@@ -86,7 +86,7 @@ impl Batch {
             Err(refusal @ Refusal::Blocked { retryable: true, .. }) => return Err(refusal),
             Err(refusal) if !retry => return Err(refusal),
             // Another master may still have it: it must find the same.
-            Err(refusal) => Remembered { at: self.state.id(), outcome: RequestOutcome::Refused(Box::new(refusal)) },
+            Err(refusal) => self.remembered(RequestOutcome::Refused(Box::new(refusal))),
         };
         self.state.metadata.forwards.remember(name, remembered.brief());
         Ok(remembered)
@@ -116,7 +116,11 @@ impl Batch {
             Err(refusal) if refusal.is_of_state() => RequestOutcome::Refused(Box::new(refusal)),
             Err(refusal) => return Err(refusal),
         };
-        Ok(Remembered { at: self.state.id(), outcome })
+        Ok(self.remembered(outcome))
+    }
+
+    fn remembered(&self, outcome: RequestOutcome) -> Remembered {
+        Remembered::new(self.state.id(), outcome)
     }
 
     fn apply(&mut self, task: &Task) -> Result<RequestOutcome, Refusal> {
@@ -150,19 +154,26 @@ impl Batch {
     }
 
     /// Carries a task out, unless this request was carried out before.
-    fn once(&mut self, request: RequestId, (retry, since): (bool, Option<Version>), task: &Task) -> TaskResult {
-        match self.state.metadata.requests.recall(request, retry, since) {
+    fn once(
+        &mut self,
+        request: RequestId,
+        (retry, since, digest): (bool, Option<Version>, Option<u32>),
+        task: &Task,
+    ) -> TaskResult {
+        match self.state.metadata.requests.recall(request, retry, since, digest) {
             Recall::Done(remembered) => Ok(remembered),
+            Recall::Another => Err(Refusal::Invalid(format!(
+                "request [{request}] is known, and was for something else; allowed: a name that is used for no other request"
+            ))),
             Recall::Forgotten => Err(Refusal::Forgotten(request)),
             Recall::New => {
                 let remembered = match self.attempt(task) {
                     Ok(remembered) => remembered,
                     // An earlier copy of the request may be on its way: it must find the same.
-                    Err(refusal) => {
-                        Remembered { at: self.state.id(), outcome: RequestOutcome::Refused(Box::new(refusal)) }
-                    }
+                    Err(refusal) => self.remembered(RequestOutcome::Refused(Box::new(refusal))),
                 };
-                self.state.metadata.requests.remember(request, remembered.brief());
+                let kept = Remembered { digest, ..remembered.brief() };
+                self.state.metadata.requests.remember(request, kept);
                 Ok(remembered)
             }
         }
@@ -257,6 +268,7 @@ pub(super) fn check_value(what: &str, name: &str, bytes: usize) -> Result<(), Re
 mod tests {
     use super::*;
     use crate::cluster::Condition;
+    use crate::service::Txn;
     use std::time::Duration;
 
     #[test]
@@ -274,11 +286,28 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_used_for_something_else_is_refused() {
+        let request: RequestId = "AAAAcAAAAAAAAAAAAAAABw/1".parse().expect("it names a request");
+        let mut batch = Batch::new(ClusterState::initial("one".into()), |_| Ok(()));
+        let mut put = |value: &str, digest| {
+            let task = Box::new(Task::Txn(Txn::put("k", value)));
+            batch.carry_out(&Task::Once { request, retry: true, since: None, digest, task }).map(|done| done.outcome)
+        };
+        let first = put("1", Some(1)).expect("nothing speaks against it");
+        assert!(matches!(first, RequestOutcome::Written { .. }), "{first:?}");
+        assert_eq!(put("1", Some(1)), Ok(first.clone()), "it is the same");
+        assert_eq!(put("1", None), Ok(first), "an earlier release does not say what it asks for");
+        let refusal = put("2", Some(2)).expect_err("it is another");
+        assert!(refusal.to_string().contains("was for something else"), "{refusal}");
+        assert_eq!(batch.state.metadata.keys.len(), 1);
+    }
+
+    #[test]
     fn a_request_that_is_asked_again_is_carried_out_once_and_told_the_same() {
         let mut state = ClusterState::initial("one".into());
         let request: RequestId = "AAAAcAAAAAAAAAAAAAAABw/1".parse().expect("it names a request");
         let grant = Task::GrantLease { name: "l".into(), holder: "h".into(), ttl: Duration::from_secs(1) };
-        let ask = |retry| Task::Once { request, retry, since: None, task: Box::new(grant.clone()) };
+        let ask = |retry| Task::Once { request, retry, since: None, digest: None, task: Box::new(grant.clone()) };
         let mut told = Vec::new();
         for retry in [false, true, true] {
             state.version = state.version.next();
@@ -293,6 +322,7 @@ mod tests {
             request: RequestId { sequence: 2, ..request },
             retry: false,
             since: None,
+            digest: None,
             task: Box::new(ask(true)),
         };
         let refusal = batch.carry_out(&nested).map(|done| done.outcome);

@@ -132,6 +132,9 @@ pub enum Task {
         /// A state that the client knew before it sent the request first, if it says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<Version>,
+        /// What tells the task from others that a client may ask for under the same name by mistake.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<u32>,
         /// The task, which is none of this kind.
         task: Box<Task>,
     },

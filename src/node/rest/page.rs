@@ -31,7 +31,7 @@ A node that is told to stop answers whoever waits there for a lease, or for `_cl
 Every change understands the header `Idempotency-Key`: a client draws 128 random bits, written as 22 characters of \
 URL-safe base64, and counts its requests behind a slash, `AAAAcAAAAAAAAAAAAAAABw/7`.
 A request that got no answer is sent again with the same name and `retry=true`, and is carried out once.
-A name is for one request: whatever is asked under it later is answered with what became of the first, and nothing is done.
+A name is for one request: another one under the same name is refused with 400 as long as the first is remembered, and nothing is done.
 A client that may have been forgotten is refused then; one that says as `since` which version of the state it knew before its first attempt, as `GET /_cluster/state/version` tells it, is not, if that is later than all that was forgotten.
 Of each client the last 128 requests are remembered, and of all clients the 256 that asked last.
 

@@ -77,7 +77,10 @@ pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError
     let master_timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
     let retry = call.parameters.flag("retry")?.unwrap_or(false);
     let task = match request_id(call)? {
-        Some(request) => Task::Once { request, retry, since: since(call)?, task: Box::new(task) },
+        Some(request) => {
+            let (since, digest) = (since(call)?, digest(&task));
+            Task::Once { request, retry, since, digest, task: Box::new(task) }
+        }
         None if retry => {
             let why = format!(
                 "retry: [true] is said of a request without a name; allowed: with the header [{IDEMPOTENCY_KEY}]"
@@ -116,8 +119,13 @@ pub(super) fn has_name(call: &Call) -> bool {
 
 /// Whether the request has a name under which a state remembers what became of it.
 pub(super) fn is_remembered(call: &Call, state: &ClusterState) -> Result<bool, RestError> {
-    let is_done = |id| matches!(state.metadata.requests.recall(id, true, None), Recall::Done(_));
+    let is_done = |id| matches!(state.metadata.requests.recall(id, true, None, None), Recall::Done(_));
     Ok(request_id(call)?.is_some_and(is_done))
+}
+
+/// What tells a task from others under the same name.
+fn digest(task: &Task) -> Option<u32> {
+    serde_json::to_vec(task).ok().map(|written| crc32fast::hash(&written))
 }
 
 fn since(call: &Call) -> Result<Option<Version>, RestError> {

@@ -208,7 +208,7 @@ pub(super) fn question(operation: &Operation, request: Option<RequestId>, retry:
 }
 
 pub(super) fn once(task: Task, request: RequestId, retry: bool) -> Task {
-    Task::Once { request, retry, since: None, task: Box::new(task) }
+    Task::Once { request, retry, since: None, digest: None, task: Box::new(task) }
 }
 
 pub(super) fn submit(task: Task) -> Question {

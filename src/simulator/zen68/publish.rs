@@ -183,7 +183,7 @@ impl Zen68 {
         // Until 6.3 an error was as good an answer as any.
         let acknowledged = publish.waiting.is_empty() && !(publish.has_failed && self.dialect.tells_errors());
         for (waiter, done) in publish.tasks {
-            let Remembered { at, outcome } = done;
+            let Remembered { at, outcome, digest: _ } = done;
             self.answer(now, waiter.origin, Answer::Done { at, acknowledged, outcome }, out);
         }
         self.ask_disks(now, out);

@@ -81,7 +81,7 @@ fn submit(stage: &mut ScriptWorld, words: &mut Words<'_>, what: &str, task: Task
     let task = match words.parsed("once", "the number of a request")? {
         Some(sequence) => {
             let request = RequestId { client: CLIENT, sequence };
-            Task::Once { request, retry, since: None, task: Box::new(task) }
+            Task::Once { request, retry, since: None, digest: None, task: Box::new(task) }
         }
         None => task,
     };
