@@ -3,7 +3,7 @@
 //! Only a master makes new ones, and no two that differ have the same rank; neither is checked here. Mirrors
 //! `ClusterState` (6.8).
 
-use super::{Blocks, ClusterName, Metadata, Nodes, StateId, Table, Term, Uuid, Version};
+use super::{Blocks, ClusterName, Metadata, NodeId, Nodes, StateId, Table, Term, Uuid, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::hash::{Hash, Hasher};
@@ -40,7 +40,13 @@ pub struct ClusterState {
 impl ClusterState {
     /// How many of those whose votes count are members.
     pub fn voters_present(&self) -> usize {
-        self.metadata.voting.own.iter().filter(|id| self.nodes.contains(id)).count()
+        // Both are in the order of ids; to look up each voter by itself takes a third of an answer about a hundred nodes.
+        let mut nodes = self.nodes.iter().map(|node| &node.id).peekable();
+        let is_there = |id: &&NodeId| {
+            while nodes.next_if(|node| node < id).is_some() {}
+            nodes.next_if_eq(id).is_some()
+        };
+        self.metadata.voting.own.iter().filter(is_there).count()
     }
 
     /// Whether just a majority of a voting set is there that could do without somebody when it is whole.
