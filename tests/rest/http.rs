@@ -125,6 +125,10 @@ async fn a_request_that_waits_is_a_task_that_can_be_ended() {
     assert_eq!(told.status, StatusCode::BAD_REQUEST);
     assert!(told.body.contains("task_cancelled_exception"), "{told:?}");
     assert_eq!(world.get(&format!("/_tasks/{id}")).await.status, StatusCode::NOT_FOUND);
+    for nobody in ["", "unset", "n:-1"] {
+        let told = world.ask("POST", &format!("/_tasks/{nobody}/_cancel"), &[], "").await;
+        assert_eq!((told.status, told.body.as_str()), (StatusCode::OK, r#"{"nodes":{}}"#), "[{nobody}] is no task");
+    }
 }
 
 #[tokio::test]

@@ -71,7 +71,7 @@ struct Wanted {
 
 impl Wanted {
     fn read(call: &Call) -> Result<Self, RestError> {
-        let parent = call.parameters.text("parent_task_id").filter(|text| !text.is_empty());
+        let parent = call.parameters.text("parent_task_id");
         let parent = parent.map(TaskId::parse).transpose()?.flatten().map(|id| id.to_string());
         let actions = call.parameters.list("actions").unwrap_or_default();
         Ok(Wanted { actions: actions.into_iter().map(str::to_owned).collect(), parent })
@@ -90,8 +90,11 @@ struct TaskId<'a> {
 }
 
 impl<'a> TaskId<'a> {
-    /// Reads it; the number -1 stands for no task.
+    /// Reads it; the number -1 stands for no task, as does nothing at all.
     fn parse(text: &'a str) -> Result<Option<Self>, RestError> {
+        if matches!(text, "" | "unset") {
+            return Ok(None);
+        }
         let refuse = || RestError::illegal(format!("malformed task id {text}"));
         let (node, number) = text.split_once(':').ok_or_else(refuse)?;
         match number.parse::<i64>() {
