@@ -52,6 +52,14 @@ impl BootstrapSet {
         set
     }
 
+    /// A member is reached at an address, and goes by another one.
+    pub(super) fn also_goes_by(&mut self, published: Arc<str>, named: Arc<str>) {
+        let member = self.aliases.get(&named).cloned().unwrap_or(named);
+        if self.members.contains(&member) && !self.has_address(&published) {
+            self.aliases.insert(published, member);
+        }
+    }
+
     /// Whether this is one of the members.
     pub fn has(&self, node: &Node) -> bool {
         self.members_that_are(node).next().is_some()
@@ -153,6 +161,21 @@ mod tests {
             attributes: Arc::default(),
             version: "6.8.23".into(),
         })
+    }
+
+    #[test]
+    fn a_host_that_is_reached_on_loopback_is_the_one_that_answered_there() {
+        let hosts = ["127.0.0.1:9300", "127.0.0.1:9301", "127.0.0.1:9302"].map(Arc::from);
+        let mut set = BootstrapSet::majority_of(hosts.into());
+        let (one, two) = (node("a", "192.0.2.1:9300"), node("b", "192.0.2.1:9301"));
+        assert!(!set.is_met_by([&one, &two].into_iter()), "nobody knows who they are");
+        for node in [&one, &two] {
+            let port = node.address.as_str().rsplit_once(':').expect("it has one").1;
+            set.also_goes_by(node.address.as_str().into(), format!("127.0.0.1:{port}").into());
+        }
+        assert!(set.is_met_by([&one, &two].into_iter()));
+        set.also_goes_by("192.0.2.7:9300".into(), "127.0.0.1:9999".into());
+        assert!(!set.has(&node("c", "192.0.2.7:9300")), "nobody is to be there");
     }
 
     #[test]

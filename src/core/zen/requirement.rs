@@ -95,6 +95,7 @@ impl NodeState {
             Bootstrap::Hosts(hosts) => {
                 let found = self.search.initial.clone();
                 let mut set = found.unwrap_or_else(|| BootstrapSet::majority_of(hosts.clone()));
+                self.search.on_loopback(&self.local).for_each(|(published, named)| set.also_goes_by(published, named));
                 if !set.has(&self.local) {
                     set.members.insert(own.clone());
                 }
