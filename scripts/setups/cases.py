@@ -741,3 +741,94 @@ def a_key_that_is_there_twice(w):
 def the_cluster_name_is_not_that_of_the_data(w):
     w.form(); w[1].kill()
     w[1].settings["cluster.name"] = "shpo"; w[1].start()
+
+
+# What others found: mends that lose something, and neighbours that are none.
+
+@case("data-elsewhere", about=["n1", "n2"])
+def two_of_three_are_started_from_another_directory(w):
+    for node in w.nodes:
+        node.settings["path.data"], node.cwd = f"data/{node.name}", w.dir
+    w.form(); put(w[0].http, "/_zazen/kv/k", "v"); w.kill(0, 1, 2)
+    os.makedirs(os.path.join(w.dir, "other"))
+    for node in w.nodes[1:]: node.cwd = os.path.join(w.dir, "other")
+    w[0].launch(); w[1].launch(); w[2].launch()
+
+@case("data-elsewhere", about=["n1", "n2"])
+def two_of_three_have_another_data_directory_in_their_files(w):
+    w.form(); w.kill(1, 2)
+    for node in w.nodes[1:]: node.settings["path.data"] += "-other"
+    w[1].start(); w[2].start()
+
+def next_door(w):
+    """A cluster of the same name that never ran, its files in the directory beside."""
+    os.makedirs(os.path.join(w.dir, "../next"))
+    ports = [free_port() for _ in range(6)]
+    hosts = [f"127.0.0.1:{port}" for port in ports[:3]]
+    for number in range(3):
+        lines = [f"cluster.name: {w.cluster}", f"node.name: n{number}", f"http.port: {ports[3 + number]}",
+                 f"transport.tcp.port: {ports[number]}", f"{HOSTS}: {json.dumps(hosts)}",
+                 f"path.data: {os.path.join(w.dir, '../next', str(number))}"]
+        with open(os.path.join(w.dir, f"../next/n{number}.yml"), "w") as file: file.write("\n".join(lines) + "\n")
+
+@case(DOWN, about=["n1", "n2"])
+def two_killed_beside_another_cluster_of_the_name(w):
+    next_door(w); extra = [f"127.0.0.1:{free_port()}"]
+    for node in w.nodes: node.settings[HOSTS] = json.dumps(json.loads(w.hosts()) + extra)
+    w.form(); w.kill(1, 2)
+
+@case("no-eligible-node", about=["n0", "n1", "n2"])
+def nobody_may_lead_beside_another_cluster_of_the_name(w):
+    next_door(w)
+    for node in w.nodes: node.settings["node.master"] = "false"
+    w.start()
+
+@case()
+def sound_beside_another_cluster_of_the_name(w):
+    next_door(w); w.form()
+
+def in_directories_of_their_own(w):
+    for node in w.nodes:
+        place = os.path.join(w.dir, node.name)
+        os.makedirs(os.path.join(place, "config"))
+        node.file, node.settings["path.data"] = os.path.join(place, "config/elasticsearch.yml"), os.path.join(place, "data")
+
+@case("voter-down", about=["n2"])
+def one_killed_of_three_in_directories_of_their_own(w):
+    in_directories_of_their_own(w); w.form(); w[2].kill()
+
+@case(DOWN, about=["n1", "n2"])
+def two_killed_of_three_in_directories_of_their_own(w):
+    in_directories_of_their_own(w); w.form(); w.kill(1, 2)
+
+@case(DOWN, about=["n1", "n2"])
+def files_without_a_data_directory_of_which_one_was_started(w):
+    for node in w.nodes: del node.settings["path.data"]; node.write()
+    w[0].cwd = w.dir; w.start(0)
+
+@case("minimum-master-nodes-too-high", about=["n0", "n1", "n2"])
+def a_minimum_of_four_of_three_new_ones(w):
+    for node in w.nodes: node.settings[MINIMUM] = 4
+    w.start()
+
+@case(DOWN, about=["n1", "n2"])
+def two_killed_of_three_with_a_file_of_hosts(w):
+    hosts = "\n".join(json.loads(w.hosts())) + "\n"
+    for node in w.nodes:
+        place = os.path.join(w.dir, node.name)
+        os.makedirs(place); node.file = os.path.join(place, "zazen.yml")
+        with open(os.path.join(place, "unicast_hosts.txt"), "w") as file: file.write(hosts)
+        del node.settings[HOSTS]; node.settings["discovery.zen.hosts_provider"] = "file"
+    w.form(); w.kill(1, 2)
+
+@case("gateway-waits", about=["n0", "n1", "n2"])
+def data_nodes_are_waited_for_that_hold_no_data(w):
+    for node in w.nodes: node.settings["gateway.recover_after_data_nodes"] = 3
+    w[2].settings["node.data"] = "false"
+    w.start()
+
+@case()
+def one_that_cannot_lead_has_another_minimum(w):
+    w[2].settings["node.master"] = "false"; w[2].settings[MINIMUM] = 3
+    for node in w.nodes[:2]: node.settings[MINIMUM] = 2
+    w.form()

@@ -85,6 +85,8 @@ class Node:
         }
         self.arguments = []
         self.prefix = []
+        # From where it is started.
+        self.cwd = None
         self.process = None
         self.log = os.path.join(world.dir, f"{name}.log")
         # Where what the last launch prints begins, and whether something was done about it since.
@@ -103,7 +105,8 @@ class Node:
         log = open(self.log, "a")
         self.began, self.is_mended = log.tell(), False
         command = self.prefix + [self.world.binary, "start", "-c", self.file] + self.arguments
-        self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                                        cwd=self.cwd)
         # A process that ended and is not waited for looks as if it ran.
         threading.Thread(target=self.process.wait, daemon=True).start()
 
@@ -297,7 +300,7 @@ class World:
             node.is_mended |= node.name == mend.get("node")
         if not mend["is_setting"]:
             log = open(os.path.join(self.dir, "mend.log"), "a")
-            self.made += re.findall(r"cp -a \S+ (/\S+)", mend["line"])
+            self.made += re.findall(r"mkdir -p -m 700 (/\S+)", mend["line"])
             before = {node.name: node.pid() for node in self.nodes}
             subprocess.Popen(["bash", "-c", mend["line"]], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                              start_new_session=True, cwd=self.dir)

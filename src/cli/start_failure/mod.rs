@@ -8,7 +8,7 @@ mod slips;
 
 pub(super) use slips::faults;
 
-use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};
+use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, moved, quoted};
 use crate::runtime::StartError;
 use crate::runtime::addresses::AddressError;
 use crate::runtime::inquiry::{launch_of, outward, roomy};
@@ -138,10 +138,7 @@ fn io(source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
     if kind == io::ErrorKind::StorageFull {
         let name = settings.node_name.as_deref().unwrap_or("node");
         let new = roomy(Path::new(&path)).map(|roomy| unused(&format!("{roomy}/zazen-{name}")));
-        let copied = |new: String| {
-            let copy = format!("cp -a {quoted_path} {} && ", quoted(&new));
-            Some(about(settings, starts(settings)?.on(&new).mend(&copy)))
-        };
+        let copied = |new: String| Some(about(settings, starts(settings)?.mend(&moved(&path, &new))));
         return (Code::DiskFull, new.and_then(copied));
     }
     let mend = if kind == io::ErrorKind::ReadOnlyFilesystem {

@@ -1,5 +1,6 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
+use super::kin;
 use super::{Certainty, Code, Evidence, Found, Mend, Process, Report, Sibling, Standing, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
@@ -129,8 +130,9 @@ impl<'a> Case<'a> {
     }
 
     pub(super) fn siblings(&self) -> impl Iterator<Item = Known<'a>> + use<'a> {
+        let reports = self.reports;
         let of = |by: &'a Report| by.facts.siblings.iter().map(move |sibling| Known { by, sibling });
-        self.reports.iter().flat_map(of)
+        reports.iter().flat_map(of).filter(move |known| kin::is_ours(reports, known.sibling))
     }
 
     /// What is remembered of a node by those who saw it.
@@ -176,6 +178,11 @@ impl<'a> Case<'a> {
     /// Whether a node listens at an address that has other credentials than the asked one.
     pub(super) fn is_unbelieved(&self, address: &Address) -> bool {
         matches!(self.probe(address), Some(Found::OtherSecret | Found::OtherAuthority))
+    }
+
+    /// Whether an address neither answers nor refuses.
+    pub(super) fn is_silent(&self, address: &Address) -> bool {
+        self.probe(address) == Some(&Found::Silence) && self.listens(address).is_none() && self.at(address).is_none()
     }
 
     /// The process that listens at an address, as far as the nodes see it.
@@ -243,7 +250,11 @@ impl<'a> Case<'a> {
     /// How a node is started that should be at an address, or goes by a name. Never one that answered.
     pub(super) fn start(&self, address: Option<&Address>, name: &str) -> Option<Mend> {
         let known = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name))?;
-        let mend = Start::of(&known.by.facts.binary, known.sibling).mend("").about(name);
+        let start = Start::of(&known.by.facts.binary, known.sibling);
+        // A file that names no data directory, and was never used: the teller's own is taken.
+        let is_taken = known.sibling.data == known.by.facts.data;
+        let start = if is_taken { start.on(&format!("{}-{name}", known.sibling.data)) } else { start };
+        let mend = start.mend("").about(name);
         Some(self.placed_as(Mend { file: known.sibling.file.clone(), ..mend }, known))
     }
 

@@ -75,6 +75,8 @@ codes! {
     MemberDown = "member-down",
     /// A majority of the voters came back without what they had on disk.
     WipedMajority = "wiped-majority",
+    /// A node was started on another data directory than before, and what it had is still there.
+    DataElsewhere = "data-elsewhere",
     /// `discovery.zen.minimum_master_nodes` asks for more nodes than there are.
     MinimumMasterNodesTooHigh = "minimum-master-nodes-too-high",
     /// No node may become master.

@@ -193,10 +193,11 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
     }
     let wants_in = other.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, &own.node.address));
-    if other.facts.members.len() <= 1 && case.me.facts.members.len() > 1 && wants_in {
+    let is_lost = other.facts.members.len() <= 1 || its.master_node.is_none();
+    if is_lost && case.me.facts.members.len() > 1 && wants_in {
         let (name, data) = (case.name(other), &other.facts.data);
         let summary = format!(
-            "{name} is a cluster by itself, though it names {}: with a new data directory it can join",
+            "{name} has the data directory of another cluster, though it names {}: with a new one it can join",
             case.name(case.me)
         );
         let mend = case.text(other, "path.data", &format!("{data}-new"));

@@ -1,14 +1,20 @@
 //! Whose words are laid side by side: a host may have nodes of clusters that want nothing of each other.
 
-use super::Report;
 use super::identity::is_seed_of;
+use super::{Report, Sibling};
 use crate::cluster::Address;
 
 /// Those of the cluster of the first, those that one of these is to find by its seed hosts, and those that are to find one.
 pub(super) fn of(reports: &[Report]) -> Vec<Report> {
     let Some(me) = reports.first() else { return Vec::new() };
-    let ours: Vec<&Report> = reports.iter().filter(|other| are_one(me, other)).collect();
-    let is_kin = |other: &&Report| ours.iter().any(|one| are_one(one, other) || are_linked(one, other));
+    // Next door may be a cluster that was copied with its name.
+    let is_same = |other: &&Report| {
+        let formed = me.explanation.cluster_uuid.is_some() && other.explanation.cluster_uuid.is_some();
+        let is_known = std::ptr::eq(me, *other) || formed;
+        are_one(me, other) && (is_known || are_linked(me, other) || have_met(me, other) || have_met(other, me))
+    };
+    let ours: Vec<&Report> = reports.iter().filter(is_same).collect();
+    let is_kin = |other: &&Report| is_same(other) || ours.iter().any(|one| are_linked(one, other));
     reports.iter().filter(is_kin).cloned().collect()
 }
 
@@ -29,6 +35,33 @@ fn are_linked(one: &Report, other: &Report) -> bool {
     };
     let (ours, theirs) = (seeds(one), seeds(other));
     names(&ours, other) || names(&theirs, one) || ours.iter().any(|seed| theirs.contains(seed))
+}
+
+/// Whether a node pinged another one.
+fn have_met(one: &Report, other: &Report) -> bool {
+    one.explanation.hosts.iter().any(|host| host.address == other.explanation.node.address)
+}
+
+/// Whether a node that need not run is one of those who speak: they look for it or knew it, or it looks for them. Whoever
+/// names nobody is found on loopback.
+pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
+    let places = || sibling.place().into_iter().chain(sibling.last.clone());
+    let is_known = |report: &Report| {
+        let members = report.facts.members.iter().map(|(_, address, _)| address);
+        let remembered = report.facts.remembered.iter().map(|node| &node.address);
+        let voters = report.explanation.needed.iter().flat_map(|quota| &quota.members);
+        let voters = voters.filter_map(|member| member.address.as_ref());
+        let mut known = members.chain(remembered).chain(voters);
+        let seeds = report.facts.seeds.as_deref().unwrap_or_default();
+        known.any(|address| places().any(|place| place == *address))
+            || places().any(|place| seeds.iter().any(|seed| is_seed_of(seed, &place)))
+    };
+    let looks_for = |report: &Report| {
+        let seeds = report.facts.seeds.as_deref().unwrap_or_default();
+        sibling.seeds.iter().any(|seed| is_seed_of(seed, &report.explanation.node.address) || seeds.contains(seed))
+    };
+    let is_open = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
+    sibling.seeds.is_empty() || reports.iter().any(|report| is_known(report) || looks_for(report) || is_open(report))
 }
 
 /// Whether a node pinged this address because somebody named it, and not because it was found on loopback.

@@ -24,6 +24,8 @@ mod yaml;
 pub use case::quoted;
 pub use code::Code;
 pub use credentials::Credentials;
+pub use kin::is_ours;
+pub use node::moved;
 pub use start::{Launch, Start, Variable, Worth, ended};
 pub use yaml::yaml;
 
@@ -193,6 +195,12 @@ pub struct Sibling {
     pub last: Option<Address>,
     /// `path.data`.
     pub data: String,
+    /// The data directory in which it was when it began last, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
+    /// Its seed hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seeds: Vec<String>,
     /// Whether the file names it from wherever the node is started; then it is taken to be started where the teller was.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_data_relative: bool,
@@ -224,6 +232,11 @@ impl Sibling {
         let host = self.hosts.first().map_or("127.0.0.1", String::as_str);
         let by_file = self.port.map(|port| Address::from(at(host, port)));
         by_file.or_else(|| self.last.clone())
+    }
+
+    /// Where it left something to go on from, if that is not where this node has its data now.
+    fn left_behind(&self, now: &str) -> Option<&str> {
+        self.left.as_deref().filter(|left| *left != now)
     }
 
     /// Whether it is to listen at this address, or did.
@@ -297,6 +310,8 @@ pub enum Found {
     OtherAuthority,
     /// No Zazen node.
     Stranger,
+    /// Nothing: neither an answer nor a refusal came in time.
+    Silence,
 }
 
 /// A file of certificates that a node was given.
@@ -379,6 +394,9 @@ pub struct Facts {
     pub ahead_millis: Option<i64>,
     /// The members of its state: names, addresses, and whether they may be master.
     pub members: Vec<(String, Address, bool)>,
+    /// How many of them hold data; all, if it is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_members: Option<usize>,
     /// Nodes of which its history tells, that are not members.
     pub remembered: Vec<Remembered>,
     /// Whether the state waits to be recovered after a full restart.
@@ -423,12 +441,14 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let reports = &*kin::of(reports);
     let case = Case::new(reports)?;
     let mut verdicts = node::of_nodes(&case);
-    verdicts.extend(security::of_security(&case));
+    verdicts.extend(security::of_certificates(&case));
     verdicts.extend(identity::of_identity(&case));
     verdicts.extend(credentials::of_credentials(&case));
     verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
+    // Nobody is without a master for what was set on purpose.
+    verdicts.extend(security::of_openness(&case));
     let mut seen = std::collections::BTreeSet::new();
     verdicts.retain(|verdict| seen.insert((verdict.code, verdict.node.clone(), security::subject(verdict))));
     let asked = reports.iter().map(|report| case.name(report)).collect();

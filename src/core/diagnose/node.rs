@@ -45,10 +45,18 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let mend = report.facts.roomy.as_ref().and_then(|roomy| {
         // A name that nobody took before: what is there already is somebody's.
         let new = format!("{roomy}/zazen-{name}-{}", report.facts.pid);
-        let copied = format!("cp -a {} {} && ", quoted(data), quoted(&new));
-        case.restart(report, &copied, |start| start.on(&new))
+        case.restart(report, &moved(data, &new), |start| start)
     });
     Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))
+}
+
+/// Moves what a node has on disk, as the beginning of a line. Where it was there is a link to where it is: a copy that stays
+/// behind would be started from one day, and what was written since be lost.
+pub fn moved(data: &str, new: &str) -> String {
+    let (inside, there, new) = (quoted(&format!("{data}/nodes")), quoted(&format!("{new}/nodes")), quoted(new));
+    // A node that never got as far as to make one has none.
+    let move_ = format!("{{ [ ! -e {inside} ] || mv -T {inside} {there}; }}");
+    format!("mkdir -p -m 700 {new} && {move_} && mkdir -p {there} && ln -s {there} {inside} && ")
 }
 
 /// A node that does not run, and has no room on its disk to run again.
@@ -61,8 +69,7 @@ pub(super) fn full(case: &Case<'_>, address: &Address, name: &str) -> Option<Ver
     let evidence = case.says(known.by, format!("[{free}] bytes are free under [{data}], [{ROOM_MIN}] are needed"));
     let mend = sibling.roomy.as_ref().map(|roomy| {
         let new = format!("{roomy}/zazen-{name}-{}", address.as_str().replace([':', '[', ']'], "-"));
-        let copy = format!("cp -a {} {} && ", quoted(data), quoted(&new));
-        let mend = Start::of(&known.by.facts.binary, sibling).on(&new).mend(&copy).about(name);
+        let mend = Start::of(&known.by.facts.binary, sibling).mend(&moved(data, &new)).about(name);
         case.placed_as(Mend { file: sibling.file.clone(), ..mend }, known)
     });
     Some(verdict(Code::DiskFull, name, summary).because(evidence).mended(mend))

@@ -22,10 +22,13 @@ pub(super) fn of_quorum(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     let mut verdicts = voters(case, before);
     if verdicts.is_empty() {
-        if case.reports.iter().any(|report| unmet_minimum(report).is_some()) {
+        let asking: Vec<Verdict> = case.reports.iter().filter_map(|report| minimum(case, report, before)).collect();
+        // Who asks for too many is told so, and not what others ask for.
+        let is_told = asking.iter().any(|verdict| verdict.code == Code::MinimumMasterNodesTooHigh);
+        if !is_told && case.reports.iter().any(|report| unmet_minimum(report).is_some()) {
             verdicts.extend(settings(case));
         }
-        verdicts.extend(case.reports.iter().filter_map(|report| minimum(case, report, before)));
+        verdicts.extend(asking);
         verdicts.extend(idle(case, before));
     }
     verdicts.extend(initial(case, before));
@@ -118,6 +121,10 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let missing: Vec<&Member> = quota.members.iter().filter(is_absent).collect();
     let (lost, gone): (Vec<&Member>, Vec<&Member>) =
         missing.into_iter().partition(|member| is_wiped(case, teller, member));
+    let elsewhere: Vec<Verdict> = lost.iter().filter_map(|member| displaced(case, teller, member)).collect();
+    if !elsewhere.is_empty() {
+        return elsewhere;
+    }
     if quota.members.len() - lost.len() < quota.needed {
         return vec![wiped_majority(case, teller, &quota, &lost)];
     }
@@ -177,6 +184,20 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
         found = found.because(case.says(by, format!("[{}] {}", host.address, outcome(&host.outcome))));
     }
     if is_refused { found } else { found.only(Certainty::Likely) }
+}
+
+/// A member that came back on another data directory than the one that it left, which is still there.
+fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Option<Verdict> {
+    let (name, place) = case.place(member);
+    let place = place?;
+    let report = case.at(&place).filter(|report| case.is_here(report))?;
+    let left = case.siblings().filter(|known| known.sibling.last.as_ref() == Some(&place));
+    let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).next()?.to_owned();
+    let summary =
+        format!("{name} runs on the data directory [{}], and what it had on disk is in [{left}]", report.facts.data);
+    let what = format!("another id than [{}] answers in the place of {name}", member.id);
+    let mend = case.restart(report, "", |start| start.on(&left));
+    Some(verdict(Code::DataElsewhere, name, summary).because(case.says(teller, what)).mended(mend))
 }
 
 fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {

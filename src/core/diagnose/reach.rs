@@ -5,6 +5,12 @@ use super::seeds;
 use super::{Certainty, Code, Found, Report, Verdict};
 use crate::zen::explain::{Host, PingOutcome};
 
+/// So many that do not answer have a verdict of their own.
+const QUIET_MAX: usize = 3;
+
+/// Who tells where seed hosts are, beside the settings.
+const PROVIDER: &str = "discovery.zen.hosts_provider";
+
 /// All of it; who is blamed already is not blamed again.
 pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let is_blamed = |name: &str| before.iter().any(|verdict| verdict.node.as_deref() == Some(name));
@@ -16,12 +22,16 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     verdicts.extend(seeds::of_http(case));
     let is_masterless = case.is_masterless();
+    let mut quiet: Vec<Verdict> = Vec::new();
     for host in Case::silent_hosts(case.me).filter(|host| is_masterless && !case.is_unbelieved(&host.address)) {
         let name = case.name_at(&host.address);
         if !is_blamed(&name) && !verdicts.iter().any(|verdict: &Verdict| verdict.node.as_deref() == Some(&*name)) {
-            verdicts.extend(silent(case, host, &name));
+            let found = silent(case, host, &name);
+            let is_vague = found.as_ref().is_some_and(|verdict| verdict.code == Code::LinkCut);
+            if is_vague { quiet.extend(found) } else { verdicts.extend(found) }
         }
     }
+    verdicts.extend(summed(quiet));
     // Who never had a master is told of its seed hosts, whoever is asked.
     let is_lost = |report: &&Report| {
         let explanation = &report.explanation;
@@ -117,6 +127,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
     let probe = case.probe(address);
     let evidence = case.says(case.me, format!("[{address}] {}", outcome(&host.outcome)));
     let own = case.name(case.me);
+    let is_cut = case.me.facts.cuts.iter().any(|cut| cut == address.as_str());
     if let Some(taken) = case.taken(address) {
         return Some(taken);
     }
@@ -133,7 +144,8 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             let mend = case.go_on(name, process);
             Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend))
         }
-        (PingOutcome::TimedOut, _, _) if case.at(address).is_none() => {
+        // What was cut by request is told of already.
+        (PingOutcome::TimedOut, _, _) if case.at(address).is_none() && !is_cut => {
             let summary = format!(
                 "{name} ({address}) does not answer: its host or process stands still, or the way to it is cut"
             );
@@ -158,6 +170,22 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
     }
 }
 
+/// Many of whom nothing is known but that they do not answer are told in one sentence.
+fn summed(quiet: Vec<Verdict>) -> Vec<Verdict> {
+    if quiet.len() <= QUIET_MAX {
+        return quiet;
+    }
+    let names: Vec<String> = quiet.iter().take(QUIET_MAX).filter_map(|verdict| verdict.node.clone()).collect();
+    let (more, first) = (quiet.len() - names.len(), names.first().cloned().unwrap_or_default());
+    let summary = format!(
+        "{} and {more} more do not answer: their hosts or processes stand still, or the way to them is cut",
+        names.join(", ")
+    );
+    let told = verdict(Code::LinkCut, first, summary).only(Certainty::Possible);
+    let evidence = quiet.into_iter().take(QUIET_MAX).flat_map(|verdict| verdict.evidence);
+    vec![evidence.fold(told, Verdict::because)]
+}
+
 fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
     let of = |host: &crate::protocol::Unresolved| {
         let own = case.name(case.me);
@@ -175,7 +203,9 @@ fn nowhere(case: &Case<'_>) -> Option<Verdict> {
     let has_none = facts.seeds.as_ref().is_none_or(Vec::is_empty);
     let finds_nobody =
         !case.me.explanation.hosts.iter().any(|host| matches!(host.outcome, PingOutcome::Answered { .. }));
-    if !has_none || !finds_nobody || facts.discovery == "single-node" {
+    // They may stand in a file of hosts, or be told by something else.
+    let is_by_settings = facts.given.get(PROVIDER).is_none_or(|provider| provider.is_empty());
+    if !has_none || !is_by_settings || !finds_nobody || facts.discovery == "single-node" {
         return None;
     }
     let (own, cluster) = (case.name(case.me), case.me.explanation.cluster_name.as_str());

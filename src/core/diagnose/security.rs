@@ -8,10 +8,14 @@ const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 /// How long before its end a certificate is told of.
 const EARLY_MILLIS: u64 = 30 * DAY_MILLIS;
 
-/// All of it, of all nodes.
-pub(super) fn of_security(case: &Case<'_>) -> Vec<Verdict> {
-    let of = |report| ends(case, report).chain(open(case, report)).chain(weak(case, report)).collect::<Vec<_>>();
-    case.reports.iter().flat_map(of).collect()
+/// The certificates of all nodes that end soon.
+pub(super) fn of_certificates(case: &Case<'_>) -> Vec<Verdict> {
+    case.reports.iter().flat_map(|report| ends(case, report)).collect()
+}
+
+/// What was set on purpose, of all nodes.
+pub(super) fn of_openness(case: &Case<'_>) -> Vec<Verdict> {
+    case.reports.iter().flat_map(|report| open(case, report).into_iter().chain(weak(case, report))).collect()
 }
 
 /// What else than its node a verdict is about: a node has several certificates and settings, each with a verdict of its own.

@@ -1,10 +1,10 @@
 //! What is wrong though there is a master: who is missing, what is held back, what contradicts.
 
-use super::case::{Case, called, so_many, verdict};
+use super::case::{Case, called, quoted, so_many, verdict};
 use super::node::full;
-use super::{Certainty, Code, Report, Verdict, Worth};
+use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
-use crate::zen::explain::{Group, Member};
+use crate::zen::explain::{Group, Member, Quota};
 use std::collections::BTreeMap;
 
 /// Clocks that differ by less are well.
@@ -24,6 +24,7 @@ pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     verdicts.extend(voters(case));
     verdicts.extend(gone(case));
     verdicts.extend(stragglers(case));
+    verdicts.extend(unheard(case));
     verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report)));
     if !verdicts.iter().any(|verdict| verdict.code == Code::GatewayWaits) {
         verdicts.extend(settings(case));
@@ -50,25 +51,40 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
             return full;
         }
         let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
+        let evidence = case.says(teller, format!("[{}] is in the voting set and not there", member.id));
+        if let Some(silent) = address.filter(|address| case.is_silent(address)) {
+            return unreachable(&name, silent, true).because(evidence);
+        }
         let summary = format!("{name}, whose vote counts, is not there{where_}");
         let found = verdict(Code::VoterDown, &name, summary);
-        let remove = || {
-            case.command(
-                teller,
-                format!(
-                    "{} member remove {} --url {}",
-                    super::case::quoted(&teller.facts.binary),
-                    super::case::quoted(&member.id),
-                    super::case::quoted(teller.facts.http.as_deref().unwrap_or_default())
-                ),
-            )
-        };
+        let remove = || remove(case, teller, member);
         let mend =
             case.start(address, &name).or_else(|| address.filter(|address| is_member(address)).is_none().then(remove));
-        found.because(case.says(teller, format!("[{}] is in the voting set and not there", member.id))).mended(mend)
+        found.because(evidence).mended(mend)
     };
     let is_unbelieved = |member: &&Member| case.place(member).1.is_some_and(|address| case.is_unbelieved(&address));
     missing.filter(|member| !is_unbelieved(member)).map(of).collect()
+}
+
+/// The command that takes its vote from a node, of which nobody knows how it is started.
+fn remove(case: &Case<'_>, teller: &Report, member: &Member) -> Mend {
+    let (binary, id) = (quoted(&teller.facts.binary), quoted(&member.id));
+    let url = quoted(teller.facts.http.as_deref().unwrap_or_default());
+    // An id may begin as an option does.
+    let line = match id.starts_with('-') {
+        true => format!("{binary} member remove --url {url} -- {id}"),
+        false => format!("{binary} member remove {id} --url {url}"),
+    };
+    case.command(teller, line)
+}
+
+/// A node at whose address neither an answer nor a refusal comes: it may run well behind a network that does not.
+fn unreachable(name: &str, address: &Address, votes: bool) -> Verdict {
+    let whose = if votes { ", whose vote counts," } else { "" };
+    let summary = format!(
+        "{name}{whose} is not there, and nothing at [{address}] answers or refuses: its host is down, or the way to it is cut"
+    );
+    verdict(Code::LinkCut, name, summary).only(Certainty::Likely)
 }
 
 /// A node that went without a good-bye, whose vote counts no more since. Its place may have been taken by another one.
@@ -79,7 +95,10 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == node.address.as_str()));
         let runs = case.runs(&node.address);
         let is_silent = !runs && case.at(&node.address).is_none() && !case.is_unbelieved(&node.address);
-        node.failed && !is_taken && !is_cut && is_silent
+        // It may have gone by another name then.
+        let votes = |quota: &Quota| quota.members.iter().any(|member| *member.id == *node.id.as_str());
+        let is_voter = teller.explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet).any(votes);
+        node.failed && !is_taken && !is_cut && is_silent && !is_voter
     };
     let of = |node: &super::Remembered| {
         if let Some(process) = case.stopped(&node.address) {
@@ -90,6 +109,10 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         }
         if let Some(full) = full(case, &node.address, &node.name) {
             return full;
+        }
+        if case.is_silent(&node.address) {
+            let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
+            return unreachable(&node.name, &node.address, false).because(evidence);
         }
         let may_vote = case.sibling_at(&node.address).is_none_or(|known| known.sibling.is_eligible);
         let (code, whose) = match may_vote && node.votes != Some(false) {
@@ -123,6 +146,23 @@ fn stragglers(case: &Case<'_>) -> Vec<Verdict> {
     by_master.filter_map(of).collect()
 }
 
+/// A member that its master hears, and the node that was asked does not: nobody misses that link before the master goes.
+fn unheard(case: &Case<'_>) -> Vec<Verdict> {
+    let own = &case.me.explanation.node;
+    let Some(master) = case.master().filter(|master| master.explanation.node.id != own.id) else { return Vec::new() };
+    let others = master.facts.members.iter().filter(|(_, address, _)| *address != own.address);
+    let of = |(name, address, _): &(String, Address, bool)| {
+        let (me, leader) = (case.name(case.me), case.name(master));
+        let summary = format!(
+            "{me} and {name} do not reach each other, and {leader} reaches both: without it there may be no master"
+        );
+        let evidence = case.says(case.me, format!("nothing at [{address}] answers or refuses"));
+        let other = case.says(master, format!("{name} is a member"));
+        verdict(Code::LinkCut, me, summary).because(evidence).because(other).only(Certainty::Likely)
+    };
+    others.filter(|(_, address, _)| case.is_silent(address)).map(of).collect()
+}
+
 /// Requests are held back until more nodes are there.
 fn gateway(case: &Case<'_>, teller: &Report) -> Option<Verdict> {
     let is_eligible = teller.explanation.node.is_master_eligible();
@@ -134,13 +174,14 @@ fn gateway(case: &Case<'_>, teller: &Report) -> Option<Verdict> {
     }
     let members = &teller.facts.members;
     let eligible = members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
+    let holding = teller.facts.data_members.unwrap_or(members.len());
     let counts = [
         ("gateway.recover_after_nodes", members.len()),
         ("gateway.recover_after_master_nodes", eligible),
-        ("gateway.recover_after_data_nodes", members.len()),
+        ("gateway.recover_after_data_nodes", holding),
         ("gateway.expected_nodes", members.len()),
         ("gateway.expected_master_nodes", eligible),
-        ("gateway.expected_data_nodes", members.len()),
+        ("gateway.expected_data_nodes", holding),
     ];
     let asks = |key: &str| teller.facts.given.get(key).and_then(|value| value.parse::<usize>().ok());
     let (key, wanted, there) = counts
@@ -180,17 +221,17 @@ pub(super) fn settings(case: &Case<'_>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let sets = case.reports.iter().flat_map(|report| &report.explanation.needed);
     let sets = sets.filter(|quota| quota.of == Group::VotingSet).map(|quota| quota.members.len());
-    let majority = sets.max().map(|voters| (voters / 2 + 1).to_string());
+    let voters = sets.max();
+    let majority = voters.map(|voters| (voters / 2 + 1).to_string());
+    let answering = case.reports.iter().filter(|report| report.explanation.node.is_master_eligible()).count();
+    let eligible = answering.max(voters.unwrap_or(0));
     for key in SHARED {
-        let mut nodes: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
-        for report in case.reports {
-            if let Some(value) = report.facts.given.get(key) {
-                nodes.entry(value).or_default().push(report);
-            }
-        }
-        // Of numbers that equally many have, it is the one that a minimum should be.
-        let rank = |value: &str, reports: &[&Report]| (reports.len(), majority.as_deref() == Some(value));
-        let most = nodes.iter().max_by_key(|(value, reports)| rank(value, reports));
+        let nodes = by_value(case, key);
+        // A minimum should be a majority, whatever most nodes have, and must not be more than there are.
+        let is_minimum = key == SHARED[0];
+        let rank = |value: &str, reports: &[&Report]| (is_minimum && majority.as_deref() == Some(value), reports.len());
+        let may_be = |value: &str| !is_minimum || value.parse::<usize>().is_ok_and(|number| number <= eligible);
+        let most = nodes.iter().filter(|(value, _)| may_be(value)).max_by_key(|(value, reports)| rank(value, reports));
         let most = most.map(|(value, reports)| (*value, reports.len()));
         let Some((right, count)) = most.filter(|_| nodes.len() > 1) else { continue };
         for (value, reports) in nodes.iter().filter(|(value, _)| **value != right) {
@@ -209,6 +250,22 @@ pub(super) fn settings(case: &Case<'_>) -> Vec<Verdict> {
     verdicts
 }
 
+/// The nodes that have a setting, by what they have. The state's minimum goes over all of theirs, and that of a node that
+/// cannot be master is asked by nobody.
+fn by_value<'a>(case: &Case<'a>, key: &str) -> BTreeMap<&'a str, Vec<&'a Report>> {
+    let is_minimum = key == SHARED[0];
+    let counts = |report: &&Report| {
+        !is_minimum || report.explanation.node.is_master_eligible() && report.facts.minimum_of_state.is_none()
+    };
+    let mut nodes: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
+    for report in case.reports.iter().filter(counts) {
+        if let Some(value) = report.facts.given.get(key) {
+            nodes.entry(value).or_default().push(report);
+        }
+    }
+    nodes
+}
+
 /// A number stays one.
 fn value_of(text: &str) -> Worth {
     if text.parse::<u64>().is_ok() { Worth::Plain(text.to_owned()) } else { Worth::Text(text.to_owned()) }
@@ -217,7 +274,9 @@ fn value_of(text: &str) -> Worth {
 /// Others have a master, this node is not with them, and nothing else tells why.
 fn apart(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
     let master = case.reports.iter().find_map(|report| report.explanation.master_node.as_ref())?;
-    if !before.is_empty() || case.me.facts.discovery == "single-node" {
+    // Another one may have seen it a moment before this node stepped down.
+    let is_own = master.id == case.me.explanation.node.id;
+    if !before.is_empty() || is_own || case.me.facts.discovery == "single-node" {
         return None;
     }
     let (own, leader) = (case.name(case.me), called(master));

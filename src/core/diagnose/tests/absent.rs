@@ -34,8 +34,11 @@ fn a_member_without_a_vote_is_named_as_one_and_started() {
 #[test]
 fn a_node_that_is_gone_and_whose_disk_is_full_is_moved_to_another() {
     let full = |number: usize| Sibling { free_bytes: Some(4_096), roomy: Some("/var/tmp".into()), ..sibling(number) };
-    let line = "cp -a /var/lib/zazen/n1 /var/tmp/zazen-n1-10.0.0.1-9300 && /usr/bin/zazen start -c /etc/zazen/n1.yml \
-                -E path.data=/var/tmp/zazen-n1-10.0.0.1-9300";
+    let line = "mkdir -p -m 700 /var/tmp/zazen-n1-10.0.0.1-9300 && { [ ! -e /var/lib/zazen/n1/nodes ] || \
+                mv -T /var/lib/zazen/n1/nodes /var/tmp/zazen-n1-10.0.0.1-9300/nodes; } && \
+                mkdir -p /var/tmp/zazen-n1-10.0.0.1-9300/nodes && \
+                ln -s /var/tmp/zazen-n1-10.0.0.1-9300/nodes /var/lib/zazen/n1/nodes && \
+                /usr/bin/zazen start -c /etc/zazen/n1.yml";
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
     asked.facts.siblings = vec![full(1), sibling(2)];
     let told = verdicts(&[asked.clone()]);
@@ -102,4 +105,83 @@ fn a_node_that_a_debugger_holds_goes_on_when_that_ends() {
     process.tracer = None;
     asked.facts.processes = vec![process];
     assert_eq!(frozen(&asked), (Code::FrozenNode, "n1".into(), "kill -CONT 4711".into()));
+}
+
+/// Nothing comes back from an address.
+fn silent(mut report: Report, number: usize) -> Report {
+    report.facts.probes.push(Probe { address: address(number), found: Found::Silence, free_port: None });
+    report
+}
+
+#[test]
+fn a_voter_behind_a_network_that_is_cut_is_not_taken_out() {
+    let lacks_one = |mut report: Report| {
+        report.explanation.needed[0].members[1].found = true;
+        report
+    };
+    let mut master = lacks_one(voters(follower(0, 0)));
+    master.facts.members.truncate(2);
+    master.facts.http = Some("10.0.0.0:9200".into());
+    let reports = |master: Report| [master, follower(1, 0)];
+    let told = verdicts(&reports(silent(master.clone(), 2)));
+    assert_eq!(told, expected(&[(Code::LinkCut, "n2", "")]));
+    master.explanation.needed[0].members[2].id = "-O3OJ1e".into();
+    let line = "/usr/bin/zazen member remove --url 10.0.0.0:9200 -- -O3OJ1e";
+    assert_eq!(verdicts(&reports(master)), expected(&[(Code::VoterDown, "n2", line)]), "it refuses");
+}
+
+#[test]
+fn two_followers_that_do_not_reach_each_other_are_told() {
+    let asked = silent(follower(1, 0), 2);
+    let told = verdicts(&[asked, follower(0, 0)]);
+    assert_eq!(told, expected(&[(Code::LinkCut, "n1", "")]));
+}
+
+#[test]
+fn one_that_was_renamed_is_missed_once() {
+    let mut master = voters(follower(0, 0));
+    master.facts.members.truncate(2);
+    master.explanation.needed[0].members[1].found = true;
+    master.facts.remembered = vec![Remembered { name: "node-two".into(), ..gone(2, None) }];
+    master.facts.siblings = vec![sibling(2)];
+    let told = verdicts(&[master, follower(1, 0)]);
+    assert_eq!(told, expected(&[(Code::VoterDown, "n2", "/usr/bin/zazen start -c /etc/zazen/n2.yml")]));
+}
+
+#[test]
+fn files_next_door_that_have_nothing_to_do_with_the_cluster_start_nobody() {
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    let next_door = |number: usize| Sibling {
+        file: Some(format!("/etc/old/n{number}.yml")),
+        port: Some(9400),
+        seeds: vec!["10.0.0.1:9400".into(), "10.0.0.2:9400".into()],
+        ..sibling(number)
+    };
+    asked.facts.siblings = vec![next_door(1), next_door(2)];
+    let told = verdicts(&[asked.clone()]);
+    assert!(told.iter().all(|(_, _, line)| line.is_empty()), "{told:?}");
+    asked.facts.siblings[0].seeds.push(address(0).to_string());
+    let told = verdicts(&[asked]);
+    assert!(told.iter().any(|(_, _, line)| line.ends_with("/etc/old/n1.yml")), "it looks for this node: {told:?}");
+}
+
+#[test]
+fn many_silent_hosts_are_told_in_one_sentence_and_not_those_that_were_cut_by_request() {
+    let mut asked = report(0);
+    asked.facts.cuts = vec![address(1).to_string()];
+    asked.facts.http = Some("10.0.0.0:9200".into());
+    let asked = (1..40).fold(asked, |report, number| pinged(report, number, PingOutcome::TimedOut));
+    let told = judged(&[asked]).verdicts;
+    let silent: Vec<_> = told.iter().filter(|verdict| verdict.summary.contains("more do not answer")).collect();
+    let [one] = &silent[..] else { panic!("{told:?}") };
+    assert!(one.summary.starts_with("n2, n3, n4 and 35 more do not answer"), "{}", one.summary);
+}
+
+#[test]
+fn hosts_that_stand_in_a_file_of_their_own_are_seed_hosts() {
+    let mut asked = report(0);
+    asked.facts.seeds = None;
+    assert!(verdicts(&[asked.clone()]).iter().any(|(code, ..)| *code == Code::NoSeeds));
+    asked.facts.given.insert("discovery.zen.hosts_provider".into(), "file".into());
+    assert!(verdicts(&[asked]).iter().all(|(code, ..)| *code != Code::NoSeeds));
 }

@@ -70,3 +70,34 @@ fn what_a_cluster_survives_is_counted_with_those_that_ask_for_more() {
     assert_eq!(survives(&[3, 3, 5, 3, 3]), Some(1), "three of five are a majority without the odd one");
     assert_eq!(survives(&[3, 3, 3, 3, 3]), Some(2));
 }
+
+#[test]
+fn a_minimum_that_is_more_than_there_are_is_never_what_others_should_have() {
+    let with = |number: usize, value: &str| {
+        let mut report = with_all(follower(number, 0), 3);
+        report.facts.given.insert(MINIMUM.into(), value.into());
+        report
+    };
+    let right = "discovery.zen.minimum_master_nodes: 2";
+    let told = verdicts(&[with(0, "2"), with(1, "4"), with(2, "4")]);
+    assert_eq!(told, expected(&[(Code::SettingsDiffer, "n1", right), (Code::SettingsDiffer, "n2", right)]));
+    let told = verdicts(&[with(0, "2"), with(1, "1"), with(2, "1")]);
+    assert_eq!(told, expected(&[(Code::SettingsDiffer, "n1", right), (Code::SettingsDiffer, "n2", right)]));
+    assert_eq!(verdicts(&[with(0, "5"), with(1, "4"), with(2, "4")]), []);
+    let ruled = |number: usize, value: &str| {
+        let mut report = with(number, value);
+        report.facts.minimum_of_state = Some("2".into());
+        report
+    };
+    assert_eq!(verdicts(&[ruled(0, "2"), ruled(1, "1"), ruled(2, "2")]), [], "the cluster's goes over all of them");
+}
+
+#[test]
+fn nodes_that_hold_no_data_are_no_data_nodes() {
+    let mut master = follower(0, 0);
+    master.facts.waits_for_gateway = true;
+    master.facts.given.insert("gateway.recover_after_data_nodes".into(), "3".into());
+    master.facts.data_members = Some(2);
+    let told = verdicts(&[master, follower(1, 0), follower(2, 0)]);
+    assert_eq!(told, expected(&[(Code::GatewayWaits, "n0", "gateway.recover_after_data_nodes: 2")]));
+}

@@ -109,3 +109,21 @@ fn voters_are_named_that_only_others_know() {
     let told = named(&reports).expect("somebody says something").summary;
     assert!(told.contains("the voting set {n0,n1,n2}"), "one that is asked is named by itself: {told}");
 }
+
+#[test]
+fn who_runs_on_another_directory_than_it_left_is_started_on_that() {
+    let mut reports = wiped().to_vec();
+    let left = |number: usize| Sibling {
+        last: Some(address(number)),
+        left: Some(format!("/srv/old/n{number}")),
+        ..sibling(number)
+    };
+    reports.iter_mut().for_each(|report| report.facts.machine = Some("one".into()));
+    reports[0].facts.siblings = vec![left(1), left(2)];
+    let told = verdicts(&reports);
+    let codes: Vec<_> = told.iter().map(|(code, node, _)| (*code, &**node)).collect();
+    assert_eq!(codes, [(Code::DataElsewhere, "n1"), (Code::DataElsewhere, "n2")], "{told:?}");
+    assert!(told[0].2.ends_with("start -c /etc/zazen/n1.yml -E path.data=/srv/old/n1"), "{told:?}");
+    reports[0].facts.siblings = vec![Sibling { left: Some("/var/lib/zazen/n1".into()), ..left(1) }];
+    assert_eq!(verdicts(&reports)[0].0, Code::WipedMajority, "nothing of it is left anywhere else");
+}

@@ -72,6 +72,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
             .iter()
             .map(|node| (node.name.to_string(), node.address.clone(), node.is_master_eligible()))
             .collect(),
+        data_members: Some(state.nodes.data().count()),
         remembered: remembered.clone(),
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
@@ -162,7 +163,12 @@ fn given(settings: &NodeSettings) -> BTreeMap<String, String> {
     told.map(|(key, value)| (key.clone(), value.joined())).collect()
 }
 
-pub(super) fn room(path: &Path) -> Option<u64> {
+/// The room for what a node has in its data directory: that may be a link to another disk.
+pub(super) fn room(data: &Path) -> Option<u64> {
+    free(&data.join("nodes").join("0")).or_else(|| free(data))
+}
+
+fn free(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
     stat.f_bavail.checked_mul(stat.f_frsize)
 }
@@ -170,7 +176,7 @@ pub(super) fn room(path: &Path) -> Option<u64> {
 /// Where there would be room, if there is little.
 pub fn roomy(path: &Path) -> Option<String> {
     room(path).filter(|free| *free < LITTLE_ROOM)?;
-    let has_room = |place: &&str| room(Path::new(place)).is_some_and(|free| free > 64 * LITTLE_ROOM);
+    let has_room = |place: &&str| free(Path::new(place)).is_some_and(|free| free > 64 * LITTLE_ROOM);
     ["/var/lib", "/var/tmp", "/home", "/tmp"].into_iter().find(has_room).map(ToOwned::to_owned)
 }
 

@@ -16,7 +16,7 @@ use super::Handle;
 use super::figures::of_one;
 use super::proc;
 use crate::cluster::{Address, ClusterState};
-use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, judge, named as named_by};
+use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, Sibling, is_ours, judge, named as named_by};
 use crate::wire;
 use crate::zen::Explanation;
 use crate::zen::explain::{Host, PingOutcome};
@@ -28,6 +28,7 @@ use axum::routing::get;
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -96,7 +97,7 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
     let silent = silent(asked, &reports, &reports[0].facts.probes);
     let mut found = probes(handle, silent, until).await;
     // Whom the core did not speak to in vain is told of only if it is a node.
-    found.retain(|probe| matches!(probe.found, Found::OtherSecret | Found::OtherAuthority));
+    found.retain(|probe| matches!(probe.found, Found::OtherSecret | Found::OtherAuthority | Found::Silence));
     let at: Vec<Address> = found.iter().chain(&reports[0].facts.probes).map(|probe| probe.address.clone()).collect();
     let processes = tokio::task::spawn_blocking(move || proc::listeners(&at)).await.unwrap_or_default();
     let facts = &mut reports[0].facts;
@@ -120,11 +121,15 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let known = hosts.filter_map(|host| host.node.as_ref().map(|node| node.address.clone()));
     let members = report.facts.members.iter().map(|(_, address, _)| address.clone());
     let cluster = explanation.cluster_name.as_str();
-    let siblings = report.facts.siblings.iter().filter(|one| is_own && one.cluster == cluster);
+    // Next door may be another cluster of the same name.
+    let is_ours = |one: &&Sibling| is_own && one.cluster == cluster && is_ours(slice::from_ref(report), one);
+    let siblings = report.facts.siblings.iter().filter(is_ours);
     let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
     let seeds = seeds.filter_map(|seed| seed.parse::<SocketAddr>().ok()).map(|seed| Address::from(seed.to_string()));
     let transports = report.facts.probes.iter().filter_map(transport_of);
+    let gone = report.facts.remembered.iter().filter(|node| is_own && node.failed).map(|node| node.address.clone());
+    let siblings = siblings.chain(gone);
     at.chain(known).chain(members).chain(siblings).chain(seeds).chain(transports).collect()
 }
 
@@ -157,7 +162,7 @@ async fn probes(handle: &Handle, addresses: Vec<Address>, until: Instant) -> Vec
 fn transport_of(probe: &Probe) -> Option<Address> {
     match &probe.found {
         Found::HttpOf(transport) => Some(transport.clone()),
-        Found::Version(_) | Found::Stranger | Found::OtherSecret | Found::OtherAuthority => None,
+        Found::Version(_) | Found::Stranger | Found::OtherSecret | Found::OtherAuthority | Found::Silence => None,
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// How long each question may take.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+const PATIENCE: Duration = Duration::from_millis(1_000);
 
 /// How long somebody may take who was spoken to in the clear.
 const CLEAR_MAX: Duration = Duration::from_millis(700);
@@ -61,7 +61,9 @@ pub(super) async fn probe(handle: &Handle, address: Address) -> Option<Probe> {
 async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     let wanted =
         Wanted { method: Method::GET, target: PATH.into(), part: None, body: Bytes::new(), patience: PATIENCE };
-    let asked = timeout(PATIENCE, handle.meter().access()?.ask(address, &wanted)).await.ok()?;
+    let Ok(asked) = timeout(PATIENCE, handle.meter().access()?.ask(address, &wanted)).await else {
+        return Some(Found::Silence);
+    };
     let is_refused = match asked {
         Ok(told) if told.status == StatusCode::OK => return other_version(&told.body),
         Ok(told) if told.status == StatusCode::SERVICE_UNAVAILABLE => return None,
@@ -69,7 +71,8 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
         // What it says is not understood, or not believed.
         Err(Failure::BadAnswer) => true,
         Err(Failure::Reset) => false,
-        Err(Failure::Refused | Failure::TimedOut) => return None,
+        Err(Failure::TimedOut) => return Some(Found::Silence),
+        Err(Failure::Refused) => return None,
     };
     let security = &handle.settings().security;
     let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());

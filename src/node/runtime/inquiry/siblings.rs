@@ -76,6 +76,7 @@ fn sibling(settings: &NodeSettings, file: Option<String>) -> Sibling {
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),
         is_eligible: settings.roles.master,
+        seeds: settings.discovery.hosts.clone().unwrap_or_default(),
         free_bytes: here.and_then(room),
         roomy: here.and_then(roomy),
         credentials: credentials(settings),
@@ -85,7 +86,8 @@ fn sibling(settings: &NodeSettings, file: Option<String>) -> Sibling {
 
 /// Where a node would be reached, and whether that is on another host. Nothing is looked up: names may take long.
 fn hosts(listen: &ListenSettings) -> (Vec<String>, bool) {
-    let is_name = |host: &String| host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']);
+    let is_name =
+        |host: &String| host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']) && host != "localhost";
     if listen.bind_hosts.iter().chain(&listen.publish_hosts).any(is_name) {
         return (Vec::new(), false);
     }
@@ -111,19 +113,32 @@ fn hosts(listen: &ListenSettings) -> (Vec<String>, bool) {
 pub(super) fn siblings(settings: &NodeSettings) -> Vec<Sibling> {
     let own = settings.file.as_deref().map(absolute).map(PathBuf::from);
     let files = own.as_deref().map(files_beside).unwrap_or_default();
-    let by_file: Vec<Sibling> = files.iter().filter_map(|file| by_file(file)).collect();
+    let by_file = without_copies(files.iter().filter_map(|file| by_file(file)).collect());
     let here = by_file.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
     let noted = notes(&PathBuf::from(absolute(&settings.path_data)), here.collect());
     let told: BTreeSet<&String> = noted.iter().filter_map(|one| one.file.as_ref()).collect();
     let untold = by_file.iter().filter(|one| one.file.as_ref().is_none_or(|file| !told.contains(file)));
     let own = credentials(settings);
-    let all = noted.iter().chain(untold).take(FILES_MAX);
-    all.map(|one| Sibling {
-        shares_secret: is_same(&own.secret, &one.credentials.secret, secrets),
-        shares_authority: is_same(&own.authorities, &one.credentials.authorities, certificates),
-        ..one.clone()
-    })
-    .collect()
+    let mut all: Vec<&Sibling> = noted.iter().chain(untold).collect();
+    all.sort_by_key(|one| one.cluster != settings.cluster_name.as_str());
+    all.into_iter()
+        .take(FILES_MAX)
+        .map(|one| Sibling {
+            shares_secret: is_same(&own.secret, &one.credentials.secret, secrets),
+            shares_authority: is_same(&own.authorities, &one.credentials.authorities, certificates),
+            ..one.clone()
+        })
+        .collect()
+}
+
+/// Of files that are for one node, as a copy that was kept beside the file, the one with the shortest name.
+fn without_copies(mut all: Vec<Sibling>) -> Vec<Sibling> {
+    all.sort_by_key(|one| one.file.as_ref().map_or(0, String::len));
+    let mut seen = BTreeSet::new();
+    all.retain(|one| {
+        one.name.is_none() || one.port.is_none() || seen.insert((one.name.clone(), one.port, one.hosts.clone()))
+    });
+    all
 }
 
 /// The files of secrets and certificates that settings name.
@@ -162,9 +177,10 @@ fn certificates(text: &str) -> BTreeSet<String> {
 
 /// What nodes left in these directories, and in those beside a node's own and beside these.
 fn notes(own: &Path, named: Vec<PathBuf>) -> Vec<Sibling> {
-    let parents: BTreeSet<&Path> = named.iter().map(PathBuf::as_path).chain([own]).filter_map(Path::parent).collect();
-    let beside = parents.into_iter().take(8).flat_map(listed);
-    let all: BTreeSet<PathBuf> = beside.chain(named.iter().cloned()).filter(|data| data != own).collect();
+    let mut seen = BTreeSet::new();
+    let known = named.iter().map(PathBuf::as_path).chain([own]).filter(|data| seen.insert(data.parent()));
+    let beside: Vec<PathBuf> = known.take(8).flat_map(beside).collect();
+    let all: BTreeSet<PathBuf> = beside.into_iter().chain(named.iter().cloned()).filter(|data| data != own).collect();
     all.iter().filter_map(|data| noted(data)).collect()
 }
 
@@ -189,20 +205,32 @@ fn noted(data: &Path) -> Option<Sibling> {
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
     let Sibling { last, launch, .. } = note.clone();
-    let (free_bytes, roomy) = (room(data), roomy(data));
-    Some(Sibling { last, launch, free_bytes, roomy, ..now.unwrap_or(note) })
+    let (free_bytes, roomy, left) = (room(data), roomy(data), Some(note.data.clone()));
+    Some(Sibling { last, launch, left, free_bytes, roomy, ..now.unwrap_or(note) })
 }
 
 /// Configuration files beside a node's own, and in the directories beside its directory.
 fn files_beside(file: &Path) -> Vec<PathBuf> {
     let Some(dir) = file.parent() else { return Vec::new() };
     let mut files = configurations(dir);
-    for beside in listed(dir.parent().unwrap_or(dir)).into_iter().filter(|beside| beside.is_dir() && beside != dir) {
+    for beside in beside(dir) {
         files.extend(configurations(&beside));
     }
     files.truncate(FILES_MAX);
     files.retain(|path| path.as_path() != file);
     files
+}
+
+/// The directories beside one, and those that are called as it is in the directories beside the one that holds it:
+/// `n1/config` stands beside `n0/config`.
+fn beside(dir: &Path) -> Vec<PathBuf> {
+    let Some(holder) = dir.parent() else { return Vec::new() };
+    let cousins = holder.parent().zip(dir.file_name()).map(|(above, name)| {
+        let holders = listed(above).into_iter().filter(|other| other.is_dir() && other != holder);
+        holders.map(|other| other.join(name)).collect::<Vec<_>>()
+    });
+    let all = listed(holder).into_iter().filter(|other| other != dir).chain(cousins.unwrap_or_default());
+    all.filter(|other| other.is_dir()).collect()
 }
 
 fn listed(dir: &Path) -> Vec<PathBuf> {
