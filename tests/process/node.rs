@@ -148,8 +148,17 @@ impl Node {
         child.wait().expect("it was killed");
     }
 
+    /// Stops it, and waits until all of it stands still: the signal reaches one thread after another.
     pub(crate) fn pause(&self) {
         self.signal(Signal::STOP);
+        let tasks = format!("/proc/{}/task", self.pid());
+        let state = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        let is_still = |stat: String| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['T', 't']));
+        let stands = || {
+            let mut tasks = std::fs::read_dir(&tasks).expect("it runs").flatten();
+            tasks.all(|task| is_still(state(task))).then_some(())
+        };
+        wait_for(stands).expect("a process that is stopped stands still");
     }
 
     pub(crate) fn resume(&self) {
