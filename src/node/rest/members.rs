@@ -8,16 +8,17 @@ use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
 use super::submit::submit;
-use crate::cluster::{ClusterState, NodeId};
+use crate::cluster::{Address, ClusterState, NodeId};
+use crate::runtime::events::ENTRIES_MAX;
 use crate::service::{Answer, Question, Task};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Who is gone for good.
 pub(super) const ID: Parameter = Parameter {
     name: "id",
     values: Values::Text,
     default: "none",
-    doc: "The id of the node, as the list of the members has it.",
+    doc: "The id of the node, or its name, as the list of the members has it.",
 };
 
 /// Who shall lead.
@@ -34,12 +35,15 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     // The state is committed, so its own set is the one that counts.
     let voters = &state.metadata.voting.own;
     let ids: BTreeSet<&NodeId> = state.nodes.iter().map(|node| &node.id).chain(voters.iter()).collect();
+    let gone = gone(&call, &state);
     let member = |id: &NodeId| {
         let node = state.nodes.get(id);
+        let known = node.map(|node| (node.name.to_string(), node.address.clone())).or_else(|| gone.get(id).cloned());
+        let (name, address) = known.unzip();
         Json::object([
             ("id", id.as_str().into()),
-            ("name", node.map(|node| node.name.to_string()).into()),
-            ("transport_address", node.map(|node| node.address.as_str().to_owned()).into()),
+            ("name", name.into()),
+            ("transport_address", address.map(|address| address.as_str().to_owned()).into()),
             ("present", node.is_some().into()),
             ("master", (state.nodes.master.as_ref() == Some(id)).into()),
             ("master_eligible", node.map(|node| node.is_master_eligible()).into()),
@@ -50,11 +54,24 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::object([("at", state.id().to_string().into()), ("members", members)])))
 }
 
+/// What those were called who count without being there, and where they were, as the history has it.
+fn gone(call: &Call, state: &ClusterState) -> BTreeMap<NodeId, (String, Address)> {
+    let is_gone = |id: &NodeId| state.metadata.voting.own.contains(id) && !state.nodes.contains(id);
+    let entries = call.handle.events().since(None, ENTRIES_MAX).into_iter().filter_map(|entry| entry.node);
+    let gone = entries.filter(|node| is_gone(&node.id));
+    gone.map(|node| (node.id.clone(), (node.name.to_string(), node.address.clone()))).collect()
+}
+
 /// Takes a node that is gone for good out of the voting set.
 pub(super) async fn remove(call: Call) -> Result<Reply, RestError> {
     let text = call.parameters.text("id").unwrap_or_default();
-    // One that is gone has no name any more, and its id may not be known here.
-    let id = named(&call.handle.state(), text).unwrap_or_else(|_| NodeId::from(text));
+    let state = call.handle.state();
+    let by_name = || {
+        let mut called = gone(&call, &state).into_iter().filter(|(_, (name, _))| name == text);
+        called.next().filter(|_| called.next().is_none()).map(|(id, _)| id)
+    };
+    // The id of one that is gone may not be known here.
+    let id = named(&state, text).ok().or_else(by_name).unwrap_or_else(|| NodeId::from(text));
     let done = submit(&call, Task::RemoveVoter { id }).await?;
     Ok(Reply::tree(written(&done)))
 }
