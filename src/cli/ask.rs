@@ -203,8 +203,13 @@ impl Asker {
 
 /// What is said when nobody answers.
 pub(super) fn nobody(tried: &[(Place, Silence)]) -> String {
+    let stopped = tried.iter().find_map(|(place, _)| runtime::stopped(place.0.parse().ok()?));
     let tried: Vec<String> = tried.iter().map(|(place, why)| format!("{place} ({why})")).collect();
-    format!("no node answers, tried {}; name the HTTP address of one with --url", tried.join(", "))
+    let tried = format!("no node answers, tried {}", tried.join(", "));
+    match stopped {
+        Some(pid) => format!("{tried}; the process that listens there was stopped; to mend it: kill -CONT {pid}"),
+        None => format!("{tried}; name the HTTP address of one with --url"),
+    }
 }
 
 #[cfg(test)]

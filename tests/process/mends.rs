@@ -5,7 +5,7 @@
 use super::cluster::Cluster;
 use super::node::Node;
 use super::security::private;
-use super::tool::{Running, zazen};
+use super::tool::{Running, output, url, zazen};
 use serde_json::Value;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
@@ -58,6 +58,8 @@ fn nodes_that_are_stopped_go_on() {
     let cluster = Cluster::start(3);
     cluster.nodes[1].pause();
     cluster.nodes[2].pause();
+    let alone = output(2, &["explain", &url(&cluster.nodes[1])]);
+    assert!(alone.contains(&format!("to mend it: kill -CONT {}", cluster.nodes[1].pid())), "{alone}");
     let told = cluster.wait("both are found", || {
         let told = verdicts(&cluster, &cluster.nodes[0], "frozen-node");
         Some(mends(&told, "frozen-node")).filter(|mends| mends.len() == 2)

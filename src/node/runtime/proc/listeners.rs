@@ -35,6 +35,12 @@ pub(in crate::runtime) fn listeners(addresses: &[Address]) -> Vec<Process> {
     if sockets.is_empty() { Vec::new() } else { owners(&sockets) }
 }
 
+/// The process that listens at an address of this host, if it was stopped by a signal.
+pub fn stopped(address: SocketAddr) -> Option<u32> {
+    let found = listeners(&[Address::from(address.to_string())]);
+    found.first().filter(|process| process.is_stopped && process.tracer.is_none()).map(|process| process.pid)
+}
+
 /// The process that listens at an address of this host, if it can be told; at any if none is named.
 pub fn listening(address: SocketAddr) -> Option<u32> {
     let found = listeners(&[Address::from(address.to_string())]);
