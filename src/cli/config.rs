@@ -7,8 +7,9 @@ use crate::settings::{self, FileText, Loaded, Sources};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, str};
 
@@ -46,28 +47,42 @@ pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().into(), value.into()))
 }
 
+/// What settings are read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Look,
+    Start,
+    Again,
+}
+
 /// Loads the settings that the arguments, this process's environment and a file give.
 pub(super) fn load(args: &ConfigArgs) -> Result<Loaded, CommandError> {
-    load_for(args, false)
+    load_for(args, Purpose::Look)
 }
 
 /// The same for a node that is to start: what is said of faults starts it once they are mended.
 pub(super) fn load_to_start(args: &ConfigArgs) -> Result<Loaded, CommandError> {
-    load_for(args, true)
+    load_for(args, Purpose::Start)
 }
 
-fn load_for(args: &ConfigArgs, starts: bool) -> Result<Loaded, CommandError> {
+/// The same for a node that runs, which waits for no writer: only a file in the strict sense is read. A pipe that it was
+/// started by has been read, and a number of a descriptor may stand for something else now.
+pub(super) fn load_again(args: &ConfigArgs) -> Result<Loaded, CommandError> {
+    load_for(args, Purpose::Again)
+}
+
+fn load_for(args: &ConfigArgs, purpose: Purpose) -> Result<Loaded, CommandError> {
     let mut environment = environment()?;
     let directory = environment.remove(DIRECTORY_VARIABLE).filter(|directory| !directory.is_empty());
     let (path, path_conf) = match args.config.clone().or(directory.map(PathBuf::from)) {
         Some(path) => named_file(&path)?,
         None => (file_in(Path::new(DIRECTORY)), DIRECTORY.into()),
     };
-    let text = path.as_deref().map(read).transpose()?;
+    let text = path.as_deref().map(|path| read(path, purpose)).transpose()?;
     let name = path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let file = text.as_deref().map(|text| FileText { name: &name, text });
     let sources = Sources { file, environment: &environment, arguments: &args.settings, path_conf };
-    let refused = |faults| CommandError::Usage(start_failure::faults(&faults, &sources, starts));
+    let refused = |faults| CommandError::Usage(start_failure::faults(&faults, &sources, purpose == Purpose::Start));
     settings::load(&sources).map_err(refused)
 }
 
@@ -107,10 +122,11 @@ fn file_in(directory: &Path) -> Option<PathBuf> {
 }
 
 /// The text of a file.
-fn read(path: &Path) -> Result<String, CommandError> {
+fn read(path: &Path, purpose: Purpose) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     let read = |file: File| file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
-    File::open(path).and_then(read).map_err(|error| unreadable(path, &error))?;
+    let file = if purpose == Purpose::Again { open_regular(path) } else { File::open(path) };
+    file.and_then(read).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > BYTES_MAX {
         let path = path.display();
         return Err(CommandError::Usage(format!(
@@ -123,6 +139,18 @@ fn read(path: &Path) -> Result<String, CommandError> {
         Ok(text) => Ok(text.to_owned()),
         Err(error) => Err(not_text(path, bytes, error.valid_up_to())),
     }
+}
+
+/// Opens what is a file in the strict sense. It is looked at first, as some devices do something when they are opened, and
+/// once more when it is open, as it may have been replaced in between; opening never waits.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let refused = || io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+    if !fs::metadata(path)?.is_file() {
+        return Err(refused());
+    }
+    let flags = rustix::fs::OFlags::NONBLOCK.bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused()) }
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> CommandError {

@@ -8,10 +8,14 @@ use super::{CommandError, start};
 use crate::cluster::Metadata;
 use crate::runtime::Handle;
 use crate::runtime::log::NODE;
-use crate::settings::{Again, NodeSettings};
+use crate::settings::{Again, Loaded, NodeSettings};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// A file that takes longer to be read, as one of a network disk that is gone, is not waited for.
+const READING_MAX: Duration = Duration::from_secs(10);
 
 /// The hang-ups of this process.
 pub(super) struct HangUps {
@@ -49,7 +53,7 @@ impl HangUps {
 pub(super) async fn heed(mut hang_ups: HangUps, config: ConfigArgs, handle: Handle) {
     loop {
         hang_ups.wait_for(HangUp::Again).await;
-        match config::load(&config) {
+        match read(&config).await {
             Ok(loaded) => {
                 start::warn(&loaded);
                 let before = handle.settings();
@@ -62,6 +66,16 @@ pub(super) async fn heed(mut hang_ups: HangUps, config: ConfigArgs, handle: Hand
             }
             Err(CommandError::Output(_)) => {}
         }
+    }
+}
+
+/// Reads it where nobody waits: the threads that serve users, and hear the next signal, go on whatever the disk does.
+async fn read(config: &ConfigArgs) -> Result<Loaded, CommandError> {
+    let config = config.clone();
+    let reading = tokio::task::spawn_blocking(move || config::load_again(&config));
+    match tokio::time::timeout(READING_MAX, reading).await {
+        Ok(read) => read.map_err(|error| CommandError::Failed(error.to_string()))?,
+        Err(_) => Err(CommandError::Failed(format!("it could not be read within {READING_MAX:?}"))),
     }
 }
 

@@ -52,3 +52,34 @@ fn what_the_cluster_was_told_goes_over_a_file_that_is_read_again() {
     cluster.nodes[0].read_again();
     says(&cluster, "[discovery.zen.commit_timeout] is [7s] in the cluster's settings, which go over the file");
 }
+
+#[test]
+fn what_is_no_file_is_refused_on_sighup_and_the_node_goes_on() {
+    let cluster = Cluster::start(1);
+    cluster.wait_master(&[0]);
+    let node = &cluster.nodes[0];
+    let file = node.file();
+    let told = || node.log().matches("SIGHUP: the configuration is refused").count();
+    let made = |program: &str, arguments: &[&str]| {
+        let _ = std::fs::remove_file(&file);
+        let status = std::process::Command::new(program).args(arguments).arg(&file).status();
+        assert!(status.is_ok_and(|status| status.success()), "{program} {arguments:?}");
+    };
+    for (at, (program, arguments, why)) in [
+        ("mkfifo", &[][..], "it is no regular file"),
+        ("ln", &["-s", "/dev/zero"], "it is no regular file"),
+        ("truncate", &["-s", "1T"], "has more than 1048576 bytes"),
+        ("mkdir", &[], "there is neither a zazen.yml nor an elasticsearch.yml"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        made(program, arguments);
+        node.hang_up();
+        cluster.wait(&format!("{program} is refused"), || (told() == at + 1).then_some(()));
+        let log = node.log();
+        let line = log.lines().rfind(|line| line.contains("SIGHUP: ")).unwrap_or_default();
+        assert!(line.contains(why), "{line}");
+        assert!(node.get("/").is_ok(), "users are answered");
+    }
+}

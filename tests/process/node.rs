@@ -168,6 +168,11 @@ impl Node {
     /// Writes its file, and has it read again.
     pub(crate) fn read_again(&self) {
         self.write();
+        self.hang_up();
+    }
+
+    /// Has its file read again, whatever that is by now.
+    pub(crate) fn hang_up(&self) {
         self.signal(Signal::HUP);
     }
 
