@@ -13,7 +13,7 @@ pub enum SettingsError {
         /// The key.
         key: String,
         /// The known key that it resembles most, if it resembles any.
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
     },
     /// There is no setting with this key, and one that it would have to stand below takes a value.
     Below {

@@ -6,7 +6,7 @@
 
 use super::fault::{FAULTS_MAX, Fault, Faults};
 use super::layer::{At, Given, Layer, Part, layer};
-use super::meant::remedy;
+use super::meant::{plausible, remedy};
 use super::setting::Presumed;
 use super::{DefaultValue, Effect, Kind, Launch, NodeSettings, Origin, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
@@ -176,7 +176,7 @@ impl Loader<'_> {
                     (Part::Value, setting.kind.check(&given.key, &canonical(given, setting.kind == Kind::Boolean)))
                 }
                 (Err(_), Some(known)) => (Part::Value, known.check(&given.key, &canonical(given, known.is_boolean()))),
-                (Err(error), None) => (Part::Key, Err(error)),
+                (Err(error), None) => (Part::Key, Err(plausible(error, given))),
             };
             if let Err(error) = result {
                 let remedy = self.file.and_then(|file| remedy(file, given, &error));
@@ -268,7 +268,7 @@ fn listed(value: Value, setting: &Setting) -> Value {
 }
 
 /// What was given, with the words that YAML 1.1 has for `true` and `false`, where one of these is meant.
-fn canonical(given: &Given, is_boolean: bool) -> Value {
+pub(super) fn canonical(given: &Given, is_boolean: bool) -> Value {
     let word = given.value.text().filter(|_| is_boolean && given.is_plain && matches!(given.at, At::File { .. }));
     match word.map(str::to_ascii_lowercase).as_deref() {
         Some("true" | "yes" | "on") => "true".into(),

@@ -1,13 +1,14 @@
 //! What somebody meant who wrote a line of a file that makes no sense: how the line is mended.
 //!
-//! A key becomes the nearest one, a value the nearest that is allowed, or the default. What resembles nothing is removed,
-//! which is as if it had not been said.
+//! A key becomes the nearest one that may have the value, a value the nearest that is allowed, or the default if that is
+//! none of a place. What resembles nothing is removed, which is as if it had not been said; of what resembles something
+//! that it cannot be nothing is known.
 
 use super::fault::{Remedy, Span, Way};
 use super::layer::{At, Given};
-use super::load::FileText;
-use super::nearest::edit_distance;
-use super::{DefaultValue, Kind, SettingsError, Why, setting};
+use super::load::{FileText, canonical};
+use super::nearest::{edit_distance, nearest};
+use super::{DefaultValue, Kind, Setting, SettingsError, Why, known, setting};
 
 /// Words at a larger edit distance resemble nothing.
 const DISTANCE_MAX: usize = 2;
@@ -18,14 +19,11 @@ pub(super) fn remedy(file: &FileText<'_>, given: &Given, error: &SettingsError) 
     let way = match error {
         SettingsError::Unknown { key: full, nearest: Some(nearest) } => {
             let written = written(file, *key)?;
-            let meant = in_place(&written, full, nearest);
-            meant.map_or(Way::Remove, |meant| Way::Key(written, meant))
+            let meant = in_place(&written, full, nearest)?;
+            Way::Key(written, meant)
         }
-        SettingsError::Value { key, why, .. } => {
-            let written = written(file, *value)?;
-            let meant = value_meant(key, &written, why);
-            meant.map_or(Way::Remove, |meant| Way::Value(written, meant))
-        }
+        SettingsError::Unknown { key, nearest: None } if nearest(key).is_some() => return None,
+        SettingsError::Value { key, why, .. } => value_meant(key, written(file, *value)?, why)?,
         SettingsError::Unknown { .. }
         | SettingsError::Below { .. }
         | SettingsError::Above { .. }
@@ -52,20 +50,66 @@ fn in_place(written: &str, full: &str, meant: &str) -> Option<String> {
     meant.strip_prefix(above).filter(|rest| !rest.is_empty()).map(ToOwned::to_owned)
 }
 
-/// The value that was meant, or the default.
-fn value_meant(key: &str, written: &str, why: &Why) -> Option<String> {
-    let setting = setting(key).ok()?;
-    let default = match setting.default {
-        DefaultValue::Fixed(value) => Some(value.to_owned()),
-        DefaultValue::Follows { .. } | DefaultValue::First { .. } | DefaultValue::Unset { .. } => None,
+/// The error for an unknown key, with no other named that cannot have been meant, as it does not take the value.
+pub(super) fn plausible(error: SettingsError, given: &Given) -> SettingsError {
+    if let SettingsError::Unknown { key, nearest: Some(nearest) } = &error
+        && !takes(nearest, given)
+    {
+        return SettingsError::Unknown { key: key.clone(), nearest: None };
+    }
+    error
+}
+
+/// Whether somebody who gave this value may have meant this key. Any text is a name or a file, but nobody gives one that
+/// is called `true`.
+fn takes(key: &str, given: &Given) -> bool {
+    let Ok(setting) = setting(key) else {
+        return known(key).is_some_and(|known| known.check(key, &canonical(given, known.is_boolean())).is_ok());
     };
+    let is_any_text = matches!(setting.kind, Kind::Name { .. } | Kind::String | Kind::List | Kind::Hook);
+    let value = canonical(given, setting.kind == Kind::Boolean);
+    let is_truth = matches!(value.text(), Some("true" | "false"));
+    setting.kind.check(key, &value).is_ok() && !(is_any_text && is_truth)
+}
+
+/// What becomes of a value: the one that was meant, or the default. A port, a host or a path is nowhere by default, so
+/// somebody must say which one it is.
+fn value_meant(key: &str, written: String, why: &Why) -> Option<Way> {
+    let Ok(setting) = setting(key) else { return Some(Way::Remove) };
     let meant = if let Kind::Enum { words, .. } = &setting.kind {
-        nearest_word(written, words)
+        nearest_word(&written, words)
     } else {
         // Where a unit is missing, milliseconds are meant most often.
-        (*why == Why::NotATime).then(|| format!("{written}ms"))
+        digits(&written, setting).or_else(|| (*why == Why::NotATime).then(|| format!("{written}ms")))
     };
-    meant.filter(|meant| setting.check(meant).is_ok()).or(default)
+    if let Some(meant) = meant.filter(|meant| setting.check(meant).is_ok()) {
+        return Some(Way::Value(written, meant));
+    }
+    let has_place = matches!(
+        setting.kind,
+        Kind::Ports | Kind::Port | Kind::Name { .. } | Kind::String | Kind::List | Kind::Hook | Kind::Url
+    );
+    if has_place {
+        return None;
+    }
+    match setting.default {
+        DefaultValue::Fixed(default) => Some(Way::Value(written, default.to_owned())),
+        DefaultValue::Follows { .. } | DefaultValue::First { .. } | DefaultValue::Unset { .. } => Some(Way::Remove),
+    }
+}
+
+/// A value of the setting with digits in the place of letters that look like them.
+fn digits(written: &str, setting: &Setting) -> Option<String> {
+    let digit = |letter: char| match letter {
+        'l' | 'I' | '|' => '1',
+        'O' | 'o' => '0',
+        other => other,
+    };
+    let bare = written.trim_matches(['"', '\'']);
+    // `no` is no number.
+    let is_number = bare.contains(|letter: char| letter.is_ascii_digit());
+    let mended: String = bare.chars().map(digit).collect();
+    (is_number && mended != bare && setting.check(&mended).is_ok()).then_some(mended)
 }
 
 fn nearest_word(written: &str, words: &[&str]) -> Option<String> {
@@ -97,13 +141,38 @@ mod tests {
             ("discovery.zen.fd.ping_interval: soon", value("soon", "200ms")),
             ("node.master: perhaps", value("perhaps", "true")),
             ("zazen.log.format: Jsn", value("Jsn", "json")),
-            ("http.port: \"many\"", value("\"many\"", "9200-9300")),
+            ("http.port: 3l202", value("3l202", "31202")),
+            ("http.port: \"92OO-93oo\"", value("\"92OO-93oo\"", "9200-9300")),
+            ("discovery.zen.fd.ping_timeout: l0s", value("l0s", "10s")),
+            ("discovery.zen.fd.ping_retries: l0", value("l0", "10")),
+            ("discovery.seed_hosts: [a, b]", key("discovery.seed_hosts", "discovery.zen.ping.unicast.hosts")),
+            ("discovery:\n  seed_hosts: a", key("seed_hosts", "zen.ping.unicast.hosts")),
+            ("node.atr.rack: r9", key("node.atr.rack", "node.attr.rack")),
             ("no.such.thing.at.all: 1", Way::Remove),
             ("node.name: a\nnode.name: b", Way::Remove),
         ];
         for (text, way) in cases {
             let line = text.lines().count();
             assert_eq!(remedies(text), Some(vec![Remedy { line, way }]), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_meant_is_not_guessed() {
+        let unclear = [
+            // Only a file can be a secret, and `true` is none that anybody has.
+            "zazen.security.insecure: true",
+            "discovery.zen.ping_timout: [1s, 2s]",
+            "http.port: \"many\"",
+            "http.port: 99999",
+            "transport.publish_port: none",
+            "cluster.name: a:b",
+            "network.host: [[a]]",
+            // It would have to stand elsewhere in the file.
+            "cluster:\n  join.timeout: 5s",
+        ];
+        for text in unclear {
+            assert_eq!(remedies(text), None, "{text}");
         }
     }
 

@@ -1,30 +1,77 @@
-//! Which known key somebody may have meant: the one at the smallest edit distance.
+//! Which known key somebody may have meant: the one that Elasticsearch 7 calls so, else the one at the smallest edit
+//! distance. A family is never meant, but one of its keys may be.
 
 use super::REGISTRY;
-use super::known::known_keys;
+use super::known::{is_of_family, known_keys};
+use std::borrow::Cow;
 
 /// Keys with more characters resemble none, so that no text takes long to compare.
 const LENGTH_MAX: usize = 200;
 
+/// What Elasticsearch 7 calls settings that it has from 6.8, and their names here. It has two sets for the fault detection,
+/// one for each direction.
+const OF_SEVEN: [(&str, &str); 13] = [
+    ("cluster.fault_detection.follower_check.interval", "discovery.zen.fd.ping_interval"),
+    ("cluster.fault_detection.follower_check.retry_count", "discovery.zen.fd.ping_retries"),
+    ("cluster.fault_detection.follower_check.timeout", "discovery.zen.fd.ping_timeout"),
+    ("cluster.fault_detection.leader_check.interval", "discovery.zen.fd.ping_interval"),
+    ("cluster.fault_detection.leader_check.retry_count", "discovery.zen.fd.ping_retries"),
+    ("cluster.fault_detection.leader_check.timeout", "discovery.zen.fd.ping_timeout"),
+    ("cluster.join.timeout", "discovery.zen.join_timeout"),
+    ("cluster.no_master_block", "discovery.zen.no_master_block"),
+    ("discovery.seed_hosts", "discovery.zen.ping.unicast.hosts"),
+    ("discovery.seed_providers", "discovery.zen.hosts_provider"),
+    ("discovery.seed_resolver.max_concurrent_resolvers", "discovery.zen.ping.unicast.concurrent_connects"),
+    ("discovery.seed_resolver.timeout", "discovery.zen.ping.unicast.hosts.resolve_timeout"),
+    ("transport.connect_timeout", "transport.tcp.connect_timeout"),
+];
+
 /// The known key nearest to an unknown one, if at least half of the two agrees. The first parts of a key may be left out.
-pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
+pub(super) fn nearest(unknown: &str) -> Option<String> {
+    if let Some((_, here)) = OF_SEVEN.iter().find(|(seven, _)| *seven == unknown) {
+        return Some((*here).to_owned());
+    }
     let length = unknown.chars().count();
     if length > LENGTH_MAX {
         return None;
     }
-    let near = |key: &'static str| {
-        tails(key).map(|tail| edit_distance(tail, unknown)).min().map(|edit_distance| (edit_distance, key))
-    };
     // What is documented here comes first among equals.
-    let documented = REGISTRY.iter().filter_map(|setting| near(setting.key)).min();
-    let other = known_keys().filter_map(near).min();
+    let documented = REGISTRY.iter().filter_map(|setting| near(setting.key, unknown)).min();
+    let other = known_keys().filter_map(|key| near(key, unknown)).min();
     let (edit_distance, key) = match (documented, other) {
         (Some(documented), Some(other)) if documented.0 <= other.0 => documented,
         (Some(documented), None) => documented,
         (_, other) => other?,
     };
-    (edit_distance * 2 <= length).then_some(key)
+    (edit_distance * 2 <= length).then(|| key.into_owned())
 }
+
+/// A key that may be meant, and its edit distance.
+fn near(key: &'static str, unknown: &str) -> Option<(usize, Cow<'static, str>)> {
+    if key.contains('*') {
+        return near_in_family(key, unknown);
+    }
+    let edit_distance = tails(key).map(|tail| edit_distance(tail, unknown)).min()?;
+    Some((edit_distance, Cow::Borrowed(key)))
+}
+
+/// One of a family: the name is the user's, so only what stands before it can be a slip. That must agree for the most
+/// part, as any name goes with any family.
+fn near_in_family(family: &'static str, unknown: &str) -> Option<(usize, Cow<'static, str>)> {
+    let stem = family.strip_suffix('*').filter(|stem| !stem.contains('*'))?;
+    let heads = unknown.match_indices('.').map(|(at, _)| unknown.split_at(at + 1));
+    let slips = heads.flat_map(|(head, name)| {
+        let agrees = move |tail: &&str| edit_distance(tail, head) * 5 <= tail.chars().count();
+        let whole = format!("{stem}{name}");
+        tails(stem)
+            .filter(|tail| !tail.is_empty())
+            .filter(agrees)
+            .map(move |tail| (edit_distance(tail, head), whole.clone()))
+    });
+    let (edit_distance, key) = slips.filter(|(_, key)| is_of_family(family, key)).min()?;
+    Some((edit_distance, Cow::Owned(key)))
+}
+
 /// The key, and what is left of it without its first part, its first two and so on.
 fn tails(key: &str) -> impl Iterator<Item = &str> {
     std::iter::once(key).chain(key.match_indices('.').map(|(at, _)| &key[at + 1..]))
@@ -65,10 +112,25 @@ mod tests {
             ("minimum_master_node", Some("discovery.zen.minimum_master_nodes")),
             ("fd.retries", Some("discovery.zen.fd.ping_retries")),
             ("index.number_of_replicas", None),
+            ("node.atr.rack", Some("node.attr.rack")),
+            ("attr.rack", Some("node.attr.rack")),
+            ("loger.discovery", Some("logger.discovery")),
+            ("xpak.security.enabled", Some("xpack.security.enabled")),
+            ("discovery.seed_hosts", Some("discovery.zen.ping.unicast.hosts")),
             ("", None),
         ];
         for (unknown, expected) in cases {
-            assert_eq!(nearest(unknown), expected, "{unknown}");
+            assert_eq!(nearest(unknown).as_deref(), expected, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn every_name_of_elasticsearch_7_stands_for_a_setting_and_no_family_is_meant() {
+        for (seven, here) in OF_SEVEN {
+            assert!(super::super::setting(seven).is_err() && super::super::setting(here).is_ok(), "{seven}: {here}");
+        }
+        for unknown in ["discovery.ec.x", "discovery.seed_hostss", "transport.profile.a.port", "node.attr", "s4.x"] {
+            assert!(nearest(unknown).is_none_or(|meant| !meant.contains('*')), "{unknown}");
         }
     }
 }

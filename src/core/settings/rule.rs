@@ -49,7 +49,7 @@ pub fn warnings(key: &str, value: &Value) -> Vec<String> {
 }
 
 /// The setting that may have been meant, where one is not recognized.
-pub fn hint(key: &str) -> Option<&'static str> {
+pub fn hint(key: &str) -> Option<String> {
     let is_known = own(key).is_some() || known(key).is_some();
     nearest(key).filter(|_| !is_known)
 }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_may_have_been_meant_is_told_apart_from_the_refusal() {
-        assert_eq!(hint("discovery.zen.minimum_master_node"), Some("discovery.zen.minimum_master_nodes"));
+        assert_eq!(hint("discovery.zen.minimum_master_node").as_deref(), Some("discovery.zen.minimum_master_nodes"));
         assert_eq!(hint("cluster.name"), None);
         assert_eq!(hint("qqqqqqqqqqqqqqqqqqqq"), None);
     }
