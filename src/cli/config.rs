@@ -117,7 +117,8 @@ fn named_file(path: &Path) -> Result<(Option<PathBuf>, PathBuf), CommandError> {
     }
 }
 
-fn file_in(directory: &Path) -> Option<PathBuf> {
+/// The file of a directory.
+pub(super) fn file_in(directory: &Path) -> Option<PathBuf> {
     NAMES.iter().map(|name| directory.join(name)).find(|file| file.exists())
 }
 

@@ -141,3 +141,27 @@ fn a_node_that_runs_already_is_no_mistake_of_its_file() {
     let out = ends_with(2, &format!("doctor -c {}", folder.0.join("other.yml").display())).0;
     assert!(out.contains("port-in-use: ") && out.contains("data-in-use: "), "another file is another node: {out}");
 }
+
+#[test]
+fn a_node_that_runs_by_a_directory_is_known_by_its_file_and_the_other_way_round() {
+    let folder = Folder::new("doctor-runs-by-directory");
+    let (http, transport) = (super::ports::free_port(), super::ports::free_port());
+    let data = folder.0.join("data");
+    let lines = format!(
+        "http.port: {http}\ntransport.port: {transport}\npath.data: {}\nnode.name: first\n\
+         discovery.zen.ping.unicast.hosts: [\"127.0.0.1:{transport}\"]\ndiscovery.zen.minimum_master_nodes: 1\n",
+        data.display()
+    );
+    folder.file("conf/zazen.yml", lines.as_bytes());
+    let _alone = Alone::start_by(&folder.0.join("conf"), data);
+    let told = |code, file: &str| ends_with(code, &format!("doctor -c {}", folder.0.join(file).display())).0;
+    for same in ["conf", "conf/zazen.yml", "conf/../conf/"] {
+        let out = told(0, same);
+        assert!(out.contains(&format!("`zazen explain --url 127.0.0.1:{http}` tells what")), "{same}: {out}");
+        assert!(!out.contains("in-use"), "{same}: {out}");
+    }
+    let other = lines.replace("first", "second").replace("/data", "/data-of-another");
+    folder.file("other.yml", other.as_bytes());
+    let out = told(2, "other.yml");
+    assert!(out.contains("it is held by node [first] of this cluster, process ["), "{out}");
+}

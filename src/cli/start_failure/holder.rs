@@ -1,13 +1,20 @@
 //! The process that holds what a node needs: a port, or the lock of its data directory.
 //!
-//! What it is called with tells whether it is this very node, started a second time.
+//! The note that it left in its data directory tells whether it is this very node, started a second time; without one, as
+//! of a node that has just begun, what it is called with does.
 
+use super::super::config;
+use crate::diagnose::Sibling;
+use crate::runtime::inquiry::launch_of;
 use crate::runtime::listening;
 use crate::settings::NodeSettings;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A longer note is none.
+const NOTE_BYTES_MAX: u64 = 64 << 10;
 
 /// A process that is in the way.
 pub(super) struct Holder {
@@ -16,6 +23,8 @@ pub(super) struct Holder {
     pub(super) is_same: bool,
     /// Whether it is a node at all.
     is_node: bool,
+    /// What it says of itself.
+    note: Option<Sibling>,
 }
 
 impl Holder {
@@ -33,12 +42,26 @@ impl Holder {
 
     fn of(pid: u32, settings: &NodeSettings) -> Self {
         let is_node = arguments(pid).iter().skip(1).any(|word| word == "start");
-        Holder { pid, is_same: is_same(pid, settings), is_node }
+        let note = note(pid);
+        let is_same = note.as_ref().map_or_else(|| is_called_so(pid, settings), |note| is_of(note, settings));
+        Holder { pid, is_same, is_node, note }
     }
 
     /// Whether it is this very node, and runs.
     pub(super) fn is_this_node(&self) -> bool {
         self.is_same && self.is_node
+    }
+
+    /// Who it is, for one that is another node.
+    pub(super) fn who(&self, settings: &NodeSettings) -> Option<String> {
+        let note = self.note.as_ref().filter(|_| !self.is_same)?;
+        let name = note.name.as_deref().unwrap_or("without a name");
+        let cluster = if note.cluster == settings.cluster_name.as_str() {
+            "this cluster".to_owned()
+        } else {
+            format!("cluster [{}]", note.cluster)
+        };
+        Some(format!("node [{name}] of {cluster}, process [{}]", self.pid))
     }
 
     /// Whether it should let go: it is this very node, or none at all. Another node is to keep what it has.
@@ -56,10 +79,42 @@ fn locker(locks: &str, device: u64, inode: u64) -> Option<u32> {
     })
 }
 
-fn is_same(pid: u32, settings: &NodeSettings) -> bool {
+/// The note of a process that holds the lock of a data directory.
+fn note(pid: u32) -> Option<Sibling> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
+    let lock = links.find(|link| link.ends_with("nodes/0/node.lock"))?;
+    let path = lock.with_file_name("_start.json");
+    let is_small = fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= NOTE_BYTES_MAX);
+    serde_json::from_slice(&fs::read(path).ok().filter(|_| is_small)?).ok()
+}
+
+/// Whether a note is of the node with these settings. One file may be that of many nodes, which differ in what they are
+/// given besides.
+fn is_of(note: &Sibling, settings: &NodeSettings) -> bool {
+    let is_one = |theirs: &str, ours: &Path| match (fs::canonicalize(theirs), fs::canonicalize(ours)) {
+        (Ok(theirs), Ok(ours)) => theirs == ours,
+        (Err(_), _) | (_, Err(_)) => false,
+    };
+    let is_file = match (&note.file, &settings.file) {
+        (Some(theirs), Some(ours)) => is_one(theirs, ours),
+        (None, None) => note.launch == launch_of(&settings.launch),
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    // A relative one is elsewhere wherever the node is started.
+    let is_data = note.is_data_relative || is_one(&note.data, &settings.path_data);
+    is_file && is_data && note.name == settings.node_name.as_deref().map(ToOwned::to_owned)
+}
+
+/// Whether a process is called with the file of these settings, or with its directory.
+fn is_called_so(pid: u32, settings: &NodeSettings) -> bool {
     let Some(own) = settings.file.as_deref().and_then(|file| fs::canonicalize(file).ok()) else { return false };
     let directory = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
-    let is_own = |word: &String| fs::canonicalize(directory.join(Path::new(word))).is_ok_and(|path| path == own);
+    let file = |word: &String| -> Option<PathBuf> {
+        let path = directory.join(Path::new(word));
+        if path.is_dir() { config::file_in(&path) } else { Some(path) }
+    };
+    let is_own = |word| file(word).and_then(|path| fs::canonicalize(path).ok()).is_some_and(|path| path == own);
     arguments(pid).iter().skip(1).any(is_own)
 }
 

@@ -10,7 +10,7 @@ pub(super) use slips::faults;
 
 use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, moved, quoted};
 use crate::runtime::StartError;
-use crate::runtime::addresses::AddressError;
+use crate::runtime::addresses::{self, AddressError};
 use crate::runtime::inquiry::{launch_of, outward, roomy};
 use crate::runtime::listen::BindError;
 use crate::runtime::store::StoreError;
@@ -38,10 +38,18 @@ const PUBLISH: [&str; 6] = [
     "network.host",
 ];
 
-/// The process of this very node, if it runs already: it holds the data directory, and was started by the same file.
+/// The process of this very node, if it runs already: it holds the data directory, and was started by the same file. A
+/// relative directory may be another one where this is asked; then it is known by its port.
 pub(super) fn running(settings: &NodeSettings) -> Option<u32> {
     let directory = settings.path_data.join("nodes").join("0");
-    Holder::of_lock(&directory, settings).filter(Holder::is_this_node).map(|holder| holder.pid)
+    let of_port = || {
+        let port = settings.transport.ports.only().filter(|_| settings.path_data.is_relative())?;
+        let hosts = addresses::bind_addresses(&settings.transport).ok()?;
+        hosts.into_iter().find_map(|host| Holder::of_port(host, port, settings))
+    };
+    let is_this_node = |holder: &Holder| holder.is_this_node();
+    let holder = Holder::of_lock(&directory, settings).filter(is_this_node).or_else(|| of_port().filter(is_this_node));
+    holder.map(|holder| holder.pid)
 }
 
 /// What is wrong.
@@ -64,7 +72,25 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         }
     };
     let node = settings.node_name.as_deref().map(ToOwned::to_owned);
-    Verdict { code, summary: error.to_string(), certainty: Certainty::Certain, node, evidence: Vec::new(), mend }
+    let by = holder(error, settings).and_then(|holder| holder.who(settings));
+    let summary = by.map_or_else(|| error.to_string(), |who| format!("{error}: it is held by {who}"));
+    Verdict { code, summary, certainty: Certainty::Certain, node, evidence: Vec::new(), mend }
+}
+
+/// Who holds what a node did not get.
+fn holder(error: &StartError, settings: &NodeSettings) -> Option<Holder> {
+    match error {
+        StartError::Bind(error) if error.is_taken() => Holder::of_port(error.host(), error.first_port(), settings),
+        StartError::Store(StoreError::Locked { dir, .. }) => Holder::of_lock(dir, settings),
+        StartError::Bind(_)
+        | StartError::Store(_)
+        | StartError::Address(_)
+        | StartError::OtherCluster { .. }
+        | StartError::System(..)
+        | StartError::Insecure(_)
+        | StartError::Secret(_)
+        | StartError::Client(_) => None,
+    }
 }
 
 /// The setting that names what is no address of this host, with one that is.
