@@ -9,11 +9,11 @@ mod slips;
 pub(super) use slips::faults;
 
 use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, moved, quoted};
-use crate::runtime::StartError;
 use crate::runtime::addresses::{self, AddressError};
 use crate::runtime::inquiry::{launch_of, outward, roomy};
 use crate::runtime::listen::BindError;
 use crate::runtime::store::StoreError;
+use crate::runtime::{StartError, program};
 use crate::settings::NodeSettings;
 use holder::Holder;
 use std::io;
@@ -209,11 +209,6 @@ fn start(settings: &NodeSettings, before: &str) -> Option<Mend> {
 fn starts(settings: &NodeSettings) -> Option<Start> {
     let (file, launch) = (settings.file.as_deref().map(absolute), launch_of(&settings.launch));
     (file.is_some() || !launch.is_empty()).then(|| Start::new(&program(), file.as_deref(), &launch))
-}
-
-/// This program.
-fn program() -> String {
-    std::env::current_exe().map_or_else(|_| "zazen".into(), |path| path.display().to_string())
 }
 
 /// What is said of a failure at the standard error: the words, the code, and what to type.

@@ -1,8 +1,9 @@
 //! Faults of a configuration as one line to paste: what was meant is put where something else stands.
 
-use super::{program, said};
+use super::said;
 use crate::diagnose::{Code, Mend, Start, quoted};
 use crate::runtime::inquiry::launch_of;
+use crate::runtime::program;
 use crate::settings::{Faults, Launch, Remedy, Sources, Way};
 use std::path::Path;
 

@@ -33,6 +33,7 @@ pub mod metrics;
 mod node;
 mod outside;
 mod proc;
+mod program;
 mod reach;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -52,6 +53,7 @@ pub use handle::{Handle, RequestReceiver};
 pub use lenient_request_line::Lenient;
 pub use node::Ended;
 pub use proc::{listening, resident, stopped};
+pub use program::program;
 pub use reach::{Access, Reach, ReachError};
 pub use start::{Running, StartError, VERSION, published, start};
 #[cfg(fuzzing)]
