@@ -3,6 +3,7 @@
 use super::batch::{RunResult, one};
 use super::{Request, TraceArg, UPDATES};
 use crate::cli::CommandError;
+use crate::diagnose::quoted;
 use crate::sim::{Failure, RunOptions};
 use std::io::Write;
 
@@ -67,22 +68,4 @@ fn replay(request: &Request, failure: &Failure) -> String {
     }
     let until = request.options.until.unwrap_or(u64::MAX).min(failure.event + 1);
     line + &format!(" --until {until} --trace full")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '=' | ',' | ':' | '/');
-    if word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_take_them_apart() {
-        for (word, expected) in [("a.b=3s", "a.b=3s"), ("a=1 h", "'a=1 h'"), ("a='", r"'a='\'''")] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }
