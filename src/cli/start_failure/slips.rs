@@ -4,13 +4,14 @@ use super::said;
 use crate::diagnose::{Code, Mend, Start, quoted};
 use crate::runtime::inquiry::launch_of;
 use crate::runtime::program;
-use crate::settings::{Faults, Launch, Remedy, Sources, Way};
+use crate::settings::{Faults, Launch, Remedy, Sources, Way, is_passing};
 use std::path::Path;
 
 /// What is said of a configuration that makes no sense. Whoever starts a node may read it elsewhere than he typed, so the
 /// file is named in full then.
 pub(in crate::cli) fn faults(faults: &Faults, sources: &Sources<'_>, starts: bool) -> String {
-    let mend = sources.file.and_then(|file| {
+    // What came through a pipe is mended where it came from.
+    let mend = sources.file.filter(|file| !is_passing(file.name)).and_then(|file| {
         let file = if starts { super::absolute(Path::new(file.name)) } else { file.name.to_owned() };
         let mended = format!("{} {}", script(&faults.remedies()?), quoted(&file));
         let launch = launch_of(&Launch::of(sources));

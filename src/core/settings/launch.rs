@@ -1,8 +1,11 @@
 //! What a node was given besides its file, as it was written: so it can be started again as it ran.
 //!
-//! Values that let somebody in are not repeated, only named.
+//! Values that let somebody in are not repeated, only named. A file that was read from a pipe or from an open descriptor
+//! cannot be named again, so what it gave is repeated as if it had been given besides.
 
-use super::{Sources, environment, placeholder};
+use super::layer::{At, Given};
+use super::{Sources, Value, environment, placeholder};
+use crate::zen::Tuning;
 use std::collections::BTreeSet;
 
 /// What shows that a value is to be kept: parts of names of variables, and of keys without a meaning here.
@@ -55,6 +58,39 @@ impl Launch {
         }
         launch
     }
+
+    /// Adds what a file gave that cannot be named again, as it was written.
+    pub(super) fn take_in(&mut self, given: &Given, value: &Value) {
+        if !matches!(given.at, At::File { .. }) || value.text() == Some("") {
+            return;
+        }
+        let key = &given.key;
+        if is_secret(key) {
+            return self.withheld.push(key.clone());
+        }
+        // An argument would go over what the cluster is told, which a file does not.
+        let dynamic = super::setting(key).ok().filter(|_| Tuning::dynamic_keys().any(|dynamic| dynamic == key));
+        match (dynamic, value) {
+            (Some(setting), value) => {
+                let (name, value) = (setting.variable(), value.joined());
+                self.variables.push(Variable { name, value, gives: Some(key.clone()) });
+            }
+            (None, Value::Text(text)) => self.arguments.push((key.clone(), text.clone())),
+            // A text with nothing between commas is an empty list.
+            (None, Value::List(elements)) if elements.is_empty() => self.arguments.push((key.clone(), ",".into())),
+            (None, Value::List(elements)) if elements.iter().any(|element| element.contains(',')) => {
+                let each = elements.iter().enumerate().map(|(at, element)| (format!("{key}.{at}"), element.clone()));
+                self.arguments.extend(each);
+            }
+            (None, Value::List(elements)) => self.arguments.push((key.clone(), elements.join(","))),
+        }
+    }
+}
+
+/// Whether a file stands for what was open when it was read: it is another one, or none, for everybody else.
+pub fn is_passing(file: &str) -> bool {
+    let of_process = |rest: &str| rest.split_once('/').is_some_and(|(_, rest)| rest.starts_with("fd/"));
+    file == "/dev/stdin" || file.starts_with("/dev/fd/") || file.strip_prefix("/proc/").is_some_and(of_process)
 }
 
 /// What is named by placeholders, wherever they stand.
@@ -113,5 +149,47 @@ mod tests {
         let arguments = pairs(&[("node.name", "n1")]);
         let sources = Sources { file, environment: &environment, arguments: &arguments, path_conf: "config".into() };
         assert_eq!(load(&sources).expect("it makes sense").settings.launch.arguments, arguments);
+    }
+
+    #[test]
+    fn what_came_through_a_pipe_is_given_besides() {
+        let text = "node.name: ${NAME}\nnode.master: yes\nhooks.on_no_master: [\"/bin/a\", \"b,c\"]\nhttp.port: 9201\n\
+                    discovery.zen.ping.unicast.hosts: []\ndiscovery.zen.minimum_master_nodes: 2\n\
+                    network.host: [a, b]\nhttp.host: \"\"\n";
+        let environment = BTreeMap::from([("NAME".to_owned(), "n1".to_owned())]);
+        let arguments = [("http.port".to_owned(), "9202".to_owned())];
+        let of = |name| {
+            let file = Some(FileText { name, text });
+            let sources =
+                Sources { file, environment: &environment, arguments: &arguments, path_conf: "config".into() };
+            load(&sources).expect("it makes sense").settings
+        };
+        let piped = of("/dev/fd/63");
+        let given: Vec<String> = piped.launch.arguments.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let expected = [
+            "http.port=9202",
+            "discovery.zen.ping.unicast.hosts=,",
+            "network.host=a,b",
+            "node.master=true",
+            "node.name=${NAME}",
+        ];
+        assert_eq!(given, expected);
+        let variables: Vec<&str> = piped.launch.variables.iter().map(|one| &*one.name).collect();
+        assert_eq!(variables, ["NAME", "ZAZEN_DISCOVERY_ZEN_MINIMUM_MASTER_NODES"]);
+        assert_eq!((piped.launch.withheld, piped.file), (vec!["hooks.on_no_master".to_owned()], None));
+        for passing in ["/dev/stdin", "/proc/self/fd/3", "/proc/17/fd/pipe"] {
+            assert!(is_passing(passing), "{passing}");
+        }
+        for file in ["/etc/zazen/fd/n.yml", "/proc/fd", "/dev/shm/n.yml"] {
+            assert!(!is_passing(file) && of(file).launch.arguments == arguments, "{file}");
+        }
+        let again = Sources {
+            file: None,
+            environment: &environment.into_iter().chain([(variables[1].to_owned(), "2".to_owned())]).collect(),
+            arguments: &piped.launch.arguments,
+            path_conf: "config".into(),
+        };
+        let again = load(&again).expect("it makes sense").settings;
+        assert_eq!((again.transport, again.discovery, again.tuning), (piped.transport, piped.discovery, piped.tuning));
     }
 }

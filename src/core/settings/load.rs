@@ -5,6 +5,7 @@
 //! the command line. Mirrors `InternalSettingsPreparer` (6.8).
 
 use super::fault::{FAULTS_MAX, Fault, Faults};
+use super::launch::is_passing;
 use super::layer::{At, Given, Layer, Part, layer};
 use super::meant::{plausible, remedy};
 use super::setting::Presumed;
@@ -73,6 +74,7 @@ pub struct Unheeded {
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     let mut faults = Vec::new();
     let (given, strange_variables) = merged(sources, &mut faults);
+    let launch = launch(sources, &given);
     let loader = Loader { file: sources.file.as_ref(), given: resolved(given, sources, &mut faults) };
     loader.check(&mut faults);
     if !faults.is_empty() {
@@ -80,15 +82,26 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     }
     let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
-    settings.file = sources.file.map(|file| file.name.into());
+    settings.file = sources.file.filter(|file| !is_passing(file.name)).map(|file| file.name.into());
     settings.given = loader.canonical();
     settings.origins = loader.origins();
-    settings.launch = Launch::of(sources);
+    settings.launch = launch;
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
     warnings.extend(strange_variables.into_iter().map(strange));
     let without_meaning = loader.without_meaning();
     Ok(Loaded { settings, effective, without_meaning, warnings })
+}
+
+/// What is given besides a file that can be named again.
+fn launch(sources: &Sources<'_>, given: &Layer) -> Launch {
+    let mut launch = Launch::of(sources);
+    if sources.file.is_some_and(|file| is_passing(file.name)) {
+        for one in given.values() {
+            launch.take_in(one, &canonical(one, is_boolean(&one.key)));
+        }
+    }
+    launch
 }
 
 /// What the sources give, the strongest last; and variables that name no setting.
@@ -227,10 +240,6 @@ impl Loader<'_> {
 
     /// All that was given, as it is understood.
     fn canonical(&self) -> BTreeMap<String, Value> {
-        let is_boolean = |key: &str| match setting(key) {
-            Ok(setting) => setting.kind == Kind::Boolean,
-            Err(_) => known(key).is_some_and(|known| known.is_boolean()),
-        };
         self.given.iter().map(|(key, given)| (key.clone(), canonical(given, is_boolean(key)))).collect()
     }
 
@@ -243,6 +252,14 @@ impl Loader<'_> {
         let has_none = |given: &&Given| setting(&given.key).map_or(true, |setting| !setting.has_effect());
         let unheeded = |given: &Given| Unheeded { key: given.key.clone(), origin: given.origin(self.file) };
         self.given.values().filter(has_none).map(unheeded).collect()
+    }
+}
+
+/// Whether a value is read as `true` or `false`.
+fn is_boolean(key: &str) -> bool {
+    match setting(key) {
+        Ok(setting) => setting.kind == Kind::Boolean,
+        Err(_) => known(key).is_some_and(|known| known.is_boolean()),
     }
 }
 

@@ -49,7 +49,7 @@ pub use figure::{TIME_UNITS, double_text};
 pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
-pub use launch::{Launch, Variable};
+pub use launch::{Launch, Variable, is_passing};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
 pub use nearest::edit_distance;
 pub use node::{
