@@ -57,6 +57,10 @@ impl Alone {
         alone
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     #[expect(clippy::disallowed_methods, reason = "a test ends, whatever the node does")]
     fn wait_for_itself(&self) {
         let deadline = Instant::now() + PATIENCE;

@@ -82,6 +82,30 @@ fn more_masters_than_there_are_seed_hosts_are_told() {
 }
 
 #[test]
+fn a_seed_host_that_says_nothing_is_no_stranger() {
+    let folder = Folder::new("doctor-silent");
+    let silent = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let seed = silent.local_addr().expect("it is bound").to_string();
+    let out = doctor(&folder, 1, 0, &format!("[\"{seed}\"]"));
+    assert!(
+        out.contains("frozen-node (possible): ") && out.contains(&format!("[{seed}] did not answer within")),
+        "{out}"
+    );
+    assert!(out.contains("may be stopped, or busy") && !out.contains("kill"), "{out}");
+
+    let port = super::ports::free_port();
+    let alone = Alone::start_at(port, "doctor-frozen");
+    let signal = |name: &str| {
+        let done = Command::new("kill").args([name, &alone.pid().to_string()]).status();
+        assert!(done.is_ok_and(|done| done.success()), "kill {name}");
+    };
+    signal("-STOP");
+    let out = doctor(&folder, 1, 0, &format!("[\"127.0.0.1:{port}\"]"));
+    signal("-CONT");
+    assert!(out.contains("frozen-node: ") && out.contains(&format!("kill -CONT {}", alone.pid())), "{out}");
+}
+
+#[test]
 fn a_publish_host_where_another_process_listens_is_told() {
     let folder = Folder::new("doctor-publish");
     // What is published is called; this one answers in the place of the node.

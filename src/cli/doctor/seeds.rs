@@ -1,12 +1,13 @@
 //! The seed hosts: whether they have an address, who answers there, what the clock there says, and whether there are enough.
 
-use super::super::ask::{Asker, Place};
+use super::super::ask::{Asker, Place, Silence};
 use super::super::start_failure;
 use super::{Findings, SEED_MAX};
 use crate::cluster::NodeId;
-use crate::diagnose::{Code, Evidence, Mend, Report, Worth};
-use crate::runtime::addresses;
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth};
+use crate::protocol::Failure;
 use crate::runtime::seeds::places_of;
+use crate::runtime::{addresses, listener};
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::settings::{DiscoveryKind, NodeSettings};
 use futures_util::future::{self, join_all};
@@ -117,15 +118,39 @@ async fn ask(settings: &NodeSettings, asker: &Asker, seed: &str) -> Seed {
         return Seed { findings, addresses, reports: Vec::new() };
     }
     let asked = listening.iter().map(|address| async move {
-        asker.ask::<Report>(&Place(address.to_string()), "/_zen/report", SEED_MAX).await.ok()
+        let told = asker.ask::<Report>(&Place(address.to_string()), "/_zen/report", SEED_MAX).await;
+        told.map_err(|silence| (*address, silence))
     });
-    let reports: Vec<Report> = join_all(asked).await.into_iter().flatten().collect();
+    let (reports, silences): (Vec<_>, Vec<_>) = join_all(asked).await.into_iter().partition(Result::is_ok);
+    let reports: Vec<Report> = reports.into_iter().flatten().collect();
     if reports.is_empty() {
-        let summary = format!("[{seed}] among the seed hosts is no transport port of a Zazen node");
-        findings.odd(Code::HttpPortInSeeds, summary, None);
+        unanswered(seed, silences.into_iter().filter_map(Result::err), &mut findings);
     }
     reports.iter().for_each(|report| judge(settings, seed, report, &mut findings));
     Seed { findings, addresses, reports }
+}
+
+/// Nobody at a seed host tells of itself. Whoever says nothing at all may be a node that was stopped.
+fn unanswered(seed: &str, mut silences: impl Iterator<Item = (SocketAddr, Silence)>, findings: &mut Findings) {
+    let silent = silences.find(|(_, silence)| *silence == Silence::Failed(Failure::TimedOut));
+    let Some((address, _)) = silent else {
+        let summary = format!("[{seed}] among the seed hosts is no transport port of a Zazen node");
+        return findings.odd(Code::HttpPortInSeeds, summary, None);
+    };
+    let stopped = listener(address).filter(|process| process.is_stopped);
+    let is_certain = stopped.is_some();
+    let why = stopped.as_ref().map_or_else(
+        || ": what listens there may be stopped, or busy".to_owned(),
+        |process| format!(": process [{}], {}, was stopped", process.pid, process.program),
+    );
+    let mend = stopped.map(|process| match process.tracer {
+        Some(tracer) => Mend::command(format!("kill {tracer}")),
+        None => Mend::command(format!("kill -CONT {}", process.pid)),
+    });
+    findings.odd(Code::FrozenNode, format!("[{seed}] did not answer within {SEED_MAX:?}{why}"), mend);
+    if let Some(last) = findings.odd.last_mut().filter(|_| !is_certain) {
+        last.certainty = Certainty::Possible;
+    }
 }
 
 async fn listens(address: SocketAddr) -> bool {

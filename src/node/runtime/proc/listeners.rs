@@ -42,9 +42,13 @@ pub fn stopped(address: SocketAddr) -> Option<u32> {
 }
 
 /// The process that listens at an address of this host, if it can be told; at any if none is named.
+pub fn listener(address: SocketAddr) -> Option<Process> {
+    listeners(&[Address::from(address.to_string())]).into_iter().next()
+}
+
+/// Its id.
 pub fn listening(address: SocketAddr) -> Option<u32> {
-    let found = listeners(&[Address::from(address.to_string())]);
-    found.first().map(|process| process.pid)
+    listener(address).map(|process| process.pid)
 }
 
 /// A port behind this one that nobody listens at, if the address is one of this host.
