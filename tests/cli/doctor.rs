@@ -49,6 +49,15 @@ fn told(folder: &Folder, code: i32, lines: &str) -> String {
 }
 
 #[test]
+fn a_data_directory_that_nobody_can_make_is_replaced_by_one_beside_the_file() {
+    let folder = Folder::new("doctor-proc");
+    let out = told(&folder, 2, "discovery.type: single-node\ntransport.port: 0\npath.data: /proc/foo");
+    let new = folder.0.join("data-node");
+    assert!(out.contains("data-not-writable: "), "{out}");
+    assert!(out.contains(&format!("path.data: {}", new.display())) && !new.exists(), "{out}");
+}
+
+#[test]
 fn no_directory_is_left_behind() {
     let folder = Folder::new("doctor-traces");
     for data in ["data/n0".to_owned(), folder.0.join("a/b/c").display().to_string()] {

@@ -56,7 +56,7 @@ fn copied(settings: &NodeSettings, twin: &Report, findings: &mut Findings) {
     let data = settings.path_data.display();
     let summary =
         format!("[{data}] is a copy of the data directory of [{}], which runs at [{}]", node.name, node.address);
-    findings.odd(Code::DuplicateNodeId, summary, Some(start_failure::elsewhere(settings)));
+    findings.odd(Code::DuplicateNodeId, summary, start_failure::elsewhere(settings));
 }
 
 /// More nodes are asked for than there can be: one for each address of the seed hosts, those that they know, and this one.

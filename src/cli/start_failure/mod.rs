@@ -1,24 +1,24 @@
 //! Why a node did not start, as a verdict: with a code, and with what to type.
 //!
-//! What the failure means is decided here; who holds a port or a lock is found out in `holder`, and faults of a
-//! configuration become a line in `slips`.
+//! What the failure means is decided here; who holds a port or a lock is found out in `holder`, what helps against a disk
+//! is told by `disk`, and faults of a configuration become a line in `slips`.
 
+mod disk;
 mod holder;
 mod slips;
 
+pub(super) use disk::elsewhere;
 pub(super) use slips::faults;
 
-use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, moved, quoted};
+use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended};
 use crate::runtime::addresses::{self, AddressError};
-use crate::runtime::inquiry::{launch_of, outward, roomy};
+use crate::runtime::inquiry::{launch_of, outward};
 use crate::runtime::listen::BindError;
 use crate::runtime::store::StoreError;
 use crate::runtime::{StartError, program};
 use crate::settings::NodeSettings;
 use holder::Holder;
-use std::io;
 use std::net::{IpAddr, TcpListener};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// How many ports behind one that is taken are tried.
@@ -140,64 +140,20 @@ fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
 }
 
 fn store(error: &StoreError, settings: &NodeSettings) -> (Code, Option<Mend>) {
-    let new = || Some(elsewhere(settings));
+    let new = || elsewhere(settings);
     match error {
         StoreError::Locked { dir, .. } => {
             let in_the_way = Holder::of_lock(dir, settings).filter(Holder::is_in_the_way);
             let mend = in_the_way.map_or_else(new, |holder| start(settings, &ended(holder.pid)));
             (Code::DataInUse, mend)
         }
-        StoreError::Io { source, .. } => io(source, settings),
+        StoreError::Io { path, source, .. } => disk::refused(path, source, settings),
         StoreError::Corrupt { .. } | StoreError::UnknownVersion { .. } => (Code::DataDamaged, new()),
         StoreError::Replaced { .. }
         | StoreError::Unwritable { .. }
         | StoreError::Panicked { .. }
         | StoreError::GaveUp { .. } => (Code::DataDamaged, None),
     }
-}
-
-/// What a file system refused: for want of room, of rights, or because it is read-only.
-fn io(source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
-    let path = absolute(&settings.path_data);
-    let quoted_path = quoted(&path);
-    let kind = source.kind();
-    if kind == io::ErrorKind::StorageFull {
-        let name = settings.node_name.as_deref().unwrap_or("node");
-        let new = roomy(Path::new(&path)).map(|roomy| unused(&format!("{roomy}/zazen-{name}")));
-        let copied = |new: String| Some(about(settings, starts(settings)?.mend(&moved(&path, &new))));
-        return (Code::DiskFull, new.and_then(copied));
-    }
-    let mend = if kind == io::ErrorKind::ReadOnlyFilesystem {
-        start(settings, &format!("mount -o remount,rw {} && ", quoted(&mount_point(&path))))
-    } else if kind == io::ErrorKind::PermissionDenied {
-        let user = rustix::process::geteuid().as_raw();
-        let owned = format!("chown -R {user} {quoted_path} && chmod -R u+rwX {quoted_path} && ");
-        start(settings, &format!("mkdir -p {quoted_path} && {owned}"))
-    } else {
-        Some(elsewhere(settings))
-    };
-    (Code::DataNotWritable, mend)
-}
-
-/// Another data directory, with which the node joins as a new one.
-pub(super) fn elsewhere(settings: &NodeSettings) -> Mend {
-    let new = unused(&format!("{}-new", absolute(&settings.path_data)));
-    text(settings, "path.data", &new)
-}
-
-/// The directory at which the file system with this path begins.
-fn mount_point(path: &str) -> String {
-    let device = |path: &Path| std::fs::metadata(path).map(|about| about.dev()).ok();
-    let own = Path::new(path).ancestors().find_map(device);
-    let within = Path::new(path).ancestors().filter(|above| device(above).is_none_or(|one| Some(one) == own));
-    within.last().map_or_else(|| path.to_owned(), |top| top.display().to_string())
-}
-
-/// A path that begins so and is that of nothing: what is there already is somebody's.
-fn unused(beginning: &str) -> String {
-    let numbered = (2..1_000).map(|number| format!("{beginning}-{number}"));
-    let mut all = std::iter::once(beginning.to_owned()).chain(numbered);
-    all.find(|path| !Path::new(path).exists()).unwrap_or_else(|| beginning.to_owned())
 }
 
 /// Does something, and starts the node.

@@ -1,0 +1,140 @@
+//! What to type when the file system refuses a data directory: make room, take it over, or go elsewhere.
+
+use super::{about, absolute, start, starts, text};
+use crate::diagnose::{Code, Mend, moved, quoted};
+use crate::runtime::inquiry::roomy;
+use crate::settings::NodeSettings;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// Where the system itself shows files: nobody else makes any there.
+const OF_THE_SYSTEM: [&str; 2] = ["/proc", "/sys"];
+
+/// The user of this process.
+#[derive(Clone, Copy)]
+struct User {
+    id: u32,
+    group: u32,
+}
+
+impl User {
+    fn own() -> Self {
+        User { id: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() }
+    }
+
+    /// What stands before a command that only root can do. It stands there only, so that the node runs as this user.
+    fn as_root(self) -> &'static str {
+        if self.id == 0 { "" } else { "sudo " }
+    }
+}
+
+/// What a file system refused at a path: for want of room, of rights, or because it is read-only.
+pub(super) fn refused(at: &Path, source: &io::Error, settings: &NodeSettings) -> (Code, Option<Mend>) {
+    let path = absolute(&settings.path_data);
+    let (user, kind) = (User::own(), source.kind());
+    if kind == io::ErrorKind::StorageFull {
+        return (Code::DiskFull, to_another_disk(&path, settings));
+    }
+    let mend = if kind == io::ErrorKind::ReadOnlyFilesystem {
+        let mount = quoted(&mount_point(&path));
+        start(settings, &format!("{}mount -o remount,rw {mount} && ", user.as_root()))
+    } else if kind == io::ErrorKind::PermissionDenied && is_reached(Path::new(&path)) {
+        let owner = at.ancestors().find_map(|above| fs::metadata(above).ok()).map(|about| about.uid());
+        start(settings, &taken_over(&path, Path::new(&path).exists(), owner, user))
+    } else {
+        elsewhere(settings)
+    };
+    (Code::DataNotWritable, mend)
+}
+
+/// Everything goes to a disk with room.
+fn to_another_disk(path: &str, settings: &NodeSettings) -> Option<Mend> {
+    let name = settings.node_name.as_deref().unwrap_or("node");
+    let new = roomy(Path::new(path)).map(|roomy| unused(&format!("{roomy}/zazen-{name}")))?;
+    Some(about(settings, starts(settings)?.mend(&moved(path, &new))))
+}
+
+/// Makes the directory this user's, as the beginning of a line. What it owns already only needs its rights.
+fn taken_over(path: &str, is_there: bool, owner: Option<u32>, user: User) -> String {
+    let (path, root) = (quoted(path), user.as_root());
+    let rights = format!("chmod -R u+rwX {path} && ");
+    if is_there && owner == Some(user.id) {
+        return rights;
+    }
+    let made = if is_there { String::new() } else { format!("{root}mkdir -p {path} && ") };
+    format!("{made}{root}chown -R {}:{} {path} && {rights}", user.id, user.group)
+}
+
+/// Whether the directories above a path can be gone through, and it can be one of a node: to own it would not help else.
+fn is_reached(path: &Path) -> bool {
+    let mut existing = path.ancestors().skip(1).filter(|above| above.exists());
+    let is_open = |above: &Path| rustix::fs::access(above, rustix::fs::Access::EXEC_OK).is_ok();
+    // Behind one that is closed all others look as if they were not there.
+    existing.all(is_open) && !OF_THE_SYSTEM.iter().any(|system| path.starts_with(system))
+}
+
+/// Another data directory that can be made, with which the node joins as a new one: beside its own, beside its file, or at
+/// home.
+pub(in crate::cli) fn elsewhere(settings: &NodeSettings) -> Option<Mend> {
+    let name = settings.node_name.as_deref().unwrap_or("node");
+    let beside = format!("{}-new", absolute(&settings.path_data));
+    let file = settings.file.as_deref().map(absolute).map(PathBuf::from);
+    let beside_file = file.as_deref().and_then(Path::parent).map(|dir| format!("{}/data-{name}", dir.display()));
+    let home = env::var("HOME").ok().filter(|home| home.starts_with('/')).map(|home| format!("{home}/zazen-{name}"));
+    let mut all = [Some(beside), beside_file, home].into_iter().flatten().map(|path| unused(&path));
+    all.find(|path| can_be_made(Path::new(path))).map(|new| text(settings, "path.data", &new))
+}
+
+/// Whether a directory can be made here, by making it. What is made for that is removed again, from the innermost on.
+fn can_be_made(path: &Path) -> bool {
+    let missing: Vec<&Path> = path.ancestors().take_while(|above| !above.exists()).collect();
+    let is_made = fs::create_dir_all(path).is_ok();
+    for made in missing {
+        let _ = fs::remove_dir(made);
+    }
+    is_made
+}
+
+/// The directory at which the file system with this path begins.
+fn mount_point(path: &str) -> String {
+    let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
+    let own = Path::new(path).ancestors().find_map(device);
+    let within = Path::new(path).ancestors().filter(|above| device(above).is_none_or(|one| Some(one) == own));
+    within.last().map_or_else(|| path.to_owned(), |top| top.display().to_string())
+}
+
+/// A path that begins so and is that of nothing: what is there already is somebody's.
+fn unused(beginning: &str) -> String {
+    let numbered = (2..1_000).map(|number| format!("{beginning}-{number}"));
+    let mut all = std::iter::once(beginning.to_owned()).chain(numbered);
+    all.find(|path| !Path::new(path).exists()).unwrap_or_else(|| beginning.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_taken_over_by_the_user_that_the_node_runs_as() {
+        let (user, root) = (User { id: 70, group: 71 }, User { id: 0, group: 0 });
+        let chmod = "chmod -R u+rwX /d && ";
+        let cases = [
+            (true, Some(0), user, format!("sudo chown -R 70:71 /d && {chmod}")),
+            (false, Some(0), user, format!("sudo mkdir -p /d && sudo chown -R 70:71 /d && {chmod}")),
+            (true, Some(70), user, chmod.to_owned()),
+            (true, Some(70), root, format!("chown -R 0:0 /d && {chmod}")),
+        ];
+        for (is_there, owner, user, expected) in cases {
+            assert_eq!(taken_over("/d", is_there, owner, user), expected);
+        }
+    }
+
+    #[test]
+    fn no_directory_is_proposed_that_cannot_be_made() {
+        let beside = env::temp_dir().join(format!("zazen-made-{}", std::process::id()));
+        assert!(can_be_made(&beside.join("a/b")) && !beside.exists());
+        assert!(!can_be_made(Path::new("/proc/foo-new")));
+        assert!(!is_reached(Path::new("/proc/foo")) && is_reached(&beside));
+    }
+}
