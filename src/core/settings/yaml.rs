@@ -124,21 +124,20 @@ impl Reader<'_> {
         }
     }
 
-    /// A tab is what people get wrong most, and parsers say least about it.
+    /// A parser tells where it noticed; what is wrong may stand in the line behind that or before it. A tab and a missing
+    /// colon are what people get wrong most, and parsers say least about them.
     fn syntax_fault(&self, marker: Marker, info: &str) -> Fault {
-        let line = self.file.text.lines().nth(marker.line().saturating_sub(1)).unwrap_or_default();
-        let indent = line.chars().take_while(|c| matches!(c, ' ' | '\t'));
-        match indent.enumerate().find(|(_, c)| *c == '\t') {
-            Some((at, _)) => {
-                let span = Span { line: marker.line(), column: at + 1, width: 1 };
-                self.fault(span, "a tab in the indentation, allowed are blanks")
-            }
-            None => {
-                let is_quote = matches!(line.chars().nth(marker.col()), Some('"' | '\''));
-                let hint = if is_quote { "; is the quote closed?" } else { "" };
-                self.fault(span_of(marker, marker), format!("this is not YAML: {info}{hint}"))
-            }
+        let lines: Vec<&str> = self.file.text.lines().collect();
+        if let Some(span) = tab(&lines, marker, info) {
+            return self.fault(span, "a tab in the indentation, allowed are blanks");
         }
+        if let Some(span) = without_colon(&lines, marker, info) {
+            return self.fault(span, "this is not YAML: a colon with a blank behind it is missing, as in `key: value`");
+        }
+        let line = lines.get(marker.line().saturating_sub(1)).copied().unwrap_or_default();
+        let is_quote = matches!(line.chars().nth(marker.col()), Some('"' | '\''));
+        let hint = if is_quote { "; is the quote closed?" } else { "" };
+        self.fault(span_of(marker, marker), format!("this is not YAML: {info}{hint}"))
     }
 
     /// One document: a map, or nothing.
@@ -255,6 +254,29 @@ impl Reader<'_> {
         self.given.push(Given { key: name, value: Value::List(elements), is_plain: false, at });
         Ok(())
     }
+}
+
+/// The tab in the indentation of the line that was being read, or of the next one where a text ended because of it.
+fn tab(lines: &[&str], marker: Marker, info: &str) -> Option<Span> {
+    let at = marker.line().saturating_sub(1);
+    let next = (at + 1..lines.len()).find(|at| !lines[*at].trim().is_empty()).filter(|_| info.contains("tab"));
+    [Some(at), next].into_iter().flatten().find_map(|at| {
+        let indent = lines.get(at)?.chars().take_while(|c| matches!(c, ' ' | '\t'));
+        let (column, _) = indent.enumerate().find(|(_, c)| *c == '\t')?;
+        Some(Span { line: at + 1, column: column + 1, width: 1 })
+    })
+}
+
+/// The line before the marker, if it is a bare text and was to be a key: only the next line shows that it is none.
+fn without_colon(lines: &[&str], marker: Marker, info: &str) -> Option<Span> {
+    let is_told = info.contains("simple key expect") || info.starts_with("mapping values are not allowed");
+    let is_content = |at: &usize| !lines[*at].trim().is_empty() && !lines[*at].trim_start().starts_with('#');
+    let at = (0..marker.line().saturating_sub(1).min(lines.len())).rev().find(is_content).filter(|_| is_told)?;
+    let text = lines[at].trim();
+    let is_bare = text.starts_with(char::is_alphanumeric) && !text.contains(['[', ']', '{', '}', ',', '"', '\'']);
+    let has_colon = text.ends_with(':') || text.contains(": ");
+    let indent = lines[at].chars().take_while(|c| c.is_whitespace()).count();
+    (is_bare && !has_colon).then(|| Span { line: at + 1, column: indent + 1, width: text.chars().count() })
 }
 
 fn span_of(start: Marker, end: Marker) -> Span {
