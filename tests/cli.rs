@@ -435,8 +435,27 @@ fn where_no_node_answers_it_is_told_who_was_asked() {
     }
     let (out, _) = ends_with(1, &format!("status --json --url {port}"));
     assert!(out.contains(r#""agreed": false"#), "{out}");
+    let (_, err) = ends_with(2, "status --url 127.0.0.1:9200,127.0.0.1:9201");
+    assert!(err.contains("repeat --url for each node"), "{err}");
     let (_, err) = ends_with(2, "status --watch=0");
     assert!(err.contains("allowed: seconds from 0.1 to 3600"), "{err}");
+}
+
+#[test]
+fn a_key_has_one_line_whatever_it_holds() {
+    let alone = Alone::start_at(0, "alone-values");
+    let url = format!("--url={}", alone.http);
+    let put = |key: &str, value: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
+        let status = command.args(["kv", "put", &url, key, value]).status();
+        assert!(status.is_ok_and(|status| status.success()), "{key}");
+    };
+    put("app/text", "one\ntwo\tthree");
+    put("app/z", "plain");
+    let (out, _) = ends_with(0, &format!("kv list {url} --values"));
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines.len() == 2 && lines[0].ends_with(r"  one\ntwo\tthree") && lines[1].ends_with("  plain"), "{out}");
+    assert_eq!(ends_with(0, &format!("kv get {url} app/text")).0, "one\ntwo\tthree");
 }
 
 #[test]

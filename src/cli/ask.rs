@@ -91,6 +91,9 @@ impl Place {
         let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
         let place = if has_port { rest.to_owned() } else { format!("{rest}:{USUAL_PORT}") };
         let is_bare = !rest.is_empty() && !rest.contains(['/', '?', '#', '@']);
+        if rest.contains(',') {
+            return Err(format!("repeat --url for each node; {allowed}"));
+        }
         if is_bare && reqwest::Url::parse(&format!("http://{place}")).is_ok() {
             Ok(Place(place))
         } else {

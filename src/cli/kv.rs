@@ -1,6 +1,7 @@
 //! `zazen kv`: the users' keys from the command line.
 
 use super::ask::UrlArgs;
+use super::printable::{self, printable};
 use super::{CommandError, CommandOutcome, completions, failed, master};
 use crate::client::{Change, Client, ClientError, Entry, News, Precondition, Watch};
 use crate::cluster::Revision;
@@ -59,6 +60,8 @@ enum KvCommand {
         #[arg(default_value = "", add = ArgValueCompleter::new(completions::keys))]
         prefix: String,
         /// Print what they hold as well.
+        ///
+        /// A key has one line: line breaks and other control characters are escaped; `zazen kv get` prints what is held.
         #[arg(long)]
         values: bool,
     },
@@ -179,10 +182,10 @@ async fn list(
     out: &mut impl Write,
 ) -> Result<CommandOutcome, CommandError> {
     let entries = client.list(prefix).await.map_err(refused)?;
-    let width = entries.iter().map(|entry| entry.key.chars().count()).max().unwrap_or(0);
+    let width = entries.iter().map(|entry| printable(&entry.key).chars().count()).max().unwrap_or(0);
     for Entry { key, revision, value, .. } in &entries {
         let value = if has_values { format!("  {value}") } else { String::new() };
-        writeln!(out, "{key:<width$}  {revision}{value}")?;
+        printable::line(out, format_args!("{:<width$}  {revision}{value}", printable(key)))?;
     }
     Ok(CommandOutcome::Fine)
 }
@@ -236,5 +239,5 @@ fn line(
     text: std::fmt::Arguments<'_>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    if is_json { writeln!(out, "{json}") } else { writeln!(out, "{text}") }
+    if is_json { writeln!(out, "{json}") } else { printable::line(out, text) }
 }
