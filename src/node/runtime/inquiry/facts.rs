@@ -8,8 +8,8 @@ use crate::cluster::{Address, Block, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, Process, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ENTRIES_MAX, Entry, Kind};
-use crate::runtime::proc;
 use crate::runtime::secure::{Expiry, expiries, open_sides};
+use crate::runtime::{proc, program};
 use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
 use crate::zen::Explanation;
 use crate::zen::explain::PingOutcome;
@@ -46,7 +46,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     Facts {
         machine: proc::machine(),
         pid: std::process::id(),
-        binary: std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_else(|_| "zazen".into()),
+        binary: program(),
         launch: launch_of(&settings.launch),
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),

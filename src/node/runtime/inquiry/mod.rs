@@ -15,9 +15,8 @@ pub(super) use siblings::leave_note;
 use super::Handle;
 use super::figures::of_one;
 use super::proc;
-use super::program;
 use crate::cluster::{Address, ClusterState};
-use crate::diagnose::{Diagnosis, Facts, Found, Mend, Probe, Report, Sibling, is_ours, judge, named as named_by};
+use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, Sibling, is_ours, judge, named as named_by};
 use crate::wire;
 use crate::zen::Explanation;
 use crate::zen::explain::{Host, PingOutcome};
@@ -72,7 +71,7 @@ async fn tell(State(handle): State<Handle>) -> Response {
 async fn report(handle: &Handle) -> Option<Report> {
     let explanation = handle.explain().await?;
     let (facts, asked) = (handle.clone(), explanation.clone());
-    let told = move || Facts { binary: program(), ..facts::facts(&facts, &asked) };
+    let told = move || facts::facts(&facts, &asked);
     let facts = tokio::task::spawn_blocking(told).await.ok()?;
     Some(Report { wire: u64::from(wire::VERSION), explanation, facts })
 }
