@@ -132,13 +132,20 @@ pub(super) fn siblings(settings: &NodeSettings) -> Vec<Sibling> {
 }
 
 /// Of files that are for one node, as a copy that was kept beside the file, the one with the shortest name.
-fn without_copies(mut all: Vec<Sibling>) -> Vec<Sibling> {
-    all.sort_by_key(|one| one.file.as_ref().map_or(0, String::len));
-    let mut seen = BTreeSet::new();
-    all.retain(|one| {
-        one.name.is_none() || one.port.is_none() || seen.insert((one.name.clone(), one.port, one.hosts.clone()))
-    });
-    all
+fn without_copies(all: Vec<Sibling>) -> Vec<Sibling> {
+    let length = |one: &Sibling| one.file.as_ref().map_or(0, String::len);
+    let is_other = |one: &Sibling, other: &Sibling| {
+        one.name.is_none()
+            || one.port.is_none()
+            || (&one.name, one.port, &one.hosts) != (&other.name, other.port, &other.hosts)
+    };
+    let is_copy = |(at, one): (usize, &Sibling)| {
+        let others = all.iter().enumerate().filter(|(other, _)| *other != at);
+        let mut alike = others.filter(|(_, other)| !is_other(one, other));
+        alike.any(|(place, other)| (length(other), place) < (length(one), at))
+    };
+    let copies: Vec<bool> = all.iter().enumerate().map(is_copy).collect();
+    all.into_iter().zip(copies).filter(|(_, is_copy)| !is_copy).map(|(one, _)| one).collect()
 }
 
 /// The files of secrets and certificates that settings name.
@@ -178,7 +185,7 @@ fn certificates(text: &str) -> BTreeSet<String> {
 /// What nodes left in these directories, and in those beside a node's own and beside these.
 fn notes(own: &Path, named: Vec<PathBuf>) -> Vec<Sibling> {
     let mut seen = BTreeSet::new();
-    let known = named.iter().map(PathBuf::as_path).chain([own]).filter(|data| seen.insert(data.parent()));
+    let known = [own].into_iter().chain(named.iter().map(PathBuf::as_path)).filter(|data| seen.insert(data.parent()));
     let beside: Vec<PathBuf> = known.take(8).flat_map(beside).collect();
     let all: BTreeSet<PathBuf> = beside.into_iter().chain(named.iter().cloned()).filter(|data| data != own).collect();
     all.iter().filter_map(|data| noted(data)).collect()
@@ -342,6 +349,41 @@ mod tests {
         assert_eq!(found.launch.withheld, ["hooks.on_step_down"]);
         let keys: Vec<&str> = found.launch.arguments.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["path.data", "transport.tcp.port"]);
+    }
+
+    #[test]
+    fn nodes_in_directories_of_their_own_are_found_among_many_and_copies_of_files_are_not() {
+        let scratch = Scratch::new("cousins");
+        let home = |number: usize| scratch.0.join(format!("n{number:02}"));
+        for number in 0..20 {
+            fs::create_dir_all(home(number).join("config")).expect("files of tests can be written");
+            let data = home(number).join("data").display().to_string();
+            let text = format!(
+                "cluster.name: shop\nnode.name: n{number}\ntransport.port: {}\npath.data: {data}\n",
+                9300 + number
+            );
+            for name in ["zazen.yml", "zazen-before.yml"] {
+                fs::write(home(number).join("config").join(name), &text).expect("files of tests can be written");
+            }
+        }
+        let file = home(0).join("config/zazen.yml").display().to_string();
+        let settings = loaded(Some(&file), &Launch::default()).expect("it makes sense");
+        let own = NodeSettings { file: Some(file.into()), ..settings };
+        let given = Launch { arguments: vec![("transport.port".into(), "9399".into())], ..Launch::default() };
+        let file = home(7).join("config/zazen.yml").display().to_string();
+        let other =
+            NodeSettings { file: Some(file.clone().into()), ..loaded(Some(&file), &given).expect("it makes sense") };
+        scratch.begin(&other, "127.0.0.1:9399");
+        let found = scratch.siblings(&own);
+        let names: BTreeSet<_> = found.iter().filter_map(|one| one.name.clone()).collect();
+        assert!(names.len() >= 19 && names.contains("n19"), "{names:?}");
+        assert!(
+            found
+                .iter()
+                .all(|one| one.file.as_ref().is_some_and(|file| !file.contains("before") || file.contains("n00"))),
+            "{found:?}"
+        );
+        assert!(found.iter().any(|one| one.last == Some("127.0.0.1:9399".into())), "{found:?}");
     }
 
     #[test]
