@@ -115,6 +115,8 @@ pub(super) enum Silence {
     Failed(Failure),
     /// An answer with another status than 200.
     Status(u16),
+    /// It runs, and nobody knows where it listens to its users.
+    NotAsked,
 }
 
 impl fmt::Display for Silence {
@@ -125,6 +127,7 @@ impl fmt::Display for Silence {
             Silence::Failed(Failure::TimedOut) => f.write_str("timed out"),
             Silence::Failed(Failure::BadAnswer) => f.write_str("not understood"),
             Silence::Status(status) => write!(f, "HTTP status {status}"),
+            Silence::NotAsked => f.write_str("runs, HTTP unknown"),
         }
     }
 }

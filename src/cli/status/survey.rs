@@ -182,10 +182,12 @@ impl Survey {
         let pinged: Vec<Pinged> =
             seats.iter().filter_map(|seat| seat.told.as_ref().ok()).flat_map(|(view, _)| view.hosts.clone()).collect();
         for seat in seats.iter_mut().filter(|seat| seat.transport.is_some()) {
-            let refused =
-                |host: &Pinged| seat.transport.as_deref() == Some(host.address.as_str()) && host.outcome == "refused";
-            if pinged.iter().any(refused) {
+            let is_it = |host: &&Pinged| seat.transport.as_deref() == Some(host.address.as_str());
+            let mut became = pinged.iter().filter(is_it).map(|host| host.outcome.as_str());
+            if became.clone().any(|outcome| outcome == "refused") {
                 seat.told = Err(Silence::Failed(Failure::Refused));
+            } else if became.any(|outcome| outcome == "answered") {
+                seat.told = Err(Silence::NotAsked);
             }
         }
         let seats = without_doubles(apart(seats));

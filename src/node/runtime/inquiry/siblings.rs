@@ -232,7 +232,9 @@ fn files_beside(file: &Path) -> Vec<PathBuf> {
 /// `n1/config` stands beside `n0/config`.
 fn beside(dir: &Path) -> Vec<PathBuf> {
     let Some(holder) = dir.parent() else { return Vec::new() };
-    let cousins = holder.parent().zip(dir.file_name()).map(|(above, name)| {
+    // In the root directory are places that make a host look for others when they are looked at.
+    let above = holder.parent().filter(|above| above.parent().is_some());
+    let cousins = above.zip(dir.file_name()).map(|(above, name)| {
         let holders = listed(above).into_iter().filter(|other| other.is_dir() && other != holder);
         holders.map(|other| other.join(name)).collect::<Vec<_>>()
     });
