@@ -120,7 +120,7 @@ pub(super) fn siblings(settings: &NodeSettings) -> Vec<Sibling> {
     let untold = by_file.iter().filter(|one| one.file.as_ref().is_none_or(|file| !told.contains(file)));
     let own = credentials(settings);
     let mut all: Vec<&Sibling> = noted.iter().chain(untold).collect();
-    all.sort_by_key(|one| one.cluster != settings.cluster_name.as_str());
+    all.sort_by_key(|one| distance(settings, one));
     all.into_iter()
         .take(FILES_MAX)
         .map(|one| Sibling {
@@ -129,6 +129,22 @@ pub(super) fn siblings(settings: &NodeSettings) -> Vec<Sibling> {
             ..one.clone()
         })
         .collect()
+}
+
+/// How likely another node of this host has something to do with this one: of too many the nearest are told of.
+fn distance(settings: &NodeSettings, other: &Sibling) -> u8 {
+    let hosts = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let home = |file: &str| Path::new(file).parent().map(Path::to_owned);
+    let own = settings.file.as_deref().map(absolute);
+    if other.cluster != settings.cluster_name.as_str() {
+        3
+    } else if other.seeds.iter().any(|seed| hosts.contains(seed)) {
+        0
+    } else if own.as_deref().and_then(home) == other.file.as_deref().and_then(home) {
+        1
+    } else {
+        2
+    }
 }
 
 /// Of files that are for one node, as a copy that was kept beside the file, the one with the shortest name.
@@ -281,6 +297,7 @@ fn read(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::DiscoverySettings;
 
     /// A directory of a test, gone afterwards.
     struct Scratch(PathBuf);
@@ -378,6 +395,17 @@ mod tests {
         scratch.begin(&other, "127.0.0.1:9399");
         let found = scratch.siblings(&own);
         let names: BTreeSet<_> = found.iter().filter_map(|one| one.name.clone()).collect();
+        let of = |cluster: &str, seed: &str| Sibling {
+            cluster: cluster.into(),
+            seeds: vec![seed.into()],
+            ..Sibling::default()
+        };
+        let named = NodeSettings {
+            discovery: DiscoverySettings { hosts: Some(vec!["a:1".into()]), ..own.discovery.clone() },
+            ..own.clone()
+        };
+        assert!(distance(&named, &of("shop", "a:1")) < distance(&named, &of("shop", "b:1")));
+        assert!(distance(&named, &of("shop", "b:1")) < distance(&named, &of("other", "a:1")));
         assert!(names.len() >= 19 && names.contains("n19"), "{names:?}");
         assert!(
             found
