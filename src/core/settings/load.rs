@@ -74,7 +74,7 @@ pub struct Unheeded {
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     let mut faults = Vec::new();
     let (given, strange_variables) = merged(sources, &mut faults);
-    let launch = launch(sources, &given);
+    let written = given.clone();
     let loader = Loader { file: sources.file.as_ref(), given: resolved(given, sources, &mut faults) };
     loader.check(&mut faults);
     if !faults.is_empty() {
@@ -85,7 +85,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     settings.file = sources.file.filter(|file| !is_passing(file.name)).map(|file| file.name.into());
     settings.given = loader.canonical();
     settings.origins = loader.origins();
-    settings.launch = launch;
+    settings.launch = launch(sources, &written);
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
     warnings.extend(strange_variables.into_iter().map(strange));

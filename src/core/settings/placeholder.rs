@@ -91,15 +91,17 @@ impl Resolver<'_> {
     }
 }
 
+/// Longer names are none of variables that anybody has.
+const NAME_MAX: usize = 256;
+
 /// What the placeholders of a text may name, those in others included.
 pub(super) fn names(text: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    for (at, _) in text.match_indices("${") {
-        if let Some((_, inside, _)) = next_placeholder(&text[at..]) {
-            names.push(inside.split_once(':').map_or(inside, |(name, _)| name).to_owned());
-        }
-    }
-    names
+    let name = |(at, open): (usize, &str)| {
+        let inside = &text[at + open.len()..];
+        let (end, _) = inside.char_indices().take(NAME_MAX).find(|(_, c)| matches!(c, ':' | '}'))?;
+        Some(inside[..end].to_owned())
+    };
+    text.match_indices("${").filter_map(name).collect()
 }
 
 /// What stands before the first placeholder, in it and behind it.
