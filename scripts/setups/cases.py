@@ -832,3 +832,15 @@ def one_that_cannot_lead_has_another_minimum(w):
     w[2].settings["node.master"] = "false"; w[2].settings[MINIMUM] = 3
     for node in w.nodes[:2]: node.settings[MINIMUM] = 2
     w.form()
+
+@case("data-elsewhere", about=["n1", "n2"])
+def two_of_three_had_their_data_moved_aside(w):
+    w.form(); w.kill(1, 2)
+    for node in w.nodes[1:]: os.rename(node.settings["path.data"], node.settings["path.data"] + ".bak")
+    w[1].launch(); w[2].launch()
+
+@case("quorum-lost", about=["n1", "n2"])
+def two_of_three_may_not_lead_any_more(w):
+    w.form(); w.kill(1, 2)
+    for node in w.nodes[1:]: node.settings["node.master"] = "false"
+    w[1].start(); w[2].start()

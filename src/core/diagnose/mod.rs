@@ -282,6 +282,9 @@ pub struct Process {
     /// What it is called, if that can be told.
     #[serde(default)]
     pub program: String,
+    /// The command that lets its group of processes go on, if that is frozen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thaw: Option<String>,
 }
 
 /// What listens at a host that did not answer as a node does.
@@ -407,6 +410,9 @@ pub struct Facts {
     pub outward: Option<String>,
     /// Configuration files of other nodes on this host.
     pub siblings: Vec<Sibling>,
+    /// Data directories that were moved or copied: where the node listened that wrote in them, and where they are now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strays: Vec<(Address, String)>,
     /// Processes that listen on this host where somebody does not answer.
     pub processes: Vec<Process>,
     /// What was found at hosts that do not answer as nodes do.

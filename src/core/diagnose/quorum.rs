@@ -22,6 +22,9 @@ pub(super) fn of_quorum(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     let mut verdicts = voters(case, before);
     if verdicts.is_empty() {
+        verdicts.extend(unable(case));
+    }
+    if verdicts.is_empty() {
         let asking: Vec<Verdict> = case.reports.iter().filter_map(|report| minimum(case, report, before)).collect();
         // Who asks for too many is told so, and not what others ask for.
         let is_told = asking.iter().any(|verdict| verdict.code == Code::MinimumMasterNodesTooHigh);
@@ -155,6 +158,29 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     std::iter::once(lost).chain(gone.iter().map(|(name, member)| down(case, name, member))).collect()
 }
 
+/// Voters that are there and were told since that they cannot be master: they vote for nobody.
+fn unable(case: &Case<'_>) -> Vec<Verdict> {
+    let short = |report: &Report| {
+        let mut quotas = report.explanation.needed.iter().filter(|quota| quota.needed > 0 && !quota.is_met());
+        quotas.find(|quota| quota.of == Group::VotingSet).cloned()
+    };
+    let Some((teller, quota)) = case.reports.iter().find_map(|report| Some((report, short(report)?))) else {
+        return Vec::new();
+    };
+    let cannot = |report: &&Report| {
+        let node = &report.explanation.node;
+        !node.is_master_eligible() && quota.members.iter().any(|member| *member.id == *node.id.as_str())
+    };
+    let of = |report: &Report| {
+        let name = case.name(report);
+        let summary = format!("the vote of {name} is needed, and its node.master is false: it votes for nobody");
+        let evidence = case.says(teller, format!("[{}] is in the voting set", report.explanation.node.id));
+        let mend = case.plain(report, "node.master", "true");
+        verdict(Code::QuorumLost, name, summary).because(evidence).mended(mend)
+    };
+    case.reports.iter().filter(cannot).map(of).collect()
+}
+
 fn stopped_member(case: &Case<'_>, name: &str, member: &Member) -> Option<Verdict> {
     let address = case.place(member).1?;
     Some(frozen(case, case.me, name, case.stopped(&address)?))
@@ -192,7 +218,10 @@ fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Option<Verdic
     let place = place?;
     let report = case.at(&place).filter(|report| case.is_here(report))?;
     let left = case.siblings().filter(|known| known.sibling.last.as_ref() == Some(&place));
-    let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).next()?.to_owned();
+    let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).map(ToOwned::to_owned);
+    let strays = case.reports.iter().filter(|by| case.is_here(by)).flat_map(|by| &by.facts.strays);
+    let strays = strays.filter(|(at, data)| *at == place && *data != report.facts.data).map(|(_, data)| data.clone());
+    let left = left.chain(strays).next()?;
     let summary =
         format!("{name} runs on the data directory [{}], and what it had on disk is in [{left}]", report.facts.data);
     let what = format!("another id than [{}] answers in the place of {name}", member.id);
@@ -203,8 +232,8 @@ fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Option<Verdic
 fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {
     let names: Vec<String> = lost.iter().map(|member| case.place(member).0).collect();
     let summary = format!(
-        "{} came back without what {} had on disk, and a majority of {} is gone for good: start a new incarnation \
-         from what {} holds (what it never got may be lost)",
+        "{} came back without what {} had on disk, and a majority of {} is gone: unless it is found elsewhere (an older data \
+         directory, a disk that is not mounted), start a new incarnation from what {} holds; what it never got is lost then",
         names.join(", "),
         if names.len() == 1 { "it" } else { "they" },
         counted(quota.members.len(), "voter"),
@@ -216,7 +245,8 @@ fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Memb
     let is_beside = |report: &&Report| report.facts.machine == teller.facts.machine;
     let survivors: Vec<&Report> = case.reports.iter().filter(is_left).filter(is_beside).collect();
     let mend = recover(&survivors).map(|line| case.command(teller, line));
-    let mut found = verdict(Code::WipedMajority, case.name(teller), summary).mended(mend);
+    // What they had may lie where nobody here looks.
+    let mut found = verdict(Code::WipedMajority, case.name(teller), summary).mended(mend).only(Certainty::Likely);
     for member in lost {
         let what = format!("another id than [{}] answers in the place of {}", member.id, case.place(member).0);
         found = found.because(case.says(teller, what));

@@ -2,6 +2,7 @@
 
 use super::case::{Case, is_loopback, quoted, verdict};
 use super::seeds;
+use super::standing::hung;
 use super::{Certainty, Code, Found, Report, Verdict};
 use crate::zen::explain::{Host, PingOutcome};
 
@@ -143,6 +144,9 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
                 format!("the process [{pid}] of {name} was stopped: it listens at [{address}] and answers nobody");
             let mend = case.go_on(name, process);
             Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend))
+        }
+        (PingOutcome::TimedOut, _, _) if case.runs(address) && case.at(address).is_none() && !is_cut => {
+            hung(case, case.me, name, address)
         }
         // What was cut by request is told of already.
         (PingOutcome::TimedOut, _, _) if case.at(address).is_none() && !is_cut => {

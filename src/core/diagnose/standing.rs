@@ -47,6 +47,9 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(taken) = address.and_then(|address| case.taken(address)) {
             return taken;
         }
+        if let Some(hung) = address.and_then(|address| hung(case, teller, &name, address)) {
+            return hung;
+        }
         if let Some(full) = address.and_then(|address| full(case, address, &name)) {
             return full;
         }
@@ -136,6 +139,19 @@ pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &super::
     let mend = case.go_on(name, process);
     let evidence = case.says(by, format!("[{}] does not answer, and its process is stopped", process.address));
     verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend)
+}
+
+/// A process of a node that listens where a member should be, was stopped by no signal, and does not answer: a container
+/// that was paused, or a program that hangs. What runs is never to be started.
+pub(super) fn hung(case: &Case<'_>, by: &Report, name: &str, address: &Address) -> Option<Verdict> {
+    let process = case.listens(address).filter(|_| case.runs(address) && case.at(address).is_none())?;
+    let summary = format!(
+        "the process [{}] of {name} listens at [{address}] and answers nobody: it hangs, or was paused with its container",
+        process.pid
+    );
+    let evidence = case.says(by, format!("[{address}] does not answer, and a process listens there"));
+    let mend = process.thaw.as_ref().map(|line| Mend::command(line.clone()).about(name));
+    Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend).only(Certainty::Likely))
 }
 
 /// Members that do not answer their master, and whose process is stopped.

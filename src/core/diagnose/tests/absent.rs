@@ -97,8 +97,14 @@ fn numbers_are_worded_as_people_say_them() {
 #[test]
 fn a_node_that_a_debugger_holds_goes_on_when_that_ends() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
-    let mut process =
-        Process { address: address(1), pid: 4711, is_stopped: true, tracer: Some(4712), program: "zazen".into() };
+    let mut process = Process {
+        address: address(1),
+        pid: 4711,
+        is_stopped: true,
+        tracer: Some(4712),
+        program: "zazen".into(),
+        thaw: None,
+    };
     asked.facts.processes.push(process.clone());
     let frozen = |report: &Report| verdicts(std::slice::from_ref(report)).remove(0);
     assert_eq!(frozen(&asked), (Code::FrozenNode, "n1".into(), "kill 4712".into()));
@@ -184,4 +190,33 @@ fn hosts_that_stand_in_a_file_of_their_own_are_seed_hosts() {
     assert!(verdicts(&[asked.clone()]).iter().any(|(code, ..)| *code == Code::NoSeeds));
     asked.facts.given.insert("discovery.zen.hosts_provider".into(), "file".into());
     assert!(verdicts(&[asked]).iter().all(|(code, ..)| *code != Code::NoSeeds));
+}
+
+#[test]
+fn what_runs_and_answers_nobody_is_not_to_be_started() {
+    let process = |thaw: Option<&str>| Process {
+        address: address(2),
+        pid: 4711,
+        is_stopped: false,
+        tracer: None,
+        program: "zazen".into(),
+        thaw: thaw.map(ToOwned::to_owned),
+    };
+    let mut master = voters(follower(0, 0));
+    master.facts.members.truncate(2);
+    master.explanation.needed[0].members[1].found = true;
+    master.facts.siblings = vec![sibling(2)];
+    let mut asked = voters(pinged(pinged(report(0), 1, answered()), 2, PingOutcome::TimedOut));
+    asked.explanation.needed[0].members[1].found = true;
+    asked.facts.siblings = vec![sibling(2)];
+    for (thaw, line) in
+        [(None, ""), (Some("echo 0 > /sys/fs/cgroup/a/cgroup.freeze"), "echo 0 > /sys/fs/cgroup/a/cgroup.freeze")]
+    {
+        for mut teller in [master.clone(), asked.clone()] {
+            teller.facts.processes = vec![process(thaw)];
+            let told = verdicts(&[teller, report(1)]);
+            let frozen: Vec<_> = told.iter().filter(|(_, node, _)| node == "n2").collect();
+            assert_eq!(frozen, [&(Code::FrozenNode, "n2".to_owned(), line.to_owned())], "{told:?}");
+        }
+    }
 }

@@ -46,8 +46,14 @@ fn the_loopback_of_another_machine_is_another_place() {
         vec![Host { address: local(1), node: None, instead_of: None, outcome: PingOutcome::TimedOut }];
     let mut other = on("b", report(1));
     other.facts.siblings = vec![Sibling { hosts: vec!["127.0.0.1".into()], port: Some(1), ..sibling(7) }];
-    other.facts.processes =
-        vec![Process { address: local(1), pid: 4711, is_stopped: true, tracer: None, program: "zazen".into() }];
+    other.facts.processes = vec![Process {
+        address: local(1),
+        pid: 4711,
+        is_stopped: true,
+        tracer: None,
+        program: "zazen".into(),
+        thaw: None,
+    }];
     let told = judged(&[asked.clone(), other.clone()]).verdicts;
     let is_mixed = |verdict: &super::super::Verdict| {
         let line = verdict.mend.as_ref().map(|mend| mend.line.clone()).unwrap_or_default();

@@ -178,7 +178,8 @@ fn who_answers_is_not_to_be_started() {
 #[test]
 fn one_that_is_stopped_and_one_that_is_gone_are_both_named() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
-    let process = Process { address: address(1), pid: 4711, is_stopped: true, tracer: None, program: "zazen".into() };
+    let process =
+        Process { address: address(1), pid: 4711, is_stopped: true, tracer: None, program: "zazen".into(), thaw: None };
     asked.facts.processes.push(process);
     let all = [(Code::FrozenNode, "n1", "kill -CONT 4711"), (Code::VoterDown, "n2", "")];
     assert_eq!(verdicts(&[asked]), expected(&all));
@@ -290,7 +291,14 @@ fn a_mend_leaves_no_node_without_seed_hosts() {
 #[test]
 fn a_stopped_process_that_is_no_node_is_told_by_its_program_and_not_to_go_on() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
-    let process = Process { address: address(1), pid: 4711, is_stopped: true, tracer: None, program: "python3".into() };
+    let process = Process {
+        address: address(1),
+        pid: 4711,
+        is_stopped: true,
+        tracer: None,
+        program: "python3".into(),
+        thaw: None,
+    };
     asked.facts.processes.push(process.clone());
     let told = judged(&[asked]).verdicts;
     let taken = told.iter().find(|verdict| verdict.code == Code::PortInUse).expect("the port is taken");

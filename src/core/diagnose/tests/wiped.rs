@@ -127,3 +127,30 @@ fn who_runs_on_another_directory_than_it_left_is_started_on_that() {
     reports[0].facts.siblings = vec![Sibling { left: Some("/var/lib/zazen/n1".into()), ..left(1) }];
     assert_eq!(verdicts(&reports)[0].0, Code::WipedMajority, "nothing of it is left anywhere else");
 }
+
+#[test]
+fn a_directory_that_was_moved_aside_is_what_a_node_left() {
+    let mut reports = wiped().to_vec();
+    reports.iter_mut().for_each(|report| report.facts.machine = Some("one".into()));
+    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1.bak".into())];
+    let (code, node, line) = &verdicts(&reports)[0];
+    assert_eq!((*code, &**node), (Code::DataElsewhere, "n1"));
+    assert!(line.ends_with("-E path.data=/var/lib/zazen/n1.bak"), "{line}");
+    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1".into())];
+    assert_eq!(verdicts(&reports)[0].0, Code::WipedMajority, "it runs on that one");
+}
+
+#[test]
+fn voters_that_were_told_not_to_lead_are_told_to() {
+    let mut asked = voters(report(0));
+    let cannot = |number: usize| {
+        let mut other = report(number);
+        other.explanation.node =
+            Arc::new(Node { roles: Roles { master: false, ..Roles::ALL }, ..(*node(number)).clone() });
+        other
+    };
+    asked = pinged(pinged(asked, 1, answered()), 2, answered());
+    let told = verdicts(&[asked, cannot(1), cannot(2)]);
+    let mend = "node.master: true";
+    assert_eq!(told, expected(&[(Code::QuorumLost, "n1", mend), (Code::QuorumLost, "n2", mend)]));
+}

@@ -2,7 +2,7 @@
 //!
 //! It reads files, so it runs where it may wait.
 
-use super::siblings::{credentials, launch_of, siblings};
+use super::siblings::{credentials, launch_of, siblings, strays};
 use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, Process, Remembered, Weak};
@@ -43,6 +43,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     let minimum = metadata.transient.get(MINIMUM).or_else(|| metadata.persistent.get(MINIMUM));
     let files = proc::files();
     let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
+    let siblings = siblings(&settings);
     Facts {
         machine: proc::machine(),
         pid: std::process::id(),
@@ -77,7 +78,8 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
         outward: outward(settings.discovery.hosts.as_deref().unwrap_or_default()),
-        siblings: siblings(&settings),
+        strays: strays(&settings, &siblings),
+        siblings,
         processes: processes(explanation, &remembered),
         probes: Vec::new(),
         file,

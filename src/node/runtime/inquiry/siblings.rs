@@ -198,17 +198,33 @@ fn certificates(text: &str) -> BTreeSet<String> {
     ends.map(|block| block.split_whitespace().collect()).collect()
 }
 
+/// Data directories beside a node's own, and beside those of others, that were moved or copied since a node ran on them.
+pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<(Address, String)> {
+    let own = PathBuf::from(absolute(&settings.path_data));
+    let others = known.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
+    let of = |data: PathBuf| {
+        let note = note_in(&data)?;
+        let is_moved = fs::canonicalize(&note.data).ok() != fs::canonicalize(&data).ok();
+        Some((note.last.filter(|_| is_moved)?, data.display().to_string()))
+    };
+    around(&own, others.collect()).into_iter().filter_map(of).take(FILES_MAX).collect()
+}
+
 /// What nodes left in these directories, and in those beside a node's own and beside these.
 fn notes(own: &Path, named: Vec<PathBuf>) -> Vec<Sibling> {
+    around(own, named).iter().filter_map(|data| noted(data)).collect()
+}
+
+/// These directories, and those beside a node's own and beside these.
+fn around(own: &Path, named: Vec<PathBuf>) -> BTreeSet<PathBuf> {
     let mut seen = BTreeSet::new();
     let known = [own].into_iter().chain(named.iter().map(PathBuf::as_path)).filter(|data| seen.insert(data.parent()));
     let beside: Vec<PathBuf> = known.take(8).flat_map(beside).collect();
-    let all: BTreeSet<PathBuf> = beside.into_iter().chain(named.iter().cloned()).filter(|data| data != own).collect();
-    all.iter().filter_map(|data| noted(data)).collect()
+    beside.into_iter().chain(named.iter().cloned()).filter(|data| data != own).collect()
 }
 
-/// What a node left in its data directory, brought up to its file. A copy of a directory has the note of another one.
-fn noted(data: &Path) -> Option<Sibling> {
+/// The note in a data directory, of a node that listened on this host.
+fn note_in(data: &Path) -> Option<Sibling> {
     let path = note_of(data);
     let about = fs::metadata(&path).ok()?;
     // What is made of it is typed by a user of this node: nobody else may have written it.
@@ -220,8 +236,17 @@ fn noted(data: &Path) -> Option<Sibling> {
         let at: Option<SocketAddr> = address.as_str().parse().ok();
         at.is_some_and(|at| addresses::is_here(&at.ip()))
     };
-    let is_own = fs::canonicalize(&note.data).ok()? == fs::canonicalize(data).ok()?;
-    if !is_own || !note.last.as_ref().is_some_and(is_here) {
+    note.last.as_ref().is_some_and(is_here).then_some(note)
+}
+
+/// What a node left in its data directory, brought up to its file. A copy of a directory has the note of another one.
+fn noted(data: &Path) -> Option<Sibling> {
+    let note = note_in(data)?;
+    if fs::canonicalize(&note.data).ok()? != fs::canonicalize(data).ok()? {
+        return None;
+    }
+    // Nobody can start a node by a file that is gone.
+    if note.file.as_deref().is_some_and(|file| !Path::new(file).exists()) {
         return None;
     }
     let now = loaded(note.file.as_deref(), &note.launch).map(|settings| sibling(&settings, note.file.clone()));

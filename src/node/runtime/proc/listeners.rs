@@ -105,6 +105,7 @@ fn owners(sockets: &BTreeMap<String, Vec<Address>>) -> Vec<Process> {
                     is_stopped: is_stopped(pid),
                     tracer: tracer(pid),
                     program: program(pid),
+                    thaw: thaw(pid),
                 });
             }
         }
@@ -125,6 +126,23 @@ fn is_stopped(pid: u32) -> bool {
     matches!(state, Some("T" | "t"))
 }
 
+/// The command that lets the group of a process go on, if that is frozen, as that of a container that was paused.
+fn thaw(pid: u32) -> Option<String> {
+    let groups = read(&format!("/proc/{pid}/cgroup"))?;
+    let of = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        let (file, frozen, thawed) = match controllers {
+            "" => (format!("/sys/fs/cgroup{path}/cgroup.freeze"), "1", "0"),
+            "freezer" => (format!("/sys/fs/cgroup/freezer{path}/freezer.state"), "FROZEN", "THAWED"),
+            _ => return None,
+        };
+        let is_frozen = read(&file)?.trim() == frozen;
+        is_frozen.then(|| format!("echo {thawed} > {}", crate::diagnose::quoted(&file)))
+    };
+    groups.lines().find_map(of)
+}
+
 /// Who traces it, if it stands still for that.
 fn tracer(pid: u32) -> Option<u32> {
     let status = read(&format!("/proc/{pid}/status"))?;
@@ -142,7 +160,10 @@ mod tests {
         let address = Address::from(listener.local_addr().expect("it is bound").to_string());
         let found = listeners(&[address.clone(), "127.0.0.1:1".into()]);
         let program = program(std::process::id());
-        assert_eq!(found, [Process { address, pid: std::process::id(), is_stopped: false, tracer: None, program }]);
+        assert_eq!(
+            found,
+            [Process { address, pid: std::process::id(), is_stopped: false, tracer: None, program, thaw: None }]
+        );
     }
 
     #[test]
