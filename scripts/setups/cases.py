@@ -844,3 +844,16 @@ def two_of_three_may_not_lead_any_more(w):
     w.form(); w.kill(1, 2)
     for node in w.nodes[1:]: node.settings["node.master"] = "false"
     w[1].start(); w[2].start()
+
+@case("wrong-seed", about=["n1"], asked=1, count=2)
+def a_newcomer_mistypes_the_port_of_the_only_node(w):
+    w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}"])
+    w[1].settings[HOSTS] = json.dumps([f"127.0.0.1:{free_port()}"])
+    w.start()
+
+@case("wrong-seed", about=["n0", "n1", "n2"])
+def all_moved_to_other_ports_and_their_seeds_did_not(w):
+    w.form(); w.kill(0, 1, 2)
+    for node in w.nodes:
+        node.transport = free_port(); node.settings["transport.tcp.port"] = node.transport
+    w.start()

@@ -61,7 +61,9 @@ pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
         sibling.seeds.iter().any(|seed| is_seed_of(seed, &report.explanation.node.address) || seeds.contains(seed))
     };
     let is_open = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
-    sibling.seeds.is_empty() || reports.iter().any(|report| is_known(report) || looks_for(report) || is_open(report))
+    // Who names nobody but itself waits for others, and these may have its address wrong.
+    let names_others = sibling.seeds.iter().any(|seed| !places().any(|place| is_seed_of(seed, &place)));
+    !names_others || reports.iter().any(|report| is_known(report) || looks_for(report) || is_open(report))
 }
 
 /// Whether a node pinged this address because somebody named it, and not because it was found on loopback.

@@ -117,7 +117,8 @@ pub(super) fn wrong(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
 fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<String> {
     let names = |report: &Report| report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
     let mut members = case.reports.iter().flat_map(|report| &report.facts.members);
-    if !names(report) || case.sibling_at(address).is_some() || members.any(|(_, at, _)| at == address) {
+    let is_place = |(name, at, _): &(String, Address, bool)| at == address && !has_moved(case, name, at);
+    if !names(report) || case.sibling_at(address).is_some() || members.any(is_place) {
         return None;
     }
     // What others name as well may be the place of a node whose file nobody knows.
@@ -129,6 +130,12 @@ fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<Stri
         (true, true) => by_file(),
         (true, false) => None,
     }
+}
+
+/// Whether a node that was a member at an address is to listen at another one now.
+fn has_moved(case: &Case<'_>, name: &str, at: &Address) -> bool {
+    let place = case.sibling_named(name).and_then(|known| known.sibling.place());
+    place.is_some_and(|place| place != *at)
 }
 
 /// Where nodes of this cluster are to listen, or answer before it is formed, that are not among the seed hosts of one.

@@ -237,3 +237,32 @@ fn a_node_that_publishes_the_place_of_another_is_told_its_own() {
     let line = "transport.publish_host: 10.0.0.2";
     assert_eq!(told, expected(&[(Code::UnreachablePublishAddress, "n2", line)]));
 }
+
+#[test]
+fn a_newcomer_that_has_the_address_of_the_only_node_wrong_is_told_it() {
+    let mut asked = pinged(report(1), 25, PingOutcome::Refused);
+    asked.explanation.cluster_uuid = None;
+    asked.facts.seeds = Some(vec![address(25).to_string()]);
+    asked.facts.siblings = vec![Sibling { seeds: vec![address(0).to_string()], ..sibling(0) }];
+    let told = verdicts(&[asked]);
+    let line = format!("discovery.zen.ping.unicast.hosts: [\"{}\"]", address(0));
+    assert!(told.iter().any(|verdict| *verdict == (Code::WrongSeed, "n1".to_owned(), line.clone())), "{told:?}");
+}
+
+#[test]
+fn seed_hosts_from_which_all_nodes_have_moved_are_wrong() {
+    let moved = |number: usize| Sibling {
+        port: Some(9400),
+        seeds: report(0).facts.seeds.unwrap_or_default(),
+        ..sibling(number)
+    };
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    asked.facts.members = follower(0, 0).facts.members;
+    asked.facts.siblings = vec![moved(1), moved(2)];
+    let told = verdicts(&[asked]);
+    let wrong: Vec<_> = told.iter().filter(|(code, ..)| *code == Code::WrongSeed).collect();
+    assert!(
+        wrong.iter().any(|(_, _, line)| line.contains("10.0.0.1:9400") && line.contains("10.0.0.2:9400")),
+        "{told:?}"
+    );
+}
