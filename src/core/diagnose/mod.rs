@@ -282,9 +282,9 @@ pub struct Process {
     /// What it is called, if that can be told.
     #[serde(default)]
     pub program: String,
-    /// The command that lets its group of processes go on, if that is frozen.
+    /// The file by which the system holds its group of processes, as that of a container that was paused, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thaw: Option<String>,
+    pub freezer: Option<String>,
 }
 
 /// What listens at a host that did not answer as a node does.

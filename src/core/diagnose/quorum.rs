@@ -3,8 +3,8 @@
 use super::case::{Case, called, counted, so_many, verdict};
 use super::identity::{is_seed_of, recover};
 use super::node::full;
-use super::reach::outcome;
-use super::standing::{frozen, settings};
+use super::reach::{frozen, outcome};
+use super::standing::settings;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};

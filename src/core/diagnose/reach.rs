@@ -2,8 +2,8 @@
 
 use super::case::{Case, is_loopback, quoted, verdict};
 use super::seeds;
-use super::standing::hung;
-use super::{Certainty, Code, Found, Report, Verdict};
+use super::{Certainty, Code, Found, Mend, Process, Report, Verdict};
+use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
 
 /// So many that do not answer have a verdict of their own.
@@ -172,6 +172,41 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             _,
         ) => None,
     }
+}
+
+/// A process of a node that was stopped by a signal, or is held by a debugger.
+pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &Process) -> Verdict {
+    let summary = format!(
+        "the process [{}] of {name} was stopped: it listens at [{}] and answers nobody",
+        process.pid, process.address
+    );
+    let mend = case.go_on(name, process);
+    let evidence = case.says(by, format!("[{}] does not answer, and its process is stopped", process.address));
+    verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend)
+}
+
+/// A process of a node that listens where a member should be, was stopped by no signal, and does not answer: a container
+/// that was paused, or a program that hangs. What runs is never to be started.
+pub(super) fn hung(case: &Case<'_>, by: &Report, name: &str, address: &Address) -> Option<Verdict> {
+    let process = case.listens(address).filter(|_| case.runs(address) && case.at(address).is_none())?;
+    let summary = format!(
+        "the process [{}] of {name} listens at [{address}] and answers nobody: it hangs, or was paused with its container",
+        process.pid
+    );
+    let evidence = case.says(by, format!("[{address}] does not answer, and a process listens there"));
+    let mend = process.freezer.as_deref().and_then(thaw).map(|mend| mend.about(name));
+    Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend).only(Certainty::Likely))
+}
+
+/// The command that lets a group of processes go on. Others may have said which one, so only a file of the system is written.
+fn thaw(freezer: &str) -> Option<Mend> {
+    let is_of_system = freezer.starts_with("/sys/fs/cgroup/") && !freezer.contains("/../");
+    let word = match freezer.rsplit('/').next() {
+        Some("cgroup.freeze") => "0",
+        Some("freezer.state") => "THAWED",
+        Some(_) | None => return None,
+    };
+    is_of_system.then(|| Mend::command(format!("echo {word} > {}", quoted(freezer))))
 }
 
 /// Many of whom nothing is known but that they do not answer are told in one sentence.

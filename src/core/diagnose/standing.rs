@@ -2,6 +2,7 @@
 
 use super::case::{Case, called, quoted, so_many, verdict};
 use super::node::full;
+use super::reach::{frozen, hung};
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::{Group, Member, Quota};
@@ -129,29 +130,6 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         found.because(evidence).mended(case.start(Some(&node.address), &node.name))
     };
     teller.facts.remembered.iter().filter(is_gone).map(of).collect()
-}
-
-pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &super::Process) -> Verdict {
-    let summary = format!(
-        "the process [{}] of {name} was stopped: it listens at [{}] and answers nobody",
-        process.pid, process.address
-    );
-    let mend = case.go_on(name, process);
-    let evidence = case.says(by, format!("[{}] does not answer, and its process is stopped", process.address));
-    verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend)
-}
-
-/// A process of a node that listens where a member should be, was stopped by no signal, and does not answer: a container
-/// that was paused, or a program that hangs. What runs is never to be started.
-pub(super) fn hung(case: &Case<'_>, by: &Report, name: &str, address: &Address) -> Option<Verdict> {
-    let process = case.listens(address).filter(|_| case.runs(address) && case.at(address).is_none())?;
-    let summary = format!(
-        "the process [{}] of {name} listens at [{address}] and answers nobody: it hangs, or was paused with its container",
-        process.pid
-    );
-    let evidence = case.says(by, format!("[{address}] does not answer, and a process listens there"));
-    let mend = process.thaw.as_ref().map(|line| Mend::command(line.clone()).about(name));
-    Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend).only(Certainty::Likely))
 }
 
 /// Members that do not answer their master, and whose process is stopped.

@@ -103,7 +103,7 @@ fn a_node_that_a_debugger_holds_goes_on_when_that_ends() {
         is_stopped: true,
         tracer: Some(4712),
         program: "zazen".into(),
-        thaw: None,
+        freezer: None,
     };
     asked.facts.processes.push(process.clone());
     let frozen = |report: &Report| verdicts(std::slice::from_ref(report)).remove(0);
@@ -194,13 +194,13 @@ fn hosts_that_stand_in_a_file_of_their_own_are_seed_hosts() {
 
 #[test]
 fn what_runs_and_answers_nobody_is_not_to_be_started() {
-    let process = |thaw: Option<&str>| Process {
+    let process = |freezer: Option<&str>| Process {
         address: address(2),
         pid: 4711,
         is_stopped: false,
         tracer: None,
         program: "zazen".into(),
-        thaw: thaw.map(ToOwned::to_owned),
+        freezer: freezer.map(ToOwned::to_owned),
     };
     let mut master = voters(follower(0, 0));
     master.facts.members.truncate(2);
@@ -209,11 +209,15 @@ fn what_runs_and_answers_nobody_is_not_to_be_started() {
     let mut asked = voters(pinged(pinged(report(0), 1, answered()), 2, PingOutcome::TimedOut));
     asked.explanation.needed[0].members[1].found = true;
     asked.facts.siblings = vec![sibling(2)];
-    for (thaw, line) in
-        [(None, ""), (Some("echo 0 > /sys/fs/cgroup/a/cgroup.freeze"), "echo 0 > /sys/fs/cgroup/a/cgroup.freeze")]
-    {
+    for (freezer, line) in [
+        (None, ""),
+        (Some("/sys/fs/cgroup/a/cgroup.freeze"), "echo 0 > /sys/fs/cgroup/a/cgroup.freeze"),
+        (Some("/sys/fs/cgroup/freezer/a b/freezer.state"), "echo THAWED > '/sys/fs/cgroup/freezer/a b/freezer.state'"),
+        (Some("/sys/fs/cgroup/../../../etc/cgroup.freeze"), ""),
+        (Some("/etc/passwd"), ""),
+    ] {
         for mut teller in [master.clone(), asked.clone()] {
-            teller.facts.processes = vec![process(thaw)];
+            teller.facts.processes = vec![process(freezer)];
             let told = verdicts(&[teller, report(1)]);
             let frozen: Vec<_> = told.iter().filter(|(_, node, _)| node == "n2").collect();
             assert_eq!(frozen, [&(Code::FrozenNode, "n2".to_owned(), line.to_owned())], "{told:?}");

@@ -52,7 +52,7 @@ fn the_loopback_of_another_machine_is_another_place() {
         is_stopped: true,
         tracer: None,
         program: "zazen".into(),
-        thaw: None,
+        freezer: None,
     }];
     let told = judged(&[asked.clone(), other.clone()]).verdicts;
     let is_mixed = |verdict: &super::super::Verdict| {

@@ -178,8 +178,14 @@ fn who_answers_is_not_to_be_started() {
 #[test]
 fn one_that_is_stopped_and_one_that_is_gone_are_both_named() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused));
-    let process =
-        Process { address: address(1), pid: 4711, is_stopped: true, tracer: None, program: "zazen".into(), thaw: None };
+    let process = Process {
+        address: address(1),
+        pid: 4711,
+        is_stopped: true,
+        tracer: None,
+        program: "zazen".into(),
+        freezer: None,
+    };
     asked.facts.processes.push(process);
     let all = [(Code::FrozenNode, "n1", "kill -CONT 4711"), (Code::VoterDown, "n2", "")];
     assert_eq!(verdicts(&[asked]), expected(&all));
@@ -297,7 +303,7 @@ fn a_stopped_process_that_is_no_node_is_told_by_its_program_and_not_to_go_on() {
         is_stopped: true,
         tracer: None,
         program: "python3".into(),
-        thaw: None,
+        freezer: None,
     };
     asked.facts.processes.push(process.clone());
     let told = judged(&[asked]).verdicts;

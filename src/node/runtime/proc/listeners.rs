@@ -105,7 +105,7 @@ fn owners(sockets: &BTreeMap<String, Vec<Address>>) -> Vec<Process> {
                     is_stopped: is_stopped(pid),
                     tracer: tracer(pid),
                     program: program(pid),
-                    thaw: thaw(pid),
+                    freezer: freezer(pid),
                 });
             }
         }
@@ -126,19 +126,18 @@ fn is_stopped(pid: u32) -> bool {
     matches!(state, Some("T" | "t"))
 }
 
-/// The command that lets the group of a process go on, if that is frozen, as that of a container that was paused.
-fn thaw(pid: u32) -> Option<String> {
+/// The file by which the group of a process is held, if it is: that of version 2 of control groups, or that of version 1.
+fn freezer(pid: u32) -> Option<String> {
     let groups = read(&format!("/proc/{pid}/cgroup"))?;
     let of = |line: &str| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?);
-        let (file, frozen, thawed) = match controllers {
-            "" => (format!("/sys/fs/cgroup{path}/cgroup.freeze"), "1", "0"),
-            "freezer" => (format!("/sys/fs/cgroup/freezer{path}/freezer.state"), "FROZEN", "THAWED"),
+        let (file, frozen) = match controllers {
+            "" => (format!("/sys/fs/cgroup{path}/cgroup.freeze"), "1"),
+            "freezer" => (format!("/sys/fs/cgroup/freezer{path}/freezer.state"), "FROZEN"),
             _ => return None,
         };
-        let is_frozen = read(&file)?.trim() == frozen;
-        is_frozen.then(|| format!("echo {thawed} > {}", crate::diagnose::quoted(&file)))
+        (read(&file)?.trim() == frozen).then_some(file)
     };
     groups.lines().find_map(of)
 }
@@ -162,7 +161,7 @@ mod tests {
         let program = program(std::process::id());
         assert_eq!(
             found,
-            [Process { address, pid: std::process::id(), is_stopped: false, tracer: None, program, thaw: None }]
+            [Process { address, pid: std::process::id(), is_stopped: false, tracer: None, program, freezer: None }]
         );
     }
 
