@@ -8,7 +8,7 @@
 //! | `protocol` | – |
 //! | `service` | `cluster` |
 //! | `zen` | `cluster`, `protocol`, `service` |
-//! | `diagnose` | `cluster`, `protocol`, `zen` |
+//! | `diagnose` | `cluster`, `protocol`, `service`, `zen` |
 //! | `settings` | `cluster`, `service`, `zen` |
 //! | `wire` | `cluster`, `service`, `zen` |
 //! | `lab` | `protocol` |

@@ -48,9 +48,25 @@ impl Node {
 
     /// Its address without the port.
     pub fn host(&self) -> &str {
-        let address = self.address.as_str();
-        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+        self.address.host()
+    }
+}
+
+impl Address {
+    /// It without the port, and without the brackets of IPv6.
+    pub fn host(&self) -> &str {
+        let host = self.as_str().rsplit_once(':').map_or(self.as_str(), |(host, _)| host);
         host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+    }
+
+    /// Its port, if it has one.
+    pub fn port(&self) -> Option<&str> {
+        self.as_str().rsplit_once(':').map(|(_, port)| port)
+    }
+
+    /// Whether only the machine itself reaches it.
+    pub fn is_loopback(&self) -> bool {
+        self.host() == "::1" || self.host().starts_with("127.")
     }
 }
 

@@ -120,8 +120,7 @@ impl<'a> Case<'a> {
 
     /// Whether a report can tell of what is at an address: loopback is another place on each machine.
     fn can_tell(&self, report: &Report, address: &Address) -> bool {
-        !is_loopback(address.as_str().rsplit_once(':').map_or(address.as_str(), |(host, _)| host))
-            || self.is_here(report)
+        !is_loopback(address.host()) || self.is_here(report)
     }
 
     /// The node of some host that should listen at an address.

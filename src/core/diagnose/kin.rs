@@ -9,9 +9,9 @@ pub(super) fn of(reports: &[Report]) -> Vec<Report> {
     let Some(me) = reports.first() else { return Vec::new() };
     // Next door may be a cluster that was copied with its name.
     let is_same = |other: &&Report| {
-        let formed = me.explanation.cluster_uuid.is_some() && other.explanation.cluster_uuid.is_some();
-        let is_known = std::ptr::eq(me, *other) || formed;
-        are_one(me, other) && (is_known || are_linked(me, other) || have_met(me, other) || have_met(other, me))
+        let are_formed = me.explanation.cluster_uuid.is_some() && other.explanation.cluster_uuid.is_some();
+        let know_each_other = are_linked(me, other) || has_pinged(me, other) || has_pinged(other, me);
+        std::ptr::eq(me, *other) || are_one(me, other) && (are_formed || know_each_other)
     };
     let ours: Vec<&Report> = reports.iter().filter(is_same).collect();
     let is_kin = |other: &&Report| is_same(other) || ours.iter().any(|one| are_linked(one, other));
@@ -38,7 +38,7 @@ fn are_linked(one: &Report, other: &Report) -> bool {
 }
 
 /// Whether a node pinged another one.
-fn have_met(one: &Report, other: &Report) -> bool {
+fn has_pinged(one: &Report, other: &Report) -> bool {
     one.explanation.hosts.iter().any(|host| host.address == other.explanation.node.address)
 }
 

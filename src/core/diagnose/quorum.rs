@@ -7,9 +7,9 @@ use super::reach::{frozen, outcome};
 use super::standing::settings;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
+use crate::service::MINIMUM_MASTER_NODES;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
-const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
 const INITIAL: &str = "cluster.initial_master_nodes";
 
 /// All of it; who is blamed already is not missing for another reason.
@@ -303,27 +303,31 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
     let initial = report.explanation.needed.iter().find(|quota| quota.of == Group::InitialHosts);
     let known = here.max(members).max(initial.map_or(0, |quota| quota.members.len()));
     let name = case.name(report);
-    let what =
-        format!("{MINIMUM} asks for [{}] master-eligible nodes, and there {}", quota.needed, so_many(quota.found));
+    let what = format!(
+        "{MINIMUM_MASTER_NODES} asks for [{}] master-eligible nodes, and there {}",
+        quota.needed,
+        so_many(quota.found)
+    );
     if known >= quota.needed {
         // Enough are known: those that are gone are to come back.
         let absent = |(name, address, is_eligible): &&(String, Address, bool)| {
             *is_eligible && case.at(address).is_none() && !is_blamed(before, name)
         };
         let (gone, address, _) = report.facts.members.iter().find(absent)?;
-        let summary = format!("{MINIMUM} asks for {} master-eligible nodes, and {gone} does not run", quota.needed);
+        let summary =
+            format!("{MINIMUM_MASTER_NODES} asks for {} master-eligible nodes, and {gone} does not run", quota.needed);
         let found = verdict(Code::VoterDown, gone, summary).because(case.says(report, what));
         return Some(found.mended(case.start(Some(address), gone)));
     }
     let right = known / 2 + 1;
-    let mend = match (&report.facts.minimum_of_state, report.facts.given.get(MINIMUM)) {
-        (None, Some(_)) => Some(case.plain(report, MINIMUM, right)),
+    let mend = match (&report.facts.minimum_of_state, report.facts.given.get(MINIMUM_MASTER_NODES)) {
+        (None, Some(_)) => Some(case.plain(report, MINIMUM_MASTER_NODES, right)),
         (Some(_), _) | (None, None) => {
-            case.restart(report, "", |start| start.with(MINIMUM, &Worth::Plain(right.to_string())))
+            case.restart(report, "", |start| start.with(MINIMUM_MASTER_NODES, &Worth::Plain(right.to_string())))
         }
     };
     let summary = format!(
-        "{name} waits for [{}] master-eligible nodes by its {MINIMUM}, and there {}: [{right}] is a majority",
+        "{name} waits for [{}] master-eligible nodes by its {MINIMUM_MASTER_NODES}, and there {}: [{right}] is a majority",
         quota.needed,
         so_many(known)
     );
@@ -394,9 +398,8 @@ fn is_own_place(case: &Case<'_>, before: &[Verdict], member: &Member) -> bool {
     let own = case.name(case.me);
     let is_hidden =
         before.iter().any(|verdict| verdict.code == Code::LoopbackOnly && verdict.node.as_deref() == Some(&*own));
-    let port = |address: &Address| address.as_str().rsplit_once(':').map(|(_, port)| port.to_owned());
     let place = case.place(member).1;
-    is_hidden && place.is_some_and(|place| port(&place) == port(&case.me.explanation.node.address))
+    is_hidden && place.is_some_and(|place| place.port() == case.me.explanation.node.address.port())
 }
 
 /// A node that waits for one of this name, which nobody has.

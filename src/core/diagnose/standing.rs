@@ -5,6 +5,7 @@ use super::node::full;
 use super::reach::{frozen, hung};
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
+use crate::service::MINIMUM_MASTER_NODES;
 use crate::zen::explain::{Group, Member, Quota};
 use std::collections::BTreeMap;
 
@@ -12,8 +13,7 @@ use std::collections::BTreeMap;
 const SKEW_MAX_MILLIS: i64 = 2_000;
 
 /// Settings that mean something else if they differ.
-const SHARED: [&str; 3] =
-    ["discovery.zen.minimum_master_nodes", "gateway.recover_after_nodes", "gateway.recover_after_master_nodes"];
+const SHARED: [&str; 3] = [MINIMUM_MASTER_NODES, "gateway.recover_after_nodes", "gateway.recover_after_master_nodes"];
 
 /// All of it.
 pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
@@ -222,7 +222,7 @@ pub(super) fn settings(case: &Case<'_>) -> Vec<Verdict> {
     for key in SHARED {
         let nodes = by_value(case, key);
         // A minimum should be a majority, whatever most nodes have, and must not be more than there are.
-        let is_minimum = key == SHARED[0];
+        let is_minimum = key == MINIMUM_MASTER_NODES;
         let rank = |value: &str, reports: &[&Report]| (is_minimum && majority.as_deref() == Some(value), reports.len());
         let may_be = |value: &str| !is_minimum || value.parse::<usize>().is_ok_and(|number| number <= eligible);
         let most = nodes.iter().filter(|(value, _)| may_be(value)).max_by_key(|(value, reports)| rank(value, reports));
@@ -247,7 +247,7 @@ pub(super) fn settings(case: &Case<'_>) -> Vec<Verdict> {
 /// The nodes that have a setting, by what they have. The state's minimum goes over all of theirs, and that of a node that
 /// cannot be master is asked by nobody.
 fn by_value<'a>(case: &Case<'a>, key: &str) -> BTreeMap<&'a str, Vec<&'a Report>> {
-    let is_minimum = key == SHARED[0];
+    let is_minimum = key == MINIMUM_MASTER_NODES;
     let counts = |report: &&Report| {
         !is_minimum || report.explanation.node.is_master_eligible() && report.facts.minimum_of_state.is_none()
     };

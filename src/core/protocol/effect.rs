@@ -28,7 +28,8 @@ pub enum Effect<P: Protocol> {
         /// When to give up: the time in which nothing of the request or its reply gets on. What is large may take longer.
         timeout: Duration,
     },
-    /// Stop a request whose outcome nobody waits for any more: none follows, and what of it has not been sent yet is not.
+    /// Stop a request whose outcome nobody waits for any more: what has not been sent of it is not sent. An outcome that is
+    /// known already may follow.
     Cancel {
         /// The request.
         call: Call,

@@ -170,7 +170,7 @@ mod tests {
         let (one, two) = (node("a", "192.0.2.1:9300"), node("b", "192.0.2.1:9301"));
         assert!(!set.is_met_by([&one, &two].into_iter()), "nobody knows who they are");
         for node in [&one, &two] {
-            let port = node.address.as_str().rsplit_once(':').expect("it has one").1;
+            let port = node.address.port().expect("it has one");
             set.also_goes_by(node.address.as_str().into(), format!("127.0.0.1:{port}").into());
         }
         assert!(set.is_met_by([&one, &two].into_iter()));

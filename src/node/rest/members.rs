@@ -56,9 +56,12 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 
 /// What those were called who count without being there, and where they were, as the history has it.
 fn gone(call: &Call, state: &ClusterState) -> BTreeMap<NodeId, (String, Address)> {
-    let is_gone = |id: &NodeId| state.metadata.voting.own.contains(id) && !state.nodes.contains(id);
+    let absent: BTreeSet<&NodeId> = state.metadata.voting.own.iter().filter(|id| !state.nodes.contains(id)).collect();
+    if absent.is_empty() {
+        return BTreeMap::new();
+    }
     let entries = call.handle.events().since(None, ENTRIES_MAX).into_iter().filter_map(|entry| entry.node);
-    let gone = entries.filter(|node| is_gone(&node.id));
+    let gone = entries.filter(|node| absent.contains(&node.id));
     gone.map(|node| (node.id.clone(), (node.name.to_string(), node.address.clone()))).collect()
 }
 

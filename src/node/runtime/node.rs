@@ -356,6 +356,7 @@ impl Driver {
     fn carry_out(&mut self, effect: Effect<Zen>) {
         match effect {
             Effect::Send { to, call, message, timeout } => self.send(&to, call, message, timeout),
+            // What is small went over the link at once.
             Effect::Cancel { call } => self.caller.cancel(call),
             Effect::Tell { to, message } => self.caller.tell(&to, &message, self.spoken.of(&to)),
             Effect::Reply { exchange, message } => self.reply(exchange, message),

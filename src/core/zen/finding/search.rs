@@ -266,10 +266,10 @@ impl Search {
     /// listens at a port of the host's own address is what listens there on loopback only if it says so itself; and an
     /// address elsewhere may lead to another node each time.
     pub(in crate::zen) fn on_loopback(&self, local: &Node) -> impl Iterator<Item = (Arc<str>, Arc<str>)> {
-        let local = Some(local.host()).filter(|host| !is_loopback(host));
+        let local = Some(&local.address).filter(|local| !local.is_loopback()).map(Address::host);
         let is_one = move |(at, seen): &(&Address, &Seen)| {
-            let (published, (host, port)) = (&seen.sight.node, parts(at));
-            Some(published.host()) == local && is_loopback(host) && port == parts(&published.address).1
+            let published = &seen.sight.node.address;
+            Some(published.host()) == local && at.is_loopback() && at.port() == published.port()
         };
         let pair = |(at, seen): (&Address, &Seen)| (seen.sight.node.address.as_str().into(), at.as_str().into());
         self.seen.iter().filter(is_one).map(pair)
@@ -301,12 +301,4 @@ impl Search {
 /// Whether this is the word of a candidate that could be chosen.
 pub(in crate::zen) fn sees(sight: &PeerStatus) -> bool {
     sight.sees_quorum && sight.masterless && sight.node.is_master_eligible()
-}
-/// The host and the port of an address.
-fn parts(address: &Address) -> (&str, &str) {
-    address.as_str().rsplit_once(':').unwrap_or((address.as_str(), ""))
-}
-
-fn is_loopback(host: &str) -> bool {
-    host.starts_with("127.") || matches!(host, "::1" | "[::1]")
 }

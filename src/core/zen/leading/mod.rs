@@ -119,20 +119,7 @@ impl NodeState {
 impl Leadership {
     /// Nobody takes the states of a master that steps down, and what is large would stand in the way of the next.
     fn cancel_large(&self, node: &mut NodeState, out: &mut Effects<Zen>) {
-        let is_large = |purpose: &CallPurpose| match purpose {
-            CallPurpose::Publish { at, asked, .. } => self.sent.large_since(at) == Some(*asked),
-            CallPurpose::Ping { .. }
-            | CallPurpose::Join { .. }
-            | CallPurpose::Fetch { .. }
-            | CallPurpose::Commit { .. }
-            | CallPurpose::NodePing { .. }
-            | CallPurpose::RoundTrip { .. }
-            | CallPurpose::MasterPing { .. }
-            | CallPurpose::CallVote { .. }
-            | CallPurpose::Leave
-            | CallPurpose::Forward { .. }
-            | CallPurpose::Relay { .. } => false,
-        };
+        let is_large = |purpose: &CallPurpose| matches!(purpose, CallPurpose::Publish { at, asked, .. } if self.sent.large_since(at) == Some(*asked));
         for call in node.take_calls(is_large).into_keys() {
             out.push(Effect::Cancel { call });
         }

@@ -10,6 +10,7 @@ use crate::runtime::Handle;
 use crate::runtime::events::{ENTRIES_MAX, Entry, Kind};
 use crate::runtime::secure::{Expiry, expiries, open_sides};
 use crate::runtime::{proc, program};
+use crate::service::MINIMUM_MASTER_NODES;
 use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
 use crate::zen::Explanation;
 use crate::zen::explain::PingOutcome;
@@ -33,14 +34,13 @@ const SLOW_FOR: Duration = Duration::from_secs(60);
 /// What matters of what a node was given.
 const TOLD: [&str; 7] = ["discovery.", "cluster.", "node.", "network.", "transport.", "gateway.", "path."];
 
-const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
-
 /// All of it. The explanation tells whose ports are worth a look.
 pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     let (settings, state) = (handle.settings(), handle.state());
     let file = settings.file.as_deref().map(absolute);
     let metadata = &state.metadata;
-    let minimum = metadata.transient.get(MINIMUM).or_else(|| metadata.persistent.get(MINIMUM));
+    let minimum =
+        metadata.transient.get(MINIMUM_MASTER_NODES).or_else(|| metadata.persistent.get(MINIMUM_MASTER_NODES));
     let files = proc::files();
     let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
     let siblings = siblings(&settings);
