@@ -5,16 +5,13 @@
 
 use super::super::config;
 use crate::diagnose::Sibling;
-use crate::runtime::inquiry::launch_of;
+use crate::runtime::inquiry::{launch_of, note_in};
 use crate::runtime::listening;
 use crate::settings::NodeSettings;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// A longer note is none.
-const NOTE_BYTES_MAX: u64 = 64 << 10;
 
 /// A process that is in the way.
 pub(super) struct Holder {
@@ -84,9 +81,7 @@ fn note(pid: u32) -> Option<Sibling> {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
     let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
     let lock = links.find(|link| link.ends_with("nodes/0/node.lock"))?;
-    let path = lock.with_file_name("_start.json");
-    let is_small = fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() <= NOTE_BYTES_MAX);
-    serde_json::from_slice(&fs::read(path).ok().filter(|_| is_small)?).ok()
+    note_in(lock.ancestors().nth(3)?)
 }
 
 /// Whether a note is of the node with these settings. One file may be that of many nodes, which differ in what they are

@@ -5,10 +5,12 @@
 //! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
 
 mod facts;
+mod note;
 mod probe;
 mod siblings;
 
 pub use facts::{outward, roomy};
+pub use note::note_in;
 pub use siblings::launch_of;
 pub(super) use siblings::leave_note;
 

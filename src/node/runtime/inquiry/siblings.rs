@@ -1,30 +1,19 @@
 //! The other nodes of this host, whether they run or not: by the configuration files beside a node's own, and by the note
-//! that each leaves in its data directory when it begins.
-//!
-//! ```text
-//! nodes/0/_start.json   where the node listens, its file, and what it was given besides, without what is secret
-//! ```
-//!
-//! A note is not synced, and one that cannot be written or read ends nothing.
+//! that each leaves in its data directory when it begins ([`super::note`]).
 
 use super::facts::{absolute, room, roomy};
+use super::note::{self, read};
 use crate::cluster::Address;
 use crate::diagnose::{Credentials, Launch, Sibling, Variable};
 use crate::runtime::addresses::{self, AddressError, reached_at};
-use crate::runtime::log::STORE;
 use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// How many files and directories beside a node's own are looked at.
 const FILES_MAX: usize = 64;
-
-/// Longer ones are not read.
-const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// What a node was given besides its file, to be told to others.
 pub fn launch_of(launch: &settings::Launch) -> Launch {
@@ -45,21 +34,7 @@ pub fn launch_of(launch: &settings::Launch) -> Launch {
 pub(in crate::runtime) fn leave_note(settings: &NodeSettings, address: &Address) {
     let file = settings.file.as_deref().map(absolute);
     let note = Sibling { last: Some(address.clone()), launch: launch_of(&settings.launch), ..sibling(settings, file) };
-    let path = note_of(&settings.path_data);
-    if let Err(error) = write(&path, &note) {
-        tracing::warn!(target: STORE, "cannot write [{}]: {error}", path.display());
-    }
-}
-
-fn note_of(data: &Path) -> PathBuf {
-    data.join("nodes").join("0").join("_start.json")
-}
-
-fn write(path: &Path, note: &Sibling) -> io::Result<()> {
-    let new = path.with_extension("json.tmp");
-    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
-    file.write_all(&serde_json::to_vec(note)?)?;
-    fs::rename(new, path)
+    note::leave(&settings.path_data, &note);
 }
 
 /// What the settings of a node say of it.
@@ -203,7 +178,7 @@ pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<(Address
     let own = PathBuf::from(absolute(&settings.path_data));
     let others = known.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
     let of = |data: PathBuf| {
-        let note = note_in(&data)?;
+        let note = note::trusted(&data)?;
         let is_moved = fs::canonicalize(&note.data).ok() != fs::canonicalize(&data).ok();
         Some((note.last.filter(|_| is_moved)?, data.display().to_string()))
     };
@@ -223,25 +198,9 @@ fn around(own: &Path, named: Vec<PathBuf>) -> BTreeSet<PathBuf> {
     beside.into_iter().chain(named.iter().cloned()).filter(|data| data != own).collect()
 }
 
-/// The note in a data directory, of a node that listened on this host.
-fn note_in(data: &Path) -> Option<Sibling> {
-    let path = note_of(data);
-    let about = fs::metadata(&path).ok()?;
-    // What is made of it is typed by a user of this node: nobody else may have written it.
-    if about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o022 != 0 {
-        return None;
-    }
-    let note: Sibling = serde_json::from_str(&read(&path)?).ok()?;
-    let is_here = |address: &Address| {
-        let at: Option<SocketAddr> = address.as_str().parse().ok();
-        at.is_some_and(|at| addresses::is_here(&at.ip()))
-    };
-    note.last.as_ref().is_some_and(is_here).then_some(note)
-}
-
 /// What a node left in its data directory, brought up to its file. A copy of a directory has the note of another one.
 fn noted(data: &Path) -> Option<Sibling> {
-    let note = note_in(data)?;
+    let note = note::trusted(data)?;
     if fs::canonicalize(&note.data).ok()? != fs::canonicalize(data).ok()? {
         return None;
     }
@@ -313,12 +272,6 @@ fn loaded(file: Option<&str>, launch: &Launch) -> Option<NodeSettings> {
     Some(settings::load(&sources).ok()?.settings)
 }
 
-fn read(path: &Path) -> Option<String> {
-    // What is no file may be waited for without end.
-    let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= FILE_BYTES_MAX);
-    is_small.then(|| fs::read_to_string(path).ok()).flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,16 +319,6 @@ mod tests {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
-    }
-
-    #[test]
-    fn what_is_long_or_no_file_is_not_read() {
-        let scratch = Scratch::new("unread");
-        let (long, pipe) = (scratch.0.join("long.yml"), scratch.0.join("pipe.yml"));
-        fs::write(&long, vec![b'#'; FILE_BYTES_MAX as usize + 1]).expect("files of tests can be written");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it can be run");
-        assert!(made.success());
-        assert_eq!((read(&long), read(&pipe)), (None, None));
     }
 
     #[test]
@@ -450,7 +393,7 @@ mod tests {
         scratch.begin(&near, "127.0.0.1:9302");
         let copy = scratch.0.join("copy/nodes/0");
         fs::create_dir_all(&copy).expect("files of tests can be written");
-        fs::copy(note_of(&near.path_data), copy.join("_start.json")).expect("it is there");
+        fs::copy(note::path_in(&near.path_data), copy.join("_start.json")).expect("it is there");
         let names: Vec<_> = scratch.siblings(&own).into_iter().filter_map(|one| one.name).collect();
         assert_eq!(names, ["n2"]);
     }
