@@ -241,6 +241,13 @@ mod tests {
         (Caller::new(peers, Arc::new(Faults::new(false)), Arc::default(), outcomes), told)
     }
 
+    /// A peer that does nothing yet.
+    async fn listening() -> (TcpListener, Address) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
+        let address = listener.local_addr().expect("it is bound").to_string();
+        (listener, address.as_str().into())
+    }
+
     fn ping(caller: &mut Caller, to: &Address, call: u64) {
         caller.send(to, Call(call), Encoded::of("ping", Bytes::from_static(b"{}")), TIMEOUT);
     }
@@ -260,8 +267,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_to_a_ping_that_does_not_end_is_not_read_for_long() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
-        let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
+        let (listener, peer) = listening().await;
         let (mut caller, mut told) = caller();
         ping(&mut caller, &peer, 1);
         let (mut connection, _) = listener.accept().await.expect("the caller connects");
@@ -280,8 +286,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_is_cancelled_is_sent_no_further_and_has_no_outcome() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
-        let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
+        let (listener, peer) = listening().await;
         let (mut caller, mut told) = caller();
         ping(&mut caller, &peer, 1);
         let (mut connection, _) = listener.accept().await.expect("the caller connects");
@@ -331,8 +336,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_peer_is_reached_where_a_connection_of_this_node_leads_and_not_otherwise() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback can be listened on");
-        let peer = Address::from(listener.local_addr().expect("it is bound").to_string().as_str());
+        let (listener, peer) = listening().await;
         let (mut caller, mut told) = caller();
         ping(&mut caller, &peer, 1);
         let (connection, _) = listener.accept().await.expect("the caller connects");
