@@ -857,3 +857,81 @@ def all_moved_to_other_ports_and_their_seeds_did_not(w):
     for node in w.nodes:
         node.transport = free_port(); node.settings["transport.tcp.port"] = node.transport
     w.start()
+
+
+# What strangers broke: files that are no YAML, seed hosts that are none, a file system without room for another file.
+
+def with_lines(w, change):
+    """The file of the second node with another text."""
+    w[1].write()
+    with open(w[1].file) as file: text = file.read()
+    with open(w[1].file, "w") as file: file.write(change(text))
+    w.start(0); w[1].launch()
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_bracket_is_not_closed(w):
+    with_lines(w, lambda text: text.replace("]", "", 1))
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_quote_is_not_closed(w):
+    with_lines(w, lambda text: text.replace("node.name: n1", 'node.name: "n1'))
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_quote_in_a_list_is_not_closed(w):
+    with_lines(w, lambda text: text.replace('",', ',', 1))
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def no_blank_behind_a_colon(w):
+    with_lines(w, lambda text: text.replace("node.name: n1", "node.name:n1"))
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def an_equals_sign_and_a_mistyped_key(w):
+    with_lines(w, lambda text: text.replace("node.name: n1", "node.name = n1").replace("cluster.name", "cluster.nmae"))
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def a_tab_before_a_key(w):
+    with_lines(w, lambda text: text.replace("node.name: n1", "\tnode.name: n1"))
+
+@case("bad-settings", about=["n1"], asked="start", count=2)
+def roles_as_elasticsearch_7_has_them(w):
+    with_lines(w, lambda text: text + "node.roles: [ master, data ]\n")
+
+@case("seed-unresolved", about=["n1"], asked=1, count=2)
+def seed_hosts_are_urls(w):
+    w[1].settings[HOSTS] = json.dumps([f"http://127.0.0.1:{w[0].transport}/"])
+    w[0].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}"])
+    w.start()
+
+@case("seed-unresolved", about=["n0", "n1", "n2"])
+def semicolons_between_seed_hosts(w):
+    for node in w.nodes: node.settings[HOSTS] = "\"" + ";".join(json.loads(w.hosts())) + "\""
+    w.start()
+
+def without_files_left(w, number):
+    path = w[number].settings["path.data"]
+    w.mount(path, "size=64m,nr_inodes=9")
+    return path
+
+@case("disk-full", about=["n1"], asked="start", count=2)
+def no_more_files_can_be_made_at_the_start(w):
+    path = without_files_left(w, 1)
+    for number in range(9):
+        try:
+            open(os.path.join(path, f"other-{number}"), "w").close()
+        except OSError:
+            break
+    w.start()
+
+@case(DOWN, about=["n1", "n2"])
+def an_initial_node_has_never_run(w):
+    for node in w.nodes: node.settings[INITIAL] = '["n0", "n1", "n2"]'
+    w.start(0)
+
+@case("voter-down", about=["n2"])
+def two_formed_a_cluster_and_the_third_never_ran(w):
+    w[2].write(); w.form(0, 1)
+
+@case()
+def one_without_http(w):
+    w[2].settings["http.enabled"] = "false"; w.start()
+    w.wait(lambda: "n2" in w[0].members(), 20)

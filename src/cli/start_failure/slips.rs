@@ -33,6 +33,7 @@ fn command(remedy: &Remedy) -> String {
         Way::Key(from, to) => format!("{line}s/{}/{}/", pattern(from), replacement(to)),
         // The key may hold the same text.
         Way::Value(from, to) => format!("{line}s/\\(.*\\){}/\\1{}/", pattern(from), replacement(to)),
+        Way::Line(text) => format!("{line}s/.*/{}/", replacement(text).replace('\n', "\\n")),
         Way::Remove => format!("{line}s/^/#/"),
     }
 }

@@ -4,10 +4,11 @@
 //! be known and every value fit; then each setting takes effect by its entry in the table. Finding the sources is left to
 //! the command line. Mirrors `InternalSettingsPreparer` (6.8).
 
-use super::fault::{FAULTS_MAX, Fault, Faults};
+use super::fault::{FAULTS_MAX, Fault, Faults, Remedy};
 use super::launch::is_passing;
 use super::layer::{At, Given, Layer, Part, layer};
 use super::meant::{plausible, remedy};
+use super::repair::{Repaired, repaired};
 use super::setting::Presumed;
 use super::{DefaultValue, Effect, Kind, Launch, NodeSettings, Origin, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
@@ -78,7 +79,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     let loader = Loader { file: sources.file.as_ref(), given: resolved(given, sources, &mut faults) };
     loader.check(&mut faults);
     if !faults.is_empty() {
-        return Err(faults.into());
+        return Err(Faults::from(faults).with_repair(repair(sources)));
     }
     let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
@@ -91,6 +92,16 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     warnings.extend(strange_variables.into_iter().map(strange));
     let without_meaning = loader.without_meaning();
     Ok(Loaded { settings, effective, without_meaning, warnings })
+}
+
+/// How a file that cannot be read to its end becomes one that can, and whatever is wrong with that then.
+fn repair(sources: &Sources<'_>) -> Option<Vec<Remedy>> {
+    let file = sources.file.filter(|file| !yaml::read(file).is_whole)?;
+    let Repaired { text, mut remedies } = repaired(file.text)?;
+    let again = Sources { file: Some(FileText { text: &text, ..file }), ..sources.clone() };
+    let rest = load(&again).err();
+    remedies.extend(rest.as_ref().and_then(Faults::remedies).into_iter().flatten().cloned());
+    Some(remedies)
 }
 
 /// What is given besides a file that can be named again.
@@ -107,9 +118,12 @@ fn launch(sources: &Sources<'_>, given: &Layer) -> Launch {
 /// What the sources give, the strongest last; and variables that name no setting.
 fn merged(sources: &Sources<'_>, faults: &mut Vec<Fault>) -> (Layer, Vec<String>) {
     let file = sources.file.as_ref();
-    let (in_file, mut file_faults) = file.map(yaml::read).unwrap_or_default();
-    faults.append(&mut file_faults);
-    let mut all = layer(in_file, file, faults);
+    let mut all = Layer::new();
+    if let Some(file) = file {
+        let mut read = yaml::read(file);
+        faults.append(&mut read.faults);
+        all = layer(read.given, Some(file), faults);
+    }
     let (in_environment, strange) = environment::given(sources.environment);
     all.append(&mut layer(in_environment, None, faults));
     let argument = |(key, value): &(String, String)| Given {

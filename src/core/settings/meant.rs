@@ -8,7 +8,7 @@ use super::fault::{Remedy, Span, Way};
 use super::layer::{At, Given};
 use super::load::{FileText, canonical};
 use super::nearest::{edit_distance, nearest};
-use super::{DefaultValue, Kind, Setting, SettingsError, Why, known, setting};
+use super::{DefaultValue, Kind, Setting, SettingsError, Value, Why, known, setting};
 
 /// Words at a larger edit distance resemble nothing.
 const DISTANCE_MAX: usize = 2;
@@ -17,6 +17,7 @@ const DISTANCE_MAX: usize = 2;
 pub(super) fn remedy(file: &FileText<'_>, given: &Given, error: &SettingsError) -> Option<Remedy> {
     let At::File { key, value } = &given.at else { return None };
     let way = match error {
+        SettingsError::Unknown { key: full, .. } if full == ROLES => Way::Line(roles(file, *key, &given.value)?),
         SettingsError::Unknown { key: full, nearest: Some(nearest) } => {
             let written = written(file, *key)?;
             let meant = in_place(&written, full, nearest)?;
@@ -35,6 +36,46 @@ pub(super) fn remedy(file: &FileText<'_>, given: &Given, error: &SettingsError) 
     // Of what is written over several lines nothing is known.
     let is_one_line = key.line == value.line;
     Some(Remedy { line: value.line, way }).filter(|_| is_one_line)
+}
+
+/// What Elasticsearch 7 has in the place of a truth for each role.
+const ROLES: &str = "node.roles";
+
+/// A line for each role; nothing if a role is among them that no node has here.
+fn roles(file: &FileText<'_>, key: Span, value: &Value) -> Option<String> {
+    let given = value.elements();
+    let is_of_data = |role: &str| role == "data" || role.starts_with("data_");
+    // These have no meaning here, and neither do their absence.
+    let is_known = |role: &str| {
+        is_of_data(role) || matches!(role, "master" | "ingest" | "ml" | "transform" | "remote_cluster_client")
+    };
+    if !given.iter().all(|role| is_known(role)) {
+        return None;
+    }
+    let line = file.text.lines().nth(key.line.checked_sub(1)?)?;
+    let before: String = line.chars().take(key.column.checked_sub(1)?).collect();
+    let above = ROLES.strip_suffix(written(file, key)?.as_str())?;
+    let has = |role: &str| given.iter().any(|one| one == role || role == "data" && is_of_data(one));
+    let line = |role: &str| {
+        let name = format!("node.{role}");
+        Some(format!("{before}{}: {}", name.strip_prefix(above)?, has(role)))
+    };
+    let lines: Option<Vec<String>> = ["master", "data", "ingest"].into_iter().map(line).collect();
+    lines.filter(|_| before.trim().is_empty()).map(|lines| lines.join("\n"))
+}
+
+/// What becomes of a key that nothing is given for: nothing, unless somebody must say where that is.
+pub(super) fn remedy_of_nothing(key: &str, line: usize) -> Option<Remedy> {
+    let is_in_doubt = setting(key).map_or_else(|_| known(key).is_none(), has_place);
+    (!is_in_doubt).then_some(Remedy { line, way: Way::Remove })
+}
+
+/// Whether a value is a place or a name, which is nowhere by default.
+fn has_place(setting: &Setting) -> bool {
+    matches!(
+        setting.kind,
+        Kind::Ports | Kind::Port | Kind::Name { .. } | Kind::String | Kind::List | Kind::Hook | Kind::Url
+    )
 }
 
 /// The text of a file at a place.
@@ -85,11 +126,7 @@ fn value_meant(key: &str, written: String, why: &Why) -> Option<Way> {
     if let Some(meant) = meant.filter(|meant| setting.check(meant).is_ok()) {
         return Some(Way::Value(written, meant));
     }
-    let has_place = matches!(
-        setting.kind,
-        Kind::Ports | Kind::Port | Kind::Name { .. } | Kind::String | Kind::List | Kind::Hook | Kind::Url
-    );
-    if has_place {
+    if has_place(setting) {
         return None;
     }
     match setting.default {
@@ -134,6 +171,7 @@ mod tests {
     fn a_slip_becomes_what_was_meant() {
         let key = |from: &str, to: &str| Way::Key(from.into(), to.into());
         let value = |from: &str, to: &str| Way::Value(from.into(), to.into());
+        let line = |to: &str| Way::Line(to.into());
         let cases = [
             ("node.nmae: a", key("node.nmae", "node.name")),
             ("node:\n  nmae: a", key("nmae", "name")),
@@ -148,6 +186,11 @@ mod tests {
             ("discovery.seed_hosts: [a, b]", key("discovery.seed_hosts", "discovery.zen.ping.unicast.hosts")),
             ("discovery:\n  seed_hosts: a", key("seed_hosts", "zen.ping.unicast.hosts")),
             ("node.atr.rack: r9", key("node.atr.rack", "node.attr.rack")),
+            ("node.roles: [master, data]", line("node.master: true\nnode.data: true\nnode.ingest: false")),
+            ("node:\n  roles: [ data_hot, ml ]", line("  master: false\n  data: true\n  ingest: false")),
+            ("node.roles: []", line("node.master: false\nnode.data: false\nnode.ingest: false")),
+            ("discovery.zen.commit_timeout:", Way::Remove),
+            ("cluster.name:shop", line("cluster.name: shop")),
             ("no.such.thing.at.all: 1", Way::Remove),
             ("node.name: a\nnode.name: b", Way::Remove),
         ];
@@ -168,6 +211,8 @@ mod tests {
             "transport.publish_port: none",
             "cluster.name: a:b",
             "network.host: [[a]]",
+            "network.host:",
+            "node.roles: [master, voting_only]",
             // It would have to stand elsewhere in the file.
             "cluster:\n  join.timeout: 5s",
         ];
@@ -180,6 +225,12 @@ mod tests {
     fn of_several_faults_all_are_mended_or_none() {
         let both = remedies("node.nmae: a\ndiscovery.zen.commit_timeout: fast\n").expect("both are known");
         assert_eq!(both.iter().map(|remedy| remedy.line).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(remedies("node.nmae: a\nnode: [1"), None, "this is not YAML");
+        assert_eq!(remedies("node.nmae: a\nnode: {1"), None, "this is not YAML");
+        let all = remedies("cluster.name: \"a\nhttp.prot: 9200\nnode.name:b\n").expect("all are known");
+        assert_eq!(
+            all.iter().map(|remedy| remedy.line).collect::<Vec<_>>(),
+            [1, 3, 2],
+            "what can be read then as well"
+        );
     }
 }

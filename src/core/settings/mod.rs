@@ -28,6 +28,7 @@ mod objection;
 mod page;
 mod placeholder;
 mod registry;
+mod repair;
 mod rule;
 mod sample;
 mod setting;

@@ -8,6 +8,7 @@ use super::Value;
 use super::fault::{FAULTS_MAX, Fault, Span};
 use super::layer::{At, Given};
 use super::load::FileText;
+use super::meant::remedy_of_nothing;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput};
 use std::collections::BTreeMap;
 
@@ -16,13 +17,21 @@ pub(super) const BYTES_MAX: usize = 1 << 20;
 /// No key has so many parts.
 const DEPTH_MAX: usize = 32;
 
+/// What a file gives, and what is wrong with it.
+pub(super) struct Read {
+    pub(super) given: Vec<Given>,
+    pub(super) faults: Vec<Fault>,
+    /// Whether it was read to its end; else the last fault is why not.
+    pub(super) is_whole: bool,
+}
+
 /// Reads a file; what is wrong with it comes with what was understood up to there.
-pub(super) fn read(file: &FileText<'_>) -> (Vec<Given>, Vec<Fault>) {
+pub(super) fn read(file: &FileText<'_>) -> Read {
     let mut reader = Reader { file, events: Parser::new_from_str(file.text), given: Vec::new(), faults: Vec::new() };
-    if let Err(fault) = strange_text(file).map_or(Ok(()), Err).and_then(|()| reader.document()) {
-        reader.faults.push(fault);
-    }
-    (reader.given, reader.faults)
+    let stopped = strange_text(file).map_or(Ok(()), Err).and_then(|()| reader.document()).err();
+    let is_whole = stopped.is_none();
+    reader.faults.extend(stopped);
+    Read { given: reader.given, faults: reader.faults, is_whole }
 }
 
 /// What a text is refused for before it is read as YAML.
@@ -91,7 +100,10 @@ impl Reader<'_> {
 
     /// Notes what is wrong and goes on, unless there is much already.
     fn complain(&mut self, span: Span, message: String) -> Result<(), Fault> {
-        let fault = self.fault(span, message);
+        self.note(self.fault(span, message))
+    }
+
+    fn note(&mut self, fault: Fault) -> Result<(), Fault> {
         if self.faults.len() + 1 >= FAULTS_MAX {
             return Err(fault);
         }
@@ -223,7 +235,8 @@ impl Reader<'_> {
     fn scalar(&mut self, name: String, key: Span, value: Scalar, span: Span) -> Result<(), Fault> {
         if value.is_null() {
             let message = format!("null-valued setting found for key [{name}], give a value or remove the line");
-            return self.complain(key, message);
+            let fault = self.fault(key, message).with_remedy(remedy_of_nothing(&name, key.line));
+            return self.note(fault);
         }
         let at = At::File { key, value: span };
         self.given.push(Given { key: name, value: Value::Text(value.text), is_plain: value.is_plain, at });
