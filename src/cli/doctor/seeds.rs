@@ -4,7 +4,7 @@ use super::super::ask::{Asker, Place, Silence};
 use super::super::start_failure;
 use super::{Findings, SEED_MAX};
 use crate::cluster::NodeId;
-use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth};
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth, hosts_meant};
 use crate::protocol::Failure;
 use crate::runtime::seeds::places_of;
 use crate::runtime::{addresses, listener};
@@ -157,10 +157,15 @@ async fn listens(address: SocketAddr) -> bool {
     matches!(timeout(SEED_MAX, tokio::net::TcpStream::connect(address)).await, Ok(Ok(_)))
 }
 
-/// The others are left, if there are any: a node without seed hosts makes a cluster of its own.
+/// What was meant takes its place, or the others are left, if there are any: a node without seed hosts makes a cluster of
+/// its own.
 fn unresolved(settings: &NodeSettings, seed: &str, why: &str, findings: &mut Findings) {
     let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
-    let left: Vec<String> = seeds.iter().filter(|one| *one != seed).cloned().collect();
+    let in_place = |one: &String| match hosts_meant(one) {
+        meant if one == seed && meant == [seed] => Vec::new(),
+        meant => meant,
+    };
+    let left: Vec<String> = seeds.iter().flat_map(in_place).collect();
     let set = || start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(left.clone()));
     let mend = (!left.is_empty()).then(set);
     findings.odd(Code::SeedUnresolved, format!("[{seed}] among the seed hosts has no address: {why}"), mend);

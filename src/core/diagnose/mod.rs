@@ -26,6 +26,7 @@ pub use code::Code;
 pub use credentials::Credentials;
 pub use kin::is_ours;
 pub use node::moved;
+pub use seeds::hosts_meant;
 pub use start::{Launch, Start, Variable, Worth, ended};
 pub use yaml::yaml;
 

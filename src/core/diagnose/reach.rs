@@ -39,9 +39,11 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         let is_new = explanation.cluster_uuid.is_none() || std::ptr::eq(*report, case.me);
         is_new && explanation.master_node.is_none()
     };
-    verdicts.extend(case.reports.iter().filter(is_lost).flat_map(|report| seeds::wrong(case, report)));
+    for report in case.reports.iter().filter(is_lost) {
+        verdicts.extend(seeds::wrong(case, report));
+        verdicts.extend(unresolved(case, report));
+    }
     if is_masterless {
-        verdicts.extend(unresolved(case));
         verdicts.extend(nowhere(case));
     }
     verdicts
@@ -225,15 +227,15 @@ fn summed(quiet: Vec<Verdict>) -> Vec<Verdict> {
     vec![evidence.fold(told, Verdict::because)]
 }
 
-fn unresolved(case: &Case<'_>) -> Vec<Verdict> {
+fn unresolved(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
     let of = |host: &crate::protocol::Unresolved| {
-        let own = case.name(case.me);
+        let own = case.name(report);
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
-        let evidence = case.says(case.me, format!("[{}]: {}", host.host, host.why));
-        let mend = seeds::mended(case, case.me);
+        let evidence = case.says(report, format!("[{}]: {}", host.host, host.why));
+        let mend = seeds::mended(case, report);
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
-    case.me.explanation.unresolved.iter().map(of).collect()
+    report.explanation.unresolved.iter().map(of).collect()
 }
 
 /// No seed hosts at all, nobody found, and no master.

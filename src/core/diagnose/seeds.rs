@@ -11,10 +11,10 @@ use crate::zen::explain::{Host, PingOutcome};
 pub(super) fn mended(case: &Case<'_>, report: &Report) -> Option<Mend> {
     let mut missing = missing(case, report).into_iter();
     let mut right: Vec<String> = Vec::new();
-    for seed in report.facts.seeds.iter().flatten() {
+    for seed in report.facts.seeds.iter().flatten().flat_map(|seed| hosts_meant(seed)) {
         let by_users: Vec<String> =
-            users_of(case, seed).into_iter().map(|(_, transport)| transport.to_string()).collect();
-        let placed = if by_users.is_empty() { replaced(case, report, seed, &mut missing) } else { by_users };
+            users_of(case, &seed).into_iter().map(|(_, transport)| transport.to_string()).collect();
+        let placed = if by_users.is_empty() { replaced(case, report, &seed, &mut missing) } else { by_users };
         for one in placed {
             if !right.contains(&one) {
                 right.push(one);
@@ -22,6 +22,17 @@ pub(super) fn mended(case: &Case<'_>, report: &Report) -> Option<Mend> {
         }
     }
     case.hosts(report, &right, |seed| Some(seed.to_owned()))
+}
+
+/// The hosts that a text stands for that is none: URLs, and several with something else than a comma between them.
+pub fn hosts_meant(seed: &str) -> Vec<String> {
+    let parts = seed.split(|c: char| c == ';' || c == '|' || c.is_whitespace()).filter(|part| !part.is_empty());
+    let host = |part: &str| {
+        let behind = part.split_once("://").map_or(part, |(_, behind)| behind);
+        let host = behind.split('/').next().unwrap_or(behind);
+        host.trim_start_matches('-').trim_matches(['(', ')', '{', '}', '"', '\'']).to_owned()
+    };
+    parts.map(host).filter(|host| !host.is_empty()).collect()
 }
 
 /// Nodes without a master that have http ports of nodes among their seed hosts, all of them told at once.

@@ -36,6 +36,21 @@ fn all_seed_hosts_are_put_right_in_one_line() {
 }
 
 #[test]
+fn of_what_is_no_host_the_hosts_that_were_meant_are_taken() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    let seeds = ["http://10.0.0.1:9301/", "(10.0.0.1:9302;10.0.0.1:9303 -10.0.0.1:9304)", "https://10.0.0.1:9205"];
+    asked.facts.seeds = Some(seeds.map(Into::into).into());
+    asked.explanation.unresolved =
+        seeds.map(|host| crate::protocol::Unresolved { host: host.into(), why: "it is none".into() }).into();
+    asked = found(asked, at(9205), PingOutcome::NotUnderstood, Some(Found::HttpOf(at(9305))));
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.1:9301\", \"10.0.0.1:9302\", \"10.0.0.1:9303\", \
+                \"10.0.0.1:9304\", \"10.0.0.1:9305\"]";
+    let told = verdicts(&[asked]);
+    assert!(told.iter().all(|(.., mend)| mend == line), "{told:?}");
+}
+
+#[test]
 fn every_node_that_names_http_ports_is_told_at_once() {
     let http = |number: usize| format!("10.0.0.{number}:9200");
     let with = |number: usize| {

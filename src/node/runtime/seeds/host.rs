@@ -23,6 +23,12 @@ pub(super) enum Host {
 
 /// Reads a host: `name`, `name:9300`, `name:9300-9305`, an address in its place, `[::1]:9300`, `_service._tcp.name`.
 pub(super) fn parse(text: &str) -> Result<Host, String> {
+    if text.contains("://") {
+        return Err(format!("`{text}` is a URL; allowed: {ALLOWED}"));
+    }
+    if text.contains([';', ' ']) {
+        return Err(format!("`{text}` is more than one host; allowed: {ALLOWED}, with commas between hosts"));
+    }
     let (host, ports) = split(text)?;
     let ports = ports.filter(|ports| !ports.is_empty()).map(parse_ports).transpose()?;
     if let Ok(address) = host.parse::<IpAddr>() {
@@ -145,8 +151,9 @@ mod tests {
             ("", "`` is neither an address nor a host name"),
             ("9300", "`9300` is neither an address nor a host name"),
             ("10.0.0", "`10.0.0` is neither an address nor a host name"),
-            ("es 1", "`es 1` is neither an address nor a host name"),
-            ("http://es:9300", "IPv6 addresses must be bracketed: `http://es:9300`"),
+            ("es 1", "`es 1` is more than one host"),
+            ("10.0.0.1:9300;10.0.0.2:9300", "`10.0.0.1:9300;10.0.0.2:9300` is more than one host"),
+            ("http://es:9300", "`http://es:9300` is a URL"),
             ("fd00::2:93000", "IPv6 addresses must be bracketed: `fd00::2:93000`"),
             ("[::1", "Invalid bracketed host/port range: `[::1`"),
             ("[es]:9300", "Invalid bracketed host/port range: `[es]:9300`"),
