@@ -1,9 +1,10 @@
 //! What is wrong though there is a master: who is missing, what is held back, what contradicts.
 
 use super::case::{Case, called, quoted, so_many, verdict};
+use super::identity::is_seed_of;
 use super::node::full;
 use super::reach::{frozen, hung};
-use super::{Certainty, Code, Mend, Report, Verdict, Worth};
+use super::{Certainty, Code, Mend, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::zen::explain::{Group, Member, Quota};
@@ -24,6 +25,7 @@ pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     }
     verdicts.extend(voters(case));
     verdicts.extend(gone(case));
+    verdicts.extend(never_ran(case));
     verdicts.extend(stragglers(case));
     verdicts.extend(unheard(case));
     verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report)));
@@ -130,6 +132,41 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         found.because(evidence).mended(case.start(Some(&node.address), &node.name))
     };
     teller.facts.remembered.iter().filter(is_gone).map(of).collect()
+}
+
+/// Nodes that were set up here and are named among the seed hosts, and that never ran: the cluster was formed without them.
+fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
+    let Some(teller) = case.master() else { return Vec::new() };
+    let cluster = teller.explanation.cluster_name.as_str();
+    let is_seed = |address: &Address| {
+        case.reports.iter().any(|report| report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address)))
+    };
+    let is_known = |address: &Address, name: &str| {
+        let members = teller.facts.members.iter().map(|(name, address, _)| (name, address));
+        let remembered = teller.facts.remembered.iter().map(|node| (&node.name, &node.address));
+        members.chain(remembered).any(|(known, at)| known == name || at == address)
+    };
+    let is_there = |address: &Address| {
+        case.at(address).is_some() || case.listens(address).is_some() || case.is_unbelieved(address)
+    };
+    // Where there is a data directory it may have run, and been stopped on purpose.
+    let new = case.siblings().filter(|known| {
+        let Sibling { cluster: of, last, left, free_bytes, is_elsewhere, .. } = known.sibling;
+        of == cluster && last.is_none() && left.is_none() && free_bytes.is_none() && !is_elsewhere
+    });
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    for (known, address) in new.filter_map(|known| Some((known, known.sibling.place()?))) {
+        let name = known.sibling.name.clone().unwrap_or_else(|| address.to_string());
+        let is_told = verdicts.iter().any(|verdict| verdict.node.as_ref() == Some(&name));
+        if !is_told && is_seed(&address) && !is_known(&address, &name) && !is_there(&address) {
+            let code = if known.sibling.is_eligible { Code::VoterDown } else { Code::MemberDown };
+            let summary = format!("{name} has never run: it is a seed host, and nobody listens at [{address}]");
+            let evidence = case.says(known.by, format!("a configuration beside mine is for a node at [{address}]"));
+            let found = verdict(code, &name, summary).only(Certainty::Likely).because(evidence);
+            verdicts.push(found.mended(case.start(Some(&address), &name)));
+        }
+    }
+    verdicts
 }
 
 /// Members that do not answer their master, and whose process is stopped.

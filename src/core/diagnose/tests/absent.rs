@@ -32,6 +32,30 @@ fn a_member_without_a_vote_is_named_as_one_and_started() {
 }
 
 #[test]
+fn a_seed_host_that_never_ran_is_started() {
+    let start = "/usr/bin/zazen start -c /etc/zazen/n5.yml";
+    let with = |sibling: Sibling| {
+        let mut report = follower(0, 0);
+        report.facts.seeds = Some(vec![address(0).to_string(), address(5).to_string()]);
+        report.facts.siblings = vec![sibling];
+        report
+    };
+    assert_eq!(verdicts(&[with(sibling(5))]), expected(&[(Code::VoterDown, "n5", start)]));
+    let cannot_lead = Sibling { is_eligible: false, ..sibling(5) };
+    assert_eq!(verdicts(&[with(cannot_lead)]), expected(&[(Code::MemberDown, "n5", start)]));
+    let has_run = [
+        Sibling { last: Some(address(5)), ..sibling(5) },
+        Sibling { left: Some("/var/lib/zazen/n5".into()), ..sibling(5) },
+        Sibling { free_bytes: Some(1 << 40), ..sibling(5) },
+        Sibling { is_elsewhere: true, ..sibling(5) },
+        sibling(6),
+    ];
+    for one in has_run {
+        assert_eq!(verdicts(&[with(one)]), []);
+    }
+}
+
+#[test]
 fn a_node_that_is_gone_and_whose_disk_is_full_is_moved_to_another() {
     let full = |number: usize| Sibling { free_bytes: Some(4_096), roomy: Some("/var/tmp".into()), ..sibling(number) };
     let line = "mkdir -p -m 700 /var/tmp/zazen-n1-10.0.0.1-9300 && { [ ! -e /var/lib/zazen/n1/nodes ] || \
