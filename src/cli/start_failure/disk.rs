@@ -52,6 +52,10 @@ pub(super) fn refused(at: &Path, source: &io::Error, settings: &NodeSettings) ->
 fn to_another_disk(path: &str, settings: &NodeSettings) -> Option<Mend> {
     let name = settings.node_name.as_deref().unwrap_or("node");
     let new = roomy(Path::new(path)).map(|roomy| unused(&format!("{roomy}/zazen-{name}")))?;
+    // Where nothing is to be moved, not even a link may have room.
+    if !Path::new(path).join("nodes").exists() {
+        return Some(text(settings, "path.data", &new));
+    }
     Some(about(settings, starts(settings)?.mend(&moved(path, &new))))
 }
 

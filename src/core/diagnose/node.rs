@@ -40,14 +40,18 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let Facts { free_bytes, data, .. } = &report.facts;
     let free = free_bytes.filter(|free| *free < ROOM_MIN)?;
     let name = case.name(report);
-    let summary = format!("the disk of {name} under [{data}] has no room: {free} bytes");
-    let evidence = case.says(report, format!("[{free}] bytes are free, [{ROOM_MIN}] are needed"));
+    let summary = format!("the disk of {name} under [{data}] has no room for {}", what_fits(free));
+    let evidence = case.says(report, format!("a new file may have [{free}] bytes, [{ROOM_MIN}] are needed"));
     let mend = report.facts.roomy.as_ref().and_then(|roomy| {
         // A name that nobody took before: what is there already is somebody's.
         let new = format!("{roomy}/zazen-{name}-{}", report.facts.pid);
         case.restart(report, &moved(data, &new), |start| start)
     });
     Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))
+}
+
+fn what_fits(free: u64) -> String {
+    if free == 0 { "another file".to_owned() } else { format!("more than {free} bytes") }
 }
 
 /// Moves what a node has on disk, as the beginning of a line. Where it was there is a link to where it is: a copy that stays
@@ -65,8 +69,9 @@ pub(super) fn full(case: &Case<'_>, address: &Address, name: &str) -> Option<Ver
     let sibling = known.sibling;
     let free = sibling.free_bytes.filter(|free| *free < ROOM_MIN)?;
     let data = &sibling.data;
-    let summary = format!("{name} does not run, and its disk under [{data}] has no room: {free} bytes");
-    let evidence = case.says(known.by, format!("[{free}] bytes are free under [{data}], [{ROOM_MIN}] are needed"));
+    let summary = format!("{name} does not run, and its disk under [{data}] has no room for {}", what_fits(free));
+    let what = format!("a new file under [{data}] may have [{free}] bytes, [{ROOM_MIN}] are needed");
+    let evidence = case.says(known.by, what);
     let mend = sibling.roomy.as_ref().map(|roomy| {
         let new = format!("{roomy}/zazen-{name}-{}", address.as_str().replace([':', '[', ']'], "-"));
         let mend = Start::of(&known.by.facts.binary, sibling).mend(&moved(data, &new)).about(name);

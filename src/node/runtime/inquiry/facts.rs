@@ -170,10 +170,18 @@ pub(super) fn room(data: &Path) -> Option<u64> {
     free(&data.join("nodes").join("0")).or_else(|| free(data))
 }
 
+/// What a new file may have. Where no more files can be made there is none, however many bytes are free.
 fn free(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
+    let is_counted = stat.f_files > 0;
+    if is_counted && stat.f_favail < FILES_LEFT_MIN {
+        return Some(0);
+    }
     stat.f_bavail.checked_mul(stat.f_frsize)
 }
+
+/// A data directory has so many files and directories at most.
+const FILES_LEFT_MIN: u64 = 8;
 
 /// Where there would be room, if there is little.
 pub fn roomy(path: &Path) -> Option<String> {
