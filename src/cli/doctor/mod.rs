@@ -95,7 +95,15 @@ fn print(findings: &Findings, out: &mut impl Write) -> io::Result<()> {
     for well in &findings.well {
         line(out, format_args!("ok  {well}"))?;
     }
-    findings.odd.iter().try_for_each(|verdict| tell(verdict, out))
+    for verdict in &findings.odd {
+        // What this program says itself may have commands on lines of their own.
+        let (head, rest) = verdict.summary.split_once('\n').unwrap_or((&verdict.summary, ""));
+        tell(&Verdict { summary: head.to_owned(), ..verdict.clone() }, out)?;
+        for one in rest.lines().filter(|one| !one.is_empty()) {
+            line(out, format_args!("  {one}"))?;
+        }
+    }
+    Ok(())
 }
 
 impl Findings {

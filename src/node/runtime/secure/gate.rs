@@ -1,6 +1,7 @@
 //! A port that strangers reach is opened only for those who can show that they belong.
 
-use crate::runtime::addresses::is_beyond_loopback;
+use crate::diagnose::quoted;
+use crate::runtime::addresses::{is_beyond_loopback, publish_address};
 use crate::settings::{DiscoveryKind, NodeSettings};
 use std::fmt;
 use std::net::IpAddr;
@@ -19,12 +20,16 @@ pub enum Side {
 pub struct Insecure {
     side: Side,
     hosts: Vec<IpAddr>,
+    /// The options that set up what is missing, for this host and the others.
+    setup: String,
+    /// This host, as others reach it.
+    own: String,
 }
 
 impl fmt::Display for Insecure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts: Vec<String> = self.hosts.iter().map(IpAddr::to_string).collect();
-        let (hosts, them) = (hosts.join(", "), self.hosts.first().map(IpAddr::to_string).unwrap_or_default());
+        let (hosts, setup, own) = (hosts.join(", "), &self.setup, &self.own);
         let (port, needs) = match self.side {
             Side::Nodes => ("the transport port", "zazen.security.secret or zazen.security.certificate"),
             Side::Users => ("the HTTP port", "zazen.security.users and zazen.security.http.certificate"),
@@ -32,8 +37,8 @@ impl fmt::Display for Insecure {
         write!(
             f,
             "{port} would listen on [{hosts}], which other machines reach, and everybody there could change the cluster: it \
-             needs {needs}. Two commands set it up:\n\n    zazen setup --out security {them} OTHER_HOST...\n    zazen start -c \
-             security/{them}/zazen.yml\n\nor listen on loopback, without [network.host]. [zazen.security.allow_open: true] \
+             needs {needs}. Two commands set it up:\n\n    zazen setup {setup}\n    zazen start -c \
+             security/{own}/zazen.yml\n\nor listen on loopback, without [network.host]. [zazen.security.allow_open: true] \
              starts it all the same, with a warning every minute"
         )
     }
@@ -58,7 +63,39 @@ pub fn gate(settings: &NodeSettings, side: Side, hosts: &[IpAddr]) -> Result<(),
     if settings.security.allow_open || !is_beyond_loopback(hosts) || is_guarded(settings, side) {
         return Ok(());
     }
-    Err(Insecure { side, hosts: hosts.to_vec() })
+    let own = quoted(&own_host(settings, hosts));
+    let others = other_hosts(settings, &own);
+    let others = if others.is_empty() { "OTHER_HOST...".to_owned() } else { others.join(" ") };
+    let cluster = match settings.cluster_name == NodeSettings::default().cluster_name {
+        true => String::new(),
+        false => format!("--cluster-name {} ", quoted(settings.cluster_name.as_str())),
+    };
+    let setup = format!("{cluster}--out security {own} {others}");
+    Err(Insecure { side, hosts: hosts.to_vec(), setup, own })
+}
+
+/// Where others reach this host: what it listens on may stand for all its addresses.
+fn own_host(settings: &NodeSettings, hosts: &[IpAddr]) -> String {
+    let listened = hosts.iter().find(|host| !host.is_unspecified() && !host.is_loopback()).copied();
+    let published = || publish_address(&settings.transport, hosts).ok().filter(|host| !host.is_unspecified());
+    listened.or_else(published).map_or_else(|| "HOST".to_owned(), |host| host.to_string())
+}
+
+/// The other hosts, as the seed hosts name them.
+fn other_hosts(settings: &NodeSettings, own: &str) -> Vec<String> {
+    let mut others = Vec::new();
+    for seed in settings.discovery.hosts.iter().flatten() {
+        let host = match seed.split_once(':') {
+            Some((host, rest)) if !rest.contains(':') => host,
+            Some(_) | None => seed.split(']').next().unwrap_or(seed).trim_start_matches('['),
+        };
+        let host = quoted(host);
+        let is_loopback = host == "localhost" || host.parse().is_ok_and(|host: IpAddr| host.is_loopback());
+        if host != own && !others.contains(&host) && !is_loopback {
+            others.push(host);
+        }
+    }
+    others
 }
 
 /// What is open to everybody who reaches it, in sentences.
@@ -102,6 +139,21 @@ mod tests {
             assert!(may(Side::Nodes, &loopback) && may(Side::Users, &loopback), "loopback asks for nothing");
         }
         let told = gate(&settings(none), Side::Users, &beyond).expect_err("it is open").to_string();
-        assert!(told.contains("zazen setup --out security 10.0.0.1") && told.contains("zazen start -c"), "{told}");
+        let lines =
+            "zazen setup --out security 10.0.0.1 OTHER_HOST...\n    zazen start -c security/10.0.0.1/zazen.yml\n";
+        assert!(told.contains(lines), "{told}");
+    }
+
+    #[test]
+    fn the_hosts_are_those_that_the_seeds_name() {
+        let mut settings = settings(SecuritySettings::default());
+        settings.cluster_name = "our shop".into();
+        let seeds = ["10.0.0.1:9300", "10.0.0.2:9300-9305", "es-3", "[fd00::4]:9300", "fd00::5", "127.0.0.1", "es-3:1"];
+        settings.discovery.hosts = Some(seeds.map(Into::into).into());
+        let told = gate(&settings, Side::Nodes, &["10.0.0.1".parse().expect("an address")]).expect_err("it is open");
+        let line = "zazen setup --cluster-name 'our shop' --out security 10.0.0.1 10.0.0.2 es-3 fd00::4 fd00::5\n";
+        assert!(told.to_string().contains(line), "{told}");
+        let any = gate(&settings, Side::Nodes, &["0.0.0.0".parse().expect("an address")]).expect_err("it is open");
+        assert!(!any.to_string().contains("security 0.0.0.0"), "{any}");
     }
 }
