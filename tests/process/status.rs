@@ -59,3 +59,16 @@ fn without_a_watch_a_node_that_stands_still_is_told_of() {
     cluster.nodes[2].resume();
     assert!(told.contains("timed out") && told.contains("but 1 of 3 nodes"), "nobody is counted twice: {told}");
 }
+
+#[test]
+fn a_member_that_listens_to_no_users_is_well() {
+    let cluster = Cluster::start_apart(3, |at, node| {
+        if at == 2 {
+            node.settings.push("http.enabled: false".into());
+        }
+    });
+    cluster.wait("all three are members", || (cluster.view(0).members.len() == 3).then_some(()));
+    let told = output(0, &["status", &url(&cluster.nodes[0])]);
+    assert!(told.contains("all 2 nodes agree that can be asked, 1 cannot"), "{told}");
+    assert!(told.contains("runs, HTTP unknown"), "{told}");
+}

@@ -1,6 +1,6 @@
 //! A survey for people, and for programs.
 
-use super::super::ask::nobody;
+use super::super::ask::{Silence, nobody};
 use super::super::explain::tell;
 use super::super::paint::{Paint, Tone};
 use super::super::printable::printable;
@@ -21,9 +21,13 @@ pub(super) fn headline(survey: &Survey) -> String {
     match survey.verdict() {
         Agreement::Nobody => nobody(&survey.silent),
         Agreement::Agreed(master) => {
-            let members = survey.views().count();
-            let nodes =
-                if members == 1 { "the only node sees it".into() } else { format!("all {members} nodes agree") };
+            let is_unasked = |seat: &&Seat| matches!(seat.told, Err(Silence::NotAsked));
+            let unasked = survey.seats.iter().filter(is_unasked).count();
+            let nodes = match (survey.views().count(), unasked) {
+                (1, 0) => "the only node sees it".into(),
+                (members, 0) => format!("all {members} nodes agree"),
+                (members, unasked) => format!("all {members} nodes agree that can be asked, {unasked} cannot"),
+            };
             format!("{master} is master of term {term}, {nodes}")
         }
         Agreement::Partly { master, blind, silent } => {

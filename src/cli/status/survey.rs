@@ -60,6 +60,9 @@ pub(in crate::cli) struct View {
     /// What is wrong.
     #[serde(default)]
     pub(in crate::cli) verdicts: Vec<Finding>,
+    /// The names of the nodes that answered it, if it asked around.
+    #[serde(default)]
+    asked: Vec<String>,
     /// What became of the hosts that it pinged.
     #[serde(default)]
     hosts: Vec<Pinged>,
@@ -190,15 +193,20 @@ impl Survey {
                 seat.told = Err(Silence::NotAsked);
             }
         }
-        let seats = without_doubles(apart(seats));
+        let mut seats = without_doubles(apart(seats));
         let told = |seat: &&Seat| seat.told.is_ok();
         let blind = |seat: &&Seat| seat.told.as_ref().is_ok_and(|(view, _)| view.master_node.is_none());
         let whom = seats.iter().find(blind).or_else(|| seats.iter().find(told));
-        let findings = match whom {
-            Some(seat) => View::of(asker, &Place(seat.place.clone())).await.map(|view| view.verdicts),
-            None => Ok(Vec::new()),
+        let found = match whom {
+            Some(seat) => View::of(asker, &Place(seat.place.clone())).await.ok(),
+            None => None,
         };
-        Survey { seats, silent, findings: findings.unwrap_or_default() }
+        let (findings, answered) = found.map(|view| (view.verdicts, view.asked)).unwrap_or_default();
+        // A member that listens to no users answers the nodes all the same.
+        for seat in seats.iter_mut().filter(|seat| seat.transport.is_some() && answered.contains(&seat.name)) {
+            seat.told = Err(Silence::NotAsked);
+        }
+        Survey { seats, silent, findings }
     }
 
     /// The nodes that say something, with what they say.
@@ -213,7 +221,8 @@ impl Survey {
         let masters: Vec<String> = masters.values().map(|node| called(node)).collect();
         let blind = self.views().filter(|view| view.master_node.is_none()).count();
         let is_wanted = |seat: &&Seat| seat.is_member || seat.id.is_empty();
-        let silent = self.seats.iter().filter(is_wanted).filter(|seat| seat.told.is_err()).count();
+        let is_silent = |seat: &&Seat| seat.told.as_ref().is_err_and(|why| !matches!(why, Silence::NotAsked));
+        let silent = self.seats.iter().filter(is_wanted).filter(is_silent).count();
         match masters.as_slice() {
             [] if self.views().next().is_none() => Agreement::Nobody,
             [] => Agreement::NoMaster,
