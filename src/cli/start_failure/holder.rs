@@ -4,6 +4,7 @@
 //! of a node that has just begun, what it is called with does.
 
 use super::super::config;
+use crate::cli::printable::printable;
 use crate::diagnose::Sibling;
 use crate::runtime::inquiry::{launch_of, note_in};
 use crate::runtime::listening;
@@ -58,7 +59,8 @@ impl Holder {
         } else {
             format!("cluster [{}]", note.cluster)
         };
-        Some(format!("node [{name}] of {cluster}, process [{}]", self.pid))
+        // Whoever has the process wrote its note.
+        Some(printable(&format!("node [{name}] of {cluster}, process [{}]", self.pid)))
     }
 
     /// Whether it should let go: it is this very node, or none at all. Another node is to keep what it has.
