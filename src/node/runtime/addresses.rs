@@ -106,12 +106,7 @@ impl fmt::Display for AddressError {
 
 /// The addresses to listen at.
 pub fn bind_addresses(listen: &ListenSettings) -> Result<Vec<IpAddr>, AddressError> {
-    let machine = Machine::look()?;
-    let addresses = machine.bind(&listen.bind_hosts)?;
-    match addresses.iter().find(|address| !is_here(address)) {
-        Some(address) => Err(AddressError::NotHere { address: *address, known: machine.known() }),
-        None => Ok(addresses),
-    }
+    Machine::look()?.bind_addresses(listen)
 }
 
 /// Whether something could listen there. A socket for datagrams tells without listening.
@@ -122,7 +117,7 @@ pub fn is_here(address: &IpAddr) -> bool {
 
 /// The one address that others are told, chosen among the publish hosts, or among what is bound if there are none.
 pub fn publish_address(listen: &ListenSettings, bound: &[IpAddr]) -> Result<IpAddr, AddressError> {
-    Machine::look()?.publish(&listen.publish_hosts, bound)
+    Machine::look()?.publish_address(listen, bound)
 }
 
 /// The port that others are told: the configured one, else that of the published address, else the only one there is.
@@ -148,13 +143,7 @@ pub fn is_beyond_loopback(addresses: &[IpAddr]) -> bool {
 
 /// Which of `bound` stand for themselves and which for every address of this machine: all that this node answers at.
 pub fn reached_at(bound: &[SocketAddr]) -> Vec<SocketAddr> {
-    let machine = Machine::look().unwrap_or_default();
-    let spread = |at: &SocketAddr| {
-        let all = at.ip().is_unspecified().then(|| machine.up(|ip| at.is_ipv6() || ip.is_ipv4()));
-        let port = at.port();
-        all.unwrap_or_else(|| vec![at.ip()]).into_iter().map(move |ip| SocketAddr::new(ip, port))
-    };
-    bound.iter().flat_map(spread).collect()
+    Machine::look().unwrap_or_default().reached_at(bound)
 }
 
 /// An address of an interface.
@@ -167,14 +156,43 @@ struct Interface {
 
 /// The interfaces of this machine. Link-local addresses are left out: without a scope nobody can connect to them.
 #[derive(Clone, Debug, Default)]
-struct Machine(Vec<Interface>);
+pub(in crate::runtime) struct Machine(Vec<Interface>);
 
 impl Machine {
-    fn look() -> Result<Self, AddressError> {
+    /// As it is now. Who asks much of it looks once: its interfaces are a question to the kernel each.
+    pub(in crate::runtime) fn look() -> Result<Self, AddressError> {
         let listed = if_addrs::get_if_addrs().map_err(|why| AddressError::Listing { why: why.to_string() })?;
         let interface =
             |one: if_addrs::Interface| Interface { address: one.ip(), is_up: one.is_oper_up(), name: one.name };
         Ok(Machine(listed.into_iter().map(interface).collect()))
+    }
+
+    /// The addresses to listen at.
+    pub(in crate::runtime) fn bind_addresses(&self, listen: &ListenSettings) -> Result<Vec<IpAddr>, AddressError> {
+        let addresses = self.bind(&listen.bind_hosts)?;
+        match addresses.iter().find(|address| !is_here(address)) {
+            Some(address) => Err(AddressError::NotHere { address: *address, known: self.known() }),
+            None => Ok(addresses),
+        }
+    }
+
+    /// The one address that others are told.
+    pub(in crate::runtime) fn publish_address(
+        &self,
+        listen: &ListenSettings,
+        bound: &[IpAddr],
+    ) -> Result<IpAddr, AddressError> {
+        self.publish(&listen.publish_hosts, bound)
+    }
+
+    /// Where one that listens there is reached.
+    pub(in crate::runtime) fn reached_at(&self, bound: &[SocketAddr]) -> Vec<SocketAddr> {
+        let spread = |at: &SocketAddr| {
+            let all = at.ip().is_unspecified().then(|| self.up(|ip| at.is_ipv6() || ip.is_ipv4()));
+            let port = at.port();
+            all.unwrap_or_else(|| vec![at.ip()]).into_iter().map(move |ip| SocketAddr::new(ip, port))
+        };
+        bound.iter().flat_map(spread).collect()
     }
 
     fn bind(&self, hosts: &[String]) -> Result<Vec<IpAddr>, AddressError> {

@@ -9,6 +9,7 @@ use super::current::Current;
 use super::drain::Drain;
 use super::events::Events;
 use super::figures::Meter;
+use super::inquiry::Surroundings;
 use super::sight::Reaches;
 use super::spans::Spans;
 use super::transport::Faults;
@@ -45,6 +46,7 @@ pub struct Handle {
     pub(super) budget: Arc<Budget>,
     pub(super) events: Events,
     pub(super) reaches: Arc<Reaches>,
+    pub(super) surroundings: Arc<Surroundings>,
     pub(super) drain: Arc<Drain>,
     pub(super) spans: Arc<Spans>,
 }
@@ -109,6 +111,7 @@ impl Handle {
             drain,
             spans: Arc::new(Spans::off(Clock::start())),
             reaches,
+            surroundings: Arc::default(),
         };
         (handle, desk)
     }

@@ -221,6 +221,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         budget: Budget::new(settings.rest.memory),
         events,
         reaches: Arc::default(),
+        surroundings: Arc::default(),
         drain: Arc::default(),
         spans: spans.clone(),
     };

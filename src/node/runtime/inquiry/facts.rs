@@ -2,10 +2,11 @@
 //!
 //! It reads files, so it runs where it may wait.
 
-use super::siblings::{credentials, launch_of, siblings, strays};
+use super::siblings::{credentials, launch_of};
+use super::surroundings::Neighbours;
 use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
-use crate::diagnose::{Certificate, Facts, Process, Remembered, Weak};
+use crate::diagnose::{Certificate, Facts, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ENTRIES_MAX, Entry, Kind};
 use crate::runtime::secure::{Expiry, expiries, open_sides};
@@ -43,7 +44,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         metadata.transient.get(MINIMUM_MASTER_NODES).or_else(|| metadata.persistent.get(MINIMUM_MASTER_NODES));
     let files = proc::files();
     let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
-    let siblings = siblings(&settings);
+    let Neighbours { siblings, strays } = handle.surroundings.neighbours(&settings);
     Facts {
         machine: proc::machine(),
         pid: std::process::id(),
@@ -78,9 +79,9 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
         outward: outward(settings.discovery.hosts.as_deref().unwrap_or_default()),
-        strays: strays(&settings, &siblings),
+        strays,
         siblings,
-        processes: processes(explanation, &remembered),
+        processes: handle.surroundings.processes(silent(explanation, &remembered)),
         probes: Vec::new(),
         file,
     }
@@ -208,8 +209,8 @@ pub fn outward(seeds: &[String]) -> Option<String> {
     Some(socket.local_addr().ok()?.ip().to_string())
 }
 
-/// Who listens on this host where somebody is looked for in vain.
-fn processes(explanation: &Explanation, remembered: &[Remembered]) -> Vec<Process> {
+/// Where somebody is looked for in vain.
+fn silent(explanation: &Explanation, remembered: &[Remembered]) -> Vec<Address> {
     let silent = explanation.hosts.iter().filter(|host| match host.outcome {
         PingOutcome::Reset | PingOutcome::TimedOut | PingOutcome::NotUnderstood => true,
         PingOutcome::Answered { .. }
@@ -229,5 +230,5 @@ fn processes(explanation: &Explanation, remembered: &[Remembered]) -> Vec<Proces
     let mut addresses: Vec<Address> = all.chain(stragglers).chain(gone).collect();
     addresses.sort();
     addresses.dedup();
-    proc::listeners(&addresses)
+    addresses
 }

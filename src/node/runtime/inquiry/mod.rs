@@ -8,11 +8,13 @@ mod facts;
 mod note;
 mod probe;
 mod siblings;
+mod surroundings;
 
 pub use facts::{outward, roomy};
 pub use note::note_in;
 pub use siblings::launch_of;
 pub(super) use siblings::leave_note;
+pub(super) use surroundings::Surroundings;
 
 use super::Handle;
 use super::figures::of_one;
@@ -44,6 +46,9 @@ const DISCOVERY: &str = "org.elasticsearch.discovery.zen.ZenDiscovery";
 
 /// How many nodes are asked in all.
 const ASKED_MAX: usize = 64;
+
+/// How many are for the log: all nodes without a master do so, and each would ask all others.
+const ASKED_FOR_THE_LOG_MAX: usize = 16;
 
 /// How long each may take.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -80,6 +85,11 @@ async fn report(handle: &Handle) -> Option<Report> {
 
 /// Asks all that can be asked, and judges what they say; nothing once the node has ended.
 pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
+    diagnosis_by(handle, ASKED_MAX).await
+}
+
+/// The same by so many nodes at most.
+async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation, Diagnosis)> {
     let until = Instant::now() + ASKING_MAX;
     let mut own = report(handle).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
@@ -87,7 +97,7 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
     let mut reports = vec![own];
     for _ in 0..2 {
         let named: BTreeSet<Address> = reports.iter().flat_map(|one| named(one, reports.len() == 1)).collect();
-        let room = ASKED_MAX.saturating_sub(asked.len());
+        let room = asked_max.saturating_sub(asked.len());
         let next: Vec<Address> = named.difference(&asked).take(room).cloned().collect();
         asked.extend(next.iter().cloned());
         for report in answers(next.into_iter().map(|address| ask(handle, address)), until).await {
@@ -206,7 +216,7 @@ pub async fn tell_while_masterless(handle: Handle) {
             Ok(false) => return,
             Err(_) => {}
         }
-        let Some((_, diagnosis)) = diagnosis(&handle).await else { return };
+        let Some((_, diagnosis)) = diagnosis_by(&handle, ASKED_FOR_THE_LOG_MAX).await else { return };
         for verdict in &diagnosis.verdicts {
             let mend = verdict.mend.as_ref().map_or_else(String::new, Mend::in_words);
             tracing::warn!(target: DISCOVERY, "no master: [{}] {}{mend}", verdict.code.name(), verdict.summary);

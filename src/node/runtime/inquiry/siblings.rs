@@ -5,12 +5,16 @@ use super::facts::{absolute, room, roomy};
 use super::note::{self, read};
 use crate::cluster::Address;
 use crate::diagnose::{Credentials, Launch, Sibling, Variable};
-use crate::runtime::addresses::{self, AddressError, reached_at};
+use crate::runtime::addresses::{AddressError, Machine};
 use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+
+/// How many configurations are kept, and of how many starts by one.
+const KNOWN_MAX: usize = 4 * FILES_MAX;
+const LAUNCHES_MAX: usize = FILES_MAX;
 
 /// How many files and directories beside a node's own are looked at.
 const FILES_MAX: usize = 64;
@@ -30,16 +34,67 @@ pub fn launch_of(launch: &settings::Launch) -> Launch {
     }
 }
 
+/// What is known of this host while one looks around on it.
+pub(super) struct Look<'a> {
+    machine: Machine,
+    files: &'a mut Files,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn around(files: &'a mut Files) -> Self {
+        Look { machine: Machine::look().unwrap_or_default(), files }
+    }
+
+    /// The settings of a node that is started so.
+    fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<&NodeSettings> {
+        self.files.loaded(file, launch)
+    }
+}
+
+/// Configurations as they were read last: most are the same the next time, and it takes long to understand one.
+#[derive(Default)]
+pub(super) struct Files(BTreeMap<String, Vec<Loaded>>);
+
+/// A configuration and what came of it, if it made sense.
+struct Loaded {
+    text: Option<String>,
+    launch: Launch,
+    settings: Option<NodeSettings>,
+}
+
+impl Files {
+    /// The settings of a node that is started so.
+    fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<&NodeSettings> {
+        let text = file.map(|file| read(Path::new(file)).ok_or(())).transpose().ok()?;
+        if self.0.len() > KNOWN_MAX {
+            self.0.clear();
+        }
+        let known = self.0.entry(file.unwrap_or_default().to_owned()).or_default();
+        known.retain(|one| one.text == text);
+        let at = known.iter().position(|one| one.launch == *launch).unwrap_or_else(|| {
+            known.truncate(LAUNCHES_MAX);
+            let settings = loaded(file, text.as_deref(), launch);
+            known.push(Loaded { text, launch: launch.clone(), settings });
+            known.len() - 1
+        });
+        known.get(at)?.settings.as_ref()
+    }
+}
+
 /// Leaves the note by which others of this host know how this node is started.
 pub(in crate::runtime) fn leave_note(settings: &NodeSettings, address: &Address) {
-    let file = settings.file.as_deref().map(absolute);
-    let note = Sibling { last: Some(address.clone()), launch: launch_of(&settings.launch), ..sibling(settings, file) };
+    let (file, machine) = (settings.file.as_deref().map(absolute), Machine::look().unwrap_or_default());
+    let note = Sibling {
+        last: Some(address.clone()),
+        launch: launch_of(&settings.launch),
+        ..sibling(settings, file, &machine)
+    };
     note::leave(&settings.path_data, &note);
 }
 
 /// What the settings of a node say of it.
-fn sibling(settings: &NodeSettings, file: Option<String>) -> Sibling {
-    let (hosts, is_elsewhere) = hosts(&settings.transport);
+fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> Sibling {
+    let (hosts, is_elsewhere) = hosts(&settings.transport, machine);
     let here = Some(settings.path_data.as_path()).filter(|_| !is_elsewhere);
     Sibling {
         file,
@@ -60,17 +115,17 @@ fn sibling(settings: &NodeSettings, file: Option<String>) -> Sibling {
 }
 
 /// Where a node would be reached, and whether that is on another host. Nothing is looked up: names may take long.
-fn hosts(listen: &ListenSettings) -> (Vec<String>, bool) {
+fn hosts(listen: &ListenSettings, machine: &Machine) -> (Vec<String>, bool) {
     let is_name =
         |host: &String| host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']) && host != "localhost";
     if listen.bind_hosts.iter().chain(&listen.publish_hosts).any(is_name) {
         return (Vec::new(), false);
     }
-    match addresses::bind_addresses(listen) {
+    match machine.bind_addresses(listen) {
         Ok(bound) => {
-            let published = addresses::publish_address(listen, &bound).ok();
+            let published = machine.publish_address(listen, &bound).ok();
             let sockets: Vec<SocketAddr> = bound.iter().map(|host| SocketAddr::new(*host, 0)).collect();
-            let reached = reached_at(&sockets).into_iter().map(|at| at.ip());
+            let reached = machine.reached_at(&sockets).into_iter().map(|at| at.ip());
             let mut hosts: Vec<String> = Vec::new();
             for host in published.into_iter().chain(reached).map(|host| host.to_string()) {
                 if !hosts.contains(&host) {
@@ -85,12 +140,12 @@ fn hosts(listen: &ListenSettings) -> (Vec<String>, bool) {
 }
 
 /// All that are found.
-pub(super) fn siblings(settings: &NodeSettings) -> Vec<Sibling> {
+pub(super) fn siblings(settings: &NodeSettings, look: &mut Look<'_>) -> Vec<Sibling> {
     let own = settings.file.as_deref().map(absolute).map(PathBuf::from);
     let files = own.as_deref().map(files_beside).unwrap_or_default();
-    let by_file = without_copies(files.iter().filter_map(|file| by_file(file)).collect());
+    let by_file = without_copies(files.iter().filter_map(|file| by_file(file, look)).collect());
     let here = by_file.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
-    let noted = notes(&PathBuf::from(absolute(&settings.path_data)), here.collect());
+    let noted = notes(&PathBuf::from(absolute(&settings.path_data)), here.collect(), look);
     let told: BTreeSet<&String> = noted.iter().filter_map(|one| one.file.as_ref()).collect();
     let untold = by_file.iter().filter(|one| one.file.as_ref().is_none_or(|file| !told.contains(file)));
     let own = credentials(settings);
@@ -186,8 +241,8 @@ pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<(Address
 }
 
 /// What nodes left in these directories, and in those beside a node's own and beside these.
-fn notes(own: &Path, named: Vec<PathBuf>) -> Vec<Sibling> {
-    around(own, named).iter().filter_map(|data| noted(data)).collect()
+fn notes(own: &Path, named: Vec<PathBuf>, look: &mut Look<'_>) -> Vec<Sibling> {
+    around(own, named).iter().filter_map(|data| noted(data, look)).collect()
 }
 
 /// These directories, and those beside a node's own and beside these.
@@ -199,7 +254,7 @@ fn around(own: &Path, named: Vec<PathBuf>) -> BTreeSet<PathBuf> {
 }
 
 /// What a node left in its data directory, brought up to its file. A copy of a directory has the note of another one.
-fn noted(data: &Path) -> Option<Sibling> {
+fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let note = note::trusted(data)?;
     if fs::canonicalize(&note.data).ok()? != fs::canonicalize(data).ok()? {
         return None;
@@ -208,7 +263,8 @@ fn noted(data: &Path) -> Option<Sibling> {
     if note.file.as_deref().is_some_and(|file| !Path::new(file).exists()) {
         return None;
     }
-    let now = loaded(note.file.as_deref(), &note.launch).map(|settings| sibling(&settings, note.file.clone()));
+    let settings = look.loaded(note.file.as_deref(), &note.launch).cloned();
+    let now = settings.map(|settings| sibling(&settings, note.file.clone(), &look.machine));
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
     let Sibling { last, launch, .. } = note.clone();
@@ -254,20 +310,18 @@ fn configurations(dir: &Path) -> Vec<PathBuf> {
     listed(dir).into_iter().filter(is_yaml).collect()
 }
 
-fn by_file(path: &Path) -> Option<Sibling> {
+fn by_file(path: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let name = path.display().to_string();
-    let settings = loaded(Some(&name), &Launch::default())?;
+    let settings = look.loaded(Some(&name), &Launch::default())?.clone();
     settings.given.contains_key("cluster.name").then_some(())?;
-    Some(sibling(&settings, Some(name)))
+    Some(sibling(&settings, Some(name), &look.machine))
 }
 
-/// The settings of a node that is started so.
-fn loaded(file: Option<&str>, launch: &Launch) -> Option<NodeSettings> {
-    let text = file.map(|file| read(Path::new(file)).ok_or(())).transpose().ok()?;
+fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> Option<NodeSettings> {
     let path_conf = file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into();
     let environment: BTreeMap<String, String> =
         launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
-    let file = file.zip(text.as_deref()).map(|(name, text)| FileText { name, text });
+    let file = file.zip(text).map(|(name, text)| FileText { name, text });
     let sources = Sources { file, environment: &environment, arguments: &launch.arguments, path_conf };
     Some(settings::load(&sources).ok()?.settings)
 }
@@ -305,7 +359,10 @@ mod tests {
 
         /// The siblings of a node among those of the test: other nodes of the host are none of its.
         fn siblings(&self, of: &NodeSettings) -> Vec<Sibling> {
-            siblings(of).into_iter().filter(|one| Path::new(&one.data).starts_with(&self.0)).collect()
+            siblings(of, &mut Look::around(&mut Files::default()))
+                .into_iter()
+                .filter(|one| Path::new(&one.data).starts_with(&self.0))
+                .collect()
         }
 
         /// Lets a node leave its note.
@@ -354,12 +411,13 @@ mod tests {
             }
         }
         let file = home(0).join("config/zazen.yml").display().to_string();
-        let settings = loaded(Some(&file), &Launch::default()).expect("it makes sense");
+        let loaded =
+            |file: &str, launch: &Launch| Files::default().loaded(Some(file), launch).cloned().expect("it makes sense");
+        let settings = loaded(&file, &Launch::default());
         let own = NodeSettings { file: Some(file.into()), ..settings };
         let given = Launch { arguments: vec![("transport.port".into(), "9399".into())], ..Launch::default() };
         let file = home(7).join("config/zazen.yml").display().to_string();
-        let other =
-            NodeSettings { file: Some(file.clone().into()), ..loaded(Some(&file), &given).expect("it makes sense") };
+        let other = NodeSettings { file: Some(file.clone().into()), ..loaded(&file, &given) };
         scratch.begin(&other, "127.0.0.1:9399");
         let found = scratch.siblings(&own);
         let names: BTreeSet<_> = found.iter().filter_map(|one| one.name.clone()).collect();
