@@ -91,7 +91,7 @@ impl Default for Tuning {
             minimum_master_nodes: None,
             gateway: Gateway::default(),
             overrides: BTreeSet::new(),
-            crowd: 64,
+            crowd: 32,
         }
     }
 }
