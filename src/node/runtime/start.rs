@@ -206,9 +206,8 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let instruments = meter.instruments().clone();
     tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
     let journal = journal(store, &instruments, local.clone())?;
-    let changes = Arc::new(Changes::new());
+    let (clock, changes) = (Clock::start(), Arc::new(Changes::new()));
     let (events, way) = events(&settings)?;
-    let clock = Clock::start();
     let spans = spans(&settings, clock, zen.local())?;
     let handle = Handle {
         settings: current,
