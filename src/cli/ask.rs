@@ -32,8 +32,8 @@ pub(super) struct UrlArgs {
     ///
     /// Written as http://HOST:PORT, HOST:PORT, HOST or PORT. Without it, the ports 9200, 9201 and 9202 of this machine are
     /// tried.
-    #[arg(long = "url", value_name = "URL", value_parser = Place::read, global = true)]
-    given: Vec<Place>,
+    #[arg(long = "url", value_name = "URL", value_parser = Url::read, global = true)]
+    given: Vec<Url>,
 
     /// The certificates of those who vouch for the nodes: then TLS is spoken. Else ZAZEN_CA names it.
     #[arg(long, value_name = "FILE", global = true)]
@@ -47,11 +47,7 @@ pub(super) struct UrlArgs {
 impl UrlArgs {
     /// Those that were given, or the usual ones.
     pub(super) fn places(&self) -> Vec<Place> {
-        if self.given.is_empty() {
-            USUAL.iter().map(|place| Place((*place).into())).collect()
-        } else {
-            self.given.clone()
-        }
+        if self.given.is_empty() { USUAL.iter().map(|place| Place((*place).into())).collect() } else { self.given() }
     }
 
     /// A client that asks these.
@@ -63,16 +59,48 @@ impl UrlArgs {
     /// What is said to the nodes to be let in.
     pub(super) fn access(&self) -> Result<Access, CommandError> {
         let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let access = Access::new(self.ca.clone().or_else(|| named("ZAZEN_CA")));
-        match self.token_file.clone().or_else(|| named("ZAZEN_TOKEN_FILE")) {
+        let (ca, token) = (self.ca.clone().or_else(|| named("ZAZEN_CA")), self.token_file.clone());
+        let token = token.or_else(|| named("ZAZEN_TOKEN_FILE"));
+        if ca.is_none() {
+            self.refuse_in_clear(token.is_some())?;
+        }
+        let access = Access::new(ca);
+        match token {
             Some(path) => access.with_token_file(&path).map_err(|error| CommandError::Usage(error.to_string())),
             None => Ok(access),
         }
     }
 
+    /// What was to be said over TLS, and what nobody else may read, is not said in the clear.
+    fn refuse_in_clear(&self, has_token: bool) -> Result<(), CommandError> {
+        let needs = "--ca FILE, or ZAZEN_CA, with the certificates of those who vouch for the nodes";
+        if let Some(url) = self.given.iter().find(|url| url.is_https) {
+            return Err(CommandError::Usage(format!("https://{} needs {needs}", url.place)));
+        }
+        match self.given.iter().find(|url| has_token && !url.place.is_here()) {
+            Some(url) => {
+                Err(CommandError::Usage(format!("a token goes to {} over TLS only: it needs {needs}", url.place)))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Those that were given.
-    pub(super) fn given(&self) -> &[Place] {
-        &self.given
+    pub(super) fn given(&self) -> Vec<Place> {
+        self.given.iter().map(|url| url.place.clone()).collect()
+    }
+}
+
+/// What was given with `--url`.
+#[derive(Clone, Debug)]
+struct Url {
+    place: Place,
+    is_https: bool,
+}
+
+impl Url {
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(Url { place: Place::read(text)?, is_https: text.starts_with("https://") })
     }
 }
 
@@ -81,6 +109,13 @@ impl UrlArgs {
 pub(super) struct Place(pub(super) String);
 
 impl Place {
+    /// Whether it is this machine, as it is written.
+    fn is_here(&self) -> bool {
+        let host = self.0.rsplit_once(':').map_or(self.0.as_str(), |(host, _)| host);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        bare == "localhost" || bare.parse().is_ok_and(|host: std::net::IpAddr| host.is_loopback())
+    }
+
     fn read(text: &str) -> Result<Self, String> {
         let allowed = "allowed: http://HOST:PORT, HOST:PORT, HOST or PORT";
         let bare = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
@@ -221,6 +256,25 @@ pub(super) fn nobody(tried: &[(Place, Silence)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_secret_goes_out_in_the_clear() {
+        let refused = |url: &str, has_token: bool| {
+            let given = vec![Url::read(url).expect("it is one")];
+            UrlArgs { given, ..UrlArgs::default() }.refuse_in_clear(has_token).is_err()
+        };
+        for (url, without, with) in [
+            ("https://127.0.0.1:9200", true, true),
+            ("http://127.0.0.1:9200", false, false),
+            ("localhost", false, false),
+            ("[::1]:9200", false, false),
+            ("9201", false, false),
+            ("10.0.0.1:9200", false, true),
+            ("http://es-1", false, true),
+        ] {
+            assert_eq!((refused(url, false), refused(url, true)), (without, with), "{url}");
+        }
+    }
 
     #[test]
     fn places_are_read_as_people_write_them() {

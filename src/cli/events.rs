@@ -74,7 +74,7 @@ impl EventsArgs {
 
     async fn tell(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let (asker, mut told) = (Asker::new(&self.urls.access()?)?, Positions::new());
-        let (places, silent) = nodes_of(&asker, &self.urls.places(), self.urls.given()).await;
+        let (places, silent) = nodes_of(&asker, &self.urls.places(), &self.urls.given()).await;
         let mut first = self.newer(&asker, &places, &mut told).await;
         if told.is_empty() {
             return Err(CommandError::Failed(nobody(&silent)));

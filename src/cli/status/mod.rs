@@ -97,7 +97,7 @@ impl StatusArgs {
     }
 
     async fn survey(&self, asker: &Asker, book: &mut Book) -> Survey {
-        Survey::take(asker, &self.urls.places(), self.urls.given(), book).await
+        Survey::take(asker, &self.urls.places(), &self.urls.given(), book).await
     }
 
     /// Shows a picture with its age, if there is one. Programs are told each once.
