@@ -15,7 +15,7 @@ use crate::diagnose::{Certainty, Code, Mend, Verdict, Worth};
 use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;
-use crate::runtime::secure::{Side, gate, open_sides};
+use crate::runtime::secure::{Side, gate, open_sides, readable};
 use crate::runtime::{StartError, listening, published};
 use crate::settings::{ListenSettings, NodeSettings, weaknesses};
 use clap::Args;
@@ -210,6 +210,9 @@ fn security(settings: &NodeSettings, findings: &mut Findings) {
         let bound = sides(settings).filter(|(_, who, _)| *who == side);
         bound.filter_map(|(.., listen)| addresses::bind_addresses(listen).ok()).flatten().collect()
     };
+    if let Err(error) = readable(settings) {
+        findings.fatal(&StartError::Secret(error), settings);
+    }
     let open = open_sides(settings, &hosts(Side::Nodes), &hosts(Side::Users));
     let weak: Vec<_> = weaknesses(settings);
     if open.is_empty() && weak.is_empty() {

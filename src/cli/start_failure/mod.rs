@@ -10,12 +10,13 @@ mod slips;
 pub(super) use disk::elsewhere;
 pub(super) use slips::faults;
 
-use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended};
+use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};
 use crate::runtime::addresses::{self, AddressError};
-use crate::runtime::inquiry::{launch_of, outward};
+use crate::runtime::inquiry::{launch_of, outward, ports_beside};
 use crate::runtime::listen::BindError;
+use crate::runtime::secure::FileError;
 use crate::runtime::store::StoreError;
-use crate::runtime::{StartError, program};
+use crate::runtime::{StartError, is_stopped, program};
 use crate::settings::NodeSettings;
 use holder::Holder;
 use std::net::{IpAddr, TcpListener};
@@ -65,6 +66,9 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
             let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
             (Code::TooManyFiles, start(settings, more))
+        }
+        StartError::Secret(FileError::Open(path, _)) => {
+            (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
         // They say themselves what to type.
         StartError::Insecure(_) | StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => {
@@ -127,14 +131,17 @@ fn host(given: &str, settings: &NodeSettings) -> Mend {
 fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
     let (host, taken) = (error.host(), error.first_port());
     if let Some(same) = Holder::of_port(host, taken, settings).filter(|holder| holder.is_same) {
-        return start(settings, &ended(same.pid));
+        return instead_of(settings, same.pid);
     }
     let keys: &[&str] =
         if settings.http.ports == *error.ports() { &["http.port"] } else { &["transport.port", "transport.tcp.port"] };
     let given = keys.iter().find(|key| settings.given.contains_key(**key));
     let key = given.or(keys.last())?;
     let others = [&settings.http.ports, &settings.transport.ports].map(|ports| ports.only());
-    let is_free = |port: &u16| !others.contains(&Some(*port)) && TcpListener::bind((host, *port)).is_ok();
+    let beside = ports_beside(settings);
+    let is_free = |port: &u16| {
+        !others.contains(&Some(*port)) && !beside.contains(port) && TcpListener::bind((host, *port)).is_ok()
+    };
     let free = (taken.saturating_add(1)..=taken.saturating_add(PORTS_TRIED)).find(is_free)?;
     Some(plain(settings, key, free))
 }
@@ -144,7 +151,7 @@ fn store(error: &StoreError, settings: &NodeSettings) -> (Code, Option<Mend>) {
     match error {
         StoreError::Locked { dir, .. } => {
             let in_the_way = Holder::of_lock(dir, settings).filter(Holder::is_in_the_way);
-            let mend = in_the_way.map_or_else(new, |holder| start(settings, &ended(holder.pid)));
+            let mend = in_the_way.map_or_else(new, |holder| instead_of(settings, holder.pid));
             (Code::DataInUse, mend)
         }
         StoreError::Io { path, source, .. } => disk::refused(path, source, settings),
@@ -154,6 +161,14 @@ fn store(error: &StoreError, settings: &NodeSettings) -> (Code, Option<Mend>) {
         | StoreError::Panicked { .. }
         | StoreError::GaveUp { .. } => (Code::DataDamaged, None),
     }
+}
+
+/// What to do about a process that has what this node needs: one that was stopped by a signal would not even end.
+fn instead_of(settings: &NodeSettings, pid: u32) -> Option<Mend> {
+    if is_stopped(pid) {
+        return Some(about(settings, Mend::command(format!("kill -CONT {pid}"))));
+    }
+    start(settings, &ended(pid))
 }
 
 /// Does something, and starts the node.

@@ -3,7 +3,7 @@
 use super::read;
 use crate::cluster::Address;
 use crate::diagnose::Process;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 
@@ -51,11 +51,11 @@ pub fn listening(address: SocketAddr) -> Option<u32> {
     listener(address).map(|process| process.pid)
 }
 
-/// A port behind this one that nobody listens at, if the address is one of this host.
-pub(in crate::runtime) fn free_port(address: &Address) -> Option<u16> {
+/// A port behind this one that nobody listens at, and that is none of these, if the address is one of this host.
+pub(in crate::runtime) fn free_port(address: &Address, taken: &BTreeSet<u16>) -> Option<u16> {
     let address: SocketAddr = address.as_str().parse().ok()?;
     let behind = address.port().saturating_add(1)..=address.port().saturating_add(PORTS_TRIED);
-    behind.into_iter().find(|port| TcpListener::bind((address.ip(), *port)).is_ok())
+    behind.into_iter().find(|port| !taken.contains(port) && TcpListener::bind((address.ip(), *port)).is_ok())
 }
 
 /// The inode of the socket that listens at an address, else of one that listens at all addresses.
@@ -120,7 +120,7 @@ fn program(pid: u32) -> String {
 }
 
 /// The state stands behind the name, which may have anything in it.
-fn is_stopped(pid: u32) -> bool {
+pub fn is_stopped(pid: u32) -> bool {
     let stat = read(&format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
     matches!(state, Some("T" | "t"))

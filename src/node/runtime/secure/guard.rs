@@ -1,7 +1,8 @@
 //! What a node shows to other nodes and demands of them, put together from its settings, and kept up to date.
 
 use super::seal::{Sealer, Shared};
-use super::tls::{NodeFiles, Tls};
+use super::tls::{NodeFiles, Tls, for_users};
+use super::users::read_users;
 use super::{FileError, Secrets, open_sides, watch};
 use crate::cluster::Address;
 use crate::runtime::figures::Meter;
@@ -111,6 +112,21 @@ pub async fn remind(open: Vec<String>) {
         }
         tokio::time::sleep(REMIND).await;
     }
+}
+
+/// Whether all files of secrets and certificates that settings name can be used, as they would be at a start.
+pub fn readable(settings: &NodeSettings) -> Result<(), FileError> {
+    let path = |path: &PathBuf| settings.path_conf.join(path);
+    let security = &settings.security;
+    security.secret.as_ref().map(|secret| Secrets::read(&path(secret))).transpose()?;
+    if let Some(files) = node_files(settings)? {
+        files.read(&settings.cluster_name)?;
+    }
+    security.users.as_ref().map(|users| read_users(&path(users))).transpose()?;
+    if let (Some(certificate), Some(key)) = (&security.http_certificate, &security.http_key) {
+        for_users(&path(certificate), &path(key))?;
+    }
+    Ok(())
 }
 
 fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, FileError> {
