@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 from world import free_port, get, put
 
@@ -935,3 +936,47 @@ def two_formed_a_cluster_and_the_third_never_ran(w):
 def one_without_http(w):
     w[2].settings["http.enabled"] = "false"; w.start()
     w.wait(lambda: "n2" in w[0].members(), 20)
+
+@case("wrong-seed", about=["n2"], asked=2)
+def a_newcomer_beside_a_formed_cluster_has_a_wrong_port(w):
+    for node in w.nodes[:2]: node.settings[HOSTS] = w.hosts(w.nodes[:2])
+    w[2].settings[HOSTS] = json.dumps([f"127.0.0.1:{free_port()}"])
+    w.form(0, 1); w[2].start()
+
+@case("wrong-seed", about=["n0", "n1", "n2"])
+def all_listen_beside_the_ports_of_their_seeds(w):
+    for node in w.nodes: node.settings["transport.tcp.port"] = node.transport = free_port()
+    w.start()
+
+@case("port-in-use", about=["n1"], asked="start")
+def a_port_is_taken_and_the_next_one_is_a_neighbours(w):
+    w[2].settings["transport.tcp.port"] = w[2].transport = w[1].transport + 1
+    for node in w.nodes: node.settings[HOSTS] = w.hosts()
+    w.listen(w[1].transport); w[2].write(); w.start(0); w[1].launch(); time.sleep(2); w[2].start()
+
+@case({"port-in-use", "data-in-use", "frozen-node"}, about=["n1"], asked="start", count=2)
+def one_that_was_stopped_is_started_again(w):
+    w.form(); os.kill(w[1].pid(), signal.SIGSTOP); w[1].launch()
+
+@case()
+def a_dead_voter_was_removed_and_its_file_as_well(w):
+    w.form(); w[2].kill(); os.remove(w[2].file); shutil.rmtree(w[2].settings["path.data"])
+    w.wait(lambda: "n2" not in w[0].members(), 10)
+    subprocess.run([w.binary, "member", "remove", "n2", "--url", f"127.0.0.1:{w[0].http}"], check=True,
+                   stdout=subprocess.DEVNULL)
+    w.nodes.pop()
+
+@case("authorities-differ", about=["n2"])
+def one_has_certificates_of_an_authority_that_was_made_later(w):
+    hosts = [f"127.0.0.{number + 1}" for number in range(3)]
+    for out in ("sec", "later"):
+        subprocess.run([w.binary, "setup", "--cluster-name", w.cluster, "--out", os.path.join(w.dir, out), *hosts],
+                       check=True, stdout=subprocess.DEVNULL)
+    seeds = json.dumps([f"{host}:{node.transport}" for host, node in zip(hosts, w.nodes)])
+    for number, node in enumerate(w.nodes):
+        files = os.path.join(w.dir, "later" if number == 2 else "sec", hosts[number])
+        node.settings.update({HOSTS: seeds, "transport.host": hosts[number]})
+        for key, name in (("secret", "cluster.secret"), ("certificate", "node.crt"), ("key", "node.key"),
+                          ("authorities", "ca.crt")):
+            node.settings[f"zazen.security.{key}"] = os.path.join(files, name)
+    w.start(); w.formed(w.nodes[:2])

@@ -151,24 +151,6 @@ impl<'a> Case<'a> {
         (name.unwrap_or_else(|| member.id.to_string()), address)
     }
 
-    /// How a node is started for the first time whose configuration file nobody knows.
-    pub(super) fn start_new(&self, address: &Address, name: &str) -> Mend {
-        let (facts, cluster) = (&self.me.facts, self.me.explanation.cluster_name.as_str());
-        let (host, port) = address.as_str().rsplit_once(':').unwrap_or((address.as_str(), "9300"));
-        let seeds = facts.seeds.clone().unwrap_or_default().join(",");
-        let data = format!("{}-{port}", facts.data);
-        let line = format!(
-            "{} start -E cluster.name={} -E network.host={} -E transport.tcp.port={} -E {HOSTS}={} -E path.data={}",
-            quoted(&facts.binary),
-            quoted(cluster),
-            quoted(host),
-            quoted(port),
-            quoted(&seeds),
-            quoted(&data)
-        );
-        Mend::command(line).about(name)
-    }
-
     /// What the asked node found at an address.
     pub(super) fn probe(&self, address: &Address) -> Option<&'a Found> {
         self.me.facts.probes.iter().find(|probe| probe.address == *address).map(|probe| &probe.found)

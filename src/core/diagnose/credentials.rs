@@ -21,9 +21,35 @@ pub struct Credentials {
     /// `zazen.security.authorities`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authorities: Option<String>,
+    /// The hosts that have certificates beside it: `node.crt` in directories called as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub equipped: Vec<String>,
 }
 
 impl Credentials {
+    /// The files for another host that were made together with these; these themselves where they are its own.
+    fn of_host(&self, host: &str) -> Option<Credentials> {
+        let certificate = self.certificate.as_deref()?;
+        let mut parts = certificate.rsplitn(3, '/').skip(1);
+        let (own, above) = (parts.next()?, parts.next()?);
+        if own == host || !self.equipped.iter().any(|name| name == own) {
+            return Some(self.clone());
+        }
+        self.equipped.iter().find(|name| *name == host)?;
+        let (before, after) = (format!("{above}/{own}/"), format!("{above}/{host}/"));
+        let moved = |file: &Option<String>| {
+            file.as_ref()
+                .map(|file| file.strip_prefix(&before).map_or_else(|| file.clone(), |rest| format!("{after}{rest}")))
+        };
+        Some(Credentials {
+            secret: moved(&self.secret),
+            certificate: moved(&self.certificate),
+            key: moved(&self.key),
+            authorities: moved(&self.authorities),
+            equipped: self.equipped.clone(),
+        })
+    }
+
     /// Whether there is nothing of it.
     pub fn is_empty(&self) -> bool {
         *self == Credentials::default()
@@ -147,12 +173,18 @@ fn changes(kind: &Kind, files: &Credentials) -> Vec<(&'static str, Worth)> {
 /// What the asked node does to have what a neighbour has.
 fn take_over(case: &Case<'_>, right: Option<Known<'_>>, kind: &Kind) -> Option<Mend> {
     let right = right.filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere)?;
-    let changes = changes(kind, &right.sibling.credentials);
+    let files = fitting(kind, &right.sibling.credentials, case.me.explanation.node.host())?;
+    let changes = changes(kind, &files);
     match &changes[..] {
         [] => None,
         [(key, worth)] => Some(case.set(case.me, key, worth)),
         _ => case.restart(case.me, "", |start| with(start, &changes)),
     }
+}
+
+/// The files of a node that another one, on this host, should have: a secret is the same for all, a certificate is one host's.
+fn fitting(kind: &Kind, files: &Credentials, host: &str) -> Option<Credentials> {
+    if kind.code == Code::SecretsDiffer { Some(files.clone()) } else { files.of_host(host) }
 }
 
 fn with(start: Start, changes: &[(&'static str, Worth)]) -> Start {
@@ -161,8 +193,8 @@ fn with(start: Start, changes: &[(&'static str, Worth)]) -> Start {
 
 /// What the other node does to have what the asked one has: by its file on this host, by a copy on another.
 fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
-    let own = &case.me.facts.credentials;
-    let changes = changes(kind, own);
+    let files = fitting(kind, &case.me.facts.credentials, address.host());
+    let changes = files.map(|files| changes(kind, &files)).unwrap_or_default();
     let known = case.sibling_at(address).filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere);
     let Some(known) = known else { return elsewhere(case, address, kind) };
     match &changes[..] {

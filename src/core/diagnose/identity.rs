@@ -206,6 +206,15 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
         return None;
     }
+    let has_no_seeds = other.facts.seeds.as_ref().is_none_or(Vec::is_empty);
+    if !is_alone && has_no_seeds && other.facts.members.len() == 1 && case.me.facts.members.len() > 1 {
+        let (name, of) = (case.name(other), case.name(case.me));
+        let summary =
+            format!("{name} has no seed hosts and is a cluster by itself, beside that of {of}, which looks for it");
+        let members: Vec<String> = case.me.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
+        let mend = case.hosts(other, &members, |host| Some(host.to_owned()));
+        return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
+    }
     if !is_alone {
         return foreign(case, address, "another cluster of this name");
     }

@@ -60,10 +60,17 @@ pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
         let seeds = report.facts.seeds.as_deref().unwrap_or_default();
         sibling.seeds.iter().any(|seed| is_seed_of(seed, &report.explanation.node.address) || seeds.contains(seed))
     };
+    // Files in one directory are of one cluster, if its name is the same.
+    let home = |file: Option<&str>| file.and_then(|file| file.rsplit_once('/')).map(|(home, _)| home.to_owned());
+    let lies_beside = |report: &Report| {
+        let is_same = sibling.cluster == report.explanation.cluster_name.as_str() && !sibling.is_elsewhere;
+        is_same && home(sibling.file.as_deref()).is_some_and(|own| Some(own) == home(report.facts.file.as_deref()))
+    };
     let is_open = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
     // Who names nobody but itself waits for others, and these may have its address wrong.
     let names_others = sibling.seeds.iter().any(|seed| !places().any(|place| is_seed_of(seed, &place)));
-    !names_others || reports.iter().any(|report| is_known(report) || looks_for(report) || is_open(report))
+    !names_others
+        || reports.iter().any(|report| is_known(report) || looks_for(report) || is_open(report) || lies_beside(report))
 }
 
 /// Whether a node pinged this address because somebody named it, and not because it was found on loopback.

@@ -44,7 +44,7 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let evidence = case.says(report, format!("a new file may have [{free}] bytes, [{ROOM_MIN}] are needed"));
     let mend = report.facts.roomy.as_ref().and_then(|roomy| {
         // A name that nobody took before: what is there already is somebody's.
-        let new = format!("{roomy}/zazen-{name}-{}", report.facts.pid);
+        let new = format!("{roomy}/zazen-{name}-{}-{}", report.facts.pid, report.facts.wall_millis / 1_000);
         case.restart(report, &moved(data, &new), |start| start)
     });
     Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))

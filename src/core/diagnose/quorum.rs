@@ -313,25 +313,39 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
         let absent = |(name, address, is_eligible): &&(String, Address, bool)| {
             *is_eligible && case.at(address).is_none() && !is_blamed(before, name)
         };
-        let (gone, address, _) = report.facts.members.iter().find(absent)?;
-        let summary =
-            format!("{MINIMUM_MASTER_NODES} asks for {} master-eligible nodes, and {gone} does not run", quota.needed);
-        let found = verdict(Code::VoterDown, gone, summary).because(case.says(report, what));
-        return Some(found.mended(case.start(Some(address), gone)));
+        let gone: Vec<_> = report.facts.members.iter().filter(absent).collect();
+        let names: Vec<&str> = gone.iter().map(|(name, ..)| name.as_str()).collect();
+        let (first, ..) = gone.first()?;
+        let summary = format!(
+            "{MINIMUM_MASTER_NODES} asks for {} master-eligible nodes, and {} {} not run",
+            quota.needed,
+            names.join(", "),
+            if names.len() == 1 { "does" } else { "do" }
+        );
+        let start = gone.iter().find_map(|(name, address, _)| case.start(Some(address), name));
+        let found = verdict(Code::VoterDown, first, summary).because(case.says(report, what));
+        // Where nobody knows how they are started, fewer must do.
+        return Some(found.mended(start.or_else(|| fewer(case, report, here))));
     }
     let right = known / 2 + 1;
-    let mend = match (&report.facts.minimum_of_state, report.facts.given.get(MINIMUM_MASTER_NODES)) {
-        (None, Some(_)) => Some(case.plain(report, MINIMUM_MASTER_NODES, right)),
-        (Some(_), _) | (None, None) => {
-            case.restart(report, "", |start| start.with(MINIMUM_MASTER_NODES, &Worth::Plain(right.to_string())))
-        }
-    };
+    let mend = fewer(case, report, known);
     let summary = format!(
         "{name} waits for [{}] master-eligible nodes by its {MINIMUM_MASTER_NODES}, and there {}: [{right}] is a majority",
         quota.needed,
         so_many(known)
     );
     Some(verdict(Code::MinimumMasterNodesTooHigh, &name, summary).because(case.says(report, what)).mended(mend))
+}
+
+/// A minimum that is a majority of so many.
+fn fewer(case: &Case<'_>, report: &Report, known: usize) -> Option<Mend> {
+    let right = known / 2 + 1;
+    match (&report.facts.minimum_of_state, report.facts.given.get(MINIMUM_MASTER_NODES)) {
+        (None, Some(_)) => Some(case.plain(report, MINIMUM_MASTER_NODES, right)),
+        (Some(_), _) | (None, None) => {
+            case.restart(report, "", |start| start.with(MINIMUM_MASTER_NODES, &Worth::Plain(right.to_string())))
+        }
+    }
 }
 
 /// Before the first forming.
@@ -384,13 +398,7 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         let is_looked_for = by_name || host_of(case, member).is_some() || is_seed();
         is_looked_for && !is_blamed(before, name) && !is_told && !is_own_place(case, before, member)
     };
-    let of = |(name, member): &(String, &Member)| {
-        let found = down(case, name, member);
-        let new = || case.place(member).1.map(|address| case.start_new(&address, name));
-        let mend = found.mend.clone().or_else(new);
-        found.mended(mend)
-    };
-    missing.iter().filter(is_open).map(of).collect()
+    missing.iter().filter(is_open).map(|(name, member)| down(case, name, member)).collect()
 }
 
 /// Whether this node itself should be reached there, and listens on loopback only.

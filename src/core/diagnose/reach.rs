@@ -190,7 +190,10 @@ pub(super) fn frozen(case: &Case<'_>, by: &Report, name: &str, process: &Process
 /// A process of a node that listens where a member should be, was stopped by no signal, and does not answer: a container
 /// that was paused, or a program that hangs. What runs is never to be started.
 pub(super) fn hung(case: &Case<'_>, by: &Report, name: &str, address: &Address) -> Option<Verdict> {
-    let process = case.listens(address).filter(|_| case.runs(address) && case.at(address).is_none())?;
+    // Who is cut off by request answers others.
+    let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == address.as_str()));
+    let is_silent = !is_cut && case.runs(address) && case.at(address).is_none();
+    let process = case.listens(address).filter(|_| is_silent)?;
     let summary = format!(
         "the process [{}] of {name} listens at [{address}] and answers nobody: it hangs, or was paused with its container",
         process.pid

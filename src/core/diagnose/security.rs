@@ -62,7 +62,18 @@ fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let evidence = report.facts.open.iter().map(|what| case.says(report, what.clone()));
     let summary = format!("{name} lets everybody in: {open}");
     let told = evidence.fold(verdict(Code::OpenToStrangers, &name, summary), Verdict::because);
-    Some(told.mended(setup(case, report, "--out security")))
+    // One authority vouches for all, so all are named at once.
+    let mut hosts: Vec<&str> = Vec::new();
+    for one in case.reports.iter().filter(|one| !one.facts.open.is_empty()) {
+        let host = one.explanation.node.host();
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    let hosts = hosts.into_iter().map(quoted).collect::<Vec<_>>().join(" ");
+    let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
+    let line = format!("{binary} setup --cluster-name {cluster} --out security {hosts}");
+    Some(told.mended(Mend::command(line).about(case.name(report))))
 }
 
 /// One for each setting; that ports may be open is told by the verdict that they are.

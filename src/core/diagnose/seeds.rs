@@ -92,7 +92,13 @@ fn replaced(case: &Case<'_>, report: &Report, seed: &str, missing: &mut impl Ite
         .any(|host| host.outcome == PingOutcome::Refused && right_for(case, report, &host.address).is_some());
     match (is_strange, is_nowhere) {
         (true, _) => missing.next().into_iter().collect(),
-        (false, true) => vec![missing.next().unwrap_or_else(|| seed.to_owned())],
+        // What is left when all others have their places is where this node itself was looked for.
+        (false, true) => {
+            let own = report.explanation.node.address.to_string();
+            let is_own = case.sibling_at(&silent[0].address).is_none() && case.at(&silent[0].address).is_none();
+            let none = || if is_own { own } else { seed.to_owned() };
+            vec![missing.next().unwrap_or_else(none)]
+        }
         (false, false) => vec![seed.to_owned()],
     }
 }
@@ -134,12 +140,9 @@ fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<Stri
     }
     // What others name as well may be the place of a node whose file nobody knows.
     let is_shared = case.reports.iter().any(|other| !std::ptr::eq(other, report) && names(other));
-    let is_asked = std::ptr::eq(report, case.me);
-    let by_file = || unnamed(report, by_files(case, report)).into_iter().next();
-    match (is_shared, is_asked) {
-        (false, _) => missing(case, report).into_iter().next(),
-        (true, true) => by_file(),
-        (true, false) => None,
+    match is_shared {
+        false => missing(case, report).into_iter().next(),
+        true => unnamed(report, by_files(case, report)).into_iter().next(),
     }
 }
 

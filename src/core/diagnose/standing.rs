@@ -151,8 +151,9 @@ fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
     };
     // Where there is a data directory it may have run, and been stopped on purpose.
     let new = case.siblings().filter(|known| {
-        let Sibling { cluster: of, last, left, free_bytes, is_elsewhere, .. } = known.sibling;
-        of == cluster && last.is_none() && left.is_none() && free_bytes.is_none() && !is_elsewhere
+        let Sibling { cluster: of, last, left, free_bytes, is_elsewhere, is_data_relative, .. } = known.sibling;
+        let has_none = last.is_none() && left.is_none() && free_bytes.is_none() && !is_data_relative;
+        of == cluster && has_none && !is_elsewhere
     });
     let mut verdicts: Vec<Verdict> = Vec::new();
     for (known, address) in new.filter_map(|known| Some((known, known.sibling.place()?))) {

@@ -34,8 +34,8 @@ pub enum Note {
     Published { state: StateId, delta: NodesDelta, local: NodeId, reason: String },
     /// A follower applied a state that changed the nodes.
     Applied { state: StateId, delta: NodesDelta, local: NodeId },
-    /// The voting set changed.
-    VotingSet { from: VotingSet, to: VotingSet },
+    /// The voting set changes, by itself or because a user wants it.
+    VotingSet { from: VotingSet, to: VotingSet, is_asked_for: bool },
     /// The master takes a higher term and stays master.
     TakesTerm { from: Term, to: Term },
     /// The master asks for a hand-over.
@@ -158,7 +158,7 @@ impl fmt::Display for Note {
                 write!(f, "applies {state}")?;
                 show_delta(f, delta, local)
             }
-            Note::VotingSet { from, to } => write!(f, "voting set {from} becomes {to}"),
+            Note::VotingSet { from, to, .. } => write!(f, "voting set {from} becomes {to}"),
             Note::TakesTerm { from, to } => write!(f, "takes term {to} after {from} and stays master"),
             Note::HandsOver { to, term } => write!(f, "hands over to {to} in term {term}"),
             Note::SlowPublish { source, took, threshold } => write!(

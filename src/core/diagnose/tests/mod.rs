@@ -5,6 +5,7 @@ mod counts;
 mod kin;
 mod launch;
 mod machines;
+mod neighbours;
 mod seeds;
 mod wiped;
 

@@ -77,6 +77,7 @@ fn unbelieving(report: Report, others: &[usize], why: &Found) -> Report {
         authorities: Some(format!("/etc/zazen/ca{of}")),
         certificate: Some(format!("/etc/zazen/crt{of}")),
         key: Some(format!("/etc/zazen/key{of}")),
+        ..Credentials::default()
     };
     report.facts.credentials = files("");
     report.facts.machine = Some("a".into());
@@ -116,6 +117,29 @@ fn the_one_with_another_secret_is_told_and_nobody_else() {
     let mut other = follower(2, 1);
     other.facts.machine = Some("a".into());
     assert_eq!(verdicts(&[well(), other]), expected(&[(Code::SecretsDiffer, "n0", &line)]));
+}
+
+#[test]
+fn a_node_is_given_the_certificate_of_its_own_host() {
+    let of = |host: &str| Credentials {
+        certificate: Some(format!("/s/{host}/node.crt")),
+        key: Some(format!("/s/{host}/node.key")),
+        authorities: Some(format!("/s/{host}/ca.crt")),
+        equipped: vec!["10.0.0.0".into(), "10.0.0.1".into()],
+        ..Credentials::default()
+    };
+    let told = |equipped: &[&str]| {
+        let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherAuthority);
+        well.facts.credentials =
+            Credentials { equipped: equipped.iter().map(|host| (*host).into()).collect(), ..of("10.0.0.1") };
+        for sibling in &mut well.facts.siblings {
+            sibling.credentials = of("old");
+        }
+        verdicts(&[well, follower(2, 1)])
+    };
+    let line = told(&["10.0.0.0", "10.0.0.1"]).remove(0).2;
+    assert!(line.contains("/s/10.0.0.0/node.crt") && !line.contains("/s/10.0.0.1"), "{line}");
+    assert_eq!(told(&["10.0.0.1"]).remove(0).2, "", "its own is not there");
 }
 
 #[test]

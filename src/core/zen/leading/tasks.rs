@@ -80,7 +80,8 @@ impl Role<'_, Leadership> {
             return;
         }
         if own != base {
-            self.out.note(Note::VotingSet { from: base, to: own });
+            let is_asked_for = tasks.iter().any(|finished| finished.queued.task.changes_voters());
+            self.out.note(Note::VotingSet { from: base, to: own, is_asked_for });
         }
         let reason = summary(&tasks);
         self.start_publish(self.node.ledger.accepted.clone(), state, tasks, reason);

@@ -107,6 +107,9 @@ impl Kind {
     }
 }
 
+/// The reason of what a user wanted.
+pub const ASKED_FOR: &str = "asked for by a user";
+
 /// Whom it happened to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {

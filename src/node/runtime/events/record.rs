@@ -4,7 +4,7 @@
 //! and again is recorded once in a while.
 
 use super::super::log::{Repeats, Topic};
-use super::{Entry, Kind, Subject, Way};
+use super::{ASKED_FOR, Entry, Kind, Subject, Way};
 use crate::cluster::{ClusterState, Node, NodeId, NodesDelta, Settings, TableChange, Version, VotingSet};
 use crate::settings::Value as Setting;
 use crate::zen::{Note, Zen};
@@ -261,9 +261,10 @@ fn plain(note: &Note, zen: &Zen) -> Option<Draft> {
         Note::WriteOverdue { since } => {
             Draft::new(Kind::DiskSlow, local, note.to_string()).with("took_millis", millis(since))
         }
-        Note::VotingSet { from, to } => {
+        Note::VotingSet { from, to, is_asked_for } => {
             let names = |set: &VotingSet| named(set.iter().map(|id| name_of(zen, id)));
-            Draft::new(Kind::VotingSetChanged, local, "").with("from", names(from)).with("to", names(to))
+            let reason = if *is_asked_for { ASKED_FOR } else { "" };
+            Draft::new(Kind::VotingSetChanged, local, reason).with("from", names(from)).with("to", names(to))
         }
         Note::TakesBack { .. } => Draft::new(Kind::VotingSetChanged, local, note.to_string()),
         Note::TakesTerm { from, to } => {

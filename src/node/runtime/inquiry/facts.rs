@@ -8,7 +8,7 @@ use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, Remembered, Weak};
 use crate::runtime::Handle;
-use crate::runtime::events::{ENTRIES_MAX, Entry, Kind};
+use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
 use crate::runtime::secure::{Expiry, expiries, open_sides};
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
@@ -112,14 +112,20 @@ fn remembered(handle: &Handle, nodes: &Nodes) -> Vec<Remembered> {
     let mut last: BTreeMap<NodeId, Remembered> = BTreeMap::new();
     let mut voters: Option<Voters> = None;
     for entry in handle.events().since(None, ENTRIES_MAX) {
-        voters = Voters::of(&entry).or(voters);
+        let change = Voters::of(&entry);
+        for node in last.values_mut() {
+            // An operator took it out: nobody waits for it any more.
+            node.failed &= !change.as_ref().is_some_and(|change| change.takes_by_request(node));
+        }
+        voters = change.or(voters);
         let votes = voters.as_ref().zip(entry.node.as_ref()).map(|(voters, node)| voters.had(&node.name, &entry));
         let Some(node) = entry.node else { continue };
         let said_so = entry.reason.starts_with("zen-disco-node-left") || entry.reason.starts_with("told by");
         let is_gone = nodes.get(&node.id).is_none();
         let failed = is_gone && entry.kind == Kind::NodeLeft && !said_so && entry.timestamp_millis > recent;
         let name = node.name.to_string();
-        last.insert(node.id.clone(), Remembered { id: node.id, name, address: node.address, failed, votes });
+        let remembered = Remembered { id: node.id.clone(), name, address: node.address, failed, votes };
+        last.insert(node.id, remembered);
     }
     last.into_values().take(REMEMBERED_MAX).collect()
 }
@@ -129,6 +135,7 @@ struct Voters {
     from: Vec<String>,
     to: Vec<String>,
     version: u64,
+    is_asked_for: bool,
 }
 
 impl Voters {
@@ -139,7 +146,16 @@ impl Voters {
             Some(names.iter().filter_map(|name| name.as_str().map(ToOwned::to_owned)).collect())
         };
         let is_change = entry.kind == Kind::VotingSetChanged;
-        Some(Voters { from: names("from")?, to: names("to")?, version: entry.version }).filter(|_| is_change)
+        let is_asked_for = entry.reason == ASKED_FOR;
+        Some(Voters { from: names("from")?, to: names("to")?, version: entry.version, is_asked_for })
+            .filter(|_| is_change)
+    }
+
+    /// Whether an operator took the vote of a node. One that had gone by then goes by its id.
+    fn takes_by_request(&self, node: &Remembered) -> bool {
+        let is_it = |one: &String| *one == node.name || one.as_str() == node.id.as_str();
+        let is_among = |names: &[String]| names.iter().any(is_it);
+        self.is_asked_for && is_among(&self.from) && !is_among(&self.to)
     }
 
     /// Whether a node had a vote at another entry: the change that takes it from one that went comes with that.

@@ -12,8 +12,8 @@ mod surroundings;
 
 pub use facts::{outward, roomy};
 pub use note::note_in;
-pub use siblings::launch_of;
 pub(super) use siblings::leave_note;
+pub use siblings::{launch_of, ports_beside};
 pub(super) use surroundings::Surroundings;
 
 use super::Handle;

@@ -2,7 +2,7 @@
 //!
 //! A node is told from other programs by what it says to whoever asks without a seal and in the clear.
 
-use super::PATH;
+use super::{PATH, ports_beside};
 use crate::cluster::Address;
 use crate::diagnose::{Found, Probe};
 use crate::protocol::Failure;
@@ -54,8 +54,15 @@ enum Heard {
 /// What is found at an address, if that can be told.
 pub(super) async fn probe(handle: &Handle, address: Address) -> Option<Probe> {
     let found = found(handle, &address).await?;
-    let free_port = (found == Found::Stranger).then(|| proc::free_port(&address)).flatten();
+    let free_port = if found == Found::Stranger { free_port(handle, address.clone()).await } else { None };
     Some(Probe { address, found, free_port })
+}
+
+/// A port near one that is free, and that no other node of this host is to have.
+async fn free_port(handle: &Handle, address: Address) -> Option<u16> {
+    let settings = handle.settings();
+    let look = move || proc::free_port(&address, &ports_beside(&settings));
+    tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 
 async fn found(handle: &Handle, address: &Address) -> Option<Found> {

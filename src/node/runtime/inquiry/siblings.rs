@@ -161,6 +161,19 @@ pub(super) fn siblings(settings: &NodeSettings, look: &mut Look<'_>) -> Vec<Sibl
         .collect()
 }
 
+/// The ports that configurations beside a node's own name.
+pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
+    let own = settings.file.as_deref().map(absolute).map(PathBuf::from);
+    let (files, mut known) = (own.as_deref().map(files_beside).unwrap_or_default(), Files::default());
+    let mut ports = BTreeSet::new();
+    for file in files {
+        if let Some(other) = known.loaded(file.to_str(), &Launch::default()) {
+            ports.extend([&other.http.ports, &other.transport.ports].into_iter().filter_map(|ports| ports.only()));
+        }
+    }
+    ports
+}
+
 /// How likely another node of this host has something to do with this one: of too many the nearest are told of.
 fn distance(settings: &NodeSettings, other: &Sibling) -> u8 {
     let hosts = settings.discovery.hosts.as_deref().unwrap_or_default();
@@ -203,7 +216,16 @@ pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
         certificate: path(&security.certificate),
         key: path(&security.key),
         authorities: path(&security.authorities),
+        equipped: path(&security.certificate).map(|file| equipped(Path::new(&file))).unwrap_or_default(),
     }
+}
+
+/// The directories beside that of a certificate in which there is one as well, by name.
+fn equipped(certificate: &Path) -> Vec<String> {
+    let (Some(file), Some(own)) = (certificate.file_name(), certificate.parent()) else { return Vec::new() };
+    let all = own.parent().map(listed).unwrap_or_default();
+    let has_one = all.into_iter().filter(|directory| directory.join(file).is_file());
+    has_one.filter_map(|directory| Some(directory.file_name()?.to_str()?.to_owned())).take(FILES_MAX).collect()
 }
 
 /// Whether two files have something in common; none if neither is named or one cannot be read.

@@ -1,0 +1,82 @@
+//! What is known of nodes by the files that lie side by side.
+
+use super::*;
+
+/// A newcomer that has this one seed host, where nobody listens.
+fn newcomer(seed: &str) -> Report {
+    let mut asked = report(2);
+    asked.explanation.cluster_uuid = None;
+    asked.facts.seeds = Some(vec![seed.into()]);
+    asked.facts.siblings = vec![sibling(0), sibling(1)];
+    for one in &mut asked.facts.siblings {
+        one.seeds = vec![address(0).to_string(), address(1).to_string()];
+    }
+    let refused = Host { address: seed.into(), node: None, instead_of: None, outcome: PingOutcome::Refused };
+    asked.explanation.hosts.push(refused);
+    asked
+}
+
+#[test]
+fn a_newcomer_whose_only_seed_host_is_nowhere_is_told_of_those_whose_files_lie_beside_its_own() {
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.0:9300\"]";
+    assert_eq!(verdicts(&[newcomer("10.0.0.0:9400")]), expected(&[(Code::WrongSeed, "n2", line)]));
+    let mut next_door = newcomer("10.0.0.0:9400");
+    next_door.facts.file = Some("/home/ann/n2.yml".into());
+    assert!(verdicts(&[next_door]).is_empty(), "a directory elsewhere may be of another cluster of the name");
+}
+
+#[test]
+fn a_seed_host_at_which_this_node_itself_was_looked_for_becomes_its_address() {
+    let mut asked = newcomer("10.0.0.0:9400");
+    let old = |number: usize| format!("10.0.0.{number}:9400");
+    asked.facts.seeds = Some((0..3).map(old).collect());
+    for number in 1..3 {
+        let address = old(number).as_str().into();
+        asked.explanation.hosts.push(Host { address, node: None, instead_of: None, outcome: PingOutcome::Refused });
+    }
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.0:9300\", \"10.0.0.1:9300\", \"10.0.0.2:9300\"]";
+    assert!(verdicts(&[asked]).iter().all(|(code, _, mend)| *code == Code::WrongSeed && mend == line));
+}
+
+#[test]
+fn a_cluster_of_one_without_seed_hosts_is_told_and_not_those_who_look_for_it() {
+    let mut other = follower(2, 2);
+    other.explanation.cluster_uuid = Some(Uuid::from_u128(9));
+    other.facts.seeds = None;
+    other.facts.members = vec![("n2".into(), address(2), true)];
+    let mut asked = follower(0, 0);
+    asked.facts.members.truncate(2);
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.0:9300\", \"10.0.0.1:9300\"]";
+    assert_eq!(verdicts(&[asked, other]), expected(&[(Code::NoSeeds, "n2", line)]));
+}
+
+#[test]
+fn who_is_cut_off_by_request_does_not_hang() {
+    let mut asked = voters(follower(0, 0));
+    asked.facts.members.truncate(1);
+    asked.facts.processes = vec![Process {
+        address: address(1),
+        pid: 7,
+        is_stopped: false,
+        tracer: None,
+        program: "zazen".into(),
+        freezer: None,
+    }];
+    let hangs =
+        |report: &Report| verdicts(std::slice::from_ref(report)).iter().any(|(code, ..)| *code == Code::FrozenNode);
+    assert!(hangs(&asked));
+    asked.facts.cuts = vec![address(1).to_string()];
+    assert!(!hangs(&asked));
+}
+
+#[test]
+fn one_authority_is_made_for_all_who_let_everybody_in() {
+    let open = |number: usize| {
+        let mut report = follower(number, 0);
+        report.facts.open = vec!["transport listens beyond loopback".into()];
+        report
+    };
+    let line = "/usr/bin/zazen setup --cluster-name shop --out security 10.0.0.0 10.0.0.1";
+    let told = verdicts(&[open(0), open(1)]);
+    assert_eq!(told, expected(&["n0", "n1"].map(|name| (Code::OpenToStrangers, name, line))));
+}
