@@ -980,3 +980,17 @@ def one_has_certificates_of_an_authority_that_was_made_later(w):
                           ("authorities", "ca.crt")):
             node.settings[f"zazen.security.{key}"] = os.path.join(files, name)
     w.start(); w.formed(w.nodes[:2])
+
+@case({"wrong-seed"}, about=["n0"], heals=False)
+def each_names_only_itself(w):
+    for node in w.nodes: node.settings[HOSTS] = w.hosts([node])
+    w.start(); w.wait(lambda: all(node.master() for node in w.nodes), 20)
+
+@case("secrets-differ", about=["n2"])
+def a_new_secret_was_put_first_on_one_before_the_others_know_it(w):
+    old, new = "o" * 40, "n" * 40
+    for number, node in enumerate(w.nodes):
+        node.settings["zazen.security.secret"] = os.path.join(w.dir, f"secret-{number}")
+        with open(os.open(node.settings["zazen.security.secret"], os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+            file.write(f"{new}\n{old}\n" if number == 2 else f"{old}\n")
+    w.start(); w.formed(w.nodes[:2])

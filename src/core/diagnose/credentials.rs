@@ -3,6 +3,7 @@
 use super::case::{Case, Known, quoted, verdict};
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
+use crate::zen::explain::PingOutcome;
 use serde::{Deserialize, Serialize};
 
 /// The files by which a node shows that it belongs to a cluster.
@@ -80,7 +81,8 @@ pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
 
 /// The nodes that have another one than this, or this one if it is the odd one.
 fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
-    let others: Vec<&Address> = unbelieved(case, found).filter(|at| sharer(case, at, kind).is_none()).collect();
+    let refused = unbelieved(case, found).chain(one_way(case, kind));
+    let others: Vec<&Address> = refused.filter(|at| sharer(case, at, kind).is_none()).collect();
     let Some(first) = others.first() else { return Vec::new() };
     // Other clusters of this host have other ones.
     let is_asked = |sibling: &&Sibling| case.me.facts.probes.iter().any(|probe| sibling.is_at(&probe.address));
@@ -104,6 +106,26 @@ fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
 fn unbelieved<'a>(case: &Case<'a>, found: &Found) -> impl Iterator<Item = &'a Address> {
     let is_such = move |probe: &&super::Probe| probe.found == *found;
     case.me.facts.probes.iter().filter(is_such).map(|probe| &probe.address)
+}
+
+/// Nodes that this one understands and that do not understand its master's side: they have its secret, and say all with
+/// another one.
+fn one_way<'a>(case: &Case<'a>, kind: &Kind) -> impl Iterator<Item = &'a Address> {
+    let (reports, is_led) = (case.reports, !case.is_masterless() && kind.code == Code::SecretsDiffer);
+    let is_ours = move |address: &Address| {
+        let mut ours = reports.iter().filter(|report| report.explanation.master_node.is_some());
+        ours.any(|report| report.explanation.node.address == *address)
+    };
+    let is_refused = move |report: &&Report| {
+        let mut hosts = report.explanation.hosts.iter();
+        report.explanation.master_node.is_none()
+            && hosts.any(|host| host.outcome == PingOutcome::NotUnderstood && is_ours(&host.address))
+    };
+    let refused = reports.iter().filter(move |report| is_led && is_refused(report));
+    let addresses = refused.map(|report| &report.explanation.node.address);
+    let differs =
+        |address: &&Address| case.sibling_at(address).is_some_and(|known| known.sibling.shares_secret == Some(false));
+    addresses.filter(differs).collect::<Vec<_>>().into_iter()
 }
 
 /// The node at an address that is not believed, though its files are the same.

@@ -1,7 +1,7 @@
 //! Who is of another cluster, or goes by another's id, or speaks another way.
 
 use super::case::{Case, called, quoted, verdict};
-use super::kin::is_meant;
+use super::kin::{is_meant, lie_side_by_side};
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
@@ -204,7 +204,16 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         return Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend));
     }
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
-        return None;
+        let are_alone = case.me.facts.members.len() == 1 && other.facts.members.len() == 1;
+        let are_apart = are_alone && !wants_in && lie_side_by_side(case.me, other);
+        return are_apart.then(|| {
+            let (code, other) = (if seeds.is_empty() { Code::NoSeeds } else { Code::WrongSeed }, case.name(other));
+            let summary = format!(
+                "{name} is a cluster by itself, and so is {other}, whose configuration lies beside: neither is a seed host \
+                 of the other, and what each has is in its own cluster only"
+            );
+            verdict(code, name, summary).because(evidence).only(Certainty::Likely)
+        });
     }
     let has_no_seeds = other.facts.seeds.as_ref().is_none_or(Vec::is_empty);
     if !is_alone && has_no_seeds && other.facts.members.len() == 1 && case.me.facts.members.len() > 1 {

@@ -14,8 +14,27 @@ pub(super) fn of(reports: &[Report]) -> Vec<Report> {
         std::ptr::eq(me, *other) || are_one(me, other) && (are_formed || know_each_other)
     };
     let ours: Vec<&Report> = reports.iter().filter(is_same).collect();
-    let is_kin = |other: &&Report| is_same(other) || ours.iter().any(|one| are_linked(one, other));
+    // Next door may be a cluster that wants nothing of this one; who is alone may have been meant to be in it.
+    let are_alone = |other: &Report| me.facts.members.len() == 1 && other.facts.members.len() == 1;
+    let has_kin = |other: &&Report| {
+        let beside = are_alone(other) && lie_side_by_side(me, other);
+        beside || ours.iter().any(|one| are_linked(one, other))
+    };
+    let is_kin = |other: &&Report| is_same(other) || has_kin(other);
     reports.iter().filter(is_kin).cloned().collect()
+}
+
+/// Whether the configurations of two nodes of one name lie in one directory.
+pub(super) fn lie_side_by_side(one: &Report, other: &Report) -> bool {
+    let home = |report: &Report| report.facts.file.as_deref().and_then(home).map(ToOwned::to_owned);
+    one.facts.machine == other.facts.machine
+        && one.explanation.cluster_name == other.explanation.cluster_name
+        && home(one).is_some_and(|own| Some(own) == home(other))
+}
+
+/// The directory of a file.
+fn home(file: &str) -> Option<&str> {
+    file.rsplit_once('/').map(|(home, _)| home)
 }
 
 /// Whether two nodes are of one cluster, or would be if both were formed.
@@ -61,10 +80,10 @@ pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
         sibling.seeds.iter().any(|seed| is_seed_of(seed, &report.explanation.node.address) || seeds.contains(seed))
     };
     // Files in one directory are of one cluster, if its name is the same.
-    let home = |file: Option<&str>| file.and_then(|file| file.rsplit_once('/')).map(|(home, _)| home.to_owned());
     let lies_beside = |report: &Report| {
         let is_same = sibling.cluster == report.explanation.cluster_name.as_str() && !sibling.is_elsewhere;
-        is_same && home(sibling.file.as_deref()).is_some_and(|own| Some(own) == home(report.facts.file.as_deref()))
+        let (its, own) = (sibling.file.as_deref().and_then(home), report.facts.file.as_deref().and_then(home));
+        is_same && its.is_some() && its == own
     };
     let is_open = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
     // Who names nobody but itself waits for others, and these may have its address wrong.

@@ -455,7 +455,8 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
     // Nobody is without a master for what was set on purpose.
-    verdicts.extend(security::of_openness(&case));
+    let open = security::of_openness(&case, &verdicts);
+    verdicts.extend(open);
     let mut seen = std::collections::BTreeSet::new();
     verdicts.retain(|verdict| seen.insert((verdict.code, verdict.node.clone(), security::subject(verdict))));
     let asked = reports.iter().map(|report| case.name(report)).collect();

@@ -14,8 +14,17 @@ pub(super) fn of_certificates(case: &Case<'_>) -> Vec<Verdict> {
 }
 
 /// What was set on purpose, of all nodes.
-pub(super) fn of_openness(case: &Case<'_>) -> Vec<Verdict> {
-    case.reports.iter().flat_map(|report| open(case, report).into_iter().chain(weak(case, report))).collect()
+pub(super) fn of_openness(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
+    let mut all: Vec<Verdict> =
+        case.reports.iter().flat_map(|report| open(case, report).into_iter().chain(weak(case, report))).collect();
+    // Who is to listen elsewhere would not start without what is weak now.
+    let is_moved = |node: &Option<String>| {
+        before.iter().any(|verdict| verdict.code == Code::LoopbackOnly && verdict.node == *node)
+    };
+    for told in all.iter_mut().filter(|told| told.code == Code::InsecureSetting && is_moved(&told.node)) {
+        told.mend = None;
+    }
+    all
 }
 
 /// What else than its node a verdict is about: a node has several certificates and settings, each with a verdict of its own.

@@ -135,7 +135,10 @@ fn right_for(case: &Case<'_>, report: &Report, address: &Address) -> Option<Stri
     let names = |report: &Report| report.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
     let mut members = case.reports.iter().flat_map(|report| &report.facts.members);
     let is_place = |(name, at, _): &(String, Address, bool)| at == address && !has_moved(case, name, at);
-    if !names(report) || case.sibling_at(address).is_some() || members.any(is_place) {
+    // Who listens on loopback only is at no fault of those who name it.
+    let is_hidden = |place: Address| place.is_loopback() && !address.is_loopback() && place.port() == address.port();
+    let mut places = by_files(case, report);
+    if !names(report) || case.sibling_at(address).is_some() || members.any(is_place) || places.any(is_hidden) {
         return None;
     }
     // What others name as well may be the place of a node whose file nobody knows.

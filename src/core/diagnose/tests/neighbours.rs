@@ -80,3 +80,18 @@ fn one_authority_is_made_for_all_who_let_everybody_in() {
     let told = verdicts(&[open(0), open(1)]);
     assert_eq!(told, expected(&["n0", "n1"].map(|name| (Code::OpenToStrangers, name, line))));
 }
+
+#[test]
+fn clusters_of_one_whose_files_lie_side_by_side_are_told_of_each_other() {
+    let alone = |number: usize| {
+        let mut report = follower(number, number);
+        report.explanation.cluster_uuid = Some(Uuid::from_u128(number as u128));
+        report.facts.seeds = Some(vec![address(number).to_string()]);
+        report.facts.members = vec![(format!("n{number}"), address(number), true)];
+        report
+    };
+    assert_eq!(verdicts(&[alone(1), alone(2)]), expected(&[(Code::WrongSeed, "n1", "")]));
+    let mut next_door = alone(2);
+    next_door.facts.file = Some("/home/ann/n2.yml".into());
+    assert_eq!(verdicts(&[alone(1), next_door]), []);
+}

@@ -120,6 +120,22 @@ fn the_one_with_another_secret_is_told_and_nobody_else() {
 }
 
 #[test]
+fn who_says_all_with_a_new_secret_before_others_know_it_is_told_whoever_is_asked() {
+    let mut odd = pinged(report(0), 1, PingOutcome::NotUnderstood);
+    odd.explanation.cluster_uuid = None;
+    let with = |shares: bool| {
+        let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+        well.facts.probes.clear();
+        well.explanation.hosts.clear();
+        well.facts.siblings[0].shares_secret = Some(shares);
+        verdicts(&[well, follower(2, 1), odd.clone()])
+    };
+    let line = format!("zazen.security.secret: {SECRET}");
+    assert_eq!(with(false), expected(&[(Code::SecretsDiffer, "n0", &line)]));
+    assert!(with(true).iter().all(|(code, ..)| *code != Code::SecretsDiffer));
+}
+
+#[test]
 fn a_node_is_given_the_certificate_of_its_own_host() {
     let of = |host: &str| Credentials {
         certificate: Some(format!("/s/{host}/node.crt")),

@@ -108,6 +108,12 @@ impl Recorder {
             | Note::TimeoutRaised { .. }
             | Note::DelaysRecovery { .. }
             | Note::Archives { .. } => {}
+            // Users' own changes are few, and each is looked for.
+            Note::VotingSet { is_asked_for: true, .. } => {
+                if let Some(draft) = plain(note, zen) {
+                    self.send(zen, draft);
+                }
+            }
             Note::Abandoned { .. }
             | Note::TurnedAway { .. }
             | Note::JoinRejected { .. }

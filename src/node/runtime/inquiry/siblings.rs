@@ -154,8 +154,8 @@ pub(super) fn siblings(settings: &NodeSettings, look: &mut Look<'_>) -> Vec<Sibl
     all.into_iter()
         .take(FILES_MAX)
         .map(|one| Sibling {
-            shares_secret: is_same(&own.secret, &one.credentials.secret, secrets),
-            shares_authority: is_same(&own.authorities, &one.credentials.authorities, certificates),
+            shares_secret: is_same(&own.secret, &one.credentials.secret, believe_each_other),
+            shares_authority: is_same(&own.authorities, &one.credentials.authorities, share_an_authority),
             ..one.clone()
         })
         .collect()
@@ -228,21 +228,28 @@ fn equipped(certificate: &Path) -> Vec<String> {
     has_one.filter_map(|directory| Some(directory.file_name()?.to_str()?.to_owned())).take(FILES_MAX).collect()
 }
 
-/// Whether two files have something in common; none if neither is named or one cannot be read.
-fn is_same(one: &Option<String>, other: &Option<String>, parts: fn(&str) -> BTreeSet<String>) -> Option<bool> {
+/// Whether two files go together; none if neither is named or one cannot be read.
+fn is_same(one: &Option<String>, other: &Option<String>, go_together: fn(&str, &str) -> bool) -> Option<bool> {
     match (one, other) {
         (None, None) => None,
         (Some(_), None) | (None, Some(_)) => Some(false),
-        (Some(one), Some(other)) => {
-            let (one, other) = (parts(&read(Path::new(one))?), parts(&read(Path::new(other))?));
-            Some(!one.is_disjoint(&other))
-        }
+        (Some(one), Some(other)) => Some(go_together(&read(Path::new(one))?, &read(Path::new(other))?)),
     }
 }
 
-fn secrets(text: &str) -> BTreeSet<String> {
-    let is_one = |line: &&str| !line.is_empty() && !line.starts_with('#');
-    text.lines().map(str::trim).filter(is_one).map(ToOwned::to_owned).collect()
+/// A node says all with its first secret, and believes all of its secrets.
+fn believe_each_other(one: &str, other: &str) -> bool {
+    let secrets = |text: &str| -> Vec<String> {
+        let is_one = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        text.lines().map(str::trim).filter(is_one).map(ToOwned::to_owned).collect()
+    };
+    let (one, other) = (secrets(one), secrets(other));
+    let believes = |all: &[String], says: &[String]| says.first().is_some_and(|first| all.contains(first));
+    believes(&one, &other) && believes(&other, &one)
+}
+
+fn share_an_authority(one: &str, other: &str) -> bool {
+    !certificates(one).is_disjoint(&certificates(other))
 }
 
 fn certificates(text: &str) -> BTreeSet<String> {
@@ -476,5 +483,11 @@ mod tests {
         fs::copy(note::path_in(&near.path_data), copy.join("_start.json")).expect("it is there");
         let names: Vec<_> = scratch.siblings(&own).into_iter().filter_map(|one| one.name).collect();
         assert_eq!(names, ["n2"]);
+    }
+
+    #[test]
+    fn nodes_with_secrets_in_another_order_do_not_believe_each_other() {
+        assert!(believe_each_other("old\n", "# ours\nold\nnew\n"));
+        assert!(!believe_each_other("old\n", "new\nold\n") && !believe_each_other("old\n", "\n"));
     }
 }
