@@ -1,6 +1,8 @@
 //! Settings in force that weaken what keeps strangers out are named before a node runs.
 
 use super::{Folder, ends_with};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 /// What each of these is told by.
 const WEAK: [(&str, &str); 7] = [
@@ -37,11 +39,19 @@ fn doctor(folder: &Folder, code: i32, lines: &str, more: &str) -> String {
 #[test]
 fn the_doctor_names_what_lets_strangers_in_and_what_keeps_a_node_from_starting() {
     let folder = Folder::new("insecure-doctor");
+    let users = folder.0.join("users");
+    fs::write(&users, "# nobody yet\n").expect("the folder of a test can be written to");
+    fs::set_permissions(&users, Permissions::from_mode(0o600)).expect("it is the test's own");
     assert!(doctor(&folder, 0, "", "").contains("ok  no setting weakens what keeps strangers out"));
     for (lines, expected) in WEAK.into_iter().filter(|(lines, _)| !lines.starts_with("transport.host")) {
         let out = doctor(&folder, 1, lines, "");
         assert!(out.contains("insecure-setting") && out.contains(expected), "{lines}: {out}");
     }
+    let missing = doctor(&folder, 2, "zazen.security.secret: nowhere", "");
+    assert!(missing.contains("bad-settings: cannot read") && missing.contains("nowhere"), "{missing}");
+    fs::set_permissions(&users, Permissions::from_mode(0o644)).expect("it is the test's own");
+    let readable = doctor(&folder, 2, "zazen.security.users: users", "");
+    assert!(readable.contains("chmod 600 ") && readable.contains(" start -c "), "{readable}");
     let open = doctor(&folder, 1, "http.host: 0.0.0.0\nzazen.security.allow_open: true", "");
     assert!(open.contains("open-to-strangers") && open.contains("http listens beyond loopback"), "{open}");
     let refused = doctor(&folder, 2, "http.host: 0.0.0.0", "");
