@@ -2,7 +2,7 @@
 
 use super::cluster::Cluster;
 use super::http::ask;
-use super::tool::{output, url};
+use super::tool::{url, zazen};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -140,7 +140,12 @@ fn watchers_are_told_every_change_while_the_mastership_moves() {
         for _ in 0..8 {
             let master = cluster.wait_master_under_load(&[0, 1, 2]);
             let next = cluster.others(&[master])[0];
-            output(0, &["member", &url(&cluster.nodes[master]), "handover", &cluster.nodes[next].name]);
+            // Who is behind at that moment does not agree, and is asked again.
+            cluster.wait("a hand-over", || {
+                let mut asking =
+                    zazen(&["member", &url(&cluster.nodes[master]), "handover", &cluster.nodes[next].name]);
+                asking.output().is_ok_and(|output| output.status.success()).then_some(())
+            });
         }
     });
 }
