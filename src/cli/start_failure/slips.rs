@@ -4,7 +4,7 @@ use super::said;
 use crate::diagnose::{Code, Mend, Start, quoted};
 use crate::runtime::inquiry::launch_of;
 use crate::runtime::program;
-use crate::settings::{Faults, Launch, Remedy, Sources, Way, is_passing};
+use crate::settings::{Faults, Launch, Remedy, Sources, Way, is_passing, remedies};
 use std::path::Path;
 
 /// What is said of a configuration that makes no sense. Whoever starts a node may read it elsewhere than he typed, so the
@@ -13,7 +13,7 @@ pub(in crate::cli) fn faults(faults: &Faults, sources: &Sources<'_>, starts: boo
     // What came through a pipe is mended where it came from.
     let mend = sources.file.filter(|file| !is_passing(file.name)).and_then(|file| {
         let file = if starts { super::absolute(Path::new(file.name)) } else { file.name.to_owned() };
-        let mended = format!("{} {}", script(&faults.remedies()?), quoted(&file));
+        let mended = format!("{} {}", script(&remedies(sources, faults)?), quoted(&file));
         let launch = launch_of(&Launch::of(sources));
         let start = || Start::new(&program(), Some(&file), &launch).mend(&format!("{mended} && "));
         Some(if starts { start() } else { Mend::command(mended.clone()) })
@@ -22,7 +22,7 @@ pub(in crate::cli) fn faults(faults: &Faults, sources: &Sources<'_>, starts: boo
 }
 
 /// A call of sed that carries the remedies out.
-fn script(remedies: &[&Remedy]) -> String {
+fn script(remedies: &[Remedy]) -> String {
     let commands: Vec<String> = remedies.iter().map(|remedy| format!(" -e {}", quoted(&command(remedy)))).collect();
     format!("sed -i{}", commands.concat())
 }
@@ -60,6 +60,6 @@ mod tests {
         let value = Remedy { line: 4, way: Way::Value("5/s".into(), "5s".into()) };
         let removed = Remedy { line: 9, way: Way::Remove };
         let expected = r"sed -i -e 3s/ping_timout/ping_timeout/ -e '4s/\(.*\)5\/s/\15s/' -e '9s/^/#/'";
-        assert_eq!(script(&[&key, &value, &removed]), expected);
+        assert_eq!(script(&[key, value, removed]), expected);
     }
 }

@@ -128,44 +128,32 @@ impl fmt::Display for Fault {
 
 /// What is wrong, as far as it was looked at; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faults {
-    all: Vec<Fault>,
-    /// What to do about a file that could not be read to its end, and so about what is behind that.
-    repair: Option<Vec<Remedy>>,
-}
+pub struct Faults(Vec<Fault>);
 
 impl From<Vec<Fault>> for Faults {
     /// Those in a file come first, in the order of its lines.
     fn from(mut faults: Vec<Fault>) -> Self {
         faults.sort_by_key(|fault| fault.excerpt.as_ref().map_or(usize::MAX, |excerpt| excerpt.line));
-        Faults { all: faults, repair: None }
+        Faults(faults)
     }
 }
 
 impl Faults {
     /// What to do about all of them, if that is known of each.
-    pub fn remedies(&self) -> Option<Vec<&Remedy>> {
-        match &self.repair {
-            Some(repair) => Some(repair.iter().collect()),
-            None => self.all.iter().map(|fault| fault.remedy.as_deref()).collect(),
-        }
-    }
-
-    /// The same faults, with all that is to be done if that is known.
-    pub(super) fn with_repair(self, repair: Option<Vec<Remedy>>) -> Self {
-        Faults { repair, ..self }
+    pub(super) fn remedies(&self) -> Option<Vec<Remedy>> {
+        self.0.iter().map(|fault| fault.remedy.as_deref().cloned()).collect()
     }
 }
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, fault) in self.all.iter().enumerate() {
+        for (at, fault) in self.0.iter().enumerate() {
             if at > 0 {
                 write!(f, "\nerror: ")?;
             }
             write!(f, "{fault}")?;
         }
-        if self.all.len() >= FAULTS_MAX {
+        if self.0.len() >= FAULTS_MAX {
             write!(f, "\nerror: this is so much that the rest was not looked at")?;
         }
         Ok(())

@@ -79,7 +79,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     let loader = Loader { file: sources.file.as_ref(), given: resolved(given, sources, &mut faults) };
     loader.check(&mut faults);
     if !faults.is_empty() {
-        return Err(Faults::from(faults).with_repair(repair(sources)));
+        return Err(faults.into());
     }
     let (mut settings, effective) = loader.build().map_err(|fault| Faults::from(vec![fault]))?;
     settings.path_conf.clone_from(&sources.path_conf);
@@ -94,14 +94,14 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     Ok(Loaded { settings, effective, without_meaning, warnings })
 }
 
-/// How a file that cannot be read to its end becomes one that can, and whatever is wrong with that then.
-fn repair(sources: &Sources<'_>) -> Option<Vec<Remedy>> {
-    let file = sources.file.filter(|file| !yaml::read(file).is_whole)?;
-    let Repaired { text, mut remedies } = repaired(file.text)?;
+/// What to do about what is wrong with some settings, if that is known of all of it. A file that cannot be read to its end
+/// becomes one that can, then whatever is wrong with that is seen.
+pub fn remedies(sources: &Sources<'_>, faults: &Faults) -> Option<Vec<Remedy>> {
+    let Some(file) = sources.file.filter(|file| !yaml::read(file).is_whole) else { return faults.remedies() };
+    let Repaired { text, remedies } = repaired(file.text)?;
     let again = Sources { file: Some(FileText { text: &text, ..file }), ..sources.clone() };
-    let rest = load(&again).err();
-    remedies.extend(rest.as_ref().and_then(Faults::remedies).into_iter().flatten().cloned());
-    Some(remedies)
+    let rest = load(&again).err().and_then(|rest| rest.remedies()).unwrap_or_default();
+    Some(remedies.into_iter().chain(rest).collect())
 }
 
 /// What is given besides a file that can be named again.

@@ -164,7 +164,7 @@ mod tests {
         let environment = BTreeMap::new();
         let sources = Sources { file, environment: &environment, arguments: &[], path_conf: "c".into() };
         let faults = load(&sources).expect_err("it makes no sense");
-        Some(faults.remedies()?.into_iter().cloned().collect())
+        super::super::remedies(&sources, &faults)
     }
 
     #[test]

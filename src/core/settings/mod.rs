@@ -51,7 +51,7 @@ pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
 pub use launch::{Launch, Variable, is_passing};
-pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load};
+pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load, remedies};
 pub use nearest::edit_distance;
 pub use node::{
     CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, ListenSettings,
