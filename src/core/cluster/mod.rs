@@ -42,7 +42,7 @@ pub use key::{BadRevision, KeyValue, Revision};
 pub(crate) use lease::millis;
 pub use lease::{Holding, Lease, Token};
 pub use metadata::{Metadata, Settings};
-pub use node::{Node, Roles};
+pub use node::{Node, Roles, is_loopback};
 pub use nodes::Nodes;
 pub use nodes_delta::NodesDelta;
 pub use refusal::{Condition, Refusal};

@@ -66,8 +66,16 @@ impl Address {
 
     /// Whether only the machine itself reaches it.
     pub fn is_loopback(&self) -> bool {
-        self.host() == "::1" || self.host().starts_with("127.")
+        is_loopback(self.host())
     }
+}
+
+/// Whether a host, without a port, is the machine itself.
+pub fn is_loopback(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    // A name may begin as an address does.
+    let is_number = |part: &str| part.parse::<u8>().is_ok();
+    matches!(bare, "localhost" | "::1") || bare.strip_prefix("127.").is_some_and(|rest| rest.split('.').all(is_number))
 }
 
 impl fmt::Display for Node {

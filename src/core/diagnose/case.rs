@@ -120,7 +120,7 @@ impl<'a> Case<'a> {
 
     /// Whether a report can tell of what is at an address: loopback is another place on each machine.
     fn can_tell(&self, report: &Report, address: &Address) -> bool {
-        !is_loopback(address.host()) || self.is_here(report)
+        !address.is_loopback() || self.is_here(report)
     }
 
     /// The node of some host that should listen at an address.
@@ -159,6 +159,11 @@ impl<'a> Case<'a> {
     /// Whether a node listens at an address that has other credentials than the asked one.
     pub(super) fn is_unbelieved(&self, address: &Address) -> bool {
         matches!(self.probe(address), Some(Found::OtherSecret | Found::OtherAuthority))
+    }
+
+    /// Whether somebody answers or listens at an address, whoever it is.
+    pub(super) fn is_there(&self, address: &Address) -> bool {
+        self.at(address).is_some() || self.listens(address).is_some() || self.is_unbelieved(address)
     }
 
     /// Whether an address neither answers nor refuses.
@@ -410,11 +415,6 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 /// How many there are, behind `there`.
 pub(super) fn so_many(count: usize) -> String {
     format!("{} [{count}]", if count == 1 { "is" } else { "are" })
-}
-
-/// Whether a host is the machine itself.
-pub(super) fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.")
 }
 
 /// A word as a shell reads it. What would move the cursor is escaped, as it could not be pasted: bash, zsh and ksh read

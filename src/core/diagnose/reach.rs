@@ -1,9 +1,9 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
-use super::case::{Case, is_loopback, quoted, verdict};
+use super::case::{Case, quoted, verdict};
 use super::seeds;
 use super::{Certainty, Code, Found, Mend, Process, Report, Verdict};
-use crate::cluster::Address;
+use crate::cluster::{Address, is_loopback};
 use crate::zen::explain::{Host, PingOutcome};
 
 /// So many that do not answer have a verdict of their own.

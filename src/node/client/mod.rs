@@ -154,6 +154,11 @@ impl Client {
         nodes: I,
         access: &Access,
     ) -> Result<Client, ClientError> {
+        let nodes: Vec<String> = nodes.into_iter().map(Into::into).collect();
+        let refused = nodes.iter().find_map(|node| access.check(node).err());
+        if let Some(error) = refused {
+            return Err(ClientError::Setup(error.to_string()));
+        }
         let endpoints = Endpoints::new(nodes)?;
         let http = Reach::new(access).map_err(|error| ClientError::Setup(error.to_string()))?;
         let id = Uuid::from_u128(uuid::Uuid::new_v4().as_u128());

@@ -1,7 +1,9 @@
 //! A port that strangers reach is opened only for those who can show that they belong.
 
+use crate::cluster::is_loopback;
 use crate::diagnose::quoted;
 use crate::runtime::addresses::{is_beyond_loopback, publish_address};
+use crate::runtime::seeds::host_of;
 use crate::settings::{DiscoveryKind, NodeSettings};
 use std::fmt;
 use std::net::IpAddr;
@@ -85,13 +87,8 @@ fn own_host(settings: &NodeSettings, hosts: &[IpAddr]) -> String {
 fn other_hosts(settings: &NodeSettings, own: &str) -> Vec<String> {
     let mut others = Vec::new();
     for seed in settings.discovery.hosts.iter().flatten() {
-        let host = match seed.split_once(':') {
-            Some((host, rest)) if !rest.contains(':') => host,
-            Some(_) | None => seed.split(']').next().unwrap_or(seed).trim_start_matches('['),
-        };
-        let host = quoted(host);
-        let is_loopback = host == "localhost" || host.parse().is_ok_and(|host: IpAddr| host.is_loopback());
-        if host != own && !others.contains(&host) && !is_loopback {
+        let Some(host) = host_of(seed).filter(|host| !is_loopback(host)).map(quoted) else { continue };
+        if host != own && !others.contains(&host) {
             others.push(host);
         }
     }

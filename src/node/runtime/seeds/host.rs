@@ -51,6 +51,11 @@ pub(super) fn parse(text: &str) -> Result<Host, String> {
 
 const ALLOWED: &str = "`host`, `host:port`, `host:first-last`, `[IPv6 address]:port`, `_service._tcp.name`";
 
+/// The host of a seed host as it is written, without its ports.
+pub(in crate::runtime) fn host_of(text: &str) -> Option<&str> {
+    split(text).ok().map(|(host, _)| host)
+}
+
 /// Parts a host and its ports.
 fn split(text: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(rest) = text.strip_prefix('[') {

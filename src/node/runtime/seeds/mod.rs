@@ -11,6 +11,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
+pub(super) use host::host_of;
 pub use initial::bootstrap;
 
 use super::addresses::reached_at;
