@@ -1,6 +1,7 @@
 //! Nodes that do not believe each other: other secrets, or other authorities.
 
 use super::case::{Case, Known, quoted, verdict};
+use super::security::setup;
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
 use crate::zen::explain::PingOutcome;
@@ -110,22 +111,18 @@ fn unbelieved<'a>(case: &Case<'a>, found: &Found) -> impl Iterator<Item = &'a Ad
 
 /// Nodes that this one understands and that do not understand its master's side: they have its secret, and say all with
 /// another one.
-fn one_way<'a>(case: &Case<'a>, kind: &Kind) -> impl Iterator<Item = &'a Address> {
-    let (reports, is_led) = (case.reports, !case.is_masterless() && kind.code == Code::SecretsDiffer);
-    let is_ours = move |address: &Address| {
-        let mut ours = reports.iter().filter(|report| report.explanation.master_node.is_some());
-        ours.any(|report| report.explanation.node.address == *address)
+fn one_way<'a>(case: &Case<'a>, kind: &Kind) -> Vec<&'a Address> {
+    if case.is_masterless() || kind.code != Code::SecretsDiffer {
+        return Vec::new();
+    }
+    let has_master = |report: &Report| report.explanation.master_node.is_some();
+    let is_refused = |report: &&Report| {
+        let strange = report.explanation.hosts.iter().filter(|host| host.outcome == PingOutcome::NotUnderstood);
+        !has_master(report) && strange.filter_map(|host| case.at(&host.address)).any(has_master)
     };
-    let is_refused = move |report: &&Report| {
-        let mut hosts = report.explanation.hosts.iter();
-        report.explanation.master_node.is_none()
-            && hosts.any(|host| host.outcome == PingOutcome::NotUnderstood && is_ours(&host.address))
-    };
-    let refused = reports.iter().filter(move |report| is_led && is_refused(report));
-    let addresses = refused.map(|report| &report.explanation.node.address);
     let differs =
-        |address: &&Address| case.sibling_at(address).is_some_and(|known| known.sibling.shares_secret == Some(false));
-    addresses.filter(differs).collect::<Vec<_>>().into_iter()
+        |address: &&Address| case.sibling_at(address).is_some_and(|known| shares(known.sibling, kind) == Some(false));
+    case.reports.iter().filter(is_refused).map(|report| &report.explanation.node.address).filter(differs).collect()
 }
 
 /// The node at an address that is not believed, though its files are the same.
@@ -240,11 +237,6 @@ fn elsewhere(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
         return Some(Mend::command(format!("scp -p {} {}", quoted(secret), quoted(&target))));
     }
     let directory = own.authorities.as_ref()?.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty());
-    Some(setup(case.me, directory.unwrap_or("security"), host))
-}
-
-/// Makes what a node of another host needs.
-fn setup(report: &Report, directory: &str, host: &str) -> Mend {
-    let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
-    Mend::command(format!("{binary} setup --cluster-name {cluster} --out {} {}", quoted(directory), quoted(host)))
+    let options = format!("--out {}", quoted(directory.unwrap_or("security")));
+    Some(Mend::command(setup(case.me, &options, [host])))
 }

@@ -204,33 +204,47 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         return Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend));
     }
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
-        let are_alone = case.me.facts.members.len() == 1 && other.facts.members.len() == 1;
-        let are_apart = are_alone && !wants_in && lie_side_by_side(case.me, other);
-        return are_apart.then(|| {
-            let (code, other) = (if seeds.is_empty() { Code::NoSeeds } else { Code::WrongSeed }, case.name(other));
-            let summary = format!(
-                "{name} is a cluster by itself, and so is {other}, whose configuration lies beside: neither is a seed host \
-                 of the other, and what each has is in its own cluster only"
-            );
-            verdict(code, name, summary).because(evidence).only(Certainty::Likely)
-        });
-    }
-    let has_no_seeds = other.facts.seeds.as_ref().is_none_or(Vec::is_empty);
-    if !is_alone && has_no_seeds && other.facts.members.len() == 1 && case.me.facts.members.len() > 1 {
-        let (name, of) = (case.name(other), case.name(case.me));
-        let summary =
-            format!("{name} has no seed hosts and is a cluster by itself, beside that of {of}, which looks for it");
-        let members: Vec<String> = case.me.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
-        let mend = case.hosts(other, &members, |host| Some(host.to_owned()));
-        return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
+        let are_apart = !wants_in && are_both_alone(case.me, other) && lie_side_by_side(case.me, other);
+        return are_apart.then(|| side_by_side(case, other).because(evidence));
     }
     if !is_alone {
-        return foreign(case, address, "another cluster of this name");
+        let found = without_seeds(case, other).map(|found| found.because(evidence));
+        return found.or_else(|| foreign(case, address, "another cluster of this name"));
     }
     let summary =
         format!("{name} has the data directory of another cluster than its seed hosts: with a new one it can join");
     let mend = case.text(case.me, "path.data", &format!("{}-new", case.me.facts.data));
     Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend))
+}
+
+pub(super) fn are_both_alone(one: &Report, other: &Report) -> bool {
+    one.facts.members.len() == 1 && other.facts.members.len() == 1
+}
+
+/// Two clusters of one whose configurations lie in one directory: they may have been meant to be one.
+fn side_by_side(case: &Case<'_>, other: &Report) -> Verdict {
+    let (name, other) = (case.name(case.me), case.name(other));
+    let has_seeds = case.me.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty());
+    let summary = format!(
+        "{name} is a cluster by itself, and so is {other}, whose configuration lies beside: neither is a seed host of the \
+         other, and what each has is in its own cluster only"
+    );
+    verdict(if has_seeds { Code::WrongSeed } else { Code::NoSeeds }, name, summary).only(Certainty::Likely)
+}
+
+/// A seed host of this cluster that is one by itself, as it has no seed hosts.
+fn without_seeds(case: &Case<'_>, other: &Report) -> Option<Verdict> {
+    let (ours, theirs) = (&case.me.facts.members, &other.facts.members);
+    let has_seeds = other.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty());
+    if has_seeds || theirs.len() != 1 || ours.len() < 2 {
+        return None;
+    }
+    let (name, of) = (case.name(other), case.name(case.me));
+    let summary =
+        format!("{name} has no seed hosts and is a cluster by itself, beside that of {of}, which looks for it");
+    let members: Vec<String> = ours.iter().map(|(_, address, _)| address.to_string()).collect();
+    let mend = case.hosts(other, &members, |host| Some(host.to_owned()));
+    Some(verdict(Code::NoSeeds, name, summary).mended(mend))
 }
 
 fn twins(case: &Case<'_>) -> Vec<Verdict> {

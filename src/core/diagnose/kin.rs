@@ -1,6 +1,6 @@
 //! Whose words are laid side by side: a host may have nodes of clusters that want nothing of each other.
 
-use super::identity::is_seed_of;
+use super::identity::{are_both_alone, is_seed_of};
 use super::{Report, Sibling};
 use crate::cluster::Address;
 
@@ -15,9 +15,8 @@ pub(super) fn of(reports: &[Report]) -> Vec<Report> {
     };
     let ours: Vec<&Report> = reports.iter().filter(is_same).collect();
     // Next door may be a cluster that wants nothing of this one; who is alone may have been meant to be in it.
-    let are_alone = |other: &Report| me.facts.members.len() == 1 && other.facts.members.len() == 1;
     let has_kin = |other: &&Report| {
-        let beside = are_alone(other) && lie_side_by_side(me, other);
+        let beside = are_both_alone(me, other) && lie_side_by_side(me, other);
         beside || ours.iter().any(|one| are_linked(one, other))
     };
     let is_kin = |other: &&Report| is_same(other) || has_kin(other);

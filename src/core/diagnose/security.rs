@@ -2,6 +2,7 @@
 
 use super::case::{Case, counted, quoted, verdict};
 use super::{Certificate, Code, Mend, Report, Verdict, Weak};
+use std::collections::BTreeSet;
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
@@ -52,17 +53,17 @@ fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Ve
     let evidence = case.says(report, format!("its clock is at [{now}], and the certificate ends at [{ends_millis}]"));
     // An authority is changed in steps. Else the file is where it was made, or was copied from such a place.
     let directory = file.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty()).unwrap_or("security");
-    let mend = (setting != "zazen.security.authorities")
-        .then(|| setup(case, report, &format!("--renew --out {}", quoted(directory))));
+    let options = format!("--renew --out {}", quoted(directory));
+    let line = || setup(report, &options, [report.explanation.node.host()]);
+    let mend = (setting != "zazen.security.authorities").then(|| case.command(report, line()));
     Some(verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend))
 }
 
-/// Makes what a node needs, where the authority's key is kept.
-fn setup(case: &Case<'_>, report: &Report, options: &str) -> Mend {
-    let address = report.explanation.node.address.as_str();
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+/// The command that makes what nodes of some hosts need, to be typed where the authority's key is kept.
+pub(super) fn setup<'a>(report: &Report, options: &str, hosts: impl IntoIterator<Item = &'a str>) -> String {
+    let hosts: Vec<String> = hosts.into_iter().map(quoted).collect();
     let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
-    case.command(report, format!("{binary} setup --cluster-name {cluster} {options} {}", quoted(host)))
+    format!("{binary} setup --cluster-name {cluster} {options} {}", hosts.join(" "))
 }
 
 fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
@@ -72,16 +73,9 @@ fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("{name} lets everybody in: {open}");
     let told = evidence.fold(verdict(Code::OpenToStrangers, &name, summary), Verdict::because);
     // One authority vouches for all, so all are named at once.
-    let mut hosts: Vec<&str> = Vec::new();
-    for one in case.reports.iter().filter(|one| !one.facts.open.is_empty()) {
-        let host = one.explanation.node.host();
-        if !hosts.contains(&host) {
-            hosts.push(host);
-        }
-    }
-    let hosts = hosts.into_iter().map(quoted).collect::<Vec<_>>().join(" ");
-    let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
-    let line = format!("{binary} setup --cluster-name {cluster} --out security {hosts}");
+    let open = case.reports.iter().filter(|one| !one.facts.open.is_empty());
+    let hosts: BTreeSet<&str> = open.map(|one| one.explanation.node.host()).collect();
+    let line = setup(report, "--out security", hosts);
     Some(told.mended(Mend::command(line).about(case.name(report))))
 }
 
