@@ -869,33 +869,23 @@ def with_lines(w, change):
     with open(w[1].file, "w") as file: file.write(change(text))
     w.start(0); w[1].launch()
 
-@case("bad-settings", about=["n1"], asked="start", count=2)
-def a_bracket_is_not_closed(w):
-    with_lines(w, lambda text: text.replace("]", "", 1))
+def in_text(old, new, count=-1):
+    return lambda text: text.replace(old, new, count)
 
-@case("bad-settings", about=["n1"], asked="start", count=2)
-def a_quote_is_not_closed(w):
-    with_lines(w, lambda text: text.replace("node.name: n1", 'node.name: "n1'))
+def slip(name, change):
+    """A set-up with another text in the file of the second node."""
+    def build(w): with_lines(w, change)
+    build.__name__ = name
+    case("bad-settings", about=["n1"], asked="start", count=2)(build)
 
-@case("bad-settings", about=["n1"], asked="start", count=2)
-def a_quote_in_a_list_is_not_closed(w):
-    with_lines(w, lambda text: text.replace('",', ',', 1))
-
-@case("bad-settings", about=["n1"], asked="start", count=2)
-def no_blank_behind_a_colon(w):
-    with_lines(w, lambda text: text.replace("node.name: n1", "node.name:n1"))
-
-@case("bad-settings", about=["n1"], asked="start", count=2)
-def an_equals_sign_and_a_mistyped_key(w):
-    with_lines(w, lambda text: text.replace("node.name: n1", "node.name = n1").replace("cluster.name", "cluster.nmae"))
-
-@case("bad-settings", about=["n1"], asked="start", count=2)
-def a_tab_before_a_key(w):
-    with_lines(w, lambda text: text.replace("node.name: n1", "\tnode.name: n1"))
-
-@case("bad-settings", about=["n1"], asked="start", count=2)
-def roles_as_elasticsearch_7_has_them(w):
-    with_lines(w, lambda text: text + "node.roles: [ master, data ]\n")
+NAME = "node.name: n1"
+slip("a_bracket_is_not_closed", in_text("]", "", 1))
+slip("a_quote_is_not_closed", in_text(NAME, 'node.name: "n1'))
+slip("a_quote_in_a_list_is_not_closed", in_text('",', ",", 1))
+slip("no_blank_behind_a_colon", in_text(NAME, "node.name:n1"))
+slip("an_equals_sign_and_a_mistyped_key", lambda text: text.replace(NAME, "node.name = n1").replace("r.name", "r.nmae"))
+slip("a_tab_before_a_key", in_text(NAME, "\t" + NAME))
+slip("roles_as_elasticsearch_7_has_them", lambda text: text + "node.roles: [ master, data ]\n")
 
 @case("seed-unresolved", about=["n1"], asked=1, count=2)
 def seed_hosts_are_urls(w):

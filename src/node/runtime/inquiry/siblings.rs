@@ -44,11 +44,6 @@ impl<'a> Look<'a> {
     pub(super) fn around(files: &'a mut Files) -> Self {
         Look { machine: Machine::look().unwrap_or_default(), files }
     }
-
-    /// The settings of a node that is started so.
-    fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<&NodeSettings> {
-        self.files.loaded(file, launch)
-    }
 }
 
 /// Configurations as they were read last: most are the same the next time, and it takes long to understand one.
@@ -292,7 +287,7 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     if note.file.as_deref().is_some_and(|file| !Path::new(file).exists()) {
         return None;
     }
-    let settings = look.loaded(note.file.as_deref(), &note.launch).cloned();
+    let settings = look.files.loaded(note.file.as_deref(), &note.launch).cloned();
     let now = settings.map(|settings| sibling(&settings, note.file.clone(), &look.machine));
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
@@ -341,7 +336,7 @@ fn configurations(dir: &Path) -> Vec<PathBuf> {
 
 fn by_file(path: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let name = path.display().to_string();
-    let settings = look.loaded(Some(&name), &Launch::default())?.clone();
+    let settings = look.files.loaded(Some(&name), &Launch::default())?.clone();
     settings.given.contains_key("cluster.name").then_some(())?;
     Some(sibling(&settings, Some(name), &look.machine))
 }
