@@ -984,3 +984,62 @@ def a_new_secret_was_put_first_on_one_before_the_others_know_it(w):
         with open(os.open(node.settings["zazen.security.secret"], os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
             file.write(f"{new}\n{old}\n" if number == 2 else f"{old}\n")
     w.start(); w.formed(w.nodes[:2])
+
+def hosts_in_files(w, *which):
+    """Nodes in directories of their own, whose seed hosts stand in a file there."""
+    for node in which or w.nodes:
+        place = os.path.join(w.dir, node.name)
+        os.makedirs(place); node.file = os.path.join(place, "zazen.yml")
+        del node.settings[HOSTS]; node.settings["discovery.zen.hosts_provider"] = "file"
+
+def name_hosts(node, hosts):
+    with open(os.path.join(os.path.dirname(node.file), "unicast_hosts.txt"), "w") as file: file.write("\n".join(hosts) + "\n")
+
+@case("wrong-seed", about=["n2"], asked=2)
+def a_newcomer_has_a_wrong_port_in_its_file_of_hosts(w):
+    w.form(0, 1)
+    hosts_in_files(w, w[2]); name_hosts(w[2], [f"127.0.0.1:{free_port()}"])
+    w[2].start()
+
+@case("seed-unresolved", about=["n2"], asked=2)
+def a_newcomer_has_no_file_of_hosts(w):
+    w.form(0, 1)
+    hosts_in_files(w, w[2]); w[2].start()
+
+@case("seed-unresolved", about=["n2"], asked=2)
+def a_name_in_a_file_of_hosts_is_mistyped(w):
+    w.form(0, 1)
+    hosts_in_files(w, w[2]); name_hosts(w[2], ["# the first", f"locallhost:{w[0].transport}"])
+    w[2].start()
+
+@case("voter-down", about=["n2"], count=4)
+def one_with_a_file_of_hosts_is_killed(w):
+    hosts_in_files(w)
+    for node in w.nodes: name_hosts(node, [f"127.0.0.1:{node.transport}" for node in w.nodes])
+    w.form(); w[2].kill()
+
+def from_another_directory(w, which):
+    """Nodes whose data is named from where they are started are ended, and some started from elsewhere."""
+    for node in w.nodes: node.settings["path.data"], node.cwd = f"data/{node.name}", os.path.join(w.dir, "first")
+    os.makedirs(os.path.join(w.dir, "first")); os.makedirs(os.path.join(w.dir, "second"))
+    w.form(); put(w[0].http, "/_zazen/kv/k", "v"); w.kill(*range(len(w.nodes)))
+    for at in which: w[at].cwd = os.path.join(w.dir, "second"); w[at].launch()
+
+@case("data-elsewhere", about=["n1", "n2"], asked=1)
+def two_of_three_are_started_from_another_directory_and_one_is_not(w):
+    from_another_directory(w, [1, 2])
+
+@case("data-elsewhere", about=["n0", "n1", "n2"], asked=1)
+def all_are_started_from_another_directory(w):
+    from_another_directory(w, [0, 1, 2])
+
+def gone_without_a_trace(w, node):
+    node.kill(); w.nodes.remove(node); os.remove(node.file); shutil.rmtree(node.settings["path.data"])
+
+@case("member-down", about=["n3"], count=4)
+def one_without_a_vote_is_gone_without_a_trace(w):
+    w[3].settings["node.master"] = "false"; w.form(); gone_without_a_trace(w, w[3])
+
+@case("voter-down", about=["n3"], count=4)
+def one_of_four_is_gone_without_a_trace(w):
+    w.form(); gone_without_a_trace(w, w[3])

@@ -46,7 +46,7 @@ impl MemberArgs {
                 MemberCommand::List => list(&client, out).await?,
                 MemberCommand::Remove { node } => {
                     client.remove_member(node).await.map_err(refused)?;
-                    writeln!(out, "[{node}] counts no more")?;
+                    writeln!(out, "[{node}] does not count, and is not missed")?;
                 }
                 MemberCommand::Handover { node } => {
                     let to = client.hand_over(node.as_deref()).await.map_err(refused)?;

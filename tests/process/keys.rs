@@ -134,3 +134,31 @@ fn a_member_that_died_for_good_is_removed_and_counts_no_more() {
     cluster.wait_master(&[master]);
     output(0, &["kv", &at, "put", "alone", "x"]);
 }
+
+#[test]
+fn one_that_died_without_a_vote_is_removed_and_not_missed() {
+    let mut cluster = Cluster::start(4);
+    let all = [0, 1, 2, 3];
+    let master = cluster.wait_master(&all);
+    let [dead, asked, ..] = cluster.others(&[master])[..] else { panic!("four nodes have three followers") };
+    let (name, id) = (cluster.nodes[dead].name.clone(), cluster.nodes[dead].id().expect("it is in its own state"));
+    cluster.kill(dead);
+    cluster.wait_master(&cluster.others(&[dead]));
+    let at = url(&cluster.nodes[asked]);
+    cluster.wait("its vote counts no more", || {
+        let listed = output(0, &["member", &at, "list"]);
+        (!listed.contains(&id)).then_some(())
+    });
+    let is_missed = || {
+        let told = cluster.nodes[master].get("/_zazen/explain").expect("it answers").json();
+        told["verdicts"].as_array().is_some_and(|verdicts| verdicts.iter().any(|verdict| verdict["node"] == *name))
+    };
+    assert!(is_missed());
+    output(0, &["member", &at, "remove", &name]);
+    cluster.wait("nobody misses it", || (!is_missed()).then_some(()));
+    let history = cluster.nodes[asked].get("/_zazen/history").expect("it answers").json();
+    let entries = history["entries"].as_array().expect("it is a list");
+    assert!(entries.iter().any(|entry| entry["kind"] == "node-removed" && entry["node"]["id"] == *id), "{history}");
+    let refused = output(1, &["member", &at, "remove", "nobody"]);
+    assert!(refused.contains("does not count in elections and commits"), "{refused}");
+}

@@ -6,6 +6,7 @@ use super::{Findings, SEED_MAX};
 use crate::cluster::NodeId;
 use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth, hosts_meant};
 use crate::protocol::Failure;
+use crate::runtime::inquiry::{hosts_file, seed_hosts};
 use crate::runtime::seeds::places_of;
 use crate::runtime::{addresses, listener};
 use crate::service::MINIMUM_MASTER_NODES;
@@ -28,7 +29,10 @@ pub(super) async fn look(settings: &NodeSettings, (asker, id): (&Asker, Option<&
     if settings.discovery.kind != DiscoveryKind::Zen {
         return findings.well("it is a cluster by itself and asks nobody");
     }
-    let hosts = settings.discovery.hosts.as_deref().unwrap_or_default();
+    if let Some(file) = hosts_file(settings).filter(|file| file.hosts.is_empty()) {
+        findings.odd(Code::SeedUnresolved, format!("[{}] is to name seed hosts, and names none", file.path), None);
+    }
+    let hosts = seed_hosts(settings).unwrap_or_default();
     let mut all: Vec<Seed> = join_all(hosts.iter().map(|seed| ask(settings, asker, seed))).await;
     for seed in &mut all {
         findings.well.append(&mut seed.findings.well);
@@ -160,13 +164,18 @@ async fn listens(address: SocketAddr) -> bool {
 /// What was meant takes its place, or the others are left, if there are any: a node without seed hosts makes a cluster of
 /// its own.
 fn unresolved(settings: &NodeSettings, seed: &str, why: &str, findings: &mut Findings) {
-    let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let file = hosts_file(settings).filter(|file| file.hosts.iter().any(|host| host == seed));
+    let named = settings.discovery.hosts.clone().unwrap_or_default();
+    let seeds = file.as_ref().map_or(&named, |file| &file.hosts);
     let in_place = |one: &String| match hosts_meant(one) {
         meant if one == seed && meant == [seed] => Vec::new(),
         meant => meant,
     };
     let left: Vec<String> = seeds.iter().flat_map(in_place).collect();
-    let set = || start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(left.clone()));
+    let set = || match &file {
+        Some(file) => Mend::command(file.naming(&left)),
+        None => start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(left.clone())),
+    };
     let mend = (!left.is_empty()).then(set);
     findings.odd(Code::SeedUnresolved, format!("[{seed}] among the seed hosts has no address: {why}"), mend);
 }

@@ -304,7 +304,18 @@ impl<'a> Case<'a> {
         change: impl Fn(&str) -> Option<String>,
     ) -> Option<Mend> {
         let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).collect();
-        (!seeds.is_empty()).then(|| self.list(report, HOSTS, seeds))
+        (!seeds.is_empty()).then(|| self.seeds(report, seeds))
+    }
+
+    /// These as the seed hosts of a node: in the file of hosts that it reads, unless what its settings name is wrong.
+    fn seeds(&self, report: &Report, right: Vec<String>) -> Mend {
+        let facts = &report.facts;
+        let Some(file) = &facts.hosts_file else { return self.list(report, HOSTS, right) };
+        let of_settings = facts.seeds.iter().flatten().filter(|seed| !file.hosts.contains(seed));
+        if of_settings.clone().any(|seed| !right.contains(seed)) {
+            return self.list(report, HOSTS, right);
+        }
+        self.command(report, file.naming(&right))
     }
 
     /// A command about a node, to be typed on its host.

@@ -8,6 +8,7 @@
 mod case;
 mod code;
 mod credentials;
+mod elsewhere;
 mod identity;
 mod kin;
 mod node;
@@ -225,6 +226,9 @@ pub struct Sibling {
     /// What it was given besides its file when it was started last.
     #[serde(skip_serializing_if = "Launch::is_empty")]
     pub launch: Launch,
+    /// Its id then, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<NodeId>,
 }
 
 impl Sibling {
@@ -263,6 +267,12 @@ pub struct Remembered {
     pub address: Address,
     /// Whether it went today without saying good-bye.
     pub failed: bool,
+    /// Whether a user said since that it is gone for good.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
+    /// Whether it may become master, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_eligible: Option<bool>,
     /// Whether its vote counted when it went, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<bool>,
@@ -340,6 +350,23 @@ pub struct Weak {
     pub mend: String,
 }
 
+/// A file that a node reads its seed hosts from, again and again while it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostsFile {
+    /// Where it is, or is to be.
+    pub path: String,
+    /// The hosts in it.
+    pub hosts: Vec<String>,
+}
+
+impl HostsFile {
+    /// The command that makes it name these.
+    pub fn naming(&self, hosts: &[String]) -> String {
+        let lines: Vec<String> = hosts.iter().map(|host| quoted(host)).collect();
+        format!(r"printf '%s\n' {} > {}", lines.join(" "), quoted(&self.path))
+    }
+}
+
 /// What a node knows of itself and of its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -361,14 +388,20 @@ pub struct Facts {
     /// Whether it was named from wherever the node was started.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_data_relative: bool,
+    /// The data directory of another node of the same configuration, if this one is new and was started elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandoned: Option<String>,
     /// Where its users are listened to.
     pub http: Option<String>,
     /// Where its transport is bound.
     pub bound: Vec<String>,
     /// `discovery.type`.
     pub discovery: String,
-    /// The configured hosts, if there are any.
+    /// The hosts of its settings and of its file of hosts, if it has either.
     pub seeds: Option<Vec<String>>,
+    /// Its file of hosts, if it reads one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts_file: Option<HostsFile>,
     /// What it was given that matters here, by key.
     pub given: BTreeMap<String, String>,
     /// `discovery.zen.minimum_master_nodes` as the state has it.
@@ -448,6 +481,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let reports = &*kin::of(reports);
     let case = Case::new(reports)?;
     let mut verdicts = node::of_nodes(&case);
+    verdicts.extend(elsewhere::of_abandoned(&case));
     verdicts.extend(security::of_certificates(&case));
     verdicts.extend(identity::of_identity(&case));
     verdicts.extend(credentials::of_credentials(&case));

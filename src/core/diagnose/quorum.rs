@@ -1,6 +1,7 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
-use super::case::{Case, called, counted, so_many, verdict};
+use super::case::{Case, called, counted, quoted, so_many, verdict};
+use super::elsewhere::displaced;
 use super::identity::{is_seed_of, recover};
 use super::node::full;
 use super::reach::{frozen, outcome};
@@ -122,6 +123,10 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let missing: Vec<&Member> = quota.members.iter().filter(is_absent).collect();
     let (lost, gone): (Vec<&Member>, Vec<&Member>) =
         missing.into_iter().partition(|member| is_wiped(case, teller, member));
+    let is_elsewhere = |verdict: &Verdict| verdict.code == Code::DataElsewhere;
+    if before.iter().any(is_elsewhere) {
+        return Vec::new();
+    }
     let elsewhere: Vec<Verdict> = lost.iter().filter_map(|member| displaced(case, teller, member)).collect();
     if !elsewhere.is_empty() {
         return elsewhere;
@@ -152,8 +157,20 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let what =
         format!("my voting set needs {} of {}, and there {}", quota.needed, quota.members.len(), so_many(quota.found));
     let mend = down(case, first, member).mend;
+    // Where it is not known how they are started they may be gone for good.
+    let is_formed = teller.explanation.cluster_uuid.is_some();
+    let summary = if mend.is_none() && is_formed { format!("{summary}: {}", if_gone(teller)) } else { summary };
     let lost = verdict(Code::QuorumLost, first, summary).because(case.says(teller, what)).mended(mend);
     std::iter::once(lost).chain(gone.iter().map(|(name, member)| down(case, name, member))).collect()
+}
+
+/// What is left if nobody comes back.
+fn if_gone(teller: &Report) -> String {
+    let (binary, data) = (quoted(&teller.facts.binary), quoted(&teller.facts.data));
+    format!(
+        "start them where they are; if what they had on disk is gone for good, end this node and say \
+         `{binary} recover {data}`, which gives up what only they had"
+    )
 }
 
 /// Voters that are there and were told since that they cannot be master: they vote for nobody.
@@ -208,23 +225,6 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
         found = found.because(case.says(by, format!("[{}] {}", host.address, outcome(&host.outcome))));
     }
     if is_refused { found } else { found.only(Certainty::Likely) }
-}
-
-/// A member that came back on another data directory than the one that it left, which is still there.
-fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Option<Verdict> {
-    let (name, place) = case.place(member);
-    let place = place?;
-    let report = case.at(&place).filter(|report| case.is_here(report))?;
-    let left = case.siblings().filter(|known| known.sibling.last.as_ref() == Some(&place));
-    let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).map(ToOwned::to_owned);
-    let strays = case.reports.iter().filter(|by| case.is_here(by)).flat_map(|by| &by.facts.strays);
-    let strays = strays.filter(|(at, data)| *at == place && *data != report.facts.data).map(|(_, data)| data.clone());
-    let left = left.chain(strays).next()?;
-    let summary =
-        format!("{name} runs on the data directory [{}], and what it had on disk is in [{left}]", report.facts.data);
-    let what = format!("another id than [{}] answers in the place of {name}", member.id);
-    let mend = case.restart(report, "", |start| start.on(&left));
-    Some(verdict(Code::DataElsewhere, name, summary).because(case.says(teller, what)).mended(mend))
 }
 
 fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {

@@ -21,6 +21,10 @@ pub(super) fn mended(case: &Case<'_>, report: &Report) -> Option<Mend> {
             }
         }
     }
+    // A file of hosts that is missing, or in which nobody is named who is somewhere, is to name those who are known.
+    if right.is_empty() {
+        right.extend(missing);
+    }
     case.hosts(report, &right, |seed| Some(seed.to_owned()))
 }
 

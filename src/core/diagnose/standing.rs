@@ -63,7 +63,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         }
         let summary = format!("{name}, whose vote counts, is not there{where_}");
         let found = verdict(Code::VoterDown, &name, summary);
-        let remove = || remove(case, teller, member);
+        let remove = || remove(case, teller, &member.id);
         let mend =
             case.start(address, &name).or_else(|| address.filter(|address| is_member(address)).is_none().then(remove));
         found.because(evidence).mended(mend)
@@ -72,9 +72,9 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
     missing.filter(|member| !is_unbelieved(member)).map(of).collect()
 }
 
-/// The command that takes its vote from a node, of which nobody knows how it is started.
-fn remove(case: &Case<'_>, teller: &Report, member: &Member) -> Mend {
-    let (binary, id) = (quoted(&teller.facts.binary), quoted(&member.id));
+/// The command that says of a node that it is gone for good, of which nobody knows how it is started.
+fn remove(case: &Case<'_>, teller: &Report, id: &str) -> Mend {
+    let (binary, id) = (quoted(&teller.facts.binary), quoted(id));
     let url = quoted(teller.facts.http.as_deref().unwrap_or_default());
     // An id may begin as an option does.
     let line = match id.starts_with('-') {
@@ -104,7 +104,7 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         // It may have gone by another name then.
         let votes = |quota: &Quota| quota.members.iter().any(|member| *member.id == *node.id.as_str());
         let is_voter = teller.explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet).any(votes);
-        node.failed && !is_taken && !is_cut && is_silent && !is_voter
+        node.failed && !is_taken && !is_cut && is_silent && !is_voter && !is_removed(case, node)
     };
     let of = |node: &super::Remembered| {
         if let Some(process) = case.stopped(&node.address) {
@@ -120,18 +120,27 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
             let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
             return unreachable(&node.name, &node.address, false).because(evidence);
         }
-        let may_vote = case.sibling_at(&node.address).is_none_or(|known| known.sibling.is_eligible);
+        let by_file = case.sibling_at(&node.address).map(|known| known.sibling.is_eligible);
+        let may_vote = by_file.or(node.is_eligible).unwrap_or(true);
         let (code, whose) = match may_vote && node.votes != Some(false) {
             true => (Code::VoterDown, ""),
             false => (Code::MemberDown, ", whose vote does not count,"),
         };
+        let start = case.start(Some(&node.address), &node.name);
+        let what = if start.is_some() { "" } else { ": start it there, or remove it if it is gone for good" };
         let summary =
-            format!("{}{whose} left without a good-bye, and has not come back to [{}]", node.name, node.address);
+            format!("{}{whose} left without a good-bye, and has not come back to [{}]{what}", node.name, node.address);
         let found = verdict(code, &node.name, summary).only(Certainty::Likely);
         let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
-        found.because(evidence).mended(case.start(Some(&node.address), &node.name))
+        found.because(evidence).mended(start.unwrap_or_else(|| remove(case, teller, node.id.as_str())))
     };
     teller.facts.remembered.iter().filter(is_gone).map(of).collect()
+}
+
+/// Whether a user said of one that went that it is gone for good. He said it to one node.
+fn is_removed(case: &Case<'_>, node: &super::Remembered) -> bool {
+    let told = case.reports.iter().flat_map(|report| &report.facts.remembered);
+    told.filter(|other| other.id == node.id).any(|other| other.removed)
 }
 
 /// Nodes that were set up here and are named among the seed hosts, and that never ran: the cluster was formed without them.

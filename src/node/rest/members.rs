@@ -7,9 +7,9 @@ use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
-use super::submit::submit;
-use crate::cluster::{Address, ClusterState, NodeId};
-use crate::runtime::events::ENTRIES_MAX;
+use super::submit::{Done, submit};
+use crate::cluster::{ClusterState, NodeId, RequestOutcome, VotingSet};
+use crate::runtime::events::{ENTRIES_MAX, Subject};
 use crate::service::{Answer, Question, Task};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,11 +35,12 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     // The state is committed, so its own set is the one that counts.
     let voters = &state.metadata.voting.own;
     let ids: BTreeSet<&NodeId> = state.nodes.iter().map(|node| &node.id).chain(voters.iter()).collect();
-    let gone = gone(&call, &state);
+    let is_whole = voters.iter().all(|id| state.nodes.contains(id));
+    let gone = if is_whole { BTreeMap::new() } else { gone(&call, &state) };
     let member = |id: &NodeId| {
         let node = state.nodes.get(id);
-        let known = node.map(|node| (node.name.to_string(), node.address.clone())).or_else(|| gone.get(id).cloned());
-        let (name, address) = known.unzip();
+        let known = node.map(|node| Subject::from(&**node)).or_else(|| gone.get(id).cloned());
+        let (name, address) = known.map(|node| (node.name.to_string(), node.address)).unzip();
         Json::object([
             ("id", id.as_str().into()),
             ("name", name.into()),
@@ -54,29 +55,34 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::object([("at", state.id().to_string().into()), ("members", members)])))
 }
 
-/// What those were called who count without being there, and where they were, as the history has it.
-fn gone(call: &Call, state: &ClusterState) -> BTreeMap<NodeId, (String, Address)> {
-    let absent: BTreeSet<&NodeId> = state.metadata.voting.own.iter().filter(|id| !state.nodes.contains(id)).collect();
-    if absent.is_empty() {
-        return BTreeMap::new();
-    }
+/// Who was here once and is not, as the history has it.
+fn gone(call: &Call, state: &ClusterState) -> BTreeMap<NodeId, Subject> {
     let entries = call.handle.events().since(None, ENTRIES_MAX).into_iter().filter_map(|entry| entry.node);
-    let gone = entries.filter(|node| absent.contains(&node.id));
-    gone.map(|node| (node.id.clone(), (node.name.to_string(), node.address.clone()))).collect()
+    entries.filter(|node| !state.nodes.contains(&node.id)).map(|node| (node.id.clone(), node)).collect()
 }
 
-/// Takes a node that is gone for good out of the voting set.
+/// Takes a node that is gone for good out of the voting set. One that has no vote is not missed any more.
 pub(super) async fn remove(call: Call) -> Result<Reply, RestError> {
     let text = call.parameters.text("id").unwrap_or_default();
     let state = call.handle.state();
-    let by_name = || {
-        let mut called = gone(&call, &state).into_iter().filter(|(_, (name, _))| name == text);
-        called.next().filter(|_| called.next().is_none()).map(|(id, _)| id)
-    };
-    // The id of one that is gone may not be known here.
-    let id = named(&state, text).ok().or_else(by_name).unwrap_or_else(|| NodeId::from(text));
-    let done = submit(&call, Task::RemoveVoter { id }).await?;
-    Ok(Reply::tree(written(&done)))
+    let (gone, voters) = (gone(&call, &state), &state.metadata.voting.own);
+    let id = named(&state, text).ok().or_else(|| of_name(&gone, voters, text)).unwrap_or_else(|| NodeId::from(text));
+    match gone.get(&id).filter(|_| !voters.contains(&id)) {
+        Some(node) => {
+            call.handle.events().removed(node.clone(), state.id());
+            let done = Done { at: state.id(), acknowledged: true, outcome: RequestOutcome::Applied };
+            Ok(Reply::tree(written(&done)))
+        }
+        // The id of one that is gone may not be known here.
+        None => Ok(Reply::tree(written(&submit(&call, Task::RemoveVoter { id }).await?))),
+    }
+}
+
+/// The one of those that are gone that had this name: the one whose vote counts, or the only one.
+fn of_name(gone: &BTreeMap<NodeId, Subject>, voters: &VotingSet, name: &str) -> Option<NodeId> {
+    let called = || gone.values().filter(|node| *node.name == *name).map(|node| &node.id);
+    let only = |mut ids: Vec<&NodeId>| ids.pop().filter(|_| ids.is_empty()).cloned();
+    only(called().filter(|id| voters.contains(id)).collect()).or_else(|| only(called().collect()))
 }
 
 /// Moves the mastership.

@@ -153,7 +153,7 @@ fn run(told: StartOptions, ready: &std_mpsc::Sender<Result<Handle, StartError>>)
             Ok((handle, driver, inboxes, server)) => {
                 // The thread is the node's alone, so all that is logged on it is of this node.
                 let _entered = node_span(handle.local(), &handle.settings().cluster_name).entered();
-                leave_note(&handle.settings(), &handle.local().address);
+                leave_note(&handle.settings(), &handle.local().id, &handle.local().address);
                 let _ = ready.send(Ok(handle));
                 let ended = driver.run(inboxes).await;
                 server.stop(DRAIN).await;

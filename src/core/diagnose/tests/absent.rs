@@ -1,17 +1,6 @@
 //! Nodes that do not run: with a vote, without one, without room.
 
-use super::super::Remembered;
 use super::*;
-
-fn gone(number: usize, votes: Option<bool>) -> Remembered {
-    Remembered {
-        id: format!("id-{number}").as_str().into(),
-        name: format!("n{number}"),
-        address: address(number),
-        failed: true,
-        votes,
-    }
-}
 
 /// A master that remembers one that went.
 fn master(remembered: Remembered, sibling: Sibling) -> Report {
@@ -112,11 +101,20 @@ fn a_node_that_listens_on_loopback_only_is_not_told_to_start_itself() {
 fn numbers_are_worded_as_people_say_them() {
     let summary = |report: Report| judged(&[report]).verdicts.remove(0).summary;
     let two = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    let told = summary(two.clone());
+    assert!(told.starts_with("2 of 3 voters are needed for a master, and n1, n2 do not run: start them"), "{told}");
+    assert!(
+        told.contains("say `/usr/bin/zazen recover /var/lib/zazen/n0`"),
+        "nobody knows how they are started: {told}"
+    );
+    let known = Facts { siblings: vec![sibling(1), sibling(2)], ..two.facts.clone() };
+    let two = Report { facts: known, ..two };
     assert_eq!(summary(two), "2 of 3 voters are needed for a master, and n1, n2 do not run");
     let mut one = pinged(report(0), 1, PingOutcome::Refused);
     let member = Member { id: "id-1".into(), name: Some("n1".into()), address: Some(address(1)), found: false };
     one.explanation.needed.push(Quota { of: Group::VotingSet, members: vec![member], needed: 1, found: 0 });
-    assert_eq!(summary(one), "1 of 1 voter is needed for a master, and n1 does not run");
+    let told = summary(one);
+    assert!(told.starts_with("1 of 1 voter is needed for a master, and n1 does not run: "), "{told}");
 }
 
 #[test]
@@ -248,4 +246,23 @@ fn what_runs_and_answers_nobody_is_not_to_be_started() {
             assert_eq!(frozen, [&(Code::FrozenNode, "n2".to_owned(), line.to_owned())], "{told:?}");
         }
     }
+}
+
+#[test]
+fn one_of_whom_nothing_is_known_is_removed_and_not_missed_any_more() {
+    let mut asked = master(gone(5, Some(false)), sibling(6));
+    asked.facts.http = Some("10.0.0.0:9200".into());
+    let line = "/usr/bin/zazen member remove id-5 --url 10.0.0.0:9200";
+    assert_eq!(verdicts(&[asked.clone()]), expected(&[(Code::MemberDown, "n5", line)]));
+    let mut other = follower(1, 0);
+    other.facts.remembered = vec![Remembered { removed: true, failed: false, ..gone(5, None) }];
+    assert_eq!(verdicts(&[asked, other]), [], "he said so to another node");
+}
+
+#[test]
+fn one_that_could_not_lead_had_no_vote() {
+    let told = |is_eligible| {
+        verdicts(&[master(Remembered { is_eligible: Some(is_eligible), ..gone(5, None) }, sibling(6))])[0].0
+    };
+    assert_eq!((told(false), told(true)), (Code::MemberDown, Code::VoterDown));
 }

@@ -9,7 +9,10 @@ mod neighbours;
 mod seeds;
 mod wiped;
 
-use super::{Certificate, Code, Diagnosis, Facts, Found, Probe, Process, Report, Sibling, Standing, Weak, judge};
+use super::{
+    Certificate, Code, Diagnosis, Facts, Found, HostsFile, Probe, Process, Remembered, Report, Sibling, Standing, Weak,
+    judge,
+};
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
@@ -19,6 +22,19 @@ const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
 
 fn address(number: usize) -> Address {
     format!("10.0.0.{number}:9300").as_str().into()
+}
+
+/// A node that failed a while ago.
+fn gone(number: usize, votes: Option<bool>) -> Remembered {
+    Remembered {
+        id: format!("id-{number}").as_str().into(),
+        name: format!("n{number}"),
+        address: address(number),
+        failed: true,
+        removed: false,
+        is_eligible: None,
+        votes,
+    }
 }
 
 fn node(number: usize) -> Arc<Node> {

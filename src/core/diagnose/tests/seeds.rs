@@ -321,3 +321,36 @@ fn seed_hosts_from_which_all_nodes_have_moved_are_wrong() {
         "{told:?}"
     );
 }
+
+#[test]
+fn what_stands_in_a_file_of_hosts_is_put_right_there() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    asked.facts.seeds = Some(vec![at(9305).to_string(), "nowhere:9302".into(), at(9303).to_string()]);
+    asked.facts.hosts_file = Some(HostsFile {
+        path: "/etc/zazen/unicast_hosts.txt".into(),
+        hosts: vec!["nowhere:9302".into(), at(9303).to_string()],
+    });
+    asked.explanation.unresolved =
+        vec![crate::protocol::Unresolved { host: "nowhere".into(), why: "no such name".into() }];
+    asked.facts.siblings = vec![Sibling { port: Some(9302), hosts: vec!["10.0.0.1".into()], ..sibling(2) }];
+    let line = r"printf '%s\n' 10.0.0.1:9305 10.0.0.1:9302 10.0.0.1:9303 > /etc/zazen/unicast_hosts.txt";
+    assert_eq!(verdicts(&[asked.clone()])[0], (Code::SeedUnresolved, "n0".to_owned(), line.to_owned()));
+    // What its settings name is put right in these.
+    asked.facts.hosts_file = Some(HostsFile { path: "/etc/zazen/unicast_hosts.txt".into(), hosts: Vec::new() });
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.1:9305\", \"10.0.0.1:9302\", \"10.0.0.1:9303\"]";
+    assert_eq!(verdicts(&[asked])[0].2, line);
+}
+
+#[test]
+fn a_file_of_hosts_that_is_missing_is_to_name_those_who_are_known() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    asked.facts.seeds = Some(Vec::new());
+    asked.facts.hosts_file = Some(HostsFile { path: "/etc/zazen/unicast_hosts.txt".into(), hosts: Vec::new() });
+    asked.explanation.unresolved =
+        vec![crate::protocol::Unresolved { host: "unicast_hosts.txt".into(), why: "there is none".into() }];
+    asked.facts.siblings = vec![sibling(1), sibling(2)];
+    let line = r"printf '%s\n' 10.0.0.1:9300 10.0.0.2:9300 > /etc/zazen/unicast_hosts.txt";
+    assert_eq!(verdicts(&[asked])[0], (Code::SeedUnresolved, "n0".to_owned(), line.to_owned()));
+}

@@ -1,6 +1,6 @@
 //! Voters that came back without what they had on disk.
 
-use super::super::{Remembered, named};
+use super::super::named;
 use super::*;
 
 /// Of three voters the last two came back under other ids; these know the voting set by what the first one said.
@@ -65,8 +65,7 @@ fn wiped_one_after_the_other() -> [Report; 3] {
         (member.name, member.address) = (None, None);
     }
     reports[0].explanation.hosts[0].instead_of = None;
-    reports[0].facts.remembered =
-        vec![Remembered { id: "id-1".into(), name: "n1".into(), address: address(1), failed: true, votes: Some(true) }];
+    reports[0].facts.remembered = vec![gone(1, Some(true))];
     reports
 }
 
@@ -153,4 +152,28 @@ fn voters_that_were_told_not_to_lead_are_told_to() {
     let told = verdicts(&[asked, cannot(1), cannot(2)]);
     let mend = "node.master: true";
     assert_eq!(told, expected(&[(Code::QuorumLost, "n1", mend), (Code::QuorumLost, "n2", mend)]));
+}
+
+/// One that is new, while its configuration was used before from elsewhere.
+fn anew(number: usize) -> Report {
+    let mut report = report(number);
+    report.facts.abandoned = Some(format!("/srv/first/n{number}"));
+    report.explanation.cluster_uuid = None;
+    report
+}
+
+#[test]
+fn new_nodes_that_were_started_from_another_directory_go_back() {
+    let told = verdicts(&[anew(1), anew(2)]);
+    let codes: Vec<_> = told.iter().map(|(code, node, _)| (*code, &**node)).collect();
+    assert_eq!(codes, [(Code::DataElsewhere, "n1"), (Code::DataElsewhere, "n2")], "{told:?}");
+    assert!(told[0].2.ends_with("start -c /etc/zazen/n1.yml -E path.data=/srv/first/n1"), "{told:?}");
+}
+
+#[test]
+fn a_single_new_node_has_what_it_left_from_its_cluster() {
+    let led = |number: usize| Report { facts: anew(number).facts, ..follower(number, 0) };
+    assert_eq!(verdicts(&[follower(0, 0), led(1), follower(2, 0)]), []);
+    let codes: Vec<Code> = verdicts(&[led(0), led(1), follower(2, 0)]).iter().map(|(code, ..)| *code).collect();
+    assert_eq!(codes, [Code::DataElsewhere, Code::DataElsewhere], "most of them began anew");
 }

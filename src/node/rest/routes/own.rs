@@ -162,7 +162,7 @@ pub(super) static ROUTES: &[Route] = &[
         answers: Answers::Reply(|call| Box::pin(members::remove(call)), "@Written"),
         name: "zazen_members_one_delete_action",
         doc: "Takes a node that is gone for good out of the voting set, so that nobody waits for its vote.\nA node that is \
-              in the cluster is refused.\nThe set is then made of the nodes that live, as in a new cluster: with two of \
+              in the cluster is refused. One that went and has no vote is not missed any more by `zazen explain`.\nThe set is then made of the nodes that live, as in a new cluster: with two of \
               them that is the master alone, until a third one joins.",
     },
     Route {

@@ -11,7 +11,7 @@ mod tests;
 
 pub(super) use record::Recorder;
 
-use crate::cluster::{Address, Node, NodeId};
+use crate::cluster::{Address, Node, NodeId, StateId};
 use keep::Keeper;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -19,9 +19,9 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
 use std::thread::Builder;
 
 /// How many transitions are kept.
@@ -57,6 +57,8 @@ pub enum Kind {
     NodeJoined,
     /// A node went.
     NodeLeft,
+    /// A node that went is gone for good, as a user says.
+    NodeRemoved,
     /// A node asked to be taken in and was not.
     JoinRefused,
     /// The nodes whose votes count are others.
@@ -93,6 +95,7 @@ impl Kind {
             Kind::TermRaised => "term-raised",
             Kind::NodeJoined => "node-joined",
             Kind::NodeLeft => "node-left",
+            Kind::NodeRemoved => "node-removed",
             Kind::JoinRefused => "join-refused",
             Kind::VotingSetChanged => "voting-set-changed",
             Kind::PublishSlow => "publish-slow",
@@ -119,11 +122,15 @@ pub struct Subject {
     pub name: Arc<str>,
     /// Where its transport listens.
     pub address: Address,
+    /// Whether it may become master, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub master_eligible: Option<bool>,
 }
 
 impl From<&Node> for Subject {
     fn from(node: &Node) -> Self {
-        Subject { id: node.id.clone(), name: node.name.clone(), address: node.address.clone() }
+        let master_eligible = Some(node.is_master_eligible());
+        Subject { id: node.id.clone(), name: node.name.clone(), address: node.address.clone(), master_eligible }
     }
 }
 
@@ -154,6 +161,8 @@ pub struct Entry {
 #[derive(Clone, Default)]
 pub struct Events {
     shared: Arc<Shared>,
+    /// To the thread that keeps them, as long as the node lives.
+    entries: Weak<SyncSender<Entry>>,
 }
 
 #[derive(Default)]
@@ -173,7 +182,8 @@ impl Events {
     /// Takes up what a data directory holds, and starts the thread that adds to it.
     pub(super) fn start(path_data: &Path) -> io::Result<(Events, Way)> {
         let (entries, queue) = sync_channel(WAITING_MAX);
-        let events = Events::default();
+        let entries = Arc::new(entries);
+        let events = Events { entries: Arc::downgrade(&entries), ..Events::default() };
         let mut keeper = Keeper::open(path_data, events.clone());
         Builder::new().name("history".into()).stack_size(256 << 10).spawn(move || {
             while let Ok(entry) = queue.recv() {
@@ -198,6 +208,29 @@ impl Events {
         (kept.len(), kept.back().map_or(0, |entry| entry.sequence))
     }
 
+    /// A user of this node says that one that went is gone for good.
+    pub fn removed(&self, node: Subject, at: StateId) {
+        let entry = Entry {
+            sequence: 0,
+            timestamp_millis: record::wall(),
+            kind: Kind::NodeRemoved,
+            term: at.term.get(),
+            version: at.version.get(),
+            node: Some(node),
+            reason: ASKED_FOR.into(),
+            details: Map::new(),
+        };
+        if let Some(entries) = self.entries.upgrade() {
+            self.send(&entries, entry);
+        }
+    }
+
+    fn send(&self, entries: &SyncSender<Entry>, entry: Entry) {
+        if entries.try_send(entry).is_err() {
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// A user of this node is about to change these settings: if they change, it was by him.
     pub fn expect_change(&self, keys: impl IntoIterator<Item = String>, by: String) {
         let mut requests = self.shared.requests.lock();
@@ -217,15 +250,14 @@ impl Events {
 
 /// The way to the thread that keeps them.
 pub(super) struct Way {
-    entries: Option<SyncSender<Entry>>,
+    entries: Option<Arc<SyncSender<Entry>>>,
     events: Events,
 }
 
 impl Way {
     fn send(&self, entry: Entry) {
-        let is_lost = self.entries.as_ref().is_some_and(|entries| entries.try_send(entry).is_err());
-        if is_lost {
-            self.events.shared.lost.fetch_add(1, Ordering::Relaxed);
+        if let Some(entries) = &self.entries {
+            self.events.send(entries, entry);
         }
     }
 }

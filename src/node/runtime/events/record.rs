@@ -335,7 +335,7 @@ fn now() -> Instant {
 }
 
 #[expect(clippy::disallowed_methods, reason = "entries tell when they happened")]
-fn wall() -> u64 {
+pub(super) fn wall() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -6,10 +6,11 @@ use super::siblings::{credentials, launch_of};
 use super::surroundings::Neighbours;
 use super::wall;
 use crate::cluster::{Address, Block, NodeId, Nodes};
-use crate::diagnose::{Certificate, Facts, Remembered, Weak};
+use crate::diagnose::{Certificate, Facts, HostsFile, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
 use crate::runtime::secure::{Expiry, expiries, open_sides};
+use crate::runtime::seeds::file_of_hosts;
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
@@ -44,7 +45,8 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         metadata.transient.get(MINIMUM_MASTER_NODES).or_else(|| metadata.persistent.get(MINIMUM_MASTER_NODES));
     let files = proc::files();
     let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
-    let Neighbours { siblings, strays } = handle.surroundings.neighbours(&settings);
+    let around = handle.surroundings.neighbours(&settings, &handle.local().id);
+    let Neighbours { siblings, strays, abandoned } = around;
     Facts {
         machine: proc::machine(),
         pid: std::process::id(),
@@ -52,10 +54,12 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         launch: launch_of(&settings.launch),
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),
+        abandoned: abandoned.filter(|_| is_new(handle)),
         http: places.1,
         bound: places.0,
         discovery: kind(&settings).into(),
-        seeds: settings.discovery.hosts.clone(),
+        seeds: seed_hosts(&settings),
+        hosts_file: hosts_file(&settings),
         given: given(&settings),
         minimum_of_state: minimum.map(|value| value.to_string()),
         free_bytes: room(&settings.path_data),
@@ -78,7 +82,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         remembered: remembered.clone(),
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
-        outward: outward(settings.discovery.hosts.as_deref().unwrap_or_default()),
+        outward: outward(&seed_hosts(&settings).unwrap_or_default()),
         strays,
         siblings,
         processes: handle.surroundings.processes(silent(explanation, &remembered)),
@@ -115,7 +119,7 @@ fn remembered(handle: &Handle, nodes: &Nodes) -> Vec<Remembered> {
         let change = Voters::of(&entry);
         for node in last.values_mut() {
             // An operator took it out: nobody waits for it any more.
-            node.failed &= !change.as_ref().is_some_and(|change| change.takes_by_request(node));
+            node.removed |= change.as_ref().is_some_and(|change| change.takes_by_request(node));
         }
         voters = change.or(voters);
         let votes = voters.as_ref().zip(entry.node.as_ref()).map(|(voters, node)| voters.had(&node.name, &entry));
@@ -124,7 +128,12 @@ fn remembered(handle: &Handle, nodes: &Nodes) -> Vec<Remembered> {
         let is_gone = nodes.get(&node.id).is_none();
         let failed = is_gone && entry.kind == Kind::NodeLeft && !said_so && entry.timestamp_millis > recent;
         let name = node.name.to_string();
-        let remembered = Remembered { id: node.id.clone(), name, address: node.address, failed, votes };
+        let removed = entry.kind == Kind::NodeRemoved;
+        // What became of it stands before what a user said of it.
+        let failed = failed || removed && last.get(&node.id).is_some_and(|node| node.failed);
+        let is_eligible = node.master_eligible;
+        let (id, address) = (node.id.clone(), node.address);
+        let remembered = Remembered { id, name, address, failed, removed, is_eligible, votes };
         last.insert(node.id, remembered);
     }
     last.into_values().take(REMEMBERED_MAX).collect()
@@ -163,6 +172,27 @@ impl Voters {
         let is_among = |names: &[String]| names.iter().any(|one| one == name);
         is_among(&self.to) || self.version + 1 >= at.version && is_among(&self.from)
     }
+}
+
+/// Whether a node has its data directory for a day at most.
+fn is_new(handle: &Handle) -> bool {
+    let first = handle.events().since(None, ENTRIES_MAX).first().map(|entry| entry.timestamp_millis);
+    first.is_none_or(|first| first > wall().saturating_sub(RECENT_MILLIS))
+}
+
+/// The hosts that the settings of a node name, and its file of hosts if it reads one; none if it has neither.
+pub fn seed_hosts(settings: &NodeSettings) -> Option<Vec<String>> {
+    let (named, file) = (settings.discovery.hosts.clone(), hosts_file(settings));
+    match file {
+        Some(file) => Some(named.into_iter().flatten().chain(file.hosts).collect()),
+        None => named,
+    }
+}
+
+/// The file of hosts that a node reads, if it does.
+pub fn hosts_file(settings: &NodeSettings) -> Option<HostsFile> {
+    let (path, hosts) = settings.discovery.hosts_file.then(|| file_of_hosts(&settings.path_conf))?;
+    Some(HostsFile { path: absolute(&path), hosts })
 }
 
 pub(super) fn absolute(path: &Path) -> String {

@@ -5,12 +5,13 @@
 //! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
 
 mod facts;
+mod left;
 mod note;
 mod probe;
 mod siblings;
 mod surroundings;
 
-pub use facts::{outward, roomy};
+pub use facts::{hosts_file, outward, roomy, seed_hosts};
 pub use note::note_in;
 pub(super) use siblings::leave_note;
 pub use siblings::{launch_of, ports_beside};

@@ -1,9 +1,9 @@
 //! The other nodes of this host, whether they run or not: by the configuration files beside a node's own, and by the note
 //! that each leaves in its data directory when it begins ([`super::note`]).
 
-use super::facts::{absolute, room, roomy};
+use super::facts::{absolute, room, roomy, seed_hosts};
 use super::note::{self, read};
-use crate::cluster::Address;
+use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Credentials, Launch, Sibling, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
 use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources};
@@ -17,7 +17,7 @@ const KNOWN_MAX: usize = 4 * FILES_MAX;
 const LAUNCHES_MAX: usize = FILES_MAX;
 
 /// How many files and directories beside a node's own are looked at.
-const FILES_MAX: usize = 64;
+pub(super) const FILES_MAX: usize = 64;
 
 /// What a node was given besides its file, to be told to others.
 pub fn launch_of(launch: &settings::Launch) -> Launch {
@@ -77,9 +77,10 @@ impl Files {
 }
 
 /// Leaves the note by which others of this host know how this node is started.
-pub(in crate::runtime) fn leave_note(settings: &NodeSettings, address: &Address) {
+pub(in crate::runtime) fn leave_note(settings: &NodeSettings, id: &NodeId, address: &Address) {
     let (file, machine) = (settings.file.as_deref().map(absolute), Machine::look().unwrap_or_default());
     let note = Sibling {
+        id: Some(id.clone()),
         last: Some(address.clone()),
         launch: launch_of(&settings.launch),
         ..sibling(settings, file, &machine)
@@ -101,7 +102,7 @@ fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> 
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),
         is_eligible: settings.roles.master,
-        seeds: settings.discovery.hosts.clone().unwrap_or_default(),
+        seeds: seed_hosts(settings).unwrap_or_default(),
         free_bytes: here.and_then(room),
         roomy: here.and_then(roomy),
         credentials: credentials(settings),
@@ -145,7 +146,8 @@ pub(super) fn siblings(settings: &NodeSettings, look: &mut Look<'_>) -> Vec<Sibl
     let untold = by_file.iter().filter(|one| one.file.as_ref().is_none_or(|file| !told.contains(file)));
     let own = credentials(settings);
     let mut all: Vec<&Sibling> = noted.iter().chain(untold).collect();
-    all.sort_by_key(|one| distance(settings, one));
+    let hosts = seed_hosts(settings).unwrap_or_default();
+    all.sort_by_key(|one| distance(settings, &hosts, one));
     all.into_iter()
         .take(FILES_MAX)
         .map(|one| Sibling {
@@ -170,8 +172,7 @@ pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
 }
 
 /// How likely another node of this host has something to do with this one: of too many the nearest are told of.
-fn distance(settings: &NodeSettings, other: &Sibling) -> u8 {
-    let hosts = settings.discovery.hosts.as_deref().unwrap_or_default();
+fn distance(settings: &NodeSettings, hosts: &[String], other: &Sibling) -> u8 {
     let home = |file: &str| Path::new(file).parent().map(Path::to_owned);
     let own = settings.file.as_deref().map(absolute);
     if other.cluster != settings.cluster_name.as_str() {
@@ -252,25 +253,13 @@ fn certificates(text: &str) -> BTreeSet<String> {
     ends.map(|block| block.split_whitespace().collect()).collect()
 }
 
-/// Data directories beside a node's own, and beside those of others, that were moved or copied since a node ran on them.
-pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<(Address, String)> {
-    let own = PathBuf::from(absolute(&settings.path_data));
-    let others = known.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
-    let of = |data: PathBuf| {
-        let note = note::trusted(&data)?;
-        let is_moved = fs::canonicalize(&note.data).ok() != fs::canonicalize(&data).ok();
-        Some((note.last.filter(|_| is_moved)?, data.display().to_string()))
-    };
-    around(&own, others.collect()).into_iter().filter_map(of).take(FILES_MAX).collect()
-}
-
 /// What nodes left in these directories, and in those beside a node's own and beside these.
 fn notes(own: &Path, named: Vec<PathBuf>, look: &mut Look<'_>) -> Vec<Sibling> {
     around(own, named).iter().filter_map(|data| noted(data, look)).collect()
 }
 
 /// These directories, and those beside a node's own and beside these.
-fn around(own: &Path, named: Vec<PathBuf>) -> BTreeSet<PathBuf> {
+pub(super) fn around(own: &Path, named: Vec<PathBuf>) -> BTreeSet<PathBuf> {
     let mut seen = BTreeSet::new();
     let known = [own].into_iter().chain(named.iter().map(PathBuf::as_path)).filter(|data| seen.insert(data.parent()));
     let beside: Vec<PathBuf> = known.take(8).flat_map(beside).collect();
@@ -322,7 +311,7 @@ fn beside(dir: &Path) -> Vec<PathBuf> {
     all.filter(|other| other.is_dir()).collect()
 }
 
-fn listed(dir: &Path) -> Vec<PathBuf> {
+pub(super) fn listed(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = entries.take(FILES_MAX * 4).collect();
     paths.sort();
@@ -353,7 +342,6 @@ fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> Option<Nod
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::DiscoverySettings;
 
     /// A directory of a test, gone afterwards.
     struct Scratch(PathBuf);
@@ -392,7 +380,7 @@ mod tests {
         /// Lets a node leave its note.
         fn begin(&self, settings: &NodeSettings, address: &str) {
             fs::create_dir_all(settings.path_data.join("nodes/0")).expect("files of tests can be written");
-            leave_note(settings, &address.into());
+            leave_note(settings, &"id".into(), &address.into());
         }
     }
 
@@ -445,17 +433,14 @@ mod tests {
         scratch.begin(&other, "127.0.0.1:9399");
         let found = scratch.siblings(&own);
         let names: BTreeSet<_> = found.iter().filter_map(|one| one.name.clone()).collect();
+        let hosts = ["a:1".to_owned()];
         let of = |cluster: &str, seed: &str| Sibling {
             cluster: cluster.into(),
             seeds: vec![seed.into()],
             ..Sibling::default()
         };
-        let named = NodeSettings {
-            discovery: DiscoverySettings { hosts: Some(vec!["a:1".into()]), ..own.discovery.clone() },
-            ..own.clone()
-        };
-        assert!(distance(&named, &of("shop", "a:1")) < distance(&named, &of("shop", "b:1")));
-        assert!(distance(&named, &of("shop", "b:1")) < distance(&named, &of("other", "a:1")));
+        assert!(distance(&own, &hosts, &of("shop", "a:1")) < distance(&own, &hosts, &of("shop", "b:1")));
+        assert!(distance(&own, &hosts, &of("shop", "b:1")) < distance(&own, &hosts, &of("other", "a:1")));
         assert!(names.len() >= 19 && names.contains("n19"), "{names:?}");
         assert!(
             found

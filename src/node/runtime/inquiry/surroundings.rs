@@ -1,8 +1,9 @@
 //! What lies around a node on its host: its neighbours, and who listens where. Looked at once for all who ask within a
 //! second: it takes long, and a cluster that lost its master asks itself all at once.
 
-use super::siblings::{Files, Look, siblings, strays};
-use crate::cluster::Address;
+use super::left::{abandoned, strays};
+use super::siblings::{Files, Look, siblings};
+use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Process, Sibling};
 use crate::runtime::proc;
 use crate::settings::NodeSettings;
@@ -21,11 +22,12 @@ pub(in crate::runtime) struct Surroundings {
     files: Mutex<Files>,
 }
 
-/// The other nodes of a host, and data directories that were moved.
+/// The other nodes of a host, and data directories that were moved or that the node itself left.
 #[derive(Clone, Default)]
 pub(super) struct Neighbours {
     pub(super) siblings: Vec<Sibling>,
     pub(super) strays: Vec<(Address, String)>,
+    pub(super) abandoned: Option<String>,
 }
 
 /// Something, and when it was seen.
@@ -51,10 +53,10 @@ impl<T: Clone> Seen<T> {
 }
 
 impl Surroundings {
-    pub(super) fn neighbours(&self, settings: &NodeSettings) -> Neighbours {
+    pub(super) fn neighbours(&self, settings: &NodeSettings, id: &NodeId) -> Neighbours {
         let look = || {
             let siblings = siblings(settings, &mut Look::around(&mut self.files.lock()));
-            Neighbours { strays: strays(settings, &siblings), siblings }
+            Neighbours { strays: strays(settings, &siblings), abandoned: abandoned(settings, id), siblings }
         };
         let mut seen = self.neighbours.lock();
         seen.get(Instant::now(), |_| true, look)

@@ -13,6 +13,7 @@ mod tests;
 
 pub(super) use host::host_of;
 pub use initial::bootstrap;
+pub(super) use sources::file_of_hosts;
 
 use super::addresses::reached_at;
 use super::dns_srv::Target;

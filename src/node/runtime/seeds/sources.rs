@@ -70,23 +70,49 @@ async fn targets(service: Arc<str>) -> Result<Vec<Target>, String> {
 
 /// The hosts in the file: one a line, but for empty lines and those that begin with `#`.
 fn hosts_in(path_conf: &Path) -> Result<Vec<Arc<str>>, String> {
-    let places: [PathBuf; 2] = [path_conf.join(FILE_NAME), path_conf.join("discovery-file").join(FILE_NAME)];
+    let places = places_of_file(path_conf);
     for path in &places {
-        let failed = |why: io::Error| format!("cannot read [{}]: {why}", path.display());
-        match File::open(path) {
-            Ok(file) => {
-                let mut text = String::new();
-                file.take(FILE_MAX + 1).read_to_string(&mut text).map_err(failed)?;
-                if text.len() as u64 > FILE_MAX {
-                    return Err(format!("[{}] is longer than {FILE_MAX} bytes", path.display()));
-                }
-                let hosts = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-                return Ok(hosts.map(Arc::from).collect());
-            }
-            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            Err(why) => return Err(failed(why)),
+        if let Some(text) = text_of(path)? {
+            return Ok(lines(&text).map(Arc::from).collect());
         }
     }
     let [first, second] = places;
     Err(format!("there is neither [{}] nor [{}]", first.display(), second.display()))
+}
+
+/// Where it may be, the usual place first.
+fn places_of_file(path_conf: &Path) -> [PathBuf; 2] {
+    [path_conf.join(FILE_NAME), path_conf.join("discovery-file").join(FILE_NAME)]
+}
+
+/// Nothing if there is no such file.
+fn text_of(path: &Path) -> Result<Option<String>, String> {
+    let failed = |why: io::Error| format!("cannot read [{}]: {why}", path.display());
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(failed(why)),
+    };
+    let mut text = String::new();
+    file.take(FILE_MAX + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > FILE_MAX {
+        return Err(format!("[{}] is longer than {FILE_MAX} bytes", path.display()));
+    }
+    Ok(Some(text))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The file of hosts, and those that it names; where it is to be and nobody, if there is none that can be read.
+pub(in crate::runtime) fn file_of_hosts(path_conf: &Path) -> (PathBuf, Vec<String>) {
+    let [usual, other] = places_of_file(path_conf);
+    // What is no file may be waited for without end.
+    for path in [&usual, &other].into_iter().filter(|path| path.is_file()) {
+        if let Ok(Some(text)) = text_of(path) {
+            return (path.clone(), lines(&text).map(ToOwned::to_owned).collect());
+        }
+    }
+    (usual, Vec::new())
 }
