@@ -3,7 +3,8 @@
 //! A [`ChangeLog`] is fed with the states that a node applies, and keeps the last steps. A step is the difference of a committed
 //! state and the one that it was made from, so it is the same on every node, and whoever has seen a state can go on from
 //! it anywhere. What several tasks of one publish do to a key is one change: no committed state shows the others. Where
-//! a node did not get to know a state in between, its log begins anew, and watchers are told to read the state. What a
+//! a node did not get to know a state in between, its log begins anew until another node tells what led there, and watchers
+//! are told to read the state. What a
 //! node shows while it has no master is no state of the cluster and is passed over; meanwhile it may follow the steps of
 //! another node's log.
 
@@ -12,6 +13,7 @@ use crate::cluster::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 /// One thing that a committed state changed.
@@ -122,12 +124,22 @@ pub enum Resume {
 /// The last steps of the states that one node applied.
 #[derive(Clone, Debug, Default)]
 pub struct ChangeLog {
+    /// What was known before a state was missed.
+    earlier: Option<Earlier>,
     newest: Option<Arc<ClusterState>>,
     /// The state before the first step.
     oldest: (Term, Version),
     steps: VecDeque<Arc<Step>>,
     changes: usize,
     bytes: usize,
+}
+
+/// The steps to the last state before one that was missed.
+#[derive(Clone, Debug)]
+struct Earlier {
+    oldest: (Term, Version),
+    steps: VecDeque<Arc<Step>>,
+    newest: (Term, Version),
 }
 
 impl ChangeLog {
@@ -187,8 +199,32 @@ impl ChangeLog {
                 self.steps.push_front(step.clone());
             }
             self.oldest = from;
+            self.take_up_earlier();
         }
         fits
+    }
+
+    /// The last state before one that was missed, if what is known leads there from this one.
+    pub fn gap(&self, from: (Term, Version)) -> Option<(Term, Version)> {
+        let leads_there = |earlier: &&Earlier| (earlier.oldest..=earlier.newest).contains(&from);
+        self.earlier.as_ref().filter(leads_there).map(|earlier| earlier.newest)
+    }
+
+    /// Puts what was known before a state was missed in its place, as far as there is room, once it leads on.
+    fn take_up_earlier(&mut self) {
+        let reaches = |earlier: &mut Earlier| self.oldest <= earlier.newest;
+        let Some(mut earlier) = self.earlier.take_if(reaches).filter(|earlier| earlier.newest == self.oldest) else {
+            return;
+        };
+        while let Some(step) = earlier.steps.pop_back() {
+            if !self.has_room_for(std::slice::from_ref(&step)) {
+                return;
+            }
+            self.oldest = earlier.steps.back().map_or(earlier.oldest, |before| before.at.rank());
+            self.changes += step.changes.len();
+            self.bytes += size(&step);
+            self.steps.push_front(step);
+        }
     }
 
     /// Whether so many more steps are kept.
@@ -235,7 +271,11 @@ impl ChangeLog {
     }
 
     fn begin(&mut self, state: &Arc<ClusterState>) {
-        *self = ChangeLog { newest: Some(state.clone()), oldest: state.rank(), ..ChangeLog::default() };
+        let before = mem::take(self);
+        let kept =
+            |newest: Arc<ClusterState>| Earlier { oldest: before.oldest, steps: before.steps, newest: newest.rank() };
+        let earlier = before.newest.map(kept);
+        *self = ChangeLog { earlier, newest: Some(state.clone()), oldest: state.rank(), ..ChangeLog::default() };
     }
 
     fn push(&mut self, step: Arc<Step>) {
@@ -388,6 +428,24 @@ mod tests {
         let step = ours.advance(&state(5, &[("a", "2")])).expect("it leads on from the last step");
         assert_eq!(step.changes.len(), 3, "{step:?}");
         assert_eq!(versions(ours.resume(rank(3), 9, 10_000)), [4, 5]);
+    }
+
+    #[test]
+    fn what_was_known_before_a_state_was_missed_is_taken_up_again() {
+        let (mut whole, mut log) = (ChangeLog::default(), ChangeLog::default());
+        for version in 1..=8 {
+            whole.advance(&state(version, &[]));
+            if version != 5 {
+                log.advance(&state(version, &[]));
+            }
+        }
+        assert_eq!(versions(log.resume(rank(2), 9, usize::MAX)), [0, 8], "nobody told the fifth yet");
+        assert_eq!((log.gap(rank(2)), log.gap(rank(4))), (Some(rank(4)), Some(rank(4))));
+        assert_eq!((log.gap(rank(5)), log.gap(rank(0))), (None, None));
+        let Resume::Steps(missed) = whole.resume(rank(4), 2, usize::MAX) else { panic!("they are known") };
+        assert!(log.fill(rank(4), &missed));
+        assert_eq!(versions(log.resume(rank(2), 9, usize::MAX)), [3, 4, 5, 6, 7, 8]);
+        assert_eq!((log.oldest(), log.gap(rank(2))), (rank(1), None));
     }
 
     #[test]

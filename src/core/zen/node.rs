@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How many states are kept for those who want to know of every change, while nobody says that they are committed.
-const ACCEPTED_UNAPPLIED_MAX: usize = 256;
+const UNFOLLOWED_MAX: usize = 256;
 
 /// What a node has in every mode.
 #[derive(Clone)]
@@ -37,8 +37,11 @@ pub(super) struct NodeState {
     pub(super) applied: Arc<ClusterState>,
     /// The same as readers see it: without its master while there is none.
     pub(super) shown: Arc<ClusterState>,
-    /// Accepted states between the applied and the accepted one, each made from the one before: committed when it is.
-    pub(super) accepted_unapplied: Vec<Arc<ClusterState>>,
+    /// The last state that was shown with its master.
+    pub(super) followed: StateId,
+    /// Accepted states between that and the accepted one, each made from the one before: committed when it is. A node that
+    /// loses its master keeps them: the next master goes on from them.
+    pub(super) unfollowed: Vec<Arc<ClusterState>>,
     /// Whether this process has applied a recovered state of its master.
     pub(super) has_recovered_state: bool,
     pub(super) search: Search,
@@ -96,8 +99,9 @@ impl NodeState {
                 node: local.clone(),
             }),
             shown: applied.clone(),
+            followed: applied.id(),
             applied,
-            accepted_unapplied: Vec::new(),
+            unfollowed: Vec::new(),
             has_recovered_state: false,
             config,
             rules,
@@ -188,12 +192,12 @@ impl NodeState {
         let chain: Vec<_> = std::iter::once(&before).chain(passed).cloned().collect();
         let mut pairs = chain.iter().zip(passed.iter().chain(std::iter::once(&state)));
         let is_next = base == before.id() && pairs.all(|(one, next)| is_made_from(next, one));
-        if !is_next || self.accepted_unapplied.len() + chain.len() > ACCEPTED_UNAPPLIED_MAX {
-            self.accepted_unapplied.clear();
+        if !is_next || self.unfollowed.len() + chain.len() > UNFOLLOWED_MAX {
+            self.unfollowed.clear();
         }
         if is_next {
-            let applied = self.applied.id();
-            self.accepted_unapplied.extend(chain.into_iter().filter(|one| one.id() != applied));
+            let followed = self.followed;
+            self.unfollowed.extend(chain.into_iter().filter(|one| one.id() != followed));
         }
         self.store(Write::Accepted(state), out);
     }
@@ -235,7 +239,8 @@ impl NodeState {
     pub(super) fn apply(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
         self.tune(&state, out);
         self.applied = state.clone();
-        mem::take(&mut self.accepted_unapplied).into_iter().for_each(|one| out.push(Effect::Apply(one)));
+        self.followed = state.id();
+        mem::take(&mut self.unfollowed).into_iter().for_each(|one| out.push(Effect::Apply(one)));
         self.has_recovered_state |= !state.blocks.contains(Block::STATE_NOT_RECOVERED.id);
         self.shown = state.clone();
         out.push(Effect::Apply(state));
@@ -245,7 +250,6 @@ impl NodeState {
     pub(super) fn apply_masterless(&mut self, state: Arc<ClusterState>, out: &mut Effects<Zen>) {
         self.tune(&state, out);
         self.applied = state;
-        self.accepted_unapplied.clear();
         self.show_masterless(out);
     }
 

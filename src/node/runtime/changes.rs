@@ -108,6 +108,10 @@ impl Changes {
         }
     }
 
+    fn gap(&self, from: Rank) -> Option<Rank> {
+        self.log.lock().gap(from)
+    }
+
     /// Ends with the next changes that come from others, from now on.
     pub fn followed(&self) -> Notified<'_> {
         self.followed.notified()
@@ -152,6 +156,8 @@ async fn fill_in_turn(handle: &Handle, from: Rank) {
         return;
     };
     let is_missing = matches!(changes.resume(Some(from), 0, 0), Resume::Compacted(_));
+    // What was known before something was missed leads on from there.
+    let from = changes.gap(from).unwrap_or(from);
     let is_unknown = changes.unknown.lock().is_some_and(|(rank, at)| from <= rank && at.elapsed() < ASKED_AGAIN);
     if is_missing && !is_unknown && !fill(handle, from).await {
         *changes.unknown.lock() = Some((from, Instant::now()));
@@ -259,15 +265,23 @@ pub(super) async fn told(handle: &Handle, query: Option<&str>) -> Response {
     }
 }
 
-/// The next changes; none if this node has no master either.
+/// The next changes; none if none are known and this node has no master either.
 async fn next(handle: &Handle, from: Rank) -> Option<Told> {
     let deadline = Instant::now() + WAIT;
     let mut states = handle.states();
     loop {
-        states.borrow_and_update().nodes.master.as_ref()?;
-        match handle.changes().resume(Some(from), STEPS_MAX, BYTES_MAX) {
-            Resume::Compacted(state) => return Some(Told::Compacted(state.id())),
+        let has_master = states.borrow_and_update().nodes.master.is_some();
+        let mut known = handle.changes().resume(Some(from), STEPS_MAX, BYTES_MAX);
+        if matches!(known, Resume::Compacted(_)) && handle.changes().gap(from).is_some() {
+            // In vain: the log says what it has.
+            let _ = tokio::time::timeout(PATIENCE, fill_in_turn(handle, from)).await;
+            known = handle.changes().resume(Some(from), STEPS_MAX, BYTES_MAX);
+        }
+        match known {
             Resume::Steps(steps) if !steps.is_empty() => return Some(Told::Steps(steps)),
+            // It does not know whether there is more.
+            Resume::Compacted(_) | Resume::Steps(_) | Resume::Ahead if !has_master => return None,
+            Resume::Compacted(state) => return Some(Told::Compacted(state.id())),
             Resume::Steps(_) | Resume::Ahead => {}
         }
         match tokio::time::timeout_at(deadline, states.changed()).await {
