@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from world import free_port, get, put
+from world import free_port, get, is_free, put
 
 CASES = []
 
@@ -1043,3 +1043,81 @@ def one_without_a_vote_is_gone_without_a_trace(w):
 @case("voter-down", about=["n3"], count=4)
 def one_of_four_is_gone_without_a_trace(w):
     w.form(); gone_without_a_trace(w, w[3])
+
+# What the last examination found, with its labels.
+
+def began_anew(w, take):
+    """The data of two is taken away while all are stopped, and these form a cluster before the third starts."""
+    w.form(); put(w[0].http, "/_zazen/kv/k", "v"); w.kill(0, 1, 2)
+    for node in w.nodes[:2]: take(node.settings["path.data"])
+    w[0].launch(); w[1].launch()
+    if not w.formed(w.nodes[:2]): raise RuntimeError("the two did not form a cluster alone")
+    w[2].launch()
+
+def aside(data): os.rename(data, data + ".bak")
+
+@case("data-elsewhere", about=["n0", "n1"], asked=2)
+def two_began_anew_while_their_data_lies_aside(w): began_anew(w, aside)
+
+@case("data-elsewhere", about=["n0", "n1"])
+def two_of_whom_one_is_asked_began_anew_while_their_data_lies_aside(w): began_anew(w, aside)
+
+@case("wiped-majority", about=["n0", "n1", "n2"])
+def two_whose_disks_were_wiped_began_anew(w): began_anew(w, shutil.rmtree)
+
+def with_data_elsewhere(w, *which):
+    for node in which:
+        del node.settings["path.data"]
+        node.arguments = ["-E", f"path.data={w.dir}/else where/{node.name}"]
+
+@case(DOWN, about=["n0", "n1"], asked=2)
+def two_are_dead_that_have_their_data_where_nobody_looks(w):
+    with_data_elsewhere(w, w[0], w[1]); w.form(); time.sleep(1)
+    w[2].kill(); put(w[0].http, "/_zazen/kv/k", "v"); w.kill(0, 1); w[2].launch()
+
+@case("voter-down", about=["n1", "node one"])
+def one_is_dead_that_has_its_name_and_data_from_arguments(w):
+    with_data_elsewhere(w, w[1]); w[1].name = "node one"
+    w[1].arguments += ["-E", "node.name=node one"]
+    w.form(); time.sleep(1); w[1].kill()
+
+@case("voter-down", about=["n1"])
+def the_file_of_one_was_changed_while_it_ran_and_it_died(w):
+    w.form(); w[1].settings["path.data"] += "-later"; w[1].write(); w[1].kill()
+
+@case("wrong-cluster-name", about=["n1"])
+def one_of_another_name_formed_alone_and_is_looked_for(w):
+    w.form(0, 2)
+    w[1].settings["cluster.name"], w[1].settings[HOSTS] = "Shop", "[]"
+    w[1].start()
+
+@case("wrong-cluster-name", about=["n1"], asked=1)
+def one_of_another_name_that_formed_alone_is_asked(w):
+    one_of_another_name_formed_alone_and_is_looked_for(w)
+
+@case("voter-down", about=["n1"])
+def one_is_dead_that_ran_as_another_user(w):
+    w.let_everybody_in()
+    data = w[1].settings["path.data"]; os.makedirs(data); os.chown(data, 65534, 65534)
+    w[1].prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    w.form(); w[1].kill()
+
+@case("port-in-use", about=["n1"])
+def a_web_server_took_the_port_of_one_that_died(w):
+    w.form(); w[1].kill()
+    server = subprocess.Popen([sys.executable, "-m", "http.server", "-b", "127.0.0.1", str(w[1].transport)], cwd=w.dir,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    w.helpers.append(server.kill)
+    w.wait(lambda: not is_free(w[1].transport), 10)
+
+@case("wrong-seed", about=["n0"], heals=False)
+def all_name_their_own_host_without_a_port(w):
+    for node in w.nodes: node.settings[HOSTS] = '["127.0.0.1"]'
+    w.start()
+
+@case("seed-unresolved", about=["n0", "n1", "n2"])
+def one_seed_host_of_three_has_no_address(w):
+    for node in w.nodes:
+        seeds = [f"127.0.0.1:{other.transport}" for other in w.nodes[:2]] + [f"es-tree.invalid:{w[2].transport}"]
+        node.settings[HOSTS] = json.dumps(seeds)
+    w.form()

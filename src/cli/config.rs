@@ -3,6 +3,8 @@
 //! Finds and reads them; what they mean is decided in `settings`, and what to type about faults in `start_failure`.
 
 use super::{CommandError, completions, start_failure};
+use crate::diagnose::{Code, quoted};
+use crate::runtime::program;
 use crate::settings::{self, FileText, Loaded, Sources};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -155,10 +157,35 @@ fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> CommandError {
-    let (path, [first, second]) = (path.display(), NAMES);
+    let [first, second] = NAMES;
+    let meant = if error.kind() == io::ErrorKind::NotFound { meant(path) } else { None };
+    let mend = meant.map(|meant| format!("; to mend it: {}", typed_with(path, &meant)));
     CommandError::Usage(format!(
-        "cannot read {path}: {error}; allowed: a file, or a directory with a {first} or an {second}"
+        "cannot read {}: {error}; allowed: a file, or a directory with a {first} or an {second} [{}]{}",
+        path.display(),
+        Code::BadSettings.name(),
+        mend.unwrap_or_default()
     ))
+}
+
+/// The file beside one that is missing that is called alike, but for how it ends.
+fn meant(path: &Path) -> Option<PathBuf> {
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml");
+    let stem = if is_yaml(&path.to_path_buf()) { path.file_stem()? } else { path.file_name()? };
+    ["yml", "yaml"]
+        .map(|ending| path.with_file_name(stem).with_extension(ending))
+        .into_iter()
+        .find(|path| path.is_file())
+}
+
+/// The line that was typed, with another file.
+fn typed_with(path: &Path, meant: &Path) -> String {
+    let (given, meant) = (path.display().to_string(), meant.display().to_string());
+    let word = |word: String| if word == given { quoted(&meant) } else { quoted(&word) };
+    std::iter::once(quoted(&program()))
+        .chain(env::args_os().skip(1).map(|one| word(one.to_string_lossy().into())))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Says where the first byte is that is no text.

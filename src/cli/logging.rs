@@ -2,7 +2,7 @@
 //!
 //! What the lines look like and which are printed is decided in `runtime::log`.
 
-use super::{CommandError, failed};
+use super::{CommandError, failed, start_failure};
 use crate::runtime::log::{Flusher, Form, Levels, Lines, Log, LogFile, Origin, Rotation, Writer, tell_panics};
 use crate::settings::{LogSettings, NodeSettings};
 use std::fs::File;
@@ -37,8 +37,8 @@ fn output(settings: &NodeSettings) -> Result<Box<dyn io::Write + Send>, CommandE
     };
     let rotation = Rotation { max_size: *max_size, max_age: *max_age, max_files: *max_files };
     let file = LogFile::open(path, settings.cluster_name.as_str(), rotation, SystemTime::now);
-    let file = file.map_err(|error| failed(&format!("write the log in [path.logs: {}]", path.display()), error))?;
-    Ok(Box::new(file))
+    file.map(|file| Box::new(file) as Box<dyn io::Write + Send>)
+        .map_err(|error| CommandError::Failed(start_failure::no_log(path, &error, settings)))
 }
 
 /// What is known of the node before its disk is read.

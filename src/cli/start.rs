@@ -79,6 +79,7 @@ impl StartArgs {
         let supervisor = Supervisor::find();
         supervisor.iter().for_each(Supervisor::ready);
         let diagnoses = tokio::spawn(inquiry::tell_while_masterless(handle.clone()));
+        let meetings = tokio::spawn(inquiry::meet_neighbours(handle.clone()));
         let hang_ups = tokio::spawn(hang_up::heed(hang_ups, self.config.clone(), handle.clone()));
         let is_asked = tokio::select! {
             () = ends.next() => true,
@@ -88,6 +89,7 @@ impl StartArgs {
         patience.abort();
         supervisor.iter().for_each(Supervisor::stopping);
         diagnoses.abort();
+        meetings.abort();
         hang_ups.abort();
         if is_asked {
             tracing::info!(target: NODE, "stopping ...");

@@ -21,6 +21,7 @@ use crate::settings::{ListenSettings, NodeSettings, weaknesses};
 use clap::Args;
 use futures_util::future::select_all;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -79,6 +80,7 @@ impl DoctorArgs {
         limits(&mut findings);
         let asker = Asker::new(&Access::default())?;
         runtime.block_on(seeds::look(&settings, (&asker, id.as_ref()), &mut findings));
+        findings.once_each();
         match self.json {
             true => writeln!(out, "{:#}", serde_json::json!(findings))?,
             false => print(&findings, out)?,
@@ -114,6 +116,14 @@ impl Findings {
     fn odd(&mut self, code: Code, summary: impl Into<String>, mend: Option<Mend>) {
         let certainty = Certainty::Certain;
         self.odd.push(Verdict { code, summary: summary.into(), certainty, node: None, evidence: Vec::new(), mend });
+    }
+
+    /// What both sides, or several seed hosts, tell alike is told once.
+    fn once_each(&mut self) {
+        let mut seen = BTreeSet::new();
+        let what =
+            |verdict: &Verdict| verdict.mend.as_ref().map_or_else(|| verdict.summary.clone(), |mend| mend.line.clone());
+        self.odd.retain(|verdict| seen.insert((verdict.code, what(verdict))));
     }
 
     fn fatal(&mut self, error: &StartError, settings: &NodeSettings) {

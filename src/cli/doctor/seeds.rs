@@ -27,7 +27,7 @@ const SKEW_MAX_MILLIS: u64 = 2_000;
 /// All of them, and whether a node runs already that has this id.
 pub(super) async fn look(settings: &NodeSettings, (asker, id): (&Asker, Option<&NodeId>), findings: &mut Findings) {
     if settings.discovery.kind != DiscoveryKind::Zen {
-        return findings.well("it is a cluster by itself and asks nobody");
+        return alone(settings, findings);
     }
     if let Some(file) = hosts_file(settings).filter(|file| file.hosts.is_empty()) {
         findings.odd(Code::SeedUnresolved, format!("[{}] is to name seed hosts, and names none", file.path), None);
@@ -43,6 +43,25 @@ pub(super) async fn look(settings: &NodeSettings, (asker, id): (&Asker, Option<&
         copied(settings, twin, findings);
     }
     minimum(settings, &all, findings);
+}
+
+/// One that asks nobody: if it names others, it may have been meant to ask them.
+fn alone(settings: &NodeSettings, findings: &mut Findings) {
+    let is_other = |seed: &String| !seed.parse().is_ok_and(|at| is_own(settings, at));
+    match seed_hosts(settings).unwrap_or_default().iter().find(|seed| is_other(seed)) {
+        Some(seed) if settings.discovery.kind == DiscoveryKind::SingleNode => {
+            let summary = format!("[discovery.type: single-node] makes it a cluster by itself, and it names [{seed}]");
+            let mend = start_failure::set(settings, "discovery.type", &Worth::Plain("zen".into()));
+            findings.odd(Code::SingleNodeDiscovery, summary, Some(mend));
+            findings.odd.iter_mut().last().into_iter().for_each(|last| last.certainty = Certainty::Likely);
+        }
+        Some(_) | None => findings.well("it is a cluster by itself and asks nobody"),
+    }
+}
+
+/// Whether this node itself is to listen there.
+fn is_own(settings: &NodeSettings, at: SocketAddr) -> bool {
+    settings.transport.ports.only() == Some(at.port()) && addresses::is_here(&at.ip())
 }
 
 /// Who is found at a seed host.
@@ -111,6 +130,10 @@ async fn ask(settings: &NodeSettings, asker: &Asker, seed: &str) -> Seed {
             return Seed { findings, ..Seed::default() };
         }
     };
+    // Who has its own port is told of already.
+    if !addresses.is_empty() && addresses.iter().all(|at| is_own(settings, *at)) {
+        return Seed { findings, addresses, ..Seed::default() };
+    }
     let calls = stream::iter(addresses.clone()).map(|address| async move { listens(address).await.then_some(address) });
     let listening: Vec<SocketAddr> = calls.buffered(CALLS_AT_A_TIME).filter_map(future::ready).collect().await;
     if listening.is_empty() {
@@ -128,18 +151,44 @@ async fn ask(settings: &NodeSettings, asker: &Asker, seed: &str) -> Seed {
     let (reports, silences): (Vec<_>, Vec<_>) = join_all(asked).await.into_iter().partition(Result::is_ok);
     let reports: Vec<Report> = reports.into_iter().flatten().collect();
     if reports.is_empty() {
-        unanswered(seed, silences.into_iter().filter_map(Result::err), &mut findings);
+        let transport = transport_of(asker, &listening).await;
+        let mend = transport.and_then(|right| replaced(settings, seed, &right));
+        unanswered(seed, silences.into_iter().filter_map(Result::err), mend, &mut findings);
     }
     reports.iter().for_each(|report| judge(settings, seed, report, &mut findings));
     Seed { findings, addresses, reports }
 }
 
+/// Where the transport of a node listens that has one of these as its http port.
+async fn transport_of(asker: &Asker, listening: &[SocketAddr]) -> Option<String> {
+    let place = Place(listening.first()?.to_string());
+    let told = asker.ask::<serde_json::Value>(&place, "/_zazen/explain?local=true", SEED_MAX).await.ok()?;
+    Some(told["node"]["address"].as_str()?.to_owned())
+}
+
+/// The seed hosts with another one in the place of this.
+fn replaced(settings: &NodeSettings, seed: &str, right: &str) -> Option<Mend> {
+    let named = settings.discovery.hosts.as_ref().filter(|named| named.iter().any(|one| one == seed))?;
+    let mut hosts: Vec<String> = Vec::new();
+    for one in named.iter().map(|one| if one == seed { right } else { one }) {
+        if !hosts.iter().any(|host| host == one) {
+            hosts.push(one.to_owned());
+        }
+    }
+    Some(start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(hosts)))
+}
+
 /// Nobody at a seed host tells of itself. Whoever says nothing at all may be a node that was stopped.
-fn unanswered(seed: &str, mut silences: impl Iterator<Item = (SocketAddr, Silence)>, findings: &mut Findings) {
+fn unanswered(
+    seed: &str,
+    mut silences: impl Iterator<Item = (SocketAddr, Silence)>,
+    mend: Option<Mend>,
+    findings: &mut Findings,
+) {
     let silent = silences.find(|(_, silence)| *silence == Silence::Failed(Failure::TimedOut));
     let Some((address, _)) = silent else {
         let summary = format!("[{seed}] among the seed hosts is no transport port of a Zazen node");
-        return findings.odd(Code::HttpPortInSeeds, summary, None);
+        return findings.odd(Code::HttpPortInSeeds, summary, mend);
     };
     let stopped = listener(address).filter(|process| process.is_stopped);
     let is_certain = stopped.is_some();

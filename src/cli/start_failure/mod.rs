@@ -10,6 +10,7 @@ mod slips;
 pub(super) use disk::elsewhere;
 pub(super) use slips::faults;
 
+use crate::cluster::{Address, is_loopback};
 use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};
 use crate::runtime::addresses::{self, AddressError};
 use crate::runtime::inquiry::{launch_of, outward, ports_beside};
@@ -19,6 +20,7 @@ use crate::runtime::store::StoreError;
 use crate::runtime::{StartError, is_stopped, program};
 use crate::settings::NodeSettings;
 use holder::Holder;
+use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::path::Path;
 
@@ -70,6 +72,8 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Secret(FileError::Open(path, _)) => {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
+        // Where all others are on this host, loopback will do.
+        StartError::Insecure(_) if names_loopback_only(settings) => (Code::BadSettings, Some(host("", settings))),
         // They say themselves what to type.
         StartError::Insecure(_) | StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => {
             (Code::BadSettings, None)
@@ -113,6 +117,12 @@ fn address(error: &AddressError, settings: &NodeSettings) -> Mend {
         }
         AddressError::Listing { .. } => text(settings, "network.host", "127.0.0.1"),
     }
+}
+
+fn names_loopback_only(settings: &NodeSettings) -> bool {
+    let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let is_here = |seed: &String| is_loopback(Address::from(seed.as_str()).host()) || is_loopback(seed);
+    !seeds.is_empty() && seeds.iter().all(is_here)
 }
 
 fn host(given: &str, settings: &NodeSettings) -> Mend {
@@ -186,6 +196,13 @@ fn starts(settings: &NodeSettings) -> Option<Start> {
 pub(super) fn words(error: &StartError, settings: &NodeSettings) -> String {
     let Verdict { code, summary, mend, .. } = verdict(error, settings);
     said(&summary, code, mend.as_ref())
+}
+
+/// Why the log cannot be written, with a directory beside the one that is named.
+pub(super) fn no_log(path: &Path, error: &io::Error, settings: &NodeSettings) -> String {
+    let summary = format!("cannot write the log in [path.logs: {}]: {error}", path.display());
+    let beside = text(settings, "path.logs", &format!("{}-new", path.display()));
+    said(&summary, Code::BadSettings, Some(&beside).filter(|_| path.is_file()))
 }
 
 fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {

@@ -236,12 +236,19 @@ impl<'a> Case<'a> {
     /// How a node is started that should be at an address, or goes by a name. Never one that answered.
     pub(super) fn start(&self, address: Option<&Address>, name: &str) -> Option<Mend> {
         let known = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name))?;
-        let start = Start::of(&known.by.facts.binary, known.sibling);
+        let Known { by, sibling } = known;
+        let start = Start::of(&by.facts.binary, sibling);
+        // What it had on disk is where it ran last, whatever its file says since.
+        let start = sibling.left_behind(&sibling.data).map_or(start.clone(), |left| start.on(left));
+        let start = match sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root) {
+            Some(owner) => start.owned_by(owner),
+            None => start,
+        };
         // A file that names no data directory, and was never used: the teller's own is taken.
-        let is_taken = known.sibling.data == known.by.facts.data;
-        let start = if is_taken { start.on(&format!("{}-{name}", known.sibling.data)) } else { start };
+        let is_taken = sibling.data == by.facts.data;
+        let start = if is_taken { start.on(&format!("{}-{name}", sibling.data)) } else { start };
         let mend = start.mend("").about(name);
-        Some(self.placed_as(Mend { file: known.sibling.file.clone(), ..mend }, known))
+        Some(self.placed_as(Mend { file: sibling.file.clone(), ..mend }, known))
     }
 
     /// The same mend, with its host where that is not the one of the node that was asked.
@@ -252,8 +259,16 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The host of a node: what it publishes may be another one's, so where it listens goes first.
+    pub(super) fn host(&self, report: &Report) -> String {
+        let mut bound = report.facts.bound.iter().map(|bound| Address::from(bound.as_str()));
+        let is_one = |at: &Address| !at.is_loopback() && !["0.0.0.0", "::"].contains(&at.host());
+        let told = bound.find(is_one).unwrap_or_else(|| report.explanation.node.address.clone());
+        told.host().to_owned()
+    }
+
     fn placed(&self, mend: Mend, by: &Report) -> Mend {
-        let host = (!self.is_here(by)).then(|| by.explanation.node.host().to_owned());
+        let host = (!self.is_here(by)).then(|| self.host(by));
         Mend { host, ..mend }
     }
 

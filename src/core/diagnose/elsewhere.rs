@@ -1,15 +1,98 @@
-//! Nodes that were started on another data directory than before, where what they had is still there.
+//! Nodes that began anew, on another data directory than before: what they had is elsewhere, or gone.
 
 use super::case::{Case, verdict};
+use super::quorum::wiped_majority;
 use super::{Certainty, Code, Report, Verdict};
-use crate::zen::explain::Member;
+use crate::zen::explain::{Group, Member};
+
+/// All of it.
+pub(super) fn of_elsewhere(case: &Case<'_>) -> Vec<Verdict> {
+    let mut verdicts = of_abandoned(case);
+    for old in case.reports {
+        verdicts.extend(of_replaced(case, old, &verdicts));
+    }
+    verdicts
+}
+
+/// The members of a node's cluster in whose places others are, of another cluster of the same name: they began anew.
+fn replaced<'a>(case: &Case<'a>, old: &'a Report) -> Vec<(Member, &'a Report)> {
+    let quotas = old.explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet);
+    let voters = quotas.flat_map(|quota| &quota.members).cloned();
+    let remembered = old.facts.remembered.iter().filter(|node| !node.removed).map(|node| Member {
+        id: node.id.as_str().into(),
+        name: Some(node.name.as_str().into()),
+        address: Some(node.address.clone()),
+        found: false,
+    });
+    let mut found: Vec<(Member, &'a Report)> = Vec::new();
+    for member in voters.chain(remembered).filter(|member| !case.has_id(&member.id)) {
+        let Some(new) = case.place(&member).1.and_then(|address| case.at(&address)) else { continue };
+        let (new, its, ours) = (new, &new.explanation, &old.explanation);
+        let is_foreign = its.cluster_uuid.is_some() && its.cluster_uuid != ours.cluster_uuid;
+        let is_known = found.iter().any(|(_, other)| std::ptr::eq(*other, new));
+        if is_foreign && ours.cluster_uuid.is_some() && its.cluster_name == ours.cluster_name && !is_known {
+            found.push((member, new));
+        }
+    }
+    found
+}
+
+/// Whether others began anew in the places of most of those whose votes a node needs: it is not that one that is wrong.
+pub(super) fn is_left_behind(case: &Case<'_>, old: &Report) -> bool {
+    let quota = old.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet);
+    let replaced = replaced(case, old);
+    let is_master = old.explanation.master_node.is_some();
+    let lost = |needed: usize, of: usize| of < needed + replaced.len();
+    !replaced.is_empty() && quota.is_some_and(|quota| is_master || lost(quota.needed, quota.members.len()))
+}
+
+/// Whether a node began anew where its configuration was used before.
+pub(super) fn began_anew(case: &Case<'_>, report: &Report) -> bool {
+    let is_new = |old: &Report| replaced(case, old).iter().any(|(_, new)| std::ptr::eq(*new, report));
+    report.facts.abandoned.is_some() || case.reports.iter().any(|old| is_left_behind(case, old) && is_new(old))
+}
+
+/// What is told of those who began anew in the places of others of a node's cluster.
+fn of_replaced(case: &Case<'_>, old: &Report, before: &[Verdict]) -> Vec<Verdict> {
+    let replaced = replaced(case, old);
+    let elsewhere: Vec<Verdict> = replaced.iter().filter_map(|(member, _)| displaced(case, old, member)).collect();
+    let is_told = |(_, new): &(Member, &Report)| {
+        let name = case.name(new);
+        before.iter().any(|verdict| verdict.code == Code::DataElsewhere && verdict.node.as_deref() == Some(&*name))
+    };
+    if !elsewhere.is_empty() || replaced.iter().any(is_told) || !is_left_behind(case, old) {
+        return elsewhere;
+    }
+    if old.explanation.master_node.is_some() {
+        return replaced.iter().map(|(_, new)| begun(case, old, new)).collect();
+    }
+    let quota = old.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet);
+    let lost: Vec<&Member> = replaced.iter().map(|(member, _)| member).collect();
+    quota.map(|quota| wiped_majority(case, old, quota, &lost)).into_iter().collect()
+}
+
+/// A node that began anew beside what is left of its cluster.
+fn begun(case: &Case<'_>, old: &Report, new: &Report) -> Verdict {
+    let (name, data) = (case.name(new), &new.facts.data);
+    let summary = format!(
+        "{name} began a cluster anew on [{data}], in the place of one of the cluster of {}: with a new data directory it can \
+         join that; what was written to it since is left in [{data}]",
+        case.name(old)
+    );
+    let evidence = case.says(old, format!("[{}] was of my cluster", case.name_at(&new.explanation.node.address)));
+    let mend = case.text(new, "path.data", &format!("{data}-new"));
+    verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend).only(Certainty::Likely)
+}
 
 /// New nodes whose own configuration was used before, from another directory. With a master only if most of the nodes are
-/// such: else what they left is here as well.
-pub(super) fn of_abandoned(case: &Case<'_>) -> Vec<Verdict> {
-    let found: Vec<Verdict> = case.reports.iter().filter_map(|report| abandoned(case, report)).collect();
-    let is_worth = case.is_masterless() || found.len() > case.reports.len() / 2;
-    found.into_iter().filter(|_| is_worth).collect()
+/// such, or if one is apart: else what they left is here as well.
+fn of_abandoned(case: &Case<'_>) -> Vec<Verdict> {
+    let new: Vec<&Report> = case.reports.iter().filter(|report| report.facts.abandoned.is_some()).collect();
+    let are_most = new.len() > case.reports.len() / 2;
+    let own = case.me.explanation.cluster_uuid;
+    let is_apart = |report: &Report| report.explanation.cluster_uuid != own;
+    let is_worth = |report: &&&Report| case.is_masterless() || are_most || is_apart(report);
+    new.iter().filter(is_worth).filter_map(|report| abandoned(case, report)).collect()
 }
 
 fn abandoned(case: &Case<'_>, report: &Report) -> Option<Verdict> {

@@ -1,6 +1,7 @@
 //! Who is of another cluster, or goes by another's id, or speaks another way.
 
-use super::case::{Case, called, quoted, verdict};
+use super::case::{Case, HOSTS, called, quoted, verdict};
+use super::elsewhere::{began_anew, is_left_behind};
 use super::kin::{is_meant, lie_side_by_side};
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
@@ -56,6 +57,9 @@ fn names(case: &Case<'_>) -> Vec<Verdict> {
 /// Which of two parties is wrong.
 fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec<Verdict> {
     if ours.1.is_formed && theirs.1.is_formed {
+        if let Some(found) = strayed(case, ours, theirs).or_else(|| strayed(case, theirs, ours)) {
+            return vec![found];
+        }
         return theirs
             .1
             .nodes
@@ -89,6 +93,38 @@ fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec
         if is_sure { found } else { found.only(Certainty::Possible) }
     };
     wrong.1.nodes.iter().map(of).collect()
+}
+
+/// A cluster of one that another of several nodes has among its seed hosts: it formed alone under a wrong name.
+fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option<Verdict> {
+    let address = one.1.nodes.keys().next().filter(|_| one.1.nodes.len() == 1)?;
+    let report = case.at(address).filter(|report| report.facts.members.len() == 1)?;
+    let looks_for = |other: &&Report| {
+        let seeds = other.facts.seeds.iter().flatten();
+        let is_of_many = other.explanation.cluster_name.as_str() == many.0 && other.facts.members.len() > 1;
+        is_of_many && seeds.clone().any(|seed| is_seed_of(seed, address))
+    };
+    let other = case.reports.iter().find(looks_for)?;
+    let name = case.name(report);
+    let summary = format!("{name} is cluster [{}] by itself, and those that look for it are of [{}]", one.0, many.0);
+    let evidence = case.says(other, format!("[{address}] is among my seed hosts"));
+    // What it formed is of the other name: it joins with a data directory of its own.
+    let joining = |start: Start| {
+        let data = format!("{}-{}", report.facts.data, many.0);
+        let start = start.with("cluster.name", &Worth::Text(many.0.to_owned())).on(&data);
+        let members = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
+        if seeds_of_others(report).is_empty() { start.with(HOSTS, &Worth::List(members)) } else { start }
+    };
+    let mend = case.restart(report, "", joining);
+    let found = verdict(Code::WrongClusterName, name, summary).because(evidence).mended(mend);
+    Some(found.only(Certainty::Likely))
+}
+
+/// The seed hosts of a node but for itself. One without a port has that of the node.
+fn seeds_of_others(report: &Report) -> Vec<&String> {
+    let own = &report.explanation.node.address;
+    let is_own = |seed: &&String| is_seed_of(seed, own) || seed.as_str() == own.host();
+    report.facts.seeds.iter().flatten().filter(|seed| !is_own(seed)).collect()
 }
 
 /// A node of ours has an address among its seed hosts that is of another cluster.
@@ -151,6 +187,11 @@ fn uuids(case: &Case<'_>) -> Vec<Verdict> {
             Some(other) if weight(case.me) < weight(other) => Some((case.me, other)),
             Some(_) | None => None,
         };
+        // Who is of another cluster began anew, or is what is left of the one that was.
+        let is_told = |report: &Report| is_left_behind(case, report) || began_anew(case, report);
+        if is_told(case.me) || other.is_some_and(is_told) {
+            return None;
+        }
         let small = odd.filter(|(odd, _)| odd.facts.members.len() <= 1 || odd.explanation.master_node.is_none());
         let Some((odd, home)) = small else {
             let uuid = theirs.map_or_else(String::new, |uuid| uuid.to_string());
@@ -179,8 +220,11 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     if !is_foreign || its.cluster_name != own.cluster_name || is_single(case.me) || is_single(other) {
         return None;
     }
+    if [case.me, other].into_iter().any(|report| is_left_behind(case, report) || began_anew(case, report)) {
+        return None;
+    }
     let (name, address) = (case.name(case.me), &its.node.address);
-    let seeds = case.me.facts.seeds.as_deref().unwrap_or_default();
+    let seeds = seeds_of_others(case.me);
     let is_alone = case.me.facts.members.len() == 1 && other.facts.members.len() > 1;
     let evidence = case.says(
         other,
@@ -192,7 +236,7 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         let mend = case.hosts(case.me, &members, |host| Some(host.to_owned()));
         return Some(verdict(Code::NoSeeds, name, summary).because(evidence).mended(mend));
     }
-    let wants_in = other.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, &own.node.address));
+    let wants_in = seeds_of_others(other).iter().any(|seed| is_seed_of(seed, &own.node.address));
     let is_lost = other.facts.members.len() <= 1 || its.master_node.is_none();
     if is_lost && case.me.facts.members.len() > 1 && wants_in {
         let (name, data) = (case.name(other), &other.facts.data);

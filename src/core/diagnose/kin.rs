@@ -60,8 +60,14 @@ fn has_pinged(one: &Report, other: &Report) -> bool {
     one.explanation.hosts.iter().any(|host| host.address == other.explanation.node.address)
 }
 
-/// Whether a node that need not run is one of those who speak: they look for it or knew it, or it looks for them. Whoever
-/// names nobody is found on loopback.
+/// Whether a node that need not run has another one among its seed hosts.
+pub fn looks_for(sibling: &Sibling, report: &Report) -> bool {
+    sibling.seeds.iter().any(|seed| is_seed_of(seed, &report.explanation.node.address))
+}
+
+/// Whether a node that need not run is one of those who speak: they look for it or knew it, it looks for them, or its
+/// file lies beside theirs. Whoever of them names nobody finds all on loopback. Who lies elsewhere and is named by nobody is left
+/// alone, even if it names nobody: it may be left of another time.
 pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
     let places = || sibling.place().into_iter().chain(sibling.last.clone());
     let is_known = |report: &Report| {
@@ -74,9 +80,9 @@ pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
         known.any(|address| places().any(|place| place == *address))
             || places().any(|place| seeds.iter().any(|seed| is_seed_of(seed, &place)))
     };
-    let looks_for = |report: &Report| {
+    let is_sought = |report: &Report| {
         let seeds = report.facts.seeds.as_deref().unwrap_or_default();
-        sibling.seeds.iter().any(|seed| is_seed_of(seed, &report.explanation.node.address) || seeds.contains(seed))
+        looks_for(sibling, report) || sibling.seeds.iter().any(|seed| seeds.contains(seed))
     };
     // Files in one directory are of one cluster, if its name is the same.
     let lies_beside = |report: &Report| {
@@ -85,10 +91,7 @@ pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
         is_same && its.is_some() && its == own
     };
     let is_open = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
-    // Who names nobody but itself waits for others, and these may have its address wrong.
-    let names_others = sibling.seeds.iter().any(|seed| !places().any(|place| is_seed_of(seed, &place)));
-    !names_others
-        || reports.iter().any(|report| is_known(report) || looks_for(report) || is_open(report) || lies_beside(report))
+    reports.iter().any(|report| is_known(report) || is_sought(report) || is_open(report) || lies_beside(report))
 }
 
 /// Whether a node pinged this address because somebody named it, and not because it was found on loopback.

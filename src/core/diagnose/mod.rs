@@ -25,7 +25,7 @@ mod yaml;
 pub use case::quoted;
 pub use code::Code;
 pub use credentials::Credentials;
-pub use kin::is_ours;
+pub use kin::{is_ours, looks_for};
 pub use node::moved;
 pub use seeds::hosts_meant;
 pub use start::{Launch, Start, Variable, Worth, ended};
@@ -226,6 +226,9 @@ pub struct Sibling {
     /// What it was given besides its file when it was started last.
     #[serde(skip_serializing_if = "Launch::is_empty")]
     pub launch: Launch,
+    /// The user and the group whose its data directory is, if that is another user than the teller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<(u32, u32)>,
     /// Its id then, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<NodeId>,
@@ -376,6 +379,9 @@ pub struct Facts {
     pub machine: Option<String>,
     /// Its process id.
     pub pid: u32,
+    /// Whether it runs as root.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_root: bool,
     /// Its program.
     pub binary: String,
     /// Its configuration file.
@@ -481,7 +487,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let reports = &*kin::of(reports);
     let case = Case::new(reports)?;
     let mut verdicts = node::of_nodes(&case);
-    verdicts.extend(elsewhere::of_abandoned(&case));
+    verdicts.extend(elsewhere::of_elsewhere(&case));
     verdicts.extend(security::of_certificates(&case));
     verdicts.extend(identity::of_identity(&case));
     verdicts.extend(credentials::of_credentials(&case));

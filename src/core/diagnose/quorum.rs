@@ -227,7 +227,7 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
     if is_refused { found } else { found.only(Certainty::Likely) }
 }
 
-fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {
+pub(super) fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {
     let names: Vec<String> = lost.iter().map(|member| case.place(member).0).collect();
     let summary = format!(
         "{} came back without what {} had on disk, and a majority of {} is gone: unless it is found elsewhere (an older data \

@@ -54,7 +54,7 @@ fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Ve
     // An authority is changed in steps. Else the file is where it was made, or was copied from such a place.
     let directory = file.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty()).unwrap_or("security");
     let options = format!("--renew --out {}", quoted(directory));
-    let line = || setup(report, &options, [report.explanation.node.host()]);
+    let line = || setup(report, &options, [&*case.host(report)]);
     let mend = (setting != "zazen.security.authorities").then(|| case.command(report, line()));
     Some(verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend))
 }
@@ -74,8 +74,10 @@ fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let told = evidence.fold(verdict(Code::OpenToStrangers, &name, summary), Verdict::because);
     // One authority vouches for all, so all are named at once.
     let open = case.reports.iter().filter(|one| !one.facts.open.is_empty());
-    let hosts: BTreeSet<&str> = open.map(|one| one.explanation.node.host()).collect();
-    let line = setup(report, "--out security", hosts);
+    let members = report.facts.members.iter().filter(|(_, at, _)| !at.is_loopback() && case.at(at).is_none());
+    let silent = members.map(|(_, address, _)| address.host().to_owned());
+    let hosts: BTreeSet<String> = open.map(|one| case.host(one)).chain(silent).collect();
+    let line = setup(report, "--out security", hosts.iter().map(String::as_str));
     Some(told.mended(Mend::command(line).about(case.name(report))))
 }
 

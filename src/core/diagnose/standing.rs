@@ -61,15 +61,37 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(silent) = address.filter(|address| case.is_silent(address)) {
             return unreachable(&name, silent, true).because(evidence);
         }
-        let summary = format!("{name}, whose vote counts, is not there{where_}");
+        let start = case.start(address, &name);
+        let what = address.filter(|_| start.is_none()).map(|address| what_to_do(case, teller, address));
+        let summary = format!("{name}, whose vote counts, is not there{where_}{}", what.unwrap_or_default());
         let found = verdict(Code::VoterDown, &name, summary);
-        let remove = || remove(case, teller, &member.id);
-        let mend =
-            case.start(address, &name).or_else(|| address.filter(|address| is_member(address)).is_none().then(remove));
-        found.because(evidence).mended(mend)
+        // A member that fails is taken out, and one on another host can be started there.
+        let is_left = |address: &Address| is_member(address) || !is_traceless(case, address);
+        let remove = || (!address.is_some_and(is_left)).then(|| remove(case, teller, &member.id));
+        found.because(evidence).mended(start.or_else(remove))
     };
-    let is_unbelieved = |member: &&Member| case.place(member).1.is_some_and(|address| case.is_unbelieved(&address));
-    missing.filter(|member| !is_unbelieved(member)).map(of).collect()
+    // Who answers in its place is told of as such.
+    let is_taken = |member: &&Member| {
+        case.place(member).1.is_some_and(|address| case.is_unbelieved(&address) || case.at(&address).is_some())
+    };
+    missing.filter(|member| !is_taken(member)).map(of).collect()
+}
+
+/// Whether a node was on a host that was looked at, where nothing is left of it: elsewhere it can be started.
+fn is_traceless(case: &Case<'_>, address: &Address) -> bool {
+    case.reports.iter().any(|report| address.host() == case.host(report))
+}
+
+/// What to do about one that went, of which nobody knows how it is started.
+fn what_to_do(case: &Case<'_>, teller: &Report, address: &Address) -> String {
+    match is_traceless(case, address) {
+        true => ", and nothing on its host tells how it is started".into(),
+        false => format!(
+            ": start it on {}, or, if it is gone for good, say `{} member remove` of it",
+            address.host(),
+            quoted(&teller.facts.binary)
+        ),
+    }
 }
 
 /// The command that says of a node that it is gone for good, of which nobody knows how it is started.
@@ -127,12 +149,13 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
             false => (Code::MemberDown, ", whose vote does not count,"),
         };
         let start = case.start(Some(&node.address), &node.name);
-        let what = if start.is_some() { "" } else { ": start it there, or remove it if it is gone for good" };
+        let what = if start.is_some() { "" } else { &what_to_do(case, teller, &node.address) };
         let summary =
             format!("{}{whose} left without a good-bye, and has not come back to [{}]{what}", node.name, node.address);
         let found = verdict(code, &node.name, summary).only(Certainty::Likely);
         let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
-        found.because(evidence).mended(start.unwrap_or_else(|| remove(case, teller, node.id.as_str())))
+        let remove = || is_traceless(case, &node.address).then(|| remove(case, teller, node.id.as_str()));
+        found.because(evidence).mended(start.or_else(remove))
     };
     teller.facts.remembered.iter().filter(is_gone).map(of).collect()
 }

@@ -88,12 +88,13 @@ pub struct Start {
     binary: String,
     file: Option<String>,
     launch: Launch,
+    owner: Option<(u32, u32)>,
 }
 
 impl Start {
     /// By a program, a file and what was given besides.
     pub fn new(binary: &str, file: Option<&str>, launch: &Launch) -> Self {
-        Start { binary: binary.to_owned(), file: file.map(ToOwned::to_owned), launch: launch.clone() }
+        Start { binary: binary.to_owned(), file: file.map(ToOwned::to_owned), launch: launch.clone(), owner: None }
     }
 
     /// As a node was that runs; none if nothing tells how.
@@ -122,13 +123,20 @@ impl Start {
         self.with("path.data", &Worth::Text(data.to_owned()))
     }
 
+    /// By root, as the user and the group whose its data is: what root wrote there that user could not read.
+    pub(super) fn owned_by(self, owner: (u32, u32)) -> Self {
+        Start { owner: Some(owner), ..self }
+    }
+
     /// As a line for a shell.
     pub fn line(&self) -> String {
         let variables = self.launch.variables.iter().map(|one| format!("{} ", quoted_pair(&one.name, &one.value)));
         let file = self.file.as_ref().map(|file| format!(" -c {}", quoted(file))).unwrap_or_default();
         let arguments = self.launch.arguments.iter().map(|(key, value)| format!(" -E {}", quoted_pair(key, value)));
         let (variables, arguments): (String, String) = (variables.collect(), arguments.collect());
-        format!("{variables}{} start{file}{arguments}", quoted(&self.binary))
+        let by = |(user, group)| format!("setpriv --reuid={user} --regid={group} --clear-groups ");
+        let by = self.owner.map(by).unwrap_or_default();
+        format!("{variables}{by}{} start{file}{arguments}", quoted(&self.binary))
     }
 
     /// The line, with something before it and what must be given besides, to be typed.

@@ -156,7 +156,12 @@ fn a_voter_behind_a_network_that_is_cut_is_not_taken_out() {
     assert_eq!(told, expected(&[(Code::LinkCut, "n2", "")]));
     master.explanation.needed[0].members[2].id = "-O3OJ1e".into();
     let line = "/usr/bin/zazen member remove --url 10.0.0.0:9200 -- -O3OJ1e";
-    assert_eq!(verdicts(&reports(master)), expected(&[(Code::VoterDown, "n2", line)]), "it refuses");
+    let told = judged(&reports(master.clone())).verdicts.remove(0);
+    assert_eq!((told.code, &told.mend), (Code::VoterDown, &None), "it refuses");
+    assert!(told.summary.contains(": start it on 10.0.0.2, or, if it is gone for good, say `"), "{}", told.summary);
+    // Nothing is left of it on a host that was looked at.
+    master.explanation.needed[0].members[2].address = Some("10.0.0.0:9302".into());
+    assert_eq!(verdicts(&reports(master)), expected(&[(Code::VoterDown, "n2", line)]));
 }
 
 #[test]
@@ -250,7 +255,8 @@ fn what_runs_and_answers_nobody_is_not_to_be_started() {
 
 #[test]
 fn one_of_whom_nothing_is_known_is_removed_and_not_missed_any_more() {
-    let mut asked = master(gone(5, Some(false)), sibling(6));
+    let beside = Remembered { address: "10.0.0.0:9305".into(), ..gone(5, Some(false)) };
+    let mut asked = master(beside, sibling(6));
     asked.facts.http = Some("10.0.0.0:9200".into());
     let line = "/usr/bin/zazen member remove id-5 --url 10.0.0.0:9200";
     assert_eq!(verdicts(&[asked.clone()]), expected(&[(Code::MemberDown, "n5", line)]));
@@ -265,4 +271,35 @@ fn one_that_could_not_lead_had_no_vote() {
         verdicts(&[master(Remembered { is_eligible: Some(is_eligible), ..gone(5, None) }, sibling(6))])[0].0
     };
     assert_eq!((told(false), told(true)), (Code::MemberDown, Code::VoterDown));
+}
+
+#[test]
+fn one_that_is_started_has_the_data_and_the_user_that_it_had() {
+    let root = |sibling: Sibling| {
+        let mut report = master(gone(5, Some(true)), sibling);
+        report.facts.is_root = true;
+        report
+    };
+    let left = Sibling { left: Some("/srv/n5".into()), ..sibling(5) };
+    let line = "/usr/bin/zazen start -c /etc/zazen/n5.yml -E path.data=/srv/n5";
+    assert_eq!(verdicts(&[root(left)]), expected(&[(Code::VoterDown, "n5", line)]));
+    let owned = Sibling { owner: Some((103, 105)), ..sibling(5) };
+    let line = "setpriv --reuid=103 --regid=105 --clear-groups /usr/bin/zazen start -c /etc/zazen/n5.yml";
+    assert_eq!(verdicts(&[root(owned.clone())]), expected(&[(Code::VoterDown, "n5", line)]));
+    let line = "/usr/bin/zazen start -c /etc/zazen/n5.yml";
+    assert_eq!(verdicts(&[master(gone(5, Some(true)), owned)]), expected(&[(Code::VoterDown, "n5", line)]));
+}
+
+#[test]
+fn what_is_to_be_changed_is_where_a_node_listens_and_not_where_it_says_that_it_is() {
+    let mut other = report(1);
+    other.facts.machine = Some("two".into());
+    other.facts.bound = vec!["10.0.0.9:9300".into()];
+    other.facts.cuts = vec!["10.0.0.3:9300".into()];
+    other.facts.http = Some("10.0.0.9:9200".into());
+    let mut asked = report(0);
+    asked.facts.machine = Some("one".into());
+    let told = judged(&[asked, other]).verdicts;
+    let hosts: Vec<_> = told.iter().filter_map(|verdict| verdict.mend.as_ref()?.host.clone()).collect();
+    assert!(!hosts.is_empty() && hosts.iter().all(|host| host == "10.0.0.9"), "{told:?}");
 }

@@ -267,7 +267,8 @@ fn what_weakens_security_is_told_once_and_leaves_a_cluster_sound() {
     let may_be_open = (Code::InsecureSetting, "n1", "zazen.security.allow_open: false");
     assert_eq!(verdicts(&reports), expected(&[may_be_open, faults]));
     reports[1].facts.open = vec!["http listens beyond loopback".into()];
-    let open = (Code::OpenToStrangers, "n1", "/usr/bin/zazen setup --cluster-name shop --out security 10.0.0.1");
+    let open =
+        (Code::OpenToStrangers, "n1", "/usr/bin/zazen setup --cluster-name shop --out security 10.0.0.1 10.0.0.2");
     assert_eq!(verdicts(&reports), expected(&[open, faults]), "that a port may be open is told by that it is");
     assert_eq!(judged(&reports).standing, Standing::Sound);
 }
@@ -352,6 +353,7 @@ fn what_others_say_of_themselves_is_quoted_for_a_shell() {
 fn where_a_vote_is_removed_is_quoted_for_a_shell() {
     let mut master = voters(follower(0, 0));
     master.facts.members.truncate(1);
+    master.explanation.needed[0].members[1].address = Some("10.0.0.0:9301".into());
     master.facts.http = Some("10.0.0.0:9200;reboot".into());
     let told = verdicts(&[master]);
     let lines: Vec<&str> = told.iter().map(|(.., line)| line.as_str()).filter(|line| line.contains("--url")).collect();

@@ -76,7 +76,8 @@ fn one_authority_is_made_for_all_who_let_everybody_in() {
         report.facts.open = vec!["transport listens beyond loopback".into()];
         report
     };
-    let line = "/usr/bin/zazen setup --cluster-name shop --out security 10.0.0.0 10.0.0.1";
+    let line = "/usr/bin/zazen setup --cluster-name shop --out security 10.0.0.0 10.0.0.1 10.0.0.2";
+    // One that says nothing is a member as well.
     let told = verdicts(&[open(0), open(1)]);
     assert_eq!(told, expected(&["n0", "n1"].map(|name| (Code::OpenToStrangers, name, line))));
 }
@@ -94,4 +95,45 @@ fn clusters_of_one_whose_files_lie_side_by_side_are_told_of_each_other() {
     let mut next_door = alone(2);
     next_door.facts.file = Some("/home/ann/n2.yml".into());
     assert_eq!(verdicts(&[alone(1), next_door]), []);
+}
+
+#[test]
+fn who_formed_alone_under_another_name_is_told_and_not_those_that_look_for_it() {
+    let mut strayed = report(1);
+    strayed.explanation.cluster_name = "Shop".into();
+    strayed.explanation.cluster_uuid = Some(Uuid::from_u128(9));
+    strayed.explanation.master_node = Some(node(1));
+    strayed.facts.members = vec![("n1".into(), address(1), true)];
+    strayed.facts.seeds = None;
+    let mut many = [follower(0, 0), follower(2, 0)];
+    for report in &mut many {
+        report.facts.members = vec![("n0".into(), address(0), true), ("n2".into(), address(2), true)];
+        report.facts.seeds = Some((0..3).map(|number| address(number).to_string()).collect());
+    }
+    let [first, second] = many;
+    for reports in [[first.clone(), second.clone(), strayed.clone()], [strayed, first, second]] {
+        let told = verdicts(&reports);
+        let [(code, name, line)] = &told[..] else { panic!("one is told: {told:?}") };
+        assert_eq!((*code, &**name), (Code::WrongClusterName, "n1"));
+        let expected = "-E cluster.name=shop -E path.data=/var/lib/zazen/n1-shop \
+                        -E discovery.zen.ping.unicast.hosts=10.0.0.0:9300,10.0.0.2:9300";
+        assert!(line.ends_with(expected), "{line}");
+    }
+}
+
+#[test]
+fn those_that_name_their_own_host_without_a_port_are_told_that_they_are_alone() {
+    let alone = |port: u16| {
+        let mut report = follower(0, 0);
+        let own = Node { address: format!("127.0.0.1:{port}").as_str().into(), ..(*node(usize::from(port))).clone() };
+        report.explanation.node = Arc::new(own.clone());
+        report.explanation.master_node = Some(report.explanation.node.clone());
+        report.explanation.cluster_uuid = Some(Uuid::from_u128(u128::from(port)));
+        report.facts.members = vec![(own.name.to_string(), own.address, true)];
+        report.facts.seeds = Some(vec!["127.0.0.1".into()]);
+        report.facts.bound = vec![format!("127.0.0.1:{port}")];
+        report
+    };
+    let told = verdicts(&[alone(9300), alone(9301)]);
+    assert_eq!(told.iter().map(|(code, ..)| *code).collect::<Vec<_>>(), [Code::WrongSeed], "{told:?}");
 }

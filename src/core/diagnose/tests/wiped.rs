@@ -177,3 +177,43 @@ fn a_single_new_node_has_what_it_left_from_its_cluster() {
     let codes: Vec<Code> = verdicts(&[led(0), led(1), follower(2, 0)]).iter().map(|(code, ..)| *code).collect();
     assert_eq!(codes, [Code::DataElsewhere, Code::DataElsewhere], "most of them began anew");
 }
+
+/// Two of three began a cluster anew, in the places of those of the third.
+fn anew_beside_the_third() -> [Report; 3] {
+    let mut reports = wiped();
+    for report in &mut reports[1..] {
+        *report = Report { explanation: report.explanation.clone(), facts: report.facts.clone(), ..follower(9, 9) };
+        report.explanation.cluster_uuid = Some(Uuid::from_u128(8));
+        report.explanation.master_node = Some(node(1));
+        report.facts.members = (1..3).map(|number| (format!("n{number}"), address(number), true)).collect();
+    }
+    reports
+}
+
+#[test]
+fn who_is_left_of_a_cluster_keeps_its_data_beside_one_that_was_begun_anew() {
+    let reports = anew_beside_the_third();
+    for turn in 0..3 {
+        let mut reports = reports.clone();
+        reports.rotate_left(turn);
+        let told = verdicts(&reports);
+        assert_eq!((told[0].0, &*told[0].1), (Code::WipedMajority, "n0"), "{told:?}");
+        assert!(!told.iter().any(|(code, ..)| *code == Code::ForeignCluster), "{told:?}");
+    }
+    let mut recovered = reports;
+    recovered[0].explanation.master_node = Some(node(0));
+    let told = verdicts(&recovered);
+    let anew: Vec<_> =
+        told.iter().filter(|(code, ..)| *code == Code::ForeignCluster).map(|(_, node, _)| &**node).collect();
+    assert_eq!(anew, ["n1", "n2"], "they join what was recovered: {told:?}");
+}
+
+#[test]
+fn who_began_anew_beside_the_third_goes_back_to_what_it_left() {
+    let mut reports = anew_beside_the_third();
+    reports.iter_mut().for_each(|report| report.facts.machine = Some("one".into()));
+    reports[0].facts.strays = vec![(address(1), "/srv/n1.bak".into()), (address(2), "/srv/n2.bak".into())];
+    let told = verdicts(&reports);
+    let codes: Vec<_> = told.iter().map(|(code, node, _)| (*code, &**node)).collect();
+    assert_eq!(codes, [(Code::DataElsewhere, "n1"), (Code::DataElsewhere, "n2")], "{told:?}");
+}

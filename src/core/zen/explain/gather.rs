@@ -44,7 +44,7 @@ impl NodeState {
                 .map(|at| millis(now.since(at))),
             needed: self.quotas(stance),
             hosts: self.hosts(stance),
-            unresolved: if stance.is_masterless() { self.search.unresolved.clone() } else { Vec::new() },
+            unresolved: self.search.unresolved.clone(),
             nodes: self.stragglers(stance),
         };
         explanation.summary = words::summary(&explanation);

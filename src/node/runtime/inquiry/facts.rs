@@ -50,6 +50,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     Facts {
         machine: proc::machine(),
         pid: std::process::id(),
+        is_root: rustix::process::geteuid().is_root(),
         binary: program(),
         launch: launch_of(&settings.launch),
         data: absolute(&settings.path_data),

@@ -6,12 +6,14 @@
 
 mod facts;
 mod left;
+mod met;
 mod note;
 mod probe;
 mod siblings;
 mod surroundings;
 
 pub use facts::{hosts_file, outward, roomy, seed_hosts};
+pub use met::meet_neighbours;
 pub use note::note_in;
 pub(super) use siblings::leave_note;
 pub use siblings::{launch_of, ports_beside};
@@ -20,8 +22,10 @@ pub(super) use surroundings::Surroundings;
 use super::Handle;
 use super::figures::of_one;
 use super::proc;
+use super::seeds::places_of;
 use crate::cluster::{Address, ClusterState};
-use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, Sibling, is_ours, judge, named as named_by};
+use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, Sibling, is_ours, judge, looks_for, named as named_by};
+use crate::protocol::Unresolved;
 use crate::wire;
 use crate::zen::Explanation;
 use crate::zen::explain::{Host, PingOutcome};
@@ -77,11 +81,24 @@ async fn tell(State(handle): State<Handle>) -> Response {
 
 /// What a node says for itself.
 async fn report(handle: &Handle) -> Option<Report> {
-    let explanation = handle.explain().await?;
+    let mut explanation = handle.explain().await?;
+    if explanation.master_node.is_some() {
+        explanation.unresolved = still_unresolved(handle, explanation.unresolved).await;
+    }
     let (facts, asked) = (handle.clone(), explanation.clone());
     let told = move || facts::facts(&facts, &asked);
     let facts = tokio::task::spawn_blocking(told).await.ok()?;
     Some(Report { wire: u64::from(wire::VERSION), explanation, facts })
+}
+
+/// Those of some seed hosts that had no address when a master was looked for, and have none now.
+async fn still_unresolved(handle: &Handle, hosts: Vec<Unresolved>) -> Vec<Unresolved> {
+    let settings = handle.settings();
+    let look = |host: Unresolved| {
+        let settings = &settings;
+        async move { places_of(settings, &host.host).await.is_err().then_some(host) }
+    };
+    join_all(hosts.into_iter().map(look)).await.into_iter().flatten().collect()
 }
 
 /// Asks all that can be asked, and judges what they say; nothing once the node has ended.
@@ -110,8 +127,8 @@ async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation,
     }
     let silent = silent(asked, &reports, &reports[0].facts.probes);
     let mut found = probes(handle, silent, until).await;
-    // Whom the core did not speak to in vain is told of only if it is a node.
-    found.retain(|probe| matches!(probe.found, Found::OtherSecret | Found::OtherAuthority | Found::Silence));
+    // Whom the core did not speak to in vain is told of only if it is a node, or stands in the place of one.
+    found.retain(|probe| !matches!(probe.found, Found::HttpOf(_) | Found::Version(_)));
     let at: Vec<Address> = found.iter().chain(&reports[0].facts.probes).map(|probe| probe.address.clone()).collect();
     let processes = tokio::task::spawn_blocking(move || proc::listeners(&at)).await.unwrap_or_default();
     let facts = &mut reports[0].facts;
@@ -135,8 +152,11 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let known = hosts.filter_map(|host| host.node.as_ref().map(|node| node.address.clone()));
     let members = report.facts.members.iter().map(|(_, address, _)| address.clone());
     let cluster = explanation.cluster_name.as_str();
-    // Next door may be another cluster of the same name.
-    let is_ours = |one: &&Sibling| is_own && one.cluster == cluster && is_ours(slice::from_ref(report), one);
+    // Next door may be another cluster of the same name; who looks for this node may have another name for it.
+    let is_ours = |one: &&Sibling| {
+        let is_one = one.cluster == cluster || looks_for(one, report);
+        is_own && is_one && is_ours(slice::from_ref(report), one)
+    };
     let siblings = report.facts.siblings.iter().filter(is_ours);
     let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);

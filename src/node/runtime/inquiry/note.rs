@@ -27,15 +27,16 @@ pub(super) fn path_in(data: &Path) -> PathBuf {
 /// Leaves it.
 pub(super) fn leave(data: &Path, note: &Sibling) {
     let path = path_in(data);
-    if let Err(error) = write(&path, note) {
+    if let Err(error) = write(&path, &serde_json::to_vec(note).unwrap_or_default()) {
         tracing::warn!(target: STORE, "cannot write [{}]: {error}", path.display());
     }
 }
 
-fn write(path: &Path, note: &Sibling) -> io::Result<()> {
+/// In the place of what stood there, for this user only.
+pub(super) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let new = path.with_extension("json.tmp");
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
-    file.write_all(&serde_json::to_vec(note)?)?;
+    file.write_all(text)?;
     fs::rename(new, path)
 }
 

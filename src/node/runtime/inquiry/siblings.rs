@@ -10,6 +10,7 @@ use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// How many configurations are kept, and of how many starts by one.
@@ -105,9 +106,16 @@ fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> 
         seeds: seed_hosts(settings).unwrap_or_default(),
         free_bytes: here.and_then(room),
         roomy: here.and_then(roomy),
+        owner: here.and_then(owner),
         credentials: credentials(settings),
         ..Sibling::default()
     }
+}
+
+/// Whose a data directory is, if that is another user than this one.
+fn owner(data: &Path) -> Option<(u32, u32)> {
+    let about = fs::metadata(data.join("nodes").join("0")).or_else(|_| fs::metadata(data)).ok()?;
+    (about.uid() != rustix::process::geteuid().as_raw()).then(|| (about.uid(), about.gid()))
 }
 
 /// Where a node would be reached, and whether that is on another host. Nothing is looked up: names may take long.
@@ -135,13 +143,14 @@ fn hosts(listen: &ListenSettings, machine: &Machine) -> (Vec<String>, bool) {
     }
 }
 
-/// All that are found.
-pub(super) fn siblings(settings: &NodeSettings, look: &mut Look<'_>) -> Vec<Sibling> {
+/// All that are found, those that were met with their data in these directories among them.
+pub(super) fn siblings(settings: &NodeSettings, met: &BTreeSet<PathBuf>, look: &mut Look<'_>) -> Vec<Sibling> {
     let own = settings.file.as_deref().map(absolute).map(PathBuf::from);
     let files = own.as_deref().map(files_beside).unwrap_or_default();
     let by_file = without_copies(files.iter().filter_map(|file| by_file(file, look)).collect());
     let here = by_file.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
-    let noted = notes(&PathBuf::from(absolute(&settings.path_data)), here.collect(), look);
+    let named = here.chain(met.iter().cloned()).collect();
+    let noted = notes(&PathBuf::from(absolute(&settings.path_data)), named, look);
     let told: BTreeSet<&String> = noted.iter().filter_map(|one| one.file.as_ref()).collect();
     let untold = by_file.iter().filter(|one| one.file.as_ref().is_none_or(|file| !told.contains(file)));
     let own = credentials(settings);
@@ -281,14 +290,16 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
     let Sibling { last, launch, .. } = note.clone();
-    let (free_bytes, roomy, left) = (room(data), roomy(data), Some(note.data.clone()));
-    Some(Sibling { last, launch, left, free_bytes, roomy, ..now.unwrap_or(note) })
+    let (free_bytes, roomy, owner, left) = (room(data), roomy(data), owner(data), Some(note.data.clone()));
+    Some(Sibling { last, launch, left, free_bytes, roomy, owner, ..now.unwrap_or(note) })
 }
 
 /// Configuration files beside a node's own, and in the directories beside its directory.
 fn files_beside(file: &Path) -> Vec<PathBuf> {
     let Some(dir) = file.parent() else { return Vec::new() };
     let mut files = configurations(dir);
+    // Above may be those of all others, where one has a directory of its own.
+    files.extend(dir.parent().filter(|above| above.parent().is_some()).map(configurations).unwrap_or_default());
     for beside in beside(dir) {
         files.extend(configurations(&beside));
     }
@@ -371,7 +382,7 @@ mod tests {
 
         /// The siblings of a node among those of the test: other nodes of the host are none of its.
         fn siblings(&self, of: &NodeSettings) -> Vec<Sibling> {
-            siblings(of, &mut Look::around(&mut Files::default()))
+            siblings(of, &BTreeSet::new(), &mut Look::around(&mut Files::default()))
                 .into_iter()
                 .filter(|one| Path::new(&one.data).starts_with(&self.0))
                 .collect()

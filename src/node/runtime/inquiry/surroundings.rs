@@ -2,6 +2,7 @@
 //! second: it takes long, and a cluster that lost its master asks itself all at once.
 
 use super::left::{abandoned, strays};
+use super::met::Met;
 use super::siblings::{Files, Look, siblings};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Process, Sibling};
@@ -20,6 +21,7 @@ pub(in crate::runtime) struct Surroundings {
     neighbours: Mutex<Seen<Neighbours>>,
     processes: Mutex<Seen<(Vec<Address>, Vec<Process>)>>,
     files: Mutex<Files>,
+    pub(super) met: Met,
 }
 
 /// The other nodes of a host, and data directories that were moved or that the node itself left.
@@ -55,7 +57,8 @@ impl<T: Clone> Seen<T> {
 impl Surroundings {
     pub(super) fn neighbours(&self, settings: &NodeSettings, id: &NodeId) -> Neighbours {
         let look = || {
-            let siblings = siblings(settings, &mut Look::around(&mut self.files.lock()));
+            let siblings =
+                siblings(settings, &self.met.all(&settings.path_data), &mut Look::around(&mut self.files.lock()));
             Neighbours { strays: strays(settings, &siblings), abandoned: abandoned(settings, id), siblings }
         };
         let mut seen = self.neighbours.lock();
