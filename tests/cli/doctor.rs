@@ -22,9 +22,14 @@ fn seed_hosts_are_read_as_a_node_reads_them() {
     let folder = Folder::new("doctor-seeds");
     let free = super::ports::free_port();
     // Nobody listens at the ports of old services, nor at the one that was free.
-    for seed in ["127.0.0.1:2-4", "127.0.0.1", "::1", "[::1]:3"] {
+    for seed in ["127.0.0.1:2-4", "[::1]:3"] {
         let out = doctor(&folder, 0, free, &format!("[\"{seed}\"]"));
         assert!(out.contains(&format!("ok  nobody listens at seed host [{seed}] yet")), "{seed}: {out}");
+    }
+    // One without a port has that of the node.
+    for seed in ["127.0.0.1", "::1"] {
+        let out = doctor(&folder, 0, free, &format!("[\"{seed}\"]"));
+        assert!(out.contains(&format!("ok  seed host [{seed}] is this node itself")), "{seed}: {out}");
     }
 }
 
@@ -197,4 +202,29 @@ fn a_node_that_runs_by_a_directory_is_known_by_its_file_and_the_other_way_round(
     folder.file("other.yml", other.as_bytes());
     let out = told(2, "other.yml");
     assert!(out.contains("it is held by node [first] of this cluster, process ["), "{out}");
+}
+
+#[test]
+fn one_that_asks_nobody_and_names_others_is_told() {
+    let folder = Folder::new("doctor-single");
+    let lines = "discovery.type: single-node\ntransport.port: 0\npath.data: data\n";
+    let out = told(&folder, 1, &format!("{lines}discovery.zen.ping.unicast.hosts: [\"127.0.0.1:2\"]"));
+    assert!(out.contains("single-node-discovery (likely): ") && out.contains("discovery.type: zen"), "{out}");
+}
+
+#[test]
+fn what_both_ports_have_wrong_is_told_once() {
+    let folder = Folder::new("doctor-once");
+    let out = told(&folder, 2, "network.host: _nowhere_\ntransport.port: 0\npath.data: data");
+    assert_eq!(out.matches("bad-address: ").count(), 1, "{out}");
+}
+
+#[test]
+fn a_file_that_is_there_with_another_ending_is_what_was_meant() {
+    let folder = Folder::new("doctor-ending");
+    folder.file("n1.yml", b"cluster.name: shop\n");
+    let (meant, typed) = (folder.0.join("n1.yml"), folder.0.join("n1.yaml"));
+    let (_, told) = ends_with(2, &format!("doctor -c {}", typed.display()));
+    assert!(told.contains("[bad-settings]; to mend it: "), "{told}");
+    assert!(told.trim_end().ends_with(&format!(" doctor -c {}", meant.display())), "{told}");
 }

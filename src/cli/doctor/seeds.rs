@@ -61,7 +61,9 @@ fn alone(settings: &NodeSettings, findings: &mut Findings) {
 
 /// Whether this node itself is to listen there.
 fn is_own(settings: &NodeSettings, at: SocketAddr) -> bool {
-    settings.transport.ports.only() == Some(at.port()) && addresses::is_here(&at.ip())
+    let hosts = addresses::bind_addresses(&settings.transport).unwrap_or_default();
+    settings.transport.ports.only() == Some(at.port())
+        && hosts.iter().any(|host| *host == at.ip() || host.is_unspecified())
 }
 
 /// Who is found at a seed host.
@@ -132,6 +134,7 @@ async fn ask(settings: &NodeSettings, asker: &Asker, seed: &str) -> Seed {
     };
     // Who has its own port is told of already.
     if !addresses.is_empty() && addresses.iter().all(|at| is_own(settings, *at)) {
+        findings.well(format!("seed host [{seed}] is this node itself"));
         return Seed { findings, addresses, ..Seed::default() };
     }
     let calls = stream::iter(addresses.clone()).map(|address| async move { listens(address).await.then_some(address) });
