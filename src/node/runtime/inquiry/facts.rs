@@ -273,7 +273,7 @@ fn silent(explanation: &Explanation, remembered: &[Remembered]) -> Vec<Address> 
     let members = explanation.needed.iter().flat_map(|quota| &quota.members).filter(|member| !member.found);
     let stragglers = explanation.nodes.iter().map(|straggler| straggler.node.address.clone());
     let all = silent.map(|host| host.address.clone()).chain(members.filter_map(|member| member.address.clone()));
-    let gone = remembered.iter().filter(|node| node.failed).map(|node| node.address.clone());
+    let gone = remembered.iter().filter(|node| node.failed && !node.removed).map(|node| node.address.clone());
     let mut addresses: Vec<Address> = all.chain(stragglers).chain(gone).collect();
     addresses.sort();
     addresses.dedup();

@@ -12,9 +12,10 @@ use crate::runtime::addresses::is_here;
 use crate::runtime::log::STORE;
 use crate::runtime::proc;
 use parking_lot::Mutex;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many directories are kept.
@@ -39,6 +40,12 @@ impl Met {
     fn keep(&self, data: &Path, met: PathBuf) {
         let mut kept = self.0.lock();
         let all = kept.get_or_insert_with(|| load(data));
+        if all.contains(&met) {
+            return;
+        }
+        if all.len() == KEPT_MAX {
+            all.retain(|met| met.is_dir());
+        }
         if all.len() < KEPT_MAX && all.insert(met) {
             let text = serde_json::to_vec(all).unwrap_or_default();
             if let Err(error) = note::write(&path(data), &text) {
@@ -62,17 +69,18 @@ fn load(data: &Path) -> BTreeSet<PathBuf> {
 /// Asks each member that is new on this host where it has its data, until the node has ended.
 pub async fn meet_neighbours(handle: Handle) {
     let mut states = handle.states();
-    let mut known: BTreeSet<EphemeralId> = [handle.local().ephemeral_id.clone()].into();
+    // All members, and whether each is on this host.
+    let mut known: BTreeMap<EphemeralId, bool> = [(handle.local().ephemeral_id.clone(), true)].into();
     loop {
         let state = states.borrow_and_update().clone();
-        let here: Vec<&Node> =
-            state.nodes.iter().map(|node| &**node).filter(|node| is_on_this_host(&node.address)).collect();
-        let new = here.iter().filter(|node| here.len() <= NEIGHBOURS_MAX && !known.contains(&node.ephemeral_id));
-        for node in new {
+        known.retain(|known, _| state.nodes.iter().any(|node| node.ephemeral_id == *known));
+        let new = state.nodes.iter().filter(|node| !known.contains_key(&node.ephemeral_id));
+        let new: Vec<(&Arc<Node>, bool)> = new.map(|node| (node, is_on_this_host(&node.address))).collect();
+        known.extend(new.iter().map(|(node, is_here)| (node.ephemeral_id.clone(), *is_here)));
+        let are_few = known.values().filter(|is_here| **is_here).count() <= NEIGHBOURS_MAX;
+        for (node, _) in new.into_iter().filter(|(_, is_here)| *is_here && are_few) {
             meet(&handle, &node.address).await;
         }
-        known.extend(here.iter().map(|node| node.ephemeral_id.clone()));
-        known.retain(|known| state.nodes.iter().any(|node| node.ephemeral_id == *known));
         tokio::time::sleep(PAUSE).await;
         if states.changed().await.is_err() {
             return;

@@ -6,6 +6,7 @@
 
 mod facts;
 mod left;
+mod lookups;
 mod met;
 mod note;
 mod probe;
@@ -22,10 +23,8 @@ pub(super) use surroundings::Surroundings;
 use super::Handle;
 use super::figures::of_one;
 use super::proc;
-use super::seeds::places_of;
 use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, Sibling, is_ours, judge, looks_for, named as named_by};
-use crate::protocol::Unresolved;
 use crate::wire;
 use crate::zen::Explanation;
 use crate::zen::explain::{Host, PingOutcome};
@@ -83,22 +82,13 @@ async fn tell(State(handle): State<Handle>) -> Response {
 async fn report(handle: &Handle) -> Option<Report> {
     let mut explanation = handle.explain().await?;
     if explanation.master_node.is_some() {
-        explanation.unresolved = still_unresolved(handle, explanation.unresolved).await;
+        let look_ups = &handle.surroundings.look_ups;
+        explanation.unresolved = look_ups.still_unresolved(handle, explanation.unresolved).await;
     }
     let (facts, asked) = (handle.clone(), explanation.clone());
     let told = move || facts::facts(&facts, &asked);
     let facts = tokio::task::spawn_blocking(told).await.ok()?;
     Some(Report { wire: u64::from(wire::VERSION), explanation, facts })
-}
-
-/// Those of some seed hosts that had no address when a master was looked for, and have none now.
-async fn still_unresolved(handle: &Handle, hosts: Vec<Unresolved>) -> Vec<Unresolved> {
-    let settings = handle.settings();
-    let look = |host: Unresolved| {
-        let settings = &settings;
-        async move { places_of(settings, &host.host).await.is_err().then_some(host) }
-    };
-    join_all(hosts.into_iter().map(look)).await.into_iter().flatten().collect()
 }
 
 /// Asks all that can be asked, and judges what they say; nothing once the node has ended.
@@ -162,7 +152,8 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
     let seeds = seeds.filter_map(|seed| seed.parse::<SocketAddr>().ok()).map(|seed| Address::from(seed.to_string()));
     let transports = report.facts.probes.iter().filter_map(transport_of);
-    let gone = report.facts.remembered.iter().filter(|node| is_own && node.failed).map(|node| node.address.clone());
+    let gone = report.facts.remembered.iter().filter(|node| is_own && node.failed && !node.removed);
+    let gone = gone.map(|node| node.address.clone());
     let siblings = siblings.chain(gone);
     at.chain(known).chain(members).chain(siblings).chain(seeds).chain(transports).collect()
 }

@@ -2,6 +2,7 @@
 //! second: it takes long, and a cluster that lost its master asks itself all at once.
 
 use super::left::{abandoned, strays};
+use super::lookups::LookUps;
 use super::met::Met;
 use super::siblings::{Files, Look, siblings};
 use crate::cluster::{Address, NodeId};
@@ -22,6 +23,7 @@ pub(in crate::runtime) struct Surroundings {
     processes: Mutex<Seen<(Vec<Address>, Vec<Process>)>>,
     files: Mutex<Files>,
     pub(super) met: Met,
+    pub(super) look_ups: LookUps,
 }
 
 /// The other nodes of a host, and data directories that were moved or that the node itself left.
