@@ -1065,6 +1065,14 @@ def two_of_whom_one_is_asked_began_anew_while_their_data_lies_aside(w): began_an
 @case("wiped-majority", about=["n0", "n1", "n2"])
 def two_whose_disks_were_wiped_began_anew(w): began_anew(w, shutil.rmtree)
 
+def met(w, *which):
+    """All others remember where these have their data."""
+    def remembers(node):
+        file = os.path.join(node.settings["path.data"], "nodes/0/_neighbours.json")
+        return os.path.exists(file) and all(f"else where/{name}" in open(file).read() for name in which)
+    tellers = [node for node in w.nodes if "path.data" in node.settings]
+    w.wait(lambda: all(remembers(node) for node in tellers), 10)
+
 def with_data_elsewhere(w, *which):
     for node in which:
         del node.settings["path.data"]
@@ -1072,14 +1080,15 @@ def with_data_elsewhere(w, *which):
 
 @case(DOWN, about=["n0", "n1"], asked=2)
 def two_are_dead_that_have_their_data_where_nobody_looks(w):
-    with_data_elsewhere(w, w[0], w[1]); w.form(); time.sleep(1)
+    with_data_elsewhere(w, w[0], w[1]); w.form(); met(w, "n0", "n1")
     w[2].kill(); put(w[0].http, "/_zazen/kv/k", "v"); w.kill(0, 1); w[2].launch()
 
 @case("voter-down", about=["n1", "node one"])
 def one_is_dead_that_has_its_name_and_data_from_arguments(w):
-    with_data_elsewhere(w, w[1]); w[1].name = "node one"
+    with_data_elsewhere(w, w[1])
     w[1].arguments += ["-E", "node.name=node one"]
-    w.form(); time.sleep(1); w[1].kill()
+    w[1].name = "node one"
+    w.form(); met(w, "n1"); w[1].kill()
 
 @case("voter-down", about=["n1"])
 def the_file_of_one_was_changed_while_it_ran_and_it_died(w):

@@ -159,7 +159,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
 fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     let [first, second] = NAMES;
     let meant = if error.kind() == io::ErrorKind::NotFound { meant(path) } else { None };
-    let mend = meant.map(|meant| format!("; to mend it: {}", typed_with(path, &meant)));
+    let mend = meant.and_then(|meant| typed_with(path, &meant)).map(|line| format!("; to mend it: {line}"));
     CommandError::Usage(format!(
         "cannot read {}: {error}; allowed: a file, or a directory with a {first} or an {second} [{}]{}",
         path.display(),
@@ -170,22 +170,20 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
 
 /// The file beside one that is missing that is called alike, but for how it ends.
 fn meant(path: &Path) -> Option<PathBuf> {
-    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml");
-    let stem = if is_yaml(&path.to_path_buf()) { path.file_stem()? } else { path.file_name()? };
-    ["yml", "yaml"]
-        .map(|ending| path.with_file_name(stem).with_extension(ending))
-        .into_iter()
-        .find(|path| path.is_file())
+    let is_yaml = path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml");
+    let stem = if is_yaml { path.file_stem()? } else { path.file_name()? }.to_string_lossy();
+    let mut named = ["yml", "yaml"].into_iter().map(|ending| path.with_file_name(format!("{stem}.{ending}")));
+    named.find(|path| path.is_file())
 }
 
-/// The line that was typed, with another file.
-fn typed_with(path: &Path, meant: &Path) -> String {
-    let (given, meant) = (path.display().to_string(), meant.display().to_string());
-    let word = |word: String| if word == given { quoted(&meant) } else { quoted(&word) };
-    std::iter::once(quoted(&program()))
-        .chain(env::args_os().skip(1).map(|one| word(one.to_string_lossy().into())))
-        .collect::<Vec<_>>()
-        .join(" ")
+/// The line that was typed, with another file. What gives settings besides may be secret, and is not told.
+fn typed_with(path: &Path, meant: &Path) -> Option<String> {
+    let mut words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
+    let is_secret = words.iter().any(|word| word.contains('='));
+    let file = words.iter_mut().find(|word| Path::new(word.as_str()) == path).filter(|_| !is_secret)?;
+    *file = meant.display().to_string();
+    let words = std::iter::once(program()).chain(words).map(|word| quoted(&word));
+    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 /// Says where the first byte is that is no text.

@@ -210,6 +210,10 @@ fn one_that_asks_nobody_and_names_others_is_told() {
     let lines = "discovery.type: single-node\ntransport.port: 0\npath.data: data\n";
     let out = told(&folder, 1, &format!("{lines}discovery.zen.ping.unicast.hosts: [\"127.0.0.1:2\"]"));
     assert!(out.contains("single-node-discovery (likely): ") && out.contains("discovery.type: zen"), "{out}");
+    for own in ["127.0.0.1", "localhost", "[::1]", "::1", "127.0.0.1:0"] {
+        let out = told(&folder, 0, &format!("{lines}discovery.zen.ping.unicast.hosts: [\"{own}\"]"));
+        assert!(out.contains("asks nobody"), "it names itself only: {out}");
+    }
 }
 
 #[test]

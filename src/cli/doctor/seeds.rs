@@ -3,7 +3,7 @@
 use super::super::ask::{Asker, Place, Silence};
 use super::super::start_failure;
 use super::{Findings, SEED_MAX};
-use crate::cluster::NodeId;
+use crate::cluster::{Address, NodeId, is_loopback};
 use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth, hosts_meant};
 use crate::protocol::Failure;
 use crate::runtime::inquiry::{hosts_file, seed_hosts};
@@ -14,7 +14,7 @@ use crate::settings::{DiscoveryKind, NodeSettings};
 use futures_util::future::{self, join_all};
 use futures_util::{StreamExt, stream};
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::SystemTime;
 use tokio::time::timeout;
 
@@ -47,23 +47,35 @@ pub(super) async fn look(settings: &NodeSettings, (asker, id): (&Asker, Option<&
 
 /// One that asks nobody: if it names others, it may have been meant to ask them.
 fn alone(settings: &NodeSettings, findings: &mut Findings) {
-    let is_other = |seed: &String| !seed.parse().is_ok_and(|at| is_own(settings, at));
+    let is_other = |seed: &String| !is_own_name(settings, seed);
     match seed_hosts(settings).unwrap_or_default().iter().find(|seed| is_other(seed)) {
         Some(seed) if settings.discovery.kind == DiscoveryKind::SingleNode => {
             let summary = format!("[discovery.type: single-node] makes it a cluster by itself, and it names [{seed}]");
             let mend = start_failure::set(settings, "discovery.type", &Worth::Plain("zen".into()));
             findings.odd(Code::SingleNodeDiscovery, summary, Some(mend));
-            findings.odd.iter_mut().last().into_iter().for_each(|last| last.certainty = Certainty::Likely);
+            if let Some(last) = findings.odd.last_mut() {
+                last.certainty = Certainty::Likely;
+            }
         }
         Some(_) | None => findings.well("it is a cluster by itself and asks nobody"),
     }
 }
 
+/// Whether a seed host is this node itself without looking it up: one without a port has that of the node.
+fn is_own_name(settings: &NodeSettings, seed: &str) -> bool {
+    let (at, own) = (Address::from(seed), settings.transport.ports.first.first);
+    // An address of IPv6 has colons itself.
+    let port = at.port().filter(|port| port.parse::<u16>().is_ok() && seed.parse::<IpAddr>().is_err());
+    let host = if port.is_some() { at.host() } else { seed };
+    let is_here = is_loopback(host) || host.parse().is_ok_and(|host| addresses::is_here(&host));
+    is_here && port.is_none_or(|port| port == own.to_string())
+}
+
 /// Whether this node itself is to listen there.
 fn is_own(settings: &NodeSettings, at: SocketAddr) -> bool {
-    let hosts = addresses::bind_addresses(&settings.transport).unwrap_or_default();
-    settings.transport.ports.only() == Some(at.port())
-        && hosts.iter().any(|host| *host == at.ip() || host.is_unspecified())
+    let listens = |host: &IpAddr| *host == at.ip() || host.is_unspecified();
+    let hosts = || addresses::bind_addresses(&settings.transport).unwrap_or_default();
+    settings.transport.ports.only() == Some(at.port()) && hosts().iter().any(listens)
 }
 
 /// Who is found at a seed host.

@@ -238,15 +238,17 @@ impl<'a> Case<'a> {
         let known = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name))?;
         let Known { by, sibling } = known;
         let start = Start::of(&by.facts.binary, sibling);
-        // What it had on disk is where it ran last, whatever its file says since.
-        let start = sibling.left_behind(&sibling.data).map_or(start.clone(), |left| start.on(left));
+        let start = match sibling.left_behind(&sibling.data) {
+            // What it had on disk is where it ran last, whatever its file says since.
+            Some(left) => start.on(left),
+            // A file that names no data directory, and was never used: the teller's own is taken.
+            None if sibling.data == by.facts.data => start.on(&format!("{}-{name}", sibling.data)),
+            None => start,
+        };
         let start = match sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root) {
             Some(owner) => start.owned_by(owner),
             None => start,
         };
-        // A file that names no data directory, and was never used: the teller's own is taken.
-        let is_taken = sibling.data == by.facts.data;
-        let start = if is_taken { start.on(&format!("{}-{name}", sibling.data)) } else { start };
         let mend = start.mend("").about(name);
         Some(self.placed_as(Mend { file: sibling.file.clone(), ..mend }, known))
     }

@@ -42,7 +42,7 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     for report in case.reports.iter().filter(is_lost) {
         verdicts.extend(seeds::wrong(case, report));
     }
-    // With a master a host is missed that went away since; that none was ever there is told for good.
+    // A host without an address is wrong with a master as well.
     verdicts.extend(case.reports.iter().flat_map(|report| unresolved(case, report)));
     if is_masterless {
         verdicts.extend(nowhere(case));

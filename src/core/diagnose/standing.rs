@@ -66,7 +66,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         let summary = format!("{name}, whose vote counts, is not there{where_}{}", what.unwrap_or_default());
         let found = verdict(Code::VoterDown, &name, summary);
         // A member that fails is taken out, and one on another host can be started there.
-        let is_left = |address: &Address| is_member(address) || !is_traceless(case, address);
+        let is_left = |address: &Address| is_member(address) || !is_on_a_known_host(case, address);
         let remove = || (!address.is_some_and(is_left)).then(|| remove(case, teller, &member.id));
         found.because(evidence).mended(start.or_else(remove))
     };
@@ -77,14 +77,14 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
     missing.filter(|member| !is_taken(member)).map(of).collect()
 }
 
-/// Whether a node was on a host that was looked at, where nothing is left of it: elsewhere it can be started.
-fn is_traceless(case: &Case<'_>, address: &Address) -> bool {
+/// Whether a node was on the host of one that tells what it found there: on another host it can be started.
+fn is_on_a_known_host(case: &Case<'_>, address: &Address) -> bool {
     case.reports.iter().any(|report| address.host() == case.host(report))
 }
 
 /// What to do about one that went, of which nobody knows how it is started.
 fn what_to_do(case: &Case<'_>, teller: &Report, address: &Address) -> String {
-    match is_traceless(case, address) {
+    match is_on_a_known_host(case, address) {
         true => ", and nothing on its host tells how it is started".into(),
         false => format!(
             ": start it on {}, or, if it is gone for good, say `{} member remove` of it",
@@ -154,7 +154,7 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
             format!("{}{whose} left without a good-bye, and has not come back to [{}]{what}", node.name, node.address);
         let found = verdict(code, &node.name, summary).only(Certainty::Likely);
         let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
-        let remove = || is_traceless(case, &node.address).then(|| remove(case, teller, node.id.as_str()));
+        let remove = || is_on_a_known_host(case, &node.address).then(|| remove(case, teller, node.id.as_str()));
         found.because(evidence).mended(start.or_else(remove))
     };
     teller.facts.remembered.iter().filter(is_gone).map(of).collect()

@@ -3,10 +3,9 @@
 //! A [`ChangeLog`] is fed with the states that a node applies, and keeps the last steps. A step is the difference of a committed
 //! state and the one that it was made from, so it is the same on every node, and whoever has seen a state can go on from
 //! it anywhere. What several tasks of one publish do to a key is one change: no committed state shows the others. Where
-//! a node did not get to know a state in between, its log begins anew until another node tells what led there, and watchers
-//! are told to read the state. What a
-//! node shows while it has no master is no state of the cluster and is passed over; meanwhile it may follow the steps of
-//! another node's log.
+//! a node did not get to know a state in between, its log begins anew until another node tells what led there, and
+//! watchers are told to read the state. What a node shows while it has no master is no state of the cluster and is passed
+//! over; meanwhile it may follow the steps of another node's log.
 
 use crate::cluster::{
     ClusterState, KeyValue, Lease, Node, NodeId, Settings, StateId, Table, TableChange, Term, Version,
@@ -134,7 +133,7 @@ pub struct ChangeLog {
     bytes: usize,
 }
 
-/// The steps to the last state before one that was missed.
+/// The steps to the last state before one that was missed; no more than a log keeps.
 #[derive(Clone, Debug)]
 struct Earlier {
     oldest: (Term, Version),
