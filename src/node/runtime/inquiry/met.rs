@@ -38,20 +38,22 @@ impl Met {
     }
 
     fn keep(&self, data: &Path, met: PathBuf) {
+        let Some(text) = self.with(data, met) else { return };
+        // Whoever asks for them waits for no disk.
+        if let Err(error) = note::write(&path(data), &text) {
+            tracing::warn!(target: STORE, "cannot write [{}]: {error}", path(data).display());
+        }
+    }
+
+    /// All of them with another one, if that is new and there is room.
+    fn with(&self, data: &Path, met: PathBuf) -> Option<Vec<u8>> {
         let mut kept = self.0.lock();
         let all = kept.get_or_insert_with(|| load(data));
-        if all.contains(&met) {
-            return;
-        }
         if all.len() == KEPT_MAX {
             all.retain(|met| met.is_dir());
         }
-        if all.len() < KEPT_MAX && all.insert(met) {
-            let text = serde_json::to_vec(all).unwrap_or_default();
-            if let Err(error) = note::write(&path(data), &text) {
-                tracing::warn!(target: STORE, "cannot write [{}]: {error}", path(data).display());
-            }
-        }
+        let is_new = all.len() < KEPT_MAX && all.insert(met);
+        if is_new { serde_json::to_vec(all).ok() } else { None }
     }
 }
 
@@ -69,12 +71,14 @@ fn load(data: &Path) -> BTreeSet<PathBuf> {
 /// Asks each member that is new on this host where it has its data, until the node has ended.
 pub async fn meet_neighbours(handle: Handle) {
     let mut states = handle.states();
-    // All members, and whether each is on this host.
-    let mut known: BTreeMap<EphemeralId, bool> = [(handle.local().ephemeral_id.clone(), true)].into();
+    // All others, and whether each is on this host.
+    let mut known: BTreeMap<EphemeralId, bool> = BTreeMap::new();
+    let own = handle.local().ephemeral_id.clone();
     loop {
         let state = states.borrow_and_update().clone();
         known.retain(|known, _| state.nodes.iter().any(|node| node.ephemeral_id == *known));
-        let new = state.nodes.iter().filter(|node| !known.contains_key(&node.ephemeral_id));
+        let is_new = |node: &&Arc<Node>| node.ephemeral_id != own && !known.contains_key(&node.ephemeral_id);
+        let new = state.nodes.iter().filter(is_new);
         let new: Vec<(&Arc<Node>, bool)> = new.map(|node| (node, is_on_this_host(&node.address))).collect();
         known.extend(new.iter().map(|(node, is_here)| (node.ephemeral_id.clone(), *is_here)));
         let are_few = known.values().filter(|is_here| **is_here).count() <= NEIGHBOURS_MAX;
