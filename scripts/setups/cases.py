@@ -1130,3 +1130,16 @@ def one_seed_host_of_three_has_no_address(w):
         seeds = [f"127.0.0.1:{other.transport}" for other in w.nodes[:2]] + [f"es-tree.invalid:{w[2].transport}"]
         node.settings[HOSTS] = json.dumps(seeds)
     w.form()
+
+# Files that nobody can start by, seen from those that run.
+
+@case("bad-settings", about=["n1"], count=2)
+def an_initial_node_cannot_start_by_its_file(w):
+    for node in w.nodes: node.settings[INITIAL] = '["n0", "n1"]'
+    with_lines(w, in_text(NAME, "node.name:n1"))
+
+@case("bad-settings", about=["n1"])
+def the_file_of_one_was_changed_for_the_worse_and_it_died(w):
+    w.form(); w[1].kill()
+    with open(w[1].file) as file: text = file.read()
+    with open(w[1].file, "w") as file: file.write(text + "discovery.zen.fd.ping_timout: 2s\n")

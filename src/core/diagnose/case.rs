@@ -249,7 +249,8 @@ impl<'a> Case<'a> {
             Some(owner) => start.owned_by(owner),
             None => start,
         };
-        let mend = start.mend("").about(name);
+        let first = sibling.slip.as_ref().and_then(|slip| slip.mend.as_ref());
+        let mend = start.mend(&first.map(|first| format!("{first} && ")).unwrap_or_default()).about(name);
         Some(self.placed_as(Mend { file: sibling.file.clone(), ..mend }, known))
     }
 

@@ -16,6 +16,7 @@ mod quorum;
 mod reach;
 mod security;
 mod seeds;
+mod slip;
 mod standing;
 mod start;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use credentials::Credentials;
 pub use kin::{is_ours, looks_for};
 pub use node::moved;
 pub use seeds::hosts_meant;
+pub use slip::Slip;
 pub use start::{Launch, Start, Variable, Worth, ended};
 pub use yaml::yaml;
 
@@ -226,6 +228,9 @@ pub struct Sibling {
     /// What it was given besides its file when it was started last.
     #[serde(skip_serializing_if = "Launch::is_empty")]
     pub launch: Launch,
+    /// Why it cannot be started by its file, if it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slip: Option<Slip>,
     /// The user and the group whose its data directory is, if that is another user than the teller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<(u32, u32)>,
@@ -494,6 +499,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
+    let mut verdicts = slip::told(&case, verdicts);
     // Nobody is without a master for what was set on purpose.
     let open = security::of_openness(&case, &verdicts);
     verdicts.extend(open);

@@ -212,7 +212,8 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
     if let Some(full) = place.as_ref().and_then(|address| full(case, address, name)) {
         return full;
     }
-    let where_ = place.as_ref().map_or_else(|| member.id.to_string(), ToString::to_string);
+    let by_file = || case.sibling_named(name).and_then(|known| known.sibling.place());
+    let where_ = place.clone().or_else(by_file).map_or_else(|| member.id.to_string(), |place| place.to_string());
     let is_refused = host.is_some_and(|host| matches!(host.outcome, PingOutcome::Refused | PingOutcome::Reset));
     let summary = if is_refused {
         format!("{name} does not run: nobody listens at [{where_}], where it is needed")
@@ -382,6 +383,10 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         .map(|report| case.name(report))
         .collect();
     if let Some((name, _)) = strange.first() {
+        // With fewer than a majority of what was named, those that are to come later would found a cluster of their own.
+        if runs.len() < quota.needed {
+            return vec![not_begun(case, quota, &missing)];
+        }
         return case.reports.iter().filter_map(|report| misnamed(case, report, name, &runs)).collect();
     }
     let is_open = |(name, member): &&(String, &Member)| {
@@ -406,6 +411,23 @@ fn is_own_place(case: &Case<'_>, before: &[Verdict], member: &Member) -> bool {
         before.iter().any(|verdict| verdict.code == Code::LoopbackOnly && verdict.node.as_deref() == Some(&*own));
     let place = case.place(member).1;
     is_hidden && place.is_some_and(|place| place.port() == case.me.explanation.node.address.port())
+}
+
+/// Nodes that are to found the cluster and of which nobody knows yet.
+fn not_begun(case: &Case<'_>, quota: &Quota, missing: &[(String, &Member)]) -> Verdict {
+    let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+    let first = missing.first().map_or_else(String::new, |(name, _)| name.clone());
+    let summary = format!(
+        "{} of the nodes in {INITIAL} are needed to found the cluster, and {} {} not heard of: start {}, or correct the \
+         name where it is another one",
+        quota.needed,
+        names.join(", "),
+        if names.len() == 1 { "is" } else { "are" },
+        if names.len() == 1 { "it" } else { "them" },
+    );
+    let what = format!("of the nodes in my {INITIAL} there {}", so_many(quota.found));
+    let mend = missing.iter().find_map(|(name, member)| start(case, name, member));
+    verdict(Code::VoterDown, first, summary).because(case.says(case.me, what)).mended(mend).only(Certainty::Likely)
 }
 
 /// A node that waits for one of this name, which nobody has.

@@ -139,6 +139,11 @@ impl From<Vec<Fault>> for Faults {
 }
 
 impl Faults {
+    /// The first one, with its place, in a line.
+    pub fn first(&self) -> String {
+        self.0.first().map(|fault| format!("{}: {}", fault.place, fault.message)).unwrap_or_default()
+    }
+
     /// What to do about all of them, if that is known of each.
     pub(super) fn remedies(&self) -> Option<Vec<Remedy>> {
         self.0.iter().map(|fault| fault.remedy.as_deref().cloned()).collect()

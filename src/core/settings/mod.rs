@@ -60,6 +60,7 @@ pub use node::{
 pub use objection::{Exception, Objection};
 pub use page::page;
 pub use registry::REGISTRY;
+pub use repair::mended;
 pub use rule::{hint, objection, rule, warnings};
 pub use sample::sample;
 pub use setting::{Changes, DefaultValue, Effect, Setting, Topic};

@@ -57,6 +57,29 @@ fn carried_out(lines: &[&str], remedies: Vec<Remedy>) -> Option<Repaired> {
     is_read(&text).then_some(Repaired { text, remedies })
 }
 
+/// A file with remedies carried out.
+pub fn mended(text: &str, remedies: &[Remedy]) -> String {
+    let line = |(at, line): (usize, &str)| {
+        let of_line = remedies.iter().filter(|remedy| remedy.line == at + 1);
+        of_line.fold(line.to_owned(), |line, remedy| remedy.way.carried_out(&line)) + "\n"
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+impl Way {
+    fn carried_out(&self, line: &str) -> String {
+        match self {
+            Way::Key(from, to) => line.replacen(from, to, 1),
+            Way::Value(from, to) => match line.rfind(from) {
+                Some(at) => format!("{}{to}{}", &line[..at], &line[at + from.len()..]),
+                None => line.to_owned(),
+            },
+            Way::Line(text) => text.clone(),
+            Way::Remove => format!("#{line}"),
+        }
+    }
+}
+
 fn is_read(text: &str) -> bool {
     yaml::read(&FileText { name: "", text }).is_whole
 }

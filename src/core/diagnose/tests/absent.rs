@@ -303,3 +303,36 @@ fn what_is_to_be_changed_is_where_a_node_listens_and_not_where_it_says_that_it_i
     let hosts: Vec<_> = told.iter().filter_map(|verdict| verdict.mend.as_ref()?.host.clone()).collect();
     assert!(!hosts.is_empty() && hosts.iter().all(|host| host == "10.0.0.9"), "{told:?}");
 }
+
+#[test]
+fn who_cannot_start_by_its_file_is_told_what_is_wrong_with_it() {
+    let slip = Slip { fault: "/etc/zazen/n5.yml:3:1: unknown setting [prot]".into(), mend: Some("sed -i x".into()) };
+    let told = |slip: Slip| judged(&[master(gone(5, Some(true)), Sibling { slip: Some(slip), ..sibling(5) })]).verdicts;
+    let [verdict] = &told(slip.clone())[..] else { panic!("one thing is wrong") };
+    assert_eq!((verdict.code, verdict.node.as_deref()), (Code::BadSettings, Some("n5")));
+    assert!(verdict.summary.contains("n5.yml:3:1: unknown setting [prot]"), "{}", verdict.summary);
+    let line = |verdict: &Verdict| verdict.mend.as_ref().map(|mend| mend.line.clone()).unwrap_or_default();
+    assert_eq!(line(verdict), "sed -i x && /usr/bin/zazen start -c /etc/zazen/n5.yml");
+    let unclear = told(Slip { mend: None, ..slip });
+    assert_eq!(line(&unclear[0]), "/usr/bin/zazen start -c /etc/zazen/n5.yml", "it says itself what is wrong");
+}
+
+#[test]
+fn nobody_founds_a_cluster_with_fewer_than_a_majority_of_the_nodes_that_were_named() {
+    let waiting = |here: usize| {
+        let mut reports: Vec<Report> = (0..here).map(report).collect();
+        for report in &mut reports {
+            report.facts.given.insert("cluster.initial_master_nodes".into(), "n0, n6, n7".into());
+            report.facts.file = Some("/etc/zazen/n.yml".into());
+            let member = |name: &str, found| Member { id: name.into(), name: None, address: None, found };
+            let members = vec![member("n0", true), member("n6", false), member("n7", false)];
+            report.explanation.needed.push(Quota { of: Group::InitialHosts, members, needed: 2, found: 1 });
+        }
+        judged(&reports).verdicts
+    };
+    let alone = waiting(1);
+    assert_eq!((alone[0].code, alone[0].node.as_deref(), &alone[0].mend), (Code::VoterDown, Some("n6"), &None));
+    assert!(alone[0].summary.contains("n6, n7 are not heard of"), "{}", alone[0].summary);
+    let two = waiting(2);
+    assert_eq!(two[0].code, Code::WrongInitialMasterNodes, "{two:?}");
+}

@@ -10,8 +10,8 @@ mod seeds;
 mod wiped;
 
 use super::{
-    Certificate, Code, Diagnosis, Facts, Found, HostsFile, Probe, Process, Remembered, Report, Sibling, Standing, Weak,
-    judge,
+    Certificate, Code, Diagnosis, Facts, Found, HostsFile, Probe, Process, Remembered, Report, Sibling, Slip, Standing,
+    Verdict, Weak, judge,
 };
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;

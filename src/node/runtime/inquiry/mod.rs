@@ -7,6 +7,7 @@
 mod facts;
 mod left;
 mod lookups;
+mod mending;
 mod met;
 mod note;
 mod probe;
@@ -14,6 +15,7 @@ mod siblings;
 mod surroundings;
 
 pub use facts::{hosts_file, outward, roomy, seed_hosts};
+pub use mending::mending;
 pub use met::meet_neighbours;
 pub use note::note_in;
 pub(super) use siblings::leave_note;

@@ -2,11 +2,12 @@
 //! that each leaves in its data directory when it begins ([`super::note`]).
 
 use super::facts::{absolute, room, roomy, seed_hosts};
+use super::mending::mending;
 use super::note::{self, read};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Credentials, Launch, Sibling, Variable};
+use crate::diagnose::{Credentials, Launch, Sibling, Slip, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
-use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources};
+use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources, mended, remedies};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -16,6 +17,9 @@ use std::path::{Path, PathBuf};
 /// How many configurations are kept, and of how many starts by one.
 const KNOWN_MAX: usize = 4 * FILES_MAX;
 const LAUNCHES_MAX: usize = FILES_MAX;
+
+/// How many lines of a configuration that cannot be read are looked at.
+const LINES_MAX: usize = 200;
 
 /// How many files and directories beside a node's own are looked at.
 pub(super) const FILES_MAX: usize = 64;
@@ -51,16 +55,17 @@ impl<'a> Look<'a> {
 #[derive(Default)]
 pub(super) struct Files(BTreeMap<String, Vec<Loaded>>);
 
-/// A configuration and what came of it, if it made sense.
+/// A configuration and what came of it, as far as it makes sense.
 struct Loaded {
     text: Option<String>,
     launch: Launch,
     settings: Option<NodeSettings>,
+    slip: Option<Slip>,
 }
 
 impl Files {
-    /// The settings of a node that is started so.
-    fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<&NodeSettings> {
+    /// The settings of a node that is started so, and what keeps it from being.
+    fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<(&NodeSettings, &Option<Slip>)> {
         let text = file.map(|file| read(Path::new(file)).ok_or(())).transpose().ok()?;
         if self.0.len() > KNOWN_MAX {
             self.0.clear();
@@ -69,11 +74,12 @@ impl Files {
         known.retain(|one| one.text == text);
         let at = known.iter().position(|one| one.launch == *launch).unwrap_or_else(|| {
             known.truncate(LAUNCHES_MAX);
-            let settings = loaded(file, text.as_deref(), launch);
-            known.push(Loaded { text, launch: launch.clone(), settings });
+            let (settings, slip) = loaded(file, text.as_deref(), launch);
+            known.push(Loaded { text, launch: launch.clone(), settings, slip });
             known.len() - 1
         });
-        known.get(at)?.settings.as_ref()
+        let found = known.get(at)?;
+        Some((found.settings.as_ref()?, &found.slip))
     }
 }
 
@@ -173,7 +179,7 @@ pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
     let (files, mut known) = (own.as_deref().map(files_beside).unwrap_or_default(), Files::default());
     let mut ports = BTreeSet::new();
     for file in files {
-        if let Some(other) = known.loaded(file.to_str(), &Launch::default()) {
+        if let Some((other, _)) = known.loaded(file.to_str(), &Launch::default()) {
             ports.extend([&other.http.ports, &other.transport.ports].into_iter().filter_map(|ports| ports.only()));
         }
     }
@@ -285,8 +291,9 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     if note.file.as_deref().is_some_and(|file| !Path::new(file).exists()) {
         return None;
     }
-    let settings = look.files.loaded(note.file.as_deref(), &note.launch).cloned();
-    let now = settings.map(|settings| sibling(&settings, note.file.clone(), &look.machine));
+    let found = look.files.loaded(note.file.as_deref(), &note.launch);
+    let found = found.map(|(settings, slip)| (settings.clone(), slip.clone()));
+    let now = found.map(|(settings, slip)| Sibling { slip, ..sibling(&settings, note.file.clone(), &look.machine) });
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
     let Sibling { last, launch, .. } = note.clone();
@@ -336,18 +343,37 @@ fn configurations(dir: &Path) -> Vec<PathBuf> {
 
 fn by_file(path: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let name = path.display().to_string();
-    let settings = look.files.loaded(Some(&name), &Launch::default())?.clone();
+    let (settings, slip) = look.files.loaded(Some(&name), &Launch::default())?;
     settings.given.contains_key("cluster.name").then_some(())?;
-    Some(sibling(&settings, Some(name), &look.machine))
+    let (settings, slip) = (settings.clone(), slip.clone());
+    Some(Sibling { slip, ..sibling(&settings, Some(name), &look.machine) })
 }
 
-fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> Option<NodeSettings> {
+/// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.
+fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<NodeSettings>, Option<Slip>) {
     let path_conf = file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into();
     let environment: BTreeMap<String, String> =
         launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
-    let file = file.zip(text).map(|(name, text)| FileText { name, text });
-    let sources = Sources { file, environment: &environment, arguments: &launch.arguments, path_conf };
-    Some(settings::load(&sources).ok()?.settings)
+    let given = file.zip(text).map(|(name, text)| FileText { name, text });
+    let sources = Sources { file: given, environment: &environment, arguments: &launch.arguments, path_conf };
+    let with = |text: &str| {
+        let given = given.map(|file| FileText { text, ..file });
+        settings::load(&Sources { file: given, ..sources.clone() }).ok().map(|loaded| loaded.settings)
+    };
+    let faults = match settings::load(&sources) {
+        Ok(loaded) => return (Some(loaded.settings), None),
+        Err(faults) => faults,
+    };
+    let Some((file, text)) = file.zip(text) else { return (None, None) };
+    let remedies = remedies(&sources, &faults);
+    let meant = remedies.as_ref().and_then(|remedies| with(&mended(text, remedies)));
+    let mend = remedies.filter(|_| meant.is_some()).map(|remedies| mending(&remedies, file));
+    // Of a file that is none of a node only little would be left.
+    let clear = || {
+        let is_clear = |line: &&str| with(line).is_some();
+        with(&text.lines().take(LINES_MAX).filter(is_clear).map(|line| format!("{line}\n")).collect::<String>())
+    };
+    (meant.or_else(clear), Some(Slip { fault: faults.first(), mend }))
 }
 
 #[cfg(test)]
@@ -434,8 +460,9 @@ mod tests {
             }
         }
         let file = home(0).join("config/zazen.yml").display().to_string();
-        let loaded =
-            |file: &str, launch: &Launch| Files::default().loaded(Some(file), launch).cloned().expect("it makes sense");
+        let loaded = |file: &str, launch: &Launch| {
+            Files::default().loaded(Some(file), launch).expect("it makes sense").0.clone()
+        };
         let settings = loaded(&file, &Launch::default());
         let own = NodeSettings { file: Some(file.into()), ..settings };
         let given = Launch { arguments: vec![("transport.port".into(), "9399".into())], ..Launch::default() };

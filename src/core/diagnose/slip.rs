@@ -1,0 +1,29 @@
+//! Nodes that do not run as nobody can read their configuration: what is wrong with it, and the line that puts it right.
+
+use super::case::Case;
+use super::{Code, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// What is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slip {
+    /// What and where.
+    pub fault: String,
+    /// The command that puts it right, if it is known what was meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+}
+
+/// Who is to be started and could not be by its file is told so.
+pub(super) fn told(case: &Case<'_>, verdicts: Vec<Verdict>) -> Vec<Verdict> {
+    verdicts.into_iter().map(|verdict| with_slip(case, verdict)).collect()
+}
+
+fn with_slip(case: &Case<'_>, verdict: Verdict) -> Verdict {
+    let file = verdict.mend.as_ref().filter(|mend| !mend.is_setting).and_then(|mend| mend.file.as_ref());
+    let is_it = |slip_of: &Option<String>| file.is_some() && slip_of.as_ref() == file;
+    let found = case.siblings().find(|known| is_it(&known.sibling.file)).and_then(|known| known.sibling.slip.clone());
+    let Some(slip) = found else { return verdict };
+    let summary = format!("{}; it cannot start by its file: {}", verdict.summary, slip.fault);
+    Verdict { code: Code::BadSettings, summary, ..verdict }
+}
