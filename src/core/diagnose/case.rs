@@ -1,7 +1,8 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
 use super::kin;
-use super::{Certainty, Code, Evidence, Found, Mend, Process, Report, Sibling, Standing, Start, Verdict, Worth, ended};
+use super::start::stopped;
+use super::{Certainty, Code, Evidence, Found, Mend, Process, Report, Sibling, Standing, Start, Verdict, Worth};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
@@ -245,10 +246,7 @@ impl<'a> Case<'a> {
             None if sibling.data == by.facts.data => start.on(&format!("{}-{name}", sibling.data)),
             None => start,
         };
-        let start = match sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root) {
-            Some(owner) => start.owned_by(owner),
-            None => start,
-        };
+        let start = start.owned_by(sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root));
         let first = sibling.slip.as_ref().and_then(|slip| slip.mend.as_ref());
         let mend = start.mend(&first.map(|first| format!("{first} && ")).unwrap_or_default()).about(name);
         Some(self.placed_as(Mend { file: sibling.file.clone(), ..mend }, known))
@@ -290,9 +288,9 @@ impl<'a> Case<'a> {
     /// Another value of a setting of a node that runs: in its file, or in the line that starts it anew.
     pub(super) fn set(&self, report: &Report, key: &str, worth: &Worth) -> Mend {
         let facts = &report.facts;
-        let again = Start::again(facts).filter(|_| facts.launch.gives(key));
+        let again = self.again(report).filter(|_| facts.launch.gives(key));
         let mend = match again {
-            Some(start) => start.with(key, worth).mend(&ended(facts.pid)),
+            Some(start) => start.with(key, worth).mend(&stopped(facts)),
             None => Mend::setting(key, worth, facts.file.clone()),
         };
         self.placed(mend.about(self.name(report)), report)
@@ -341,10 +339,16 @@ impl<'a> Case<'a> {
         self.placed(Mend::command(line).about(self.name(report)), report)
     }
 
+    /// How a node that runs is started again, as the user that it is: whoever types it where the asked one is root's is root.
+    pub(super) fn again(&self, report: &Report) -> Option<Start> {
+        let start = Start::again(&report.facts)?;
+        let is_typed_by_root = self.is_here(report) && self.me.facts.is_root;
+        Some(if is_typed_by_root { start.owned_by(report.facts.user) } else { start })
+    }
+
     /// Ends a node, does something, and starts it as it was but for some changes.
     pub(super) fn restart(&self, report: &Report, between: &str, change: impl Fn(Start) -> Start) -> Option<Mend> {
-        let facts = &report.facts;
-        let mend = change(Start::again(facts)?).mend(&format!("{}{between}", ended(facts.pid)));
+        let mend = change(self.again(report)?).mend(&format!("{}{between}", stopped(&report.facts)));
         Some(self.placed(mend.about(self.name(report)), report))
     }
 

@@ -3,6 +3,7 @@
 use super::case::{Case, HOSTS, called, quoted, verdict};
 use super::elsewhere::{began_anew, is_left_behind};
 use super::kin::{is_meant, lie_side_by_side};
+use super::start::as_user;
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
@@ -359,18 +360,25 @@ fn alone(case: &Case<'_>) -> Vec<Verdict> {
 }
 
 /// Ends the nodes of one machine that are left, makes a new incarnation of what they hold, and starts them, as a line.
-pub(super) fn recover(left: &[&Report]) -> Option<String> {
-    let binary = quoted(&left.first()?.facts.binary);
-    let pids: Vec<String> = left.iter().map(|report| report.facts.pid.to_string()).collect();
-    let alive: Vec<String> = pids.iter().map(|pid| format!("kill -0 {pid} 2>/dev/null")).collect();
+pub(super) fn recover(case: &Case<'_>, left: &[&Report]) -> Option<String> {
+    let facts = &left.first()?.facts;
     let data: Vec<String> = left.iter().map(|report| quoted(&report.facts.data)).collect();
-    let starts: Option<Vec<Start>> = left.iter().map(|report| Start::again(&report.facts)).collect();
+    let starts: Option<Vec<Start>> = left.iter().map(|report| case.again(report)).collect();
     let starts = starts?.iter().map(Start::line).collect::<Vec<_>>();
-    Some(format!(
-        "kill -9 {}; while {}; do sleep 0.1; done; {binary} recover --yes {} && {{ {}; }}",
-        pids.join(" "),
-        alive.join(" || "),
-        data.join(" "),
-        starts.join(" & ")
-    ))
+    let by = facts.user.filter(|_| facts.unit.is_some() || case.me.facts.is_root).map(as_user).unwrap_or_default();
+    let (binary, data) = (quoted(&facts.binary), data.join(" "));
+    Some(format!("{}{by}{binary} recover --yes {data} && {{ {}; }}", killed(left), starts.join(" & ")))
+}
+
+/// Ends all of these at once, so that none goes on without the others.
+fn killed(nodes: &[&Report]) -> String {
+    let units: Vec<String> = nodes.iter().filter_map(|node| node.facts.unit.as_deref().map(quoted)).collect();
+    let pids: Vec<u32> = nodes.iter().filter(|node| node.facts.unit.is_none()).map(|node| node.facts.pid).collect();
+    let services = if units.is_empty() { String::new() } else { format!("systemctl stop {}; ", units.join(" ")) };
+    if pids.is_empty() {
+        return services;
+    }
+    let all = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+    let alive: Vec<String> = pids.iter().map(|pid| format!("kill -0 {pid} 2>/dev/null")).collect();
+    format!("{services}kill -9 {all}; while {}; do sleep 0.1; done; ", alive.join(" || "))
 }

@@ -231,6 +231,9 @@ pub struct Sibling {
     /// Why it cannot be started by its file, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
+    /// The unit of the system's manager of services that started it last, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// The user and the group whose its data directory is, if that is another user than the teller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<(u32, u32)>,
@@ -387,6 +390,12 @@ pub struct Facts {
     /// Whether it runs as root.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_root: bool,
+    /// The user and the group that it runs as, if it does not run as root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<(u32, u32)>,
+    /// The unit of the system's manager of services that it is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// Its program.
     pub binary: String,
     /// Its configuration file.

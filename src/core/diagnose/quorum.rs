@@ -243,7 +243,7 @@ pub(super) fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lo
     // Directories of other machines cannot be read on this one.
     let is_beside = |report: &&Report| report.facts.machine == teller.facts.machine;
     let survivors: Vec<&Report> = case.reports.iter().filter(is_left).filter(is_beside).collect();
-    let mend = recover(&survivors).map(|line| case.command(teller, line));
+    let mend = recover(case, &survivors).map(|line| case.command(teller, line));
     // What they had may lie where nobody here looks.
     let mut found = verdict(Code::WipedMajority, case.name(teller), summary).mended(mend).only(Certainty::Likely);
     for member in lost {

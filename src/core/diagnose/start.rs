@@ -89,25 +89,30 @@ pub struct Start {
     file: Option<String>,
     launch: Launch,
     owner: Option<(u32, u32)>,
+    unit: Option<String>,
 }
 
 impl Start {
     /// By a program, a file and what was given besides.
     pub fn new(binary: &str, file: Option<&str>, launch: &Launch) -> Self {
-        Start { binary: binary.to_owned(), file: file.map(ToOwned::to_owned), launch: launch.clone(), owner: None }
+        let (binary, file) = (binary.to_owned(), file.map(ToOwned::to_owned));
+        Start { binary, file, launch: launch.clone(), owner: None, unit: None }
     }
 
     /// As a node was that runs; none if nothing tells how.
     pub(super) fn again(facts: &Facts) -> Option<Self> {
         let is_told = facts.file.is_some() || !facts.launch.is_empty();
         let start = is_told.then(|| Start::new(&facts.binary, facts.file.as_deref(), &facts.launch))?;
-        Some(if facts.is_data_relative { start.on(&facts.data) } else { start })
+        let start = if facts.is_data_relative { start.on(&facts.data) } else { start };
+        let start = if facts.unit.is_some() { start.owned_by(facts.user) } else { start };
+        Some(Start { unit: facts.unit.clone(), ..start })
     }
 
     /// As a node was, or would be by its file.
     pub(super) fn of(binary: &str, sibling: &Sibling) -> Self {
         let start = Start::new(binary, sibling.file.as_deref(), &sibling.launch);
-        if sibling.is_data_relative { start.on(&sibling.data) } else { start }
+        let start = if sibling.is_data_relative { start.on(&sibling.data) } else { start };
+        Start { unit: sibling.unit.clone(), ..start }
     }
 
     /// With another value of a setting.
@@ -115,7 +120,8 @@ impl Start {
         self.launch.arguments.retain(|(given, _)| !is_of(given, key));
         self.launch.variables.retain(|variable| variable.gives.as_deref() != Some(key));
         self.launch.arguments.push((key.to_owned(), worth.as_argument()));
-        self
+        // A unit is started as its file says.
+        Start { unit: None, ..self }
     }
 
     /// On this data directory, wherever it is typed.
@@ -124,29 +130,46 @@ impl Start {
     }
 
     /// By root, as the user and the group whose its data is: what root wrote there that user could not read.
-    pub(super) fn owned_by(self, owner: (u32, u32)) -> Self {
-        Start { owner: Some(owner), ..self }
+    pub(super) fn owned_by(self, owner: Option<(u32, u32)>) -> Self {
+        Start { owner, ..self }
     }
 
     /// As a line for a shell.
     pub fn line(&self) -> String {
+        if let Some(unit) = &self.unit {
+            return format!("systemctl start {}", quoted(unit));
+        }
         let variables = self.launch.variables.iter().map(|one| format!("{} ", quoted_pair(&one.name, &one.value)));
         let file = self.file.as_ref().map(|file| format!(" -c {}", quoted(file))).unwrap_or_default();
         let arguments = self.launch.arguments.iter().map(|(key, value)| format!(" -E {}", quoted_pair(key, value)));
         let (variables, arguments): (String, String) = (variables.collect(), arguments.collect());
-        let by = |(user, group)| format!("setpriv --reuid={user} --regid={group} --clear-groups ");
-        let by = self.owner.map(by).unwrap_or_default();
+        let by = self.owner.map(as_user).unwrap_or_default();
         format!("{variables}{by}{} start{file}{arguments}", quoted(&self.binary))
     }
 
     /// The line, with something before it and what must be given besides, to be typed.
     pub fn mend(&self, before: &str) -> Mend {
-        Mend { withheld: self.launch.withheld.clone(), ..Mend::command(format!("{before}{}", self.line())) }
+        let withheld = if self.unit.is_some() { Vec::new() } else { self.launch.withheld.clone() };
+        Mend { withheld, ..Mend::command(format!("{before}{}", self.line())) }
     }
 }
 
 fn quoted_pair(key: &str, value: &str) -> String {
     format!("{}={}", quoted(key), quoted(value))
+}
+
+/// What comes before a command that root has another user carry out.
+pub(super) fn as_user((user, group): (u32, u32)) -> String {
+    format!("setpriv --reuid={user} --regid={group} --clear-groups ")
+}
+
+/// Ends a node that runs, and waits until it has ended. What is a service would be started again at once if it was ended
+/// otherwise.
+pub(super) fn stopped(facts: &Facts) -> String {
+    match &facts.unit {
+        Some(unit) => format!("systemctl stop {}; ", quoted(unit)),
+        None => ended(facts.pid),
+    }
 }
 
 /// Ends a process, and waits until it has ended, as the beginning of a line.

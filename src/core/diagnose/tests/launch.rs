@@ -1,6 +1,7 @@
 //! Nodes that were given something besides their files.
 
-use super::super::{Launch, Variable};
+use super::super::case::Case;
+use super::super::{Launch, Mend, Variable};
 use super::*;
 
 const ZAZEN: &str = "/usr/bin/zazen";
@@ -103,4 +104,22 @@ fn seed_hosts_that_came_one_by_one_are_given_together() {
     let told = verdicts(&[asked]);
     let end = format!("{ZAZEN} start -c /etc/zazen/n0.yml -E {seeds}=10.0.0.1:9300,10.0.0.2:9300");
     assert!(told[0].0 == Code::HttpPortInSeeds && told[0].2.ends_with(&end), "{told:?}");
+}
+
+#[test]
+fn a_service_is_stopped_and_started_as_one() {
+    let mut one = report(0);
+    one.facts.unit = Some("zazen.service".into());
+    one.facts.user = Some((103, 105));
+    one.facts.launch.arguments = vec![("http.port".into(), "9201".into())];
+    let case = Case::new(std::slice::from_ref(&one)).expect("somebody says something");
+    let line = |mend: Option<Mend>| mend.expect("it is known how it is started").line;
+    let again = line(case.restart(&one, "mv a b; ", |start| start));
+    assert_eq!(again, "systemctl stop zazen.service; mv a b; systemctl start zazen.service");
+    let other = line(Some(case.plain(&one, "http.port", 9202)));
+    let expected = "systemctl stop zazen.service; setpriv --reuid=103 --regid=105 --clear-groups /usr/bin/zazen start \
+                    -c /etc/zazen/n0.yml -E http.port=9202";
+    assert_eq!(other, expected, "what its unit gives cannot be given otherwise");
+    let by_file = line(Some(case.plain(&one, "node.name", "b")));
+    assert_eq!(by_file, "node.name: b", "its file is read again when it is restarted");
 }

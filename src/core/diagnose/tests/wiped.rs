@@ -34,6 +34,16 @@ fn whoever_is_asked_names_the_one_that_holds_something() {
 }
 
 #[test]
+fn what_a_service_holds_is_recovered_while_it_is_stopped_and_as_its_user() {
+    let mut reports = wiped();
+    reports[0].facts.unit = Some("zazen.service".into());
+    reports[0].facts.user = Some((103, 105));
+    let expected = "systemctl stop zazen.service; setpriv --reuid=103 --regid=105 --clear-groups /usr/bin/zazen recover \
+                    --yes /var/lib/zazen/n0 && { systemctl start zazen.service; }";
+    assert_eq!(verdicts(&reports)[0].2, expected);
+}
+
+#[test]
 fn directories_of_another_machine_are_not_named_in_one_line() {
     let mut reports = wiped().to_vec();
     let mut member = |voter: &str| {

@@ -33,6 +33,12 @@ const RECENT_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 /// A slow write is told of for so long.
 const SLOW_FOR: Duration = Duration::from_secs(60);
 
+/// The user and the group of this process, unless it is root's.
+fn user() -> Option<(u32, u32)> {
+    let user = rustix::process::geteuid();
+    (!user.is_root()).then(|| (user.as_raw(), rustix::process::getegid().as_raw()))
+}
+
 /// What matters of what a node was given.
 const TOLD: [&str; 7] = ["discovery.", "cluster.", "node.", "network.", "transport.", "gateway.", "path."];
 
@@ -51,6 +57,8 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         machine: proc::machine(),
         pid: std::process::id(),
         is_root: rustix::process::geteuid().is_root(),
+        user: user(),
+        unit: proc::service(),
         binary: program(),
         launch: launch_of(&settings.launch),
         data: absolute(&settings.path_data),

@@ -7,6 +7,7 @@ use super::note::{self, read};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Credentials, Launch, Sibling, Slip, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
+use crate::runtime::proc;
 use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources, mended, remedies};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -90,6 +91,7 @@ pub(in crate::runtime) fn leave_note(settings: &NodeSettings, id: &NodeId, addre
         id: Some(id.clone()),
         last: Some(address.clone()),
         launch: launch_of(&settings.launch),
+        unit: proc::service(),
         ..sibling(settings, file, &machine)
     };
     note::leave(&settings.path_data, &note);
@@ -296,9 +298,9 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let now = found.map(|(settings, slip)| Sibling { slip, ..sibling(&settings, note.file.clone(), &look.machine) });
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
-    let Sibling { last, launch, .. } = note.clone();
+    let Sibling { last, launch, unit, .. } = note.clone();
     let (free_bytes, roomy, owner, left) = (room(data), roomy(data), owner(data), Some(note.data.clone()));
-    Some(Sibling { last, launch, left, free_bytes, roomy, owner, ..now.unwrap_or(note) })
+    Some(Sibling { last, launch, unit, left, free_bytes, roomy, owner, ..now.unwrap_or(note) })
 }
 
 /// Configuration files beside a node's own, and in the directories beside its directory.

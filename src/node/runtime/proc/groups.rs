@@ -23,6 +23,21 @@ fn group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
+/// The unit of the system's manager of services whose process this is, if it is one.
+pub(in crate::runtime) fn service() -> Option<String> {
+    // What a service starts in its turn has its variables as well, and another parent.
+    let is_started_by_it = std::env::var_os("INVOCATION_ID").is_some()
+        && rustix::process::getppid().is_some_and(rustix::process::Pid::is_init);
+    is_started_by_it.then(|| unit(&read("/proc/self/cgroup")?)).flatten()
+}
+
+/// The last part of the path of its group, of either version.
+fn unit(groups: &str) -> Option<String> {
+    let path = group(groups, "name=systemd").or_else(|| group(groups, ""))?;
+    let name = path.rsplit('/').next().filter(|name| name.ends_with(".service"))?;
+    Some(name.to_owned())
+}
+
 /// Reads a file of a group, or of the root if the group sees itself as that.
 fn file(controller: &str, group: &str, name: &str) -> Option<String> {
     let base = if controller.is_empty() { "/sys/fs/cgroup".into() } else { format!("/sys/fs/cgroup/{controller}") };
@@ -82,6 +97,17 @@ fn quota(text: &str) -> Option<(i64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_service_is_known_by_its_group() {
+        let of = |groups| unit(groups);
+        assert_eq!(of("0::/system.slice/zazen.service\n"), Some("zazen.service".into()));
+        let first = "2:cpu:/box\n1:name=systemd:/system.slice/system-zazen.slice/zazen@n1.service\n0::/\n";
+        assert_eq!(of(first), Some("zazen@n1.service".into()));
+        for other in ["0::/user.slice/user-0.slice/session-3.scope\n", "0::/\n", ""] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn groups_are_found_by_their_controllers() {
