@@ -298,6 +298,9 @@ pub struct Process {
     pub pid: u32,
     /// Whether it was stopped by a signal or a debugger.
     pub is_stopped: bool,
+    /// Whether it waits for a disk, and for nothing else meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_disk: bool,
     /// The process that traces it, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracer: Option<u32>,

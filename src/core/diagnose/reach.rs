@@ -2,7 +2,7 @@
 
 use super::case::{Case, quoted, verdict};
 use super::seeds;
-use super::{Certainty, Code, Found, Mend, Process, Report, Verdict};
+use super::{Certainty, Code, Found, Mend, Process, Report, Verdict, Worth};
 use crate::cluster::{Address, is_loopback};
 use crate::zen::explain::{Host, PingOutcome};
 
@@ -195,6 +195,10 @@ pub(super) fn hung(case: &Case<'_>, by: &Report, name: &str, address: &Address) 
     let is_cut = case.reports.iter().any(|report| report.facts.cuts.iter().any(|cut| cut == address.as_str()));
     let is_silent = !is_cut && case.runs(address) && case.at(address).is_none();
     let process = case.listens(address).filter(|_| is_silent)?;
+    // Who is held by the system looks as if it waited.
+    if process.waits_for_disk && process.freezer.is_none() {
+        return Some(waiting(case, by, name, process));
+    }
     let summary = format!(
         "the process [{}] of {name} listens at [{address}] and answers nobody: it hangs, or was paused with its container",
         process.pid
@@ -202,6 +206,19 @@ pub(super) fn hung(case: &Case<'_>, by: &Report, name: &str, address: &Address) 
     let evidence = case.says(by, format!("[{address}] does not answer, and a process listens there"));
     let mend = process.freezer.as_deref().and_then(thaw).map(|mend| mend.about(name));
     Some(verdict(Code::FrozenNode, name, summary).because(evidence).mended(mend).only(Certainty::Likely))
+}
+
+/// One that waits for its disk before it can answer at all.
+fn waiting(case: &Case<'_>, by: &Report, name: &str, process: &Process) -> Verdict {
+    let (pid, address) = (process.pid, &process.address);
+    let summary =
+        format!("the process [{pid}] of {name} listens at [{address}] and answers nobody: it waits for its disk");
+    let evidence = case.says(by, format!("[{address}] does not answer, and a thread of its process waits for a disk"));
+    let mend = case.sibling_at(address).map(|known| {
+        let other = format!("{}-on-another-disk", known.sibling.data);
+        case.set_sibling(known, "path.data", &Worth::Text(other)).about(name)
+    });
+    verdict(Code::DiskSlow, name, summary).because(evidence).mended(mend).only(Certainty::Likely)
 }
 
 /// The command that lets a group of processes go on. Others may have said which one, so only a file of the system is written.

@@ -124,6 +124,7 @@ fn a_node_that_a_debugger_holds_goes_on_when_that_ends() {
         address: address(1),
         pid: 4711,
         is_stopped: true,
+        waits_for_disk: false,
         tracer: Some(4712),
         program: "zazen".into(),
         freezer: None,
@@ -226,6 +227,7 @@ fn what_runs_and_answers_nobody_is_not_to_be_started() {
         address: address(2),
         pid: 4711,
         is_stopped: false,
+        waits_for_disk: false,
         tracer: None,
         program: "zazen".into(),
         freezer: freezer.map(ToOwned::to_owned),
@@ -250,6 +252,13 @@ fn what_runs_and_answers_nobody_is_not_to_be_started() {
             let frozen: Vec<_> = told.iter().filter(|(_, node, _)| node == "n2").collect();
             assert_eq!(frozen, [&(Code::FrozenNode, "n2".to_owned(), line.to_owned())], "{told:?}");
         }
+    }
+    let disk = (Code::DiskSlow, "n2".to_owned(), "path.data: /var/lib/zazen/n2-on-another-disk".to_owned());
+    for mut teller in [master, asked] {
+        teller.facts.processes = vec![Process { waits_for_disk: true, ..process(None) }];
+        let told = verdicts(&[teller, report(1)]);
+        let waits: Vec<_> = told.iter().filter(|(_, node, _)| node == "n2").collect();
+        assert_eq!(waits, [&disk], "{told:?}");
     }
 }
 

@@ -50,6 +50,7 @@ fn the_loopback_of_another_machine_is_another_place() {
         address: local(1),
         pid: 4711,
         is_stopped: true,
+        waits_for_disk: false,
         tracer: None,
         program: "zazen".into(),
         freezer: None,

@@ -58,6 +58,7 @@ fn who_is_cut_off_by_request_does_not_hang() {
         address: address(1),
         pid: 7,
         is_stopped: false,
+        waits_for_disk: false,
         tracer: None,
         program: "zazen".into(),
         freezer: None,

@@ -13,6 +13,9 @@ const LISTENS: &str = "0A";
 /// How many ports are tried.
 const PORTS_TRIED: u16 = 200;
 
+/// How many threads of a process are looked at.
+const THREADS_MAX: usize = 256;
+
 /// Those that can be told: of other users' processes only root is.
 pub(in crate::runtime) fn listeners(addresses: &[Address]) -> Vec<Process> {
     let ours: Vec<IpAddr> =
@@ -103,6 +106,7 @@ fn owners(sockets: &BTreeMap<String, Vec<Address>>) -> Vec<Process> {
                     address: address.clone(),
                     pid,
                     is_stopped: is_stopped(pid),
+                    waits_for_disk: waits_for_disk(pid),
                     tracer: tracer(pid),
                     program: program(pid),
                     freezer: freezer(pid),
@@ -119,11 +123,20 @@ fn program(pid: u32) -> String {
     name.trim().to_owned()
 }
 
-/// The state stands behind the name, which may have anything in it.
+/// Whether a process was stopped by a signal.
 pub fn is_stopped(pid: u32) -> bool {
-    let stat = read(&format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
-    matches!(state, Some("T" | "t"))
+    matches!(state(&format!("/proc/{pid}/stat")).as_deref(), Some("T" | "t"))
+}
+
+/// Whether a thread of a process waits for what no signal ends, as a file system that is frozen.
+fn waits_for_disk(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.take(THREADS_MAX).any(|thread| state(&thread.path().join("stat").to_string_lossy()).as_deref() == Some("D"))
+}
+
+/// The state stands behind the name, which may have anything in it.
+fn state(stat: &str) -> Option<String> {
+    Some(read(stat)?.rsplit_once(')')?.1.split_whitespace().next()?.to_owned())
 }
 
 /// The file by which the group of a process is held, if it is: that of version 2 of control groups, or that of version 1.
@@ -161,7 +174,15 @@ mod tests {
         let program = program(std::process::id());
         assert_eq!(
             found,
-            [Process { address, pid: std::process::id(), is_stopped: false, tracer: None, program, freezer: None }]
+            [Process {
+                address,
+                pid: std::process::id(),
+                is_stopped: false,
+                waits_for_disk: false,
+                tracer: None,
+                program,
+                freezer: None
+            }]
         );
     }
 
