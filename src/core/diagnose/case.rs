@@ -126,7 +126,26 @@ impl<'a> Case<'a> {
 
     /// The node of some host that should listen at an address.
     pub(super) fn sibling_at(&self, address: &Address) -> Option<Known<'a>> {
-        self.siblings().find(|known| known.sibling.is_at(address) && self.can_tell(known.by, address))
+        let all = self.siblings().filter(|known| known.sibling.is_at(address) && self.can_tell(known.by, address));
+        self.nearest(all, None)
+    }
+
+    /// The likeliest of several nodes that fit: the one of this id, then one whose file lies beside that of the asked one.
+    fn nearest(&self, all: impl Iterator<Item = Known<'a>>, id: Option<&str>) -> Option<Known<'a>> {
+        let nearness = |known: &Known<'_>| {
+            let by_id = match (id, known.sibling.id.as_ref()) {
+                (Some(id), Some(its)) => {
+                    if its.as_str() == id {
+                        2
+                    } else {
+                        0
+                    }
+                }
+                (Some(_) | None, _) => 1,
+            };
+            (by_id, kin::is_beside(self.me, known.sibling))
+        };
+        all.reduce(|best, other| if nearness(&other) > nearness(&best) { other } else { best })
     }
 
     pub(super) fn siblings(&self) -> impl Iterator<Item = Known<'a>> + use<'a> {
@@ -231,12 +250,16 @@ impl<'a> Case<'a> {
 
     /// The node of some host that goes by this name.
     pub(super) fn sibling_named(&self, name: &str) -> Option<Known<'a>> {
-        self.siblings().find(|known| known.sibling.name.as_deref() == Some(name))
+        self.nearest(self.siblings().filter(|known| known.sibling.name.as_deref() == Some(name)), None)
     }
 
     /// How a node is started that should be at an address, or goes by a name. Never one that answered.
-    pub(super) fn start(&self, address: Option<&Address>, name: &str) -> Option<Mend> {
-        let known = address.and_then(|address| self.sibling_at(address)).or_else(|| self.sibling_named(name))?;
+    pub(super) fn start(&self, address: Option<&Address>, name: &str, id: Option<&str>) -> Option<Mend> {
+        let is_there = |known: &Known<'_>| {
+            address.is_some_and(|address| known.sibling.is_at(address) && self.can_tell(known.by, address))
+        };
+        let there = self.nearest(self.siblings().filter(is_there), id);
+        let known = there.or_else(|| self.sibling_named(name))?;
         let Known { by, sibling } = known;
         let start = Start::of(&by.facts.binary, sibling);
         let start = match sibling.left_behind(&sibling.data) {
@@ -265,7 +288,8 @@ impl<'a> Case<'a> {
         let mut bound = report.facts.bound.iter().map(|bound| Address::from(bound.as_str()));
         let is_one = |at: &Address| !at.is_loopback() && !["0.0.0.0", "::"].contains(&at.host());
         let told = bound.find(is_one).unwrap_or_else(|| report.explanation.node.address.clone());
-        told.host().to_owned()
+        let outward = report.facts.outward.clone().filter(|_| told.is_loopback());
+        outward.unwrap_or_else(|| told.host().to_owned())
     }
 
     fn placed(&self, mend: Mend, by: &Report) -> Mend {

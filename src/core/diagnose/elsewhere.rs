@@ -8,8 +8,16 @@ use crate::zen::explain::{Group, Member};
 /// All of it.
 pub(super) fn of_elsewhere(case: &Case<'_>) -> Vec<Verdict> {
     let mut verdicts = of_abandoned(case);
-    for old in case.reports {
-        verdicts.extend(of_replaced(case, old, &verdicts));
+    let (led, lost): (Vec<&Report>, Vec<&Report>) =
+        case.reports.iter().partition(|report| report.explanation.master_node.is_some());
+    for old in led.into_iter().chain(lost) {
+        // Who came on another's data to a cluster that goes on is wrong itself, and not those whom it misses.
+        let name = case.name(old);
+        let is_wrong =
+            |verdict: &Verdict| verdict.code == Code::DataElsewhere && verdict.node.as_deref() == Some(&*name);
+        if !verdicts.iter().any(is_wrong) {
+            verdicts.extend(of_replaced(case, old, &verdicts));
+        }
     }
     verdicts
 }

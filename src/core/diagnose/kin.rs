@@ -31,6 +31,12 @@ pub(super) fn lie_side_by_side(one: &Report, other: &Report) -> bool {
         && home(one).is_some_and(|own| Some(own) == home(other))
 }
 
+/// Whether the file of a node that need not run lies beside that of one that does.
+pub(super) fn is_beside(report: &Report, sibling: &Sibling) -> bool {
+    let own = report.facts.file.as_deref().and_then(home);
+    own.is_some() && own == sibling.file.as_deref().and_then(home)
+}
+
 /// The directory of a file.
 fn home(file: &str) -> Option<&str> {
     file.rsplit_once('/').map(|(home, _)| home)
@@ -87,8 +93,7 @@ pub fn is_ours(reports: &[Report], sibling: &Sibling) -> bool {
     // Files in one directory are of one cluster, if its name is the same.
     let lies_beside = |report: &Report| {
         let is_same = sibling.cluster == report.explanation.cluster_name.as_str() && !sibling.is_elsewhere;
-        let (its, own) = (sibling.file.as_deref().and_then(home), report.facts.file.as_deref().and_then(home));
-        is_same && its.is_some() && its == own
+        is_same && is_beside(report, sibling)
     };
     let is_open = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
     reports.iter().any(|report| is_known(report) || is_sought(report) || is_open(report) || lies_beside(report))

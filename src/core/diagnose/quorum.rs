@@ -5,6 +5,7 @@ use super::elsewhere::displaced;
 use super::identity::{is_seed_of, recover};
 use super::node::full;
 use super::reach::{frozen, outcome};
+use super::seeds::names_for;
 use super::standing::settings;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
@@ -202,7 +203,7 @@ fn stopped_member(case: &Case<'_>, name: &str, member: &Member) -> Option<Verdic
 }
 
 fn start(case: &Case<'_>, name: &str, member: &Member) -> Option<Mend> {
-    case.start(case.place(member).1.as_ref(), name)
+    case.start(case.place(member).1.as_ref(), name, Some(&member.id))
 }
 
 /// A member that nobody hears of.
@@ -275,7 +276,7 @@ fn eligible(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
     };
     let absent = case.siblings().map(|known| known.sibling).find(is_absent);
     let mend = match absent {
-        Some(sibling) => case.start(None, sibling.name.as_deref().unwrap_or_default()),
+        Some(sibling) => case.start(None, sibling.name.as_deref().unwrap_or_default(), None),
         None => Some(case.plain(case.me, "node.master", "true")),
     };
     let node = absent.and_then(|sibling| sibling.name.clone()).unwrap_or(own);
@@ -321,7 +322,7 @@ fn minimum(case: &Case<'_>, report: &Report, before: &[Verdict]) -> Option<Verdi
             names.join(", "),
             if names.len() == 1 { "does" } else { "do" }
         );
-        let start = gone.iter().find_map(|(name, address, _)| case.start(Some(address), name));
+        let start = gone.iter().find_map(|(name, address, _)| case.start(Some(address), name, None));
         let found = verdict(Code::VoterDown, first, summary).because(case.says(report, what));
         // Where nobody knows how they are started, fewer must do.
         return Some(found.mended(start.or_else(|| fewer(case, report, here))));
@@ -395,7 +396,12 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
             let codes = [Code::HttpPortInSeeds, Code::ForeignCluster, Code::SeedUnresolved];
             codes.contains(&verdict.code) && verdict.summary.contains(&*member.id)
         };
-        let is_told = before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict));
+        // Where its name leads nobody answers, which is told.
+        let is_silent = |host: &Host| {
+            host.outcome == PingOutcome::TimedOut && names_for(case.me, &host.address).contains(&&*member.id)
+        };
+        let is_led_astray = addressless(member) && case.me.explanation.hosts.iter().any(is_silent);
+        let is_told = is_led_astray || before.iter().any(|verdict| is_mine(verdict) || is_misplaced(verdict));
         // Others tell a candidate where they look: who should be there they know.
         let is_seed = || seeds.iter().any(|seed| is_seed_of(seed, &Address::from(&*member.id)));
         let is_looked_for = by_name || host_of(case, member).is_some() || is_seed();

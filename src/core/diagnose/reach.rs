@@ -107,11 +107,25 @@ fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     }
     let outward = report.facts.outward.as_deref()?;
     let name = case.name(report);
+    if let Some(bound) = report.facts.bound.iter().find(|bound| !is_loopback(Address::from(bound.as_str()).host())) {
+        return Some(published_on_loopback(case, report, (bound, outward)));
+    }
     let summary = format!("{name} listens on loopback only, and its seed hosts are elsewhere: they cannot answer it");
     let key = ["network.host", "transport.host"].into_iter().find(|key| report.facts.given.contains_key(*key));
     let evidence = case.says(report, format!("I listen at [{host}], and my seed hosts are {seeds:?}"));
     let mend = case.text(report, key.unwrap_or("network.host"), outward);
     Some(verdict(Code::LoopbackOnly, &name, summary).because(evidence).mended(mend))
+}
+
+/// A node that others could reach, and that tells them an address which is theirs on every host.
+fn published_on_loopback(case: &Case<'_>, report: &Report, (bound, outward): (&str, &str)) -> Verdict {
+    let (name, address) = (case.name(report), &report.explanation.node.address);
+    let summary =
+        format!("{name} publishes [{address}], which is another place on every host; it listens at [{bound}]");
+    let keys = ["transport.publish_host", "transport.host", "network.publish_host"];
+    let key = keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.publish_host");
+    let evidence = case.says(report, format!("I publish [{address}] and listen at [{bound}]"));
+    verdict(Code::UnreachablePublishAddress, &name, summary).because(evidence).mended(case.text(report, key, outward))
 }
 
 /// Links that were cut by request.
@@ -153,10 +167,25 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
         }
         // What was cut by request is told of already.
         (PingOutcome::TimedOut, _, _) if case.at(address).is_none() && !is_cut => {
-            let summary = format!(
-                "{name} ({address}) does not answer: its host or process stands still, or the way to it is cut"
-            );
-            Some(verdict(Code::LinkCut, name, summary).because(evidence).only(Certainty::Possible))
+            let hears = case.reports.iter().find(|report| {
+                report.explanation.master_node.as_ref().is_some_and(|master| master.address == *address)
+            });
+            let found = match hears {
+                Some(other) => verdict(Code::LinkCut, name, parted(&own, name, &case.name(other)))
+                    .because(case.says(other, format!("{name} is master")))
+                    .only(Certainty::Likely),
+                None => {
+                    let mut why = "its host or process stands still, or the way to it is cut".to_owned();
+                    let names = seeds::names_for(case.me, address);
+                    if !names.is_empty() {
+                        let names = names.join(" or ");
+                        why.push_str(&format!("; {own} was given this address for {names}: see whether it is right"));
+                    }
+                    let at = if name == address.as_str() { String::new() } else { format!(" ({address})") };
+                    verdict(Code::LinkCut, name, format!("{name}{at} does not answer: {why}")).only(Certainty::Possible)
+                }
+            };
+            Some(found.because(evidence))
         }
         (
             PingOutcome::TimedOut
@@ -175,6 +204,11 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             _,
         ) => None,
     }
+}
+
+/// What is said of two that do not reach each other, one of them a master that a third hears.
+pub(super) fn parted(one: &str, master: &str, third: &str) -> String {
+    format!("{one} does not reach {master}, which is master and which {third} hears: the way between them is cut")
 }
 
 /// A process of a node that was stopped by a signal, or is held by a debugger.

@@ -62,6 +62,22 @@ pub(super) fn of_http(case: &Case<'_>) -> Vec<Verdict> {
     case.reports.iter().filter(|report| report.explanation.master_node.is_none()).filter_map(of).collect()
 }
 
+/// The seed hosts of a node one of which an address may come from, if none names it itself.
+pub(super) fn names_for<'a>(report: &'a Report, address: &Address) -> Vec<&'a str> {
+    let seeds = || report.facts.seeds.iter().flatten();
+    if seeds().any(|seed| is_seed_of(seed, address)) {
+        return Vec::new();
+    }
+    let has_none = |seed: &str| report.explanation.unresolved.iter().any(|host| &*host.host == seed);
+    seeds().map(String::as_str).filter(|seed| is_name(seed) && !has_none(seed)).collect()
+}
+
+/// Whether a seed host is to be looked up.
+fn is_name(seed: &str) -> bool {
+    let host = Address::from(seed).host().to_owned();
+    !host.contains([':', '[']) && host.contains(|char: char| char.is_ascii_alphabetic())
+}
+
 /// Where nodes listen to their users whom a seed host stands for, and where their transport listens.
 fn users_of(case: &Case<'_>, seed: &str) -> Vec<(Address, Address)> {
     let told = case.reports.iter().filter_map(|report| {

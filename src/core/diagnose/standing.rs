@@ -3,11 +3,11 @@
 use super::case::{Case, called, quoted, so_many, verdict};
 use super::identity::is_seed_of;
 use super::node::full;
-use super::reach::{frozen, hung};
+use super::reach::{frozen, hung, outcome, parted};
 use super::{Certainty, Code, Mend, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
-use crate::zen::explain::{Group, Member, Quota};
+use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 use std::collections::BTreeMap;
 
 /// Clocks that differ by less are well.
@@ -28,6 +28,7 @@ pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     verdicts.extend(never_ran(case));
     verdicts.extend(stragglers(case));
     verdicts.extend(unheard(case));
+    verdicts.extend(cut_off(case));
     verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report)));
     if !verdicts.iter().any(|verdict| verdict.code == Code::GatewayWaits) {
         verdicts.extend(settings(case));
@@ -61,7 +62,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(silent) = address.filter(|address| case.is_silent(address)) {
             return unreachable(&name, silent, true).because(evidence);
         }
-        let start = case.start(address, &name);
+        let start = case.start(address, &name, Some(&member.id));
         let what = address.filter(|_| start.is_none()).map(|address| what_to_do(case, teller, address));
         let summary = format!("{name}, whose vote counts, is not there{where_}{}", what.unwrap_or_default());
         let found = verdict(Code::VoterDown, &name, summary);
@@ -148,7 +149,7 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
             true => (Code::VoterDown, ""),
             false => (Code::MemberDown, ", whose vote does not count,"),
         };
-        let start = case.start(Some(&node.address), &node.name);
+        let start = case.start(Some(&node.address), &node.name, Some(node.id.as_str()));
         let what = if start.is_some() { "" } else { &what_to_do(case, teller, &node.address) };
         let summary =
             format!("{}{whose} left without a good-bye, and has not come back to [{}]{what}", node.name, node.address);
@@ -193,7 +194,7 @@ fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
             let summary = format!("{name} has never run: it is a seed host, and nobody listens at [{address}]");
             let evidence = case.says(known.by, format!("a configuration beside mine is for a node at [{address}]"));
             let found = verdict(code, &name, summary).only(Certainty::Likely).because(evidence);
-            verdicts.push(found.mended(case.start(Some(&address), &name)));
+            verdicts.push(found.mended(case.start(Some(&address), &name, None)));
         }
     }
     verdicts
@@ -222,6 +223,25 @@ fn unheard(case: &Case<'_>) -> Vec<Verdict> {
         verdict(Code::LinkCut, me, summary).because(evidence).because(other).only(Certainty::Likely)
     };
     others.filter(|(_, address, _)| case.is_silent(address)).map(of).collect()
+}
+
+/// A node that runs and does not reach the master of the one that was asked, which reaches both.
+fn cut_off(case: &Case<'_>) -> Vec<Verdict> {
+    let Some(master) = case.master() else { return Vec::new() };
+    let leader = &master.explanation.node;
+    let silence = |report: &Report| {
+        let is_it = |host: &&Host| host.address == leader.address && host.outcome == PingOutcome::TimedOut;
+        report.explanation.hosts.iter().find(is_it).map(|host| format!("[{}] {}", host.address, outcome(&host.outcome)))
+    };
+    let of = |report: &Report| {
+        let is_apart = report.explanation.master_node.is_none() && report.facts.cuts.is_empty();
+        let what = silence(report).filter(|_| is_apart && master.facts.cuts.is_empty())?;
+        let name = case.name(report);
+        let summary = parted(&name, &case.name(master), &case.name(case.me));
+        let found = verdict(Code::LinkCut, name, summary).because(case.says(report, what));
+        Some(found.only(Certainty::Likely))
+    };
+    case.reports.iter().filter_map(of).collect()
 }
 
 /// Requests are held back until more nodes are there.

@@ -98,6 +98,17 @@ fn a_node_that_listens_on_loopback_only_is_not_told_to_start_itself() {
 }
 
 #[test]
+fn a_node_that_listens_elsewhere_and_publishes_loopback_is_told_what_to_publish() {
+    let mut asked = report(0);
+    asked.explanation.node = Arc::new(Node { address: "127.0.0.1:9300".into(), ..(*node(0)).clone() });
+    asked.facts.bound = vec!["0.0.0.0:9300".into()];
+    asked.facts.outward = Some("10.0.0.0".into());
+    asked.facts.given.insert("network.host".into(), "0.0.0.0".into());
+    let line = "network.publish_host: 10.0.0.0";
+    assert_eq!(verdicts(&[asked]), expected(&[(Code::UnreachablePublishAddress, "n0", line)]));
+}
+
+#[test]
 fn numbers_are_worded_as_people_say_them() {
     let summary = |report: Report| judged(&[report]).verdicts.remove(0).summary;
     let two = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));

@@ -26,10 +26,12 @@ use super::Handle;
 use super::figures::of_one;
 use super::proc;
 use crate::cluster::{Address, ClusterState};
-use crate::diagnose::{Diagnosis, Found, Mend, Probe, Report, Sibling, is_ours, judge, looks_for, named as named_by};
+use crate::diagnose::{
+    Diagnosis, Found, Mend, Probe, Remembered, Report, Sibling, is_ours, judge, looks_for, named as named_by,
+};
 use crate::wire;
 use crate::zen::Explanation;
-use crate::zen::explain::{Host, PingOutcome};
+use crate::zen::explain::{Group, Host, PingOutcome};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -154,7 +156,12 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
     let seeds = seeds.filter_map(|seed| seed.parse::<SocketAddr>().ok()).map(|seed| Address::from(seed.to_string()));
     let transports = report.facts.probes.iter().filter_map(transport_of);
-    let gone = report.facts.remembered.iter().filter(|node| is_own && node.failed && !node.removed);
+    // A voter that is missed may answer others than its master, and so may one that went.
+    let voters =
+        explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet).flat_map(|quota| &quota.members);
+    let missed: BTreeSet<&str> = voters.filter(|member| !member.found).map(|member| &*member.id).collect();
+    let is_missed = |node: &&Remembered| missed.contains(node.id.as_str()) || node.failed;
+    let gone = report.facts.remembered.iter().filter(is_missed).filter(|node| !node.removed);
     let gone = gone.map(|node| node.address.clone());
     let siblings = siblings.chain(gone);
     at.chain(known).chain(members).chain(siblings).chain(seeds).chain(transports).collect()

@@ -298,9 +298,9 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let now = found.map(|(settings, slip)| Sibling { slip, ..sibling(&settings, note.file.clone(), &look.machine) });
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
-    let Sibling { last, launch, unit, .. } = note.clone();
+    let Sibling { last, launch, unit, id, .. } = note.clone();
     let (free_bytes, roomy, owner, left) = (room(data), roomy(data), owner(data), Some(note.data.clone()));
-    Some(Sibling { last, launch, unit, left, free_bytes, roomy, owner, ..now.unwrap_or(note) })
+    Some(Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, ..now.unwrap_or(note) })
 }
 
 /// Configuration files beside a node's own, and in the directories beside its directory.
