@@ -971,7 +971,7 @@ def one_has_certificates_of_an_authority_that_was_made_later(w):
             node.settings[f"zazen.security.{key}"] = os.path.join(files, name)
     w.start(); w.formed(w.nodes[:2])
 
-@case({"wrong-seed"}, about=["n0"], heals=False)
+@case({"wrong-seed"}, about=["n1", "n2"])
 def each_names_only_itself(w):
     for node in w.nodes: node.settings[HOSTS] = w.hosts([node])
     w.start(); w.wait(lambda: all(node.master() for node in w.nodes), 20)
@@ -1119,7 +1119,7 @@ def a_web_server_took_the_port_of_one_that_died(w):
     w.helpers.append(server.kill)
     w.wait(lambda: not is_free(w[1].transport), 10)
 
-@case("wrong-seed", about=["n0"], heals=False)
+@case("wrong-seed", about=["n1", "n2"])
 def all_name_their_own_host_without_a_port(w):
     for node in w.nodes: node.settings[HOSTS] = '["127.0.0.1"]'
     w.start()
@@ -1143,3 +1143,39 @@ def the_file_of_one_was_changed_for_the_worse_and_it_died(w):
     w.form(); w[1].kill()
     with open(w[1].file) as file: text = file.read()
     with open(w[1].file, "w") as file: file.write(text + "discovery.zen.fd.ping_timout: 2s\n")
+
+# What the examination after that found, with its labels.
+
+@case("authorities-differ", about=["n2"], asked=2)
+def one_without_certificates_is_asked(w):
+    certify(w, *w.nodes)
+    for key in ("certificate", "key", "authorities"): w[2].settings.pop(f"zazen.security.{key}")
+    w.start(); w.formed(w.nodes[:2])
+
+@case("authorities-differ", about=["n2"], asked=2)
+def one_without_secret_and_certificates_is_asked(w):
+    certify(w, *w.nodes)
+    for key in ("secret", "certificate", "key", "authorities"): w[2].settings.pop(f"zazen.security.{key}")
+    w.start(); w.formed(w.nodes[:2])
+
+@case("no-seeds", about=["n1", "n2"])
+def three_without_seed_hosts_that_do_not_find_each_other(w):
+    for node in w.nodes: node.settings[HOSTS] = "[]"
+    w.start(); w.wait(lambda: all(node.master() for node in w.nodes), 20)
+
+@case("no-seeds", about=["n2"], asked=2)
+def one_that_names_nobody_beside_a_formed_cluster(w):
+    for node in w.nodes[:2]: node.settings[HOSTS] = w.hosts(w.nodes[:2])
+    w[2].settings[HOSTS] = "[]"
+    w.form(0, 1); w.start(2); w.wait(w[2].master, 20)
+
+@case("voter-down", about=["n2"])
+def a_node_that_never_ran_has_an_empty_directory(w):
+    w[2].write(); os.makedirs(w[2].settings["path.data"]); w.form(0, 1)
+
+@case("voter-down", about=["n2"])
+def one_is_killed_whose_file_lies_within_as_soon_as_it_is_in(w):
+    inside = os.path.join(w.dir, "far", "away"); os.makedirs(inside)
+    w[2].settings["path.data"] = os.path.join(w.dir, "far", "data of n2")
+    w[2].file = os.path.join(inside, "n2.yml")
+    w.form(); w[2].kill()

@@ -23,9 +23,14 @@ impl User {
         User { id: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() }
     }
 
-    /// What stands before a command that only root can do. It stands there only, so that the node runs as this user.
-    fn as_root(self) -> &'static str {
-        if self.id == 0 { "" } else { "sudo " }
+    /// A line that root types or that asks for its password, in which the node runs as this user all the same.
+    fn by_root(self, settings: &NodeSettings, before: &str) -> Option<Mend> {
+        if self.id == 0 {
+            return start(settings, before);
+        }
+        let mend = starts(settings)?.owned_by(Some((self.id, self.group))).mend(before);
+        let shell = if has_program("sudo") { "sudo sh -c" } else { "su -c" };
+        Some(about(settings, Mend { line: format!("{shell} {}", quoted(&mend.line)), ..mend }))
     }
 }
 
@@ -38,10 +43,13 @@ pub(super) fn refused(at: &Path, source: &io::Error, settings: &NodeSettings) ->
     }
     let mend = if kind == io::ErrorKind::ReadOnlyFilesystem {
         let mount = quoted(&mount_point(&path));
-        start(settings, &format!("{}mount -o remount,rw {mount} && ", user.as_root()))
+        user.by_root(settings, &format!("mount -o remount,rw {mount} && "))
     } else if kind == io::ErrorKind::PermissionDenied && is_reached(Path::new(&path)) {
         let owner = at.ancestors().find_map(|above| fs::metadata(above).ok()).map(|about| about.uid());
-        start(settings, &taken_over(&path, Path::new(&path).exists(), owner, user))
+        let is_there = Path::new(&path).exists();
+        let line = taken_over(&path, is_there, owner, user);
+        // To what is its own it can give itself the rights.
+        if is_there && owner == Some(user.id) { start(settings, &line) } else { user.by_root(settings, &line) }
     } else {
         elsewhere(settings)
     };
@@ -61,13 +69,19 @@ fn to_another_disk(path: &str, settings: &NodeSettings) -> Option<Mend> {
 
 /// Makes the directory this user's, as the beginning of a line. What it owns already only needs its rights.
 fn taken_over(path: &str, is_there: bool, owner: Option<u32>, user: User) -> String {
-    let (path, root) = (quoted(path), user.as_root());
+    let path = quoted(path);
     let rights = format!("chmod -R u+rwX {path} && ");
     if is_there && owner == Some(user.id) {
         return rights;
     }
-    let made = if is_there { String::new() } else { format!("{root}mkdir -p {path} && ") };
-    format!("{made}{root}chown -R {}:{} {path} && {rights}", user.id, user.group)
+    let made = if is_there { String::new() } else { format!("mkdir -p {path} && ") };
+    format!("{made}chown -R {}:{} {path} && {rights}", user.id, user.group)
+}
+
+/// Whether a program of this name is on the path.
+fn has_program(name: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|directory| directory.join(name).is_file())
 }
 
 /// Whether the directories above a path can be gone through, and it can be one of a node: to own it would not help else.
@@ -124,8 +138,8 @@ mod tests {
         let (user, root) = (User { id: 70, group: 71 }, User { id: 0, group: 0 });
         let chmod = "chmod -R u+rwX /d && ";
         let cases = [
-            (true, Some(0), user, format!("sudo chown -R 70:71 /d && {chmod}")),
-            (false, Some(0), user, format!("sudo mkdir -p /d && sudo chown -R 70:71 /d && {chmod}")),
+            (true, Some(0), user, format!("chown -R 70:71 /d && {chmod}")),
+            (false, Some(0), user, format!("mkdir -p /d && chown -R 70:71 /d && {chmod}")),
             (true, Some(70), user, chmod.to_owned()),
             (true, Some(70), root, format!("chown -R 0:0 /d && {chmod}")),
         ];

@@ -269,9 +269,13 @@ impl<'a> Case<'a> {
             None if sibling.data == by.facts.data => start.on(&format!("{}-{name}", sibling.data)),
             None => start,
         };
-        let start = start.owned_by(sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root));
-        let first = sibling.slip.as_ref().and_then(|slip| slip.mend.as_ref());
-        let mend = start.mend(&first.map(|first| format!("{first} && ")).unwrap_or_default()).about(name);
+        let owner = sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root);
+        let start = start.owned_by(owner);
+        // What root left there its owner cannot read.
+        let (data, mixed) = (sibling.left.as_ref().unwrap_or(&sibling.data), owner.filter(|_| sibling.is_mixed));
+        let given = mixed.map(|(user, group)| format!("chown -R {user}:{group} {}", quoted(data)));
+        let first = sibling.slip.as_ref().and_then(|slip| slip.mend.clone()).into_iter().chain(given);
+        let mend = start.mend(&first.map(|first| format!("{first} && ")).collect::<String>()).about(name);
         Some(self.placed_as(Mend { file: sibling.file.clone(), ..mend }, known))
     }
 

@@ -93,7 +93,7 @@ fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
     let against = others.len().max(beside.iter().filter(|shares| !**shares).count());
     let certainty = if with == against { Certainty::Possible } else { Certainty::Certain };
     if against > with {
-        let mend = take_over(case, case.sibling_at(first), kind);
+        let mend = take_over(case, first, kind);
         return vec![told(case, kind, &case.name(case.me), (&others, certainty)).mended(mend)];
     }
     let of = |address: &&Address| {
@@ -190,8 +190,10 @@ fn changes(kind: &Kind, files: &Credentials) -> Vec<(&'static str, Worth)> {
 }
 
 /// What the asked node does to have what a neighbour has.
-fn take_over(case: &Case<'_>, right: Option<Known<'_>>, kind: &Kind) -> Option<Mend> {
-    let right = right.filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere)?;
+fn take_over(case: &Case<'_>, others: &Address, kind: &Kind) -> Option<Mend> {
+    let right = case.sibling_at(others);
+    let right = right.filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere);
+    let Some(right) = right else { return from_elsewhere(case, others, kind) };
     let files = fitting(kind, &right.sibling.credentials, case.me.explanation.node.host())?;
     let changes = changes(kind, &files);
     match &changes[..] {
@@ -225,6 +227,14 @@ fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
             Some(start.mend(&running))
         }
     }
+}
+
+/// The secret of a node on another host, where it lies in the same place.
+fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend> {
+    let secret = case.me.facts.credentials.secret.as_ref().filter(|_| kind.code == Code::SecretsDiffer)?;
+    let source = format!("{}:{secret}", other.host());
+    let is_elsewhere = other.host() != case.me.explanation.node.host();
+    is_elsewhere.then(|| case.command(case.me, format!("scp -p {} {}", quoted(&source), quoted(secret))))
 }
 
 /// A secret is copied to the same place; certificates are made where the authority's key is kept.

@@ -226,12 +226,12 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     }
     let (name, address) = (case.name(case.me), &its.node.address);
     let seeds = seeds_of_others(case.me);
-    let is_alone = case.me.facts.members.len() == 1 && other.facts.members.len() > 1;
+    let is_beside_many = is_alone(case.me) && other.facts.members.len() > 1;
     let evidence = case.says(
         other,
         format!("I am of cluster [{}] of this name, with {} nodes", its.cluster_uuid?, other.facts.members.len()),
     );
-    if seeds.is_empty() && is_alone {
+    if seeds.is_empty() && is_beside_many {
         let members: Vec<String> = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
         let summary = format!("{name} has no seed hosts and is a cluster by itself, beside one of the same name");
         let mend = case.hosts(case.me, &members, |host| Some(host.to_owned()));
@@ -249,10 +249,11 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         return Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend));
     }
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
-        let are_apart = !wants_in && are_both_alone(case.me, other) && lie_side_by_side(case.me, other);
+        let one_is_alone = is_alone(case.me) || is_alone(other);
+        let are_apart = !wants_in && one_is_alone && lie_side_by_side(case.me, other);
         return are_apart.then(|| side_by_side(case, other).because(evidence));
     }
-    if !is_alone {
+    if !is_beside_many {
         let found = without_seeds(case, other).map(|found| found.because(evidence));
         return found.or_else(|| foreign(case, address, "another cluster of this name"));
     }
@@ -262,19 +263,31 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend))
 }
 
-pub(super) fn are_both_alone(one: &Report, other: &Report) -> bool {
-    one.facts.members.len() == 1 && other.facts.members.len() == 1
+pub(super) fn is_alone(report: &Report) -> bool {
+    report.facts.members.len() == 1
 }
 
-/// Two clusters of one whose configurations lie in one directory: they may have been meant to be one.
+/// Two clusters whose configurations lie in one directory, one of them of one node: they may have been meant to be one. Who
+/// is alone and holds nothing of users can join the other, with a data directory of its own.
 fn side_by_side(case: &Case<'_>, other: &Report) -> Verdict {
-    let (name, other) = (case.name(case.me), case.name(other));
-    let has_seeds = case.me.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty());
+    let may_join = |report: &&Report| is_alone(report) && !report.facts.holds_something;
+    let joiner = [case.me, other].into_iter().filter(may_join).max_by_key(|report| case.name(report));
+    let (odd, home) = match joiner {
+        Some(joiner) if !std::ptr::eq(joiner, case.me) => (joiner, case.me),
+        Some(_) | None => (case.me, other),
+    };
+    let (name, of) = (case.name(odd), case.name(home));
+    let has_seeds = odd.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty());
     let summary = format!(
-        "{name} is a cluster by itself, and so is {other}, whose configuration lies beside: neither is a seed host of the \
+        "{name} is a cluster by itself, beside that of {of}, whose configuration lies beside: neither is a seed host of the \
          other, and what each has is in its own cluster only"
     );
-    verdict(if has_seeds { Code::WrongSeed } else { Code::NoSeeds }, name, summary).only(Certainty::Likely)
+    let seeds: Vec<String> = home.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
+    let new = format!("{}-new", odd.facts.data);
+    let joining = |start: Start| start.on(&new).with(HOSTS, &Worth::List(seeds.clone()));
+    let mend = joiner.and_then(|joiner| case.restart(joiner, "", joining));
+    let code = if has_seeds { Code::WrongSeed } else { Code::NoSeeds };
+    verdict(code, name, summary).mended(mend).only(Certainty::Likely)
 }
 
 /// A seed host of this cluster that is one by itself, as it has no seed hosts.

@@ -1,6 +1,6 @@
 //! Whose words are laid side by side: a host may have nodes of clusters that want nothing of each other.
 
-use super::identity::{are_both_alone, is_seed_of};
+use super::identity::{is_alone, is_seed_of};
 use super::{Report, Sibling};
 use crate::cluster::Address;
 
@@ -16,7 +16,8 @@ pub(super) fn of(reports: &[Report]) -> Vec<Report> {
     let ours: Vec<&Report> = reports.iter().filter(is_same).collect();
     // Next door may be a cluster that wants nothing of this one; who is alone may have been meant to be in it.
     let has_kin = |other: &&Report| {
-        let beside = are_both_alone(me, other) && lie_side_by_side(me, other);
+        let names_nobody = me.facts.seeds.as_ref().is_none_or(Vec::is_empty);
+        let beside = is_alone(me) && (is_alone(other) || names_nobody) && lie_side_by_side(me, other);
         beside || ours.iter().any(|one| are_linked(one, other))
     };
     let is_kin = |other: &&Report| is_same(other) || has_kin(other);

@@ -210,6 +210,9 @@ pub struct Sibling {
     pub is_data_relative: bool,
     /// `node.master`.
     pub is_eligible: bool,
+    /// Whether a node wrote something in its data directory.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_begun: bool,
     /// Room on the disk of its data directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
@@ -237,6 +240,9 @@ pub struct Sibling {
     /// The user and the group whose its data directory is, if that is another user than the teller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<(u32, u32)>,
+    /// Whether something in it is another user's than the directory, so that its owner may not read it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_mixed: bool,
     /// Its id then, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<NodeId>,
@@ -454,6 +460,9 @@ pub struct Facts {
     pub ahead_millis: Option<i64>,
     /// The members of its state: names, addresses, and whether they may be master.
     pub members: Vec<(String, Address, bool)>,
+    /// Whether its state holds something of users: keys, leases, settings.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_something: bool,
     /// How many of them hold data; all, if it is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_members: Option<usize>,

@@ -179,17 +179,21 @@ fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
         let remembered = teller.facts.remembered.iter().map(|node| (&node.name, &node.address));
         members.chain(remembered).any(|(known, at)| known == name || at == address)
     };
-    // Where there is a data directory it may have run, and been stopped on purpose.
+    // Where there is something in its data directory it may have run, and been stopped on purpose.
     let new = case.siblings().filter(|known| {
-        let Sibling { cluster: of, last, left, free_bytes, is_elsewhere, is_data_relative, .. } = known.sibling;
-        let has_none = last.is_none() && left.is_none() && free_bytes.is_none() && !is_data_relative;
+        let Sibling { cluster: of, last, left, has_begun, is_elsewhere, is_data_relative, .. } = known.sibling;
+        let has_none = last.is_none() && left.is_none() && !has_begun && !is_data_relative;
         of == cluster && has_none && !is_elsewhere
     });
     let mut verdicts: Vec<Verdict> = Vec::new();
     for (known, address) in new.filter_map(|known| Some((known, known.sibling.place()?))) {
         let name = known.sibling.name.clone().unwrap_or_else(|| address.to_string());
         let is_told = verdicts.iter().any(|verdict| verdict.node.as_ref() == Some(&name));
-        if !is_told && is_seed(&address) && !is_known(&address, &name) && !case.is_there(&address) {
+        if is_told || !is_seed(&address) || is_known(&address, &name) {
+            continue;
+        }
+        verdicts.extend(case.taken(&address));
+        if !case.is_there(&address) {
             let code = if known.sibling.is_eligible { Code::VoterDown } else { Code::MemberDown };
             let summary = format!("{name} has never run: it is a seed host, and nobody listens at [{address}]");
             let evidence = case.says(known.by, format!("a configuration beside mine is for a node at [{address}]"));

@@ -130,7 +130,7 @@ impl Start {
     }
 
     /// By root, as the user and the group whose its data is: what root wrote there that user could not read.
-    pub(super) fn owned_by(self, owner: Option<(u32, u32)>) -> Self {
+    pub fn owned_by(self, owner: Option<(u32, u32)>) -> Self {
         Start { owner, ..self }
     }
 

@@ -35,7 +35,7 @@ fn a_seed_host_that_never_ran_is_started() {
     let has_run = [
         Sibling { last: Some(address(5)), ..sibling(5) },
         Sibling { left: Some("/var/lib/zazen/n5".into()), ..sibling(5) },
-        Sibling { free_bytes: Some(1 << 40), ..sibling(5) },
+        Sibling { has_begun: true, ..sibling(5) },
         Sibling { is_elsewhere: true, ..sibling(5) },
         Sibling { is_data_relative: true, ..sibling(5) },
         sibling(6),

@@ -92,7 +92,16 @@ fn clusters_of_one_whose_files_lie_side_by_side_are_told_of_each_other() {
         report.facts.members = vec![(format!("n{number}"), address(number), true)];
         report
     };
-    assert_eq!(verdicts(&[alone(1), alone(2)]), expected(&[(Code::WrongSeed, "n1", "")]));
+    let line = "kill 102; while kill -0 102 2>/dev/null; do sleep 0.1; done; /usr/bin/zazen start -c /etc/zazen/n2.yml -E \
+                path.data=/var/lib/zazen/n2-new -E discovery.zen.ping.unicast.hosts=10.0.0.1:9300";
+    for reports in [[alone(1), alone(2)], [alone(2), alone(1)]] {
+        assert_eq!(verdicts(&reports), expected(&[(Code::WrongSeed, "n2", line)]));
+    }
+    let mut full = [alone(1), alone(2)];
+    full[1].facts.holds_something = true;
+    assert_eq!(verdicts(&full)[0].1, "n1", "it has nothing to lose");
+    full[0].facts.holds_something = true;
+    assert_eq!(verdicts(&full), expected(&[(Code::WrongSeed, "n1", "")]), "nobody is told to leave what it has");
     let mut next_door = alone(2);
     next_door.facts.file = Some("/home/ann/n2.yml".into());
     assert_eq!(verdicts(&[alone(1), next_door]), []);

@@ -5,7 +5,7 @@
 use super::siblings::{credentials, launch_of};
 use super::surroundings::Neighbours;
 use super::wall;
-use crate::cluster::{Address, Block, NodeId, Nodes};
+use crate::cluster::{Address, Block, Metadata, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, HostsFile, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
@@ -32,6 +32,16 @@ const RECENT_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
 /// A slow write is told of for so long.
 const SLOW_FOR: Duration = Duration::from_secs(60);
+
+/// Whether users put something into a state.
+fn holds_something(metadata: &Metadata) -> bool {
+    let settings = [&metadata.persistent, &metadata.transient];
+    let tables = [&metadata.indices, &metadata.templates];
+    !metadata.keys.is_empty()
+        || !metadata.leases.is_empty()
+        || settings.iter().any(|settings| !settings.is_empty())
+        || tables.iter().any(|table| !table.is_empty())
+}
 
 /// The user and the group of this process, unless it is root's.
 fn user() -> Option<(u32, u32)> {
@@ -87,6 +97,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
             .iter()
             .map(|node| (node.name.to_string(), node.address.clone(), node.is_master_eligible()))
             .collect(),
+        holds_something: holds_something(metadata),
         data_members: Some(state.nodes.data().count()),
         remembered: remembered.clone(),
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),

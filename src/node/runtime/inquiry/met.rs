@@ -25,7 +25,7 @@ const KEPT_MAX: usize = 64;
 const NEIGHBOURS_MAX: usize = 16;
 
 /// How often it is looked for new ones at the most.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The directories.
 #[derive(Default)]
@@ -83,7 +83,10 @@ pub async fn meet_neighbours(handle: Handle) {
         known.extend(new.iter().map(|(node, is_here)| (node.ephemeral_id.clone(), *is_here)));
         let are_few = known.values().filter(|is_here| **is_here).count() <= NEIGHBOURS_MAX;
         for (node, _) in new.into_iter().filter(|(_, is_here)| *is_here && are_few) {
-            meet(&handle, &node.address).await;
+            // Who does not tell is asked again with the next state.
+            if !meet(&handle, &node.address).await {
+                known.remove(&node.ephemeral_id);
+            }
         }
         tokio::time::sleep(PAUSE).await;
         if states.changed().await.is_err() {
@@ -96,14 +99,15 @@ fn is_on_this_host(address: &Address) -> bool {
     address.as_str().parse::<SocketAddr>().is_ok_and(|at| is_here(&at.ip()))
 }
 
-/// Other namespaces may have the same addresses, and other files.
-async fn meet(handle: &Handle, address: &Address) {
-    let Some(report) = ask(handle, address.clone()).await else { return };
+/// Whether it tells. Other namespaces may have the same addresses, and other files.
+async fn meet(handle: &Handle, address: &Address) -> bool {
+    let Some(report) = ask(handle, address.clone()).await else { return false };
     if report.facts.machine == proc::machine() && report.facts.machine.is_some() {
         let (handle, met) = (handle.clone(), PathBuf::from(report.facts.data));
         let keep = move || handle.surroundings.met.keep(&handle.settings().path_data, met);
         let _ = tokio::task::spawn_blocking(keep).await;
     }
+    true
 }
 
 #[cfg(test)]

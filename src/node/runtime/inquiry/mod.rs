@@ -27,7 +27,8 @@ use super::figures::of_one;
 use super::proc;
 use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{
-    Diagnosis, Found, Mend, Probe, Remembered, Report, Sibling, is_ours, judge, looks_for, named as named_by,
+    Code, Diagnosis, Found, Mend, Probe, Remembered, Report, Sibling, Verdict, is_ours, judge, looks_for,
+    named as named_by,
 };
 use crate::wire;
 use crate::zen::Explanation;
@@ -51,6 +52,9 @@ const PATH: &str = "/_zen/report";
 
 /// The logger that tells why there is no master.
 const DISCOVERY: &str = "org.elasticsearch.discovery.zen.ZenDiscovery";
+
+/// The port of a seed host that names none.
+const FIRST_PORT: u16 = 9300;
 
 /// How many nodes are asked in all.
 const ASKED_MAX: usize = 64;
@@ -154,7 +158,7 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let siblings = report.facts.siblings.iter().filter(is_ours);
     let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
-    let seeds = seeds.filter_map(|seed| seed.parse::<SocketAddr>().ok()).map(|seed| Address::from(seed.to_string()));
+    let seeds = seeds.filter_map(|seed| place(seed)).map(|seed| Address::from(seed.to_string()));
     let transports = report.facts.probes.iter().filter_map(transport_of);
     // A voter that is missed may answer others than its master, and so may one that went.
     let voters =
@@ -165,6 +169,12 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let gone = gone.map(|node| node.address.clone());
     let siblings = siblings.chain(gone);
     at.chain(known).chain(members).chain(siblings).chain(seeds).chain(transports).collect()
+}
+
+/// Where a seed host is that need not be looked up: without a port it has the first one.
+fn place(seed: &str) -> Option<SocketAddr> {
+    let without_port = || Some(SocketAddr::new(seed.trim_matches(['[', ']']).parse().ok()?, FIRST_PORT));
+    seed.parse().ok().or_else(without_port)
 }
 
 async fn ask(handle: &Handle, address: Address) -> Option<Report> {
@@ -238,7 +248,9 @@ pub async fn tell_while_masterless(handle: Handle) {
             Err(_) => {}
         }
         let Some((_, diagnosis)) = diagnosis_by(&handle, ASKED_FOR_THE_LOG_MAX).await else { return };
-        for verdict in &diagnosis.verdicts {
+        // What was set on purpose keeps no master away.
+        let is_why = |verdict: &&Verdict| !matches!(verdict.code, Code::OpenToStrangers | Code::InsecureSetting);
+        for verdict in diagnosis.verdicts.iter().filter(is_why) {
             let mend = verdict.mend.as_ref().map_or_else(String::new, Mend::in_words);
             tracing::warn!(target: DISCOVERY, "no master: [{}] {}{mend}", verdict.code.name(), verdict.summary);
         }

@@ -89,6 +89,8 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
         Heard::Challenge if is_refused => Some(Found::OtherSecret),
         Heard::Report if is_refused && is_sealed => Some(Found::OtherSecret),
         Heard::Challenge | Heard::Report => None,
+        // A node that speaks in the clear is one of those that do not.
+        Heard::Tls if !is_tls => Some(Found::OtherAuthority),
         Heard::Tls | Heard::Other => users_of(handle, address).await,
     }
 }

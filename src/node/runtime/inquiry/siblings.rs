@@ -112,9 +112,11 @@ fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> 
         is_data_relative: settings.path_data.is_relative(),
         is_eligible: settings.roles.master,
         seeds: seed_hosts(settings).unwrap_or_default(),
+        has_begun: here.is_some_and(|data| data.join("nodes").exists()),
         free_bytes: here.and_then(room),
         roomy: here.and_then(roomy),
         owner: here.and_then(owner),
+        is_mixed: here.is_some_and(is_mixed),
         credentials: credentials(settings),
         ..Sibling::default()
     }
@@ -124,6 +126,14 @@ fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> 
 fn owner(data: &Path) -> Option<(u32, u32)> {
     let about = fs::metadata(data.join("nodes").join("0")).or_else(|_| fs::metadata(data)).ok()?;
     (about.uid() != rustix::process::geteuid().as_raw()).then(|| (about.uid(), about.gid()))
+}
+
+/// Whether files of a node are another user's than the directory that they are in.
+fn is_mixed(data: &Path) -> bool {
+    let inside = data.join("nodes").join("0");
+    let owner = |path: &Path| fs::symlink_metadata(path).map(|about| about.uid()).ok();
+    let own = owner(&inside);
+    own.is_some() && listed(&inside).iter().any(|file| owner(file).is_some_and(|its| Some(its) != own))
 }
 
 /// Where a node would be reached, and whether that is on another host. Nothing is looked up: names may take long.
@@ -299,8 +309,9 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
     let Sibling { last, launch, unit, id, .. } = note.clone();
-    let (free_bytes, roomy, owner, left) = (room(data), roomy(data), owner(data), Some(note.data.clone()));
-    Some(Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, ..now.unwrap_or(note) })
+    let (free_bytes, roomy, left) = (room(data), roomy(data), Some(note.data.clone()));
+    let (owner, is_mixed) = (owner(data), is_mixed(data));
+    Some(Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, is_mixed, ..now.unwrap_or(note) })
 }
 
 /// Configuration files beside a node's own, and in the directories beside its directory.
