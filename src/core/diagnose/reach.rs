@@ -171,7 +171,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
                 report.explanation.master_node.as_ref().is_some_and(|master| master.address == *address)
             });
             let found = match hears {
-                Some(other) => verdict(Code::LinkCut, name, parted(&own, name, &case.name(other)))
+                Some(other) => verdict(Code::LinkCut, name, parted(&own, name, Some(&case.name(other))))
                     .because(case.says(other, format!("{name} is master")))
                     .only(Certainty::Likely),
                 None => {
@@ -206,9 +206,10 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
     }
 }
 
-/// What is said of two that do not reach each other, one of them a master that a third hears.
-pub(super) fn parted(one: &str, master: &str, third: &str) -> String {
-    format!("{one} does not reach {master}, which is master and which {third} hears: the way between them is cut")
+/// What is said of two that do not reach each other, one of them a master that a third may hear.
+pub(super) fn parted(one: &str, master: &str, third: Option<&str>) -> String {
+    let third = third.map_or_else(String::new, |third| format!(" and which {third} hears"));
+    format!("{one} does not reach {master}, which is master{third}: the way between them is cut")
 }
 
 /// A process of a node that was stopped by a signal, or is held by a debugger.

@@ -241,7 +241,8 @@ fn cut_off(case: &Case<'_>) -> Vec<Verdict> {
         let is_apart = report.explanation.master_node.is_none() && report.facts.cuts.is_empty();
         let what = silence(report).filter(|_| is_apart && master.facts.cuts.is_empty())?;
         let name = case.name(report);
-        let summary = parted(&name, &case.name(master), &case.name(case.me));
+        let third = (!std::ptr::eq(master, case.me)).then(|| case.name(case.me));
+        let summary = parted(&name, &case.name(master), third.as_deref());
         let found = verdict(Code::LinkCut, name, summary).because(case.says(report, what));
         Some(found.only(Certainty::Likely))
     };

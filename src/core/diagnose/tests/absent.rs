@@ -356,3 +356,40 @@ fn nobody_founds_a_cluster_with_fewer_than_a_majority_of_the_nodes_that_were_nam
     let two = waiting(2);
     assert_eq!(two[0].code, Code::WrongInitialMasterNodes, "{two:?}");
 }
+
+#[test]
+fn of_several_nodes_for_one_address_the_one_that_is_missed_is_started() {
+    let other = |id: Option<&str>, file: &str| Sibling {
+        file: Some(file.into()),
+        id: id.map(Into::into),
+        data: file.replace("etc", "var"),
+        ..sibling(5)
+    };
+    let started = |siblings: [Sibling; 2]| {
+        let mut asked = master(gone(5, Some(true)), siblings[0].clone());
+        asked.facts.siblings = siblings.to_vec();
+        verdicts(&[asked])[0].2.clone()
+    };
+    let (copy, own) = (other(Some("id-9"), "/etc/zazen/a.yml"), other(Some("id-5"), "/etc/copy/n5.yml"));
+    assert_eq!(started([copy, own]), "/usr/bin/zazen start -c /etc/copy/n5.yml", "it has the id that is missed");
+    let (away, beside) = (other(None, "/etc/copy/n5.yml"), other(None, "/etc/zazen/n5.yml"));
+    assert_eq!(started([away, beside]), "/usr/bin/zazen start -c /etc/zazen/n5.yml", "its file lies beside");
+}
+
+#[test]
+fn who_runs_and_does_not_reach_the_master_is_told_whoever_is_asked() {
+    let mut apart = pinged(pinged(report(1), 0, PingOutcome::TimedOut), 2, answered());
+    apart.explanation.cluster_uuid = follower(0, 0).explanation.cluster_uuid;
+    let (master, third) = (follower(0, 0), follower(2, 0));
+    let told = |reports: &[Report]| -> Vec<(Code, String)> {
+        verdicts(reports).into_iter().map(|(code, node, _)| (code, node)).collect()
+    };
+    let expected = [(Code::LinkCut, "n1".to_owned())];
+    assert_eq!(told(&[third.clone(), master.clone(), apart.clone()]), expected);
+    assert_eq!(told(&[master.clone(), third.clone(), apart.clone()]), expected);
+    let from_apart = judged(&[apart, third]).verdicts;
+    assert!(
+        from_apart[0].summary.starts_with("n1 does not reach n0, which is master and which n2 hears"),
+        "{from_apart:?}"
+    );
+}

@@ -6,7 +6,7 @@
 //! ```
 
 use super::{ask, note};
-use crate::cluster::{Address, EphemeralId, Node};
+use crate::cluster::{Address, EphemeralId};
 use crate::runtime::Handle;
 use crate::runtime::addresses::is_here;
 use crate::runtime::log::STORE;
@@ -15,7 +15,6 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How many directories are kept.
@@ -26,6 +25,9 @@ const NEIGHBOURS_MAX: usize = 16;
 
 /// How often it is looked for new ones at the most.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How often one is asked at the most.
+const ASKED_MAX: u8 = 3;
 
 /// The directories.
 #[derive(Default)]
@@ -68,25 +70,31 @@ fn load(data: &Path) -> BTreeSet<PathBuf> {
     all.into_iter().filter(|met| met.is_dir()).take(KEPT_MAX).collect()
 }
 
-/// Asks each member that is new on this host where it has its data, until the node has ended.
+/// A member, as far as this is about it.
+struct Other {
+    is_here: bool,
+    /// How often it is still asked.
+    left: u8,
+}
+
+/// Asks each member that is new on this host where it has its data, until the node has ended. Who does not tell is asked
+/// again with another state, a few times.
 pub async fn meet_neighbours(handle: Handle) {
     let mut states = handle.states();
-    // All others, and whether each is on this host.
-    let mut known: BTreeMap<EphemeralId, bool> = BTreeMap::new();
+    let mut others: BTreeMap<EphemeralId, Other> = BTreeMap::new();
     let own = handle.local().ephemeral_id.clone();
     loop {
         let state = states.borrow_and_update().clone();
-        known.retain(|known, _| state.nodes.iter().any(|node| node.ephemeral_id == *known));
-        let is_new = |node: &&Arc<Node>| node.ephemeral_id != own && !known.contains_key(&node.ephemeral_id);
-        let new = state.nodes.iter().filter(is_new);
-        let new: Vec<(&Arc<Node>, bool)> = new.map(|node| (node, is_on_this_host(&node.address))).collect();
-        known.extend(new.iter().map(|(node, is_here)| (node.ephemeral_id.clone(), *is_here)));
-        let are_few = known.values().filter(|is_here| **is_here).count() <= NEIGHBOURS_MAX;
-        for (node, _) in new.into_iter().filter(|(_, is_here)| *is_here && are_few) {
-            // Who does not tell is asked again with the next state.
-            if !meet(&handle, &node.address).await {
-                known.remove(&node.ephemeral_id);
-            }
+        others.retain(|known, _| state.nodes.iter().any(|node| node.ephemeral_id == *known));
+        for node in state.nodes.iter().filter(|node| node.ephemeral_id != own) {
+            let new = || Other { is_here: is_on_this_host(&node.address), left: ASKED_MAX };
+            others.entry(node.ephemeral_id.clone()).or_insert_with(new);
+        }
+        let are_few = others.values().filter(|other| other.is_here).count() <= NEIGHBOURS_MAX;
+        for node in state.nodes.iter().filter(|_| are_few) {
+            let other = others.get_mut(&node.ephemeral_id).filter(|other| other.is_here && other.left > 0);
+            let Some(other) = other else { continue };
+            other.left = if meet(&handle, &node.address).await { 0 } else { other.left - 1 };
         }
         tokio::time::sleep(PAUSE).await;
         if states.changed().await.is_err() {
