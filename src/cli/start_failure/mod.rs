@@ -80,8 +80,15 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         }
     };
     let node = settings.node_name.as_deref().map(ToOwned::to_owned);
-    let by = holder(error, settings).and_then(|holder| holder.who(settings));
-    let summary = by.map_or_else(|| error.to_string(), |who| format!("{error}: it is held by {who}"));
+    let summary = match holder(error, settings) {
+        Some(holder) if holder.is_this_node() => {
+            format!("{error}: this node runs already, as process [{}]", holder.pid)
+        }
+        Some(holder) => {
+            holder.who(settings).map_or_else(|| error.to_string(), |who| format!("{error}: it is held by {who}"))
+        }
+        None => error.to_string(),
+    };
     Verdict { code, summary, certainty: Certainty::Certain, node, evidence: Vec::new(), mend }
 }
 
