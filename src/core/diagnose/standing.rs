@@ -8,7 +8,7 @@ use super::{Certainty, Code, Mend, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Clocks that differ by less are well.
 const SKEW_MAX_MILLIS: i64 = 2_000;
@@ -29,7 +29,8 @@ pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     verdicts.extend(stragglers(case));
     verdicts.extend(unheard(case));
     verdicts.extend(cut_off(case));
-    verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report)));
+    let absent: BTreeSet<String> = verdicts.iter().filter(|verdict| is_absence(verdict)).filter_map(of_whom).collect();
+    verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report, absent.len())));
     if !verdicts.iter().any(|verdict| verdict.code == Code::GatewayWaits) {
         verdicts.extend(settings(case));
     }
@@ -249,8 +250,17 @@ fn cut_off(case: &Case<'_>) -> Vec<Verdict> {
     case.reports.iter().filter_map(of).collect()
 }
 
-/// Requests are held back until more nodes are there.
-fn gateway(case: &Case<'_>, teller: &Report) -> Option<Verdict> {
+/// Whether somebody is told to come back.
+fn is_absence(verdict: &Verdict) -> bool {
+    matches!(verdict.code, Code::VoterDown | Code::MemberDown | Code::FrozenNode | Code::LinkCut | Code::BadSettings)
+}
+
+fn of_whom(verdict: &Verdict) -> Option<String> {
+    verdict.node.clone()
+}
+
+/// Requests are held back until more nodes are there. Where those that are absent are enough nothing else is to be done.
+fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     let is_eligible = teller.explanation.node.is_master_eligible();
     if !teller.facts.waits_for_gateway
         || !is_eligible
@@ -279,7 +289,8 @@ fn gateway(case: &Case<'_>, teller: &Report) -> Option<Verdict> {
         so_many(*there)
     );
     let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
-    Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(case.plain(teller, key, there)))
+    let mend = (there + absent < wanted).then(|| case.plain(teller, key, there));
+    Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend))
 }
 
 fn clocks(case: &Case<'_>) -> Vec<Verdict> {

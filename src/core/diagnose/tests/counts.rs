@@ -101,3 +101,20 @@ fn nodes_that_hold_no_data_are_no_data_nodes() {
     let told = verdicts(&[master, follower(1, 0), follower(2, 0)]);
     assert_eq!(told, expected(&[(Code::GatewayWaits, "n0", "gateway.recover_after_data_nodes: 2")]));
 }
+
+#[test]
+fn what_is_waited_for_is_not_lowered_where_those_that_are_down_are_enough() {
+    let told = |wanted: &str| {
+        let mut master = follower(0, 0);
+        master.facts.members.truncate(2);
+        master.facts.waits_for_gateway = true;
+        master.facts.given.insert("gateway.recover_after_nodes".into(), wanted.into());
+        master.facts.remembered = vec![gone(2, Some(true))];
+        master.facts.siblings = vec![sibling(2)];
+        verdicts(&[master, follower(1, 0)])
+    };
+    let start = "/usr/bin/zazen start -c /etc/zazen/n2.yml";
+    assert_eq!(told("3"), expected(&[(Code::VoterDown, "n2", start), (Code::GatewayWaits, "n0", "")]));
+    let lower = "gateway.recover_after_nodes: 2";
+    assert_eq!(told("4"), expected(&[(Code::VoterDown, "n2", start), (Code::GatewayWaits, "n0", lower)]));
+}
