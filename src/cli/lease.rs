@@ -5,6 +5,7 @@
 
 use super::ask::UrlArgs;
 use super::kv::refused;
+use super::printable::printable;
 use super::run::{holder, time};
 use super::{CommandError, CommandOutcome, completions, master};
 use crate::client::{Client, Held};
@@ -126,10 +127,11 @@ async fn taken(client: &Client, name: &str) -> CommandError {
 }
 
 fn show(leases: &[Held], out: &mut impl Write) -> io::Result<()> {
-    let width = leases.iter().map(|held| held.name.chars().count()).max().unwrap_or(0);
-    for held in leases {
-        let ttl = format!("{}ms", held.ttl().as_millis());
-        writeln!(out, "{:<width$}  {:>6}  {ttl:>9}  {}", held.name, held.token.get(), held.holder)?;
+    let named: Vec<(String, &Held)> = leases.iter().map(|held| (printable(&held.name), held)).collect();
+    let width = named.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, held) in named {
+        let (ttl, holder) = (format!("{}ms", held.ttl().as_millis()), printable(&held.holder));
+        writeln!(out, "{name:<width$}  {:>6}  {ttl:>9}  {holder}", held.token.get())?;
     }
     Ok(())
 }

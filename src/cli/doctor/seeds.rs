@@ -240,7 +240,8 @@ fn unresolved(settings: &NodeSettings, seed: &str, why: &str, findings: &mut Fin
         Some(file) => Mend::command(file.naming(&left)),
         None => start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(left.clone())),
     };
-    let mend = (!left.is_empty()).then(set);
+    // Whom nobody answered may be right.
+    let mend = (!left.is_empty() && !why.starts_with("timed out")).then(set);
     findings.odd(Code::SeedUnresolved, format!("[{seed}] among the seed hosts has no address: {why}"), mend);
 }
 

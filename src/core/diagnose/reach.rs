@@ -288,7 +288,8 @@ fn unresolved(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
         let own = case.name(report);
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
         let evidence = case.says(report, format!("[{}]: {}", host.host, host.why));
-        let mend = seeds::mended(case, report);
+        // Whom nobody answered may be right.
+        let mend = if host.why.starts_with("timed out") { None } else { seeds::mended(case, report) };
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
     report.explanation.unresolved.iter().map(of).collect()

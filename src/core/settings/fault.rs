@@ -139,9 +139,11 @@ impl From<Vec<Fault>> for Faults {
 }
 
 impl Faults {
-    /// The first one, with its place, in a line.
-    pub fn first(&self) -> String {
-        self.0.first().map(|fault| format!("{}: {}", fault.place, fault.message)).unwrap_or_default()
+    /// The first one, with its place, in a line; the place alone where the line in question is not to be told.
+    pub fn first(&self, is_told: impl Fn(&str) -> bool) -> String {
+        let Some(Fault { place, message, excerpt, .. }) = self.0.first() else { return String::new() };
+        let line = excerpt.as_ref().map_or(message, |excerpt| &excerpt.text);
+        if is_told(line) && is_told(message) { format!("{place}: {message}") } else { place.clone() }
     }
 
     /// What to do about all of them, if that is known of each.

@@ -9,7 +9,7 @@ use crate::zen::Tuning;
 use std::collections::BTreeSet;
 
 /// What shows that a value is to be kept: parts of names of variables, and of keys without a meaning here.
-const SECRET: [&str; 6] = ["password", "passphrase", "secret", "token", "credential", "_key"];
+const SECRET: [&str; 7] = ["password", "passphrase", "secret", "token", "credential", "_key", "apikey"];
 
 /// An environment variable that settings came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Launch {
         let placeholders = placeholders(sources);
         let mut launch = Launch::default();
         for (key, value) in sources.arguments {
-            if is_secret(key) {
+            if is_secret(key, value) {
                 launch.withheld.push(key.clone());
             } else {
                 launch.arguments.push((key.clone(), value.clone()));
@@ -50,7 +50,8 @@ impl Launch {
             if gives.is_none() && !placeholders.contains(name) {
                 continue;
             }
-            if gives.as_deref().map_or_else(|| is_secret_name(name), is_secret) {
+            let is_named_so = || is_secret_name(name) || has_password(value);
+            if gives.as_deref().map_or_else(is_named_so, |key| is_secret(key, value)) {
                 launch.withheld.push(name.clone());
             } else {
                 launch.variables.push(Variable { name: name.clone(), value: value.clone(), gives });
@@ -65,7 +66,7 @@ impl Launch {
             return;
         }
         let key = &given.key;
-        if is_secret(key) {
+        if is_secret(key, &value.joined()) {
             return self.withheld.push(key.clone());
         }
         // An argument would go over what the cluster is told, which a file does not.
@@ -102,17 +103,30 @@ fn placeholders(sources: &Sources<'_>) -> BTreeSet<String> {
     all.flat_map(placeholder::names).collect()
 }
 
-/// What is run may hold anything; settings that take effect here name files of secrets, and no secrets.
-fn is_secret(key: &str) -> bool {
-    match super::setting(key) {
-        Ok(setting) if setting.has_effect() => setting.key.starts_with("hooks."),
+/// What is run may hold anything, and so may attributes; other settings that take effect here name files of secrets, and no
+/// secrets. An address may have a password in it, wherever it stands.
+fn is_secret(key: &str, value: &str) -> bool {
+    let by_name = match super::setting(key) {
+        Ok(setting) if setting.has_effect() && !key.starts_with("node.attr.") => setting.key.starts_with("hooks."),
         Ok(_) | Err(_) => is_secret_name(key),
-    }
+    };
+    by_name || has_password(value)
 }
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET.iter().any(|part| name.contains(part))
+}
+
+/// Whether a text has an address with a user, or one of a webhook, which is a secret itself.
+fn has_password(text: &str) -> bool {
+    let of_user = |rest: &str| rest.split(['/', '?', ' ', ',']).next().is_some_and(|host| host.contains('@'));
+    text.split("://").skip(1).any(|rest| of_user(rest) || rest.starts_with("hooks."))
+}
+
+/// Whether a line of a file may hold what is to be kept.
+pub fn may_be_secret(line: &str) -> bool {
+    is_secret_name(line) || has_password(line) || line.trim_start().starts_with("hooks.")
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub use figure::{TIME_UNITS, double_text};
 pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
-pub use launch::{Launch, Variable, is_passing};
+pub use launch::{Launch, Variable, is_passing, may_be_secret};
 pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load, remedies};
 pub use nearest::edit_distance;
 pub use node::{

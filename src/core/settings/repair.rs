@@ -70,10 +70,12 @@ impl Way {
     fn carried_out(&self, line: &str) -> String {
         match self {
             Way::Key(from, to) => line.replacen(from, to, 1),
-            Way::Value(from, to) => match line.rfind(from) {
-                Some(at) => format!("{}{to}{}", &line[..at], &line[at + from.len()..]),
-                None => line.to_owned(),
-            },
+            Way::Value(from, to) => {
+                match line.split('#').next().unwrap_or(line).rfind(from).or_else(|| line.rfind(from)) {
+                    Some(at) => format!("{}{to}{}", &line[..at], &line[at + from.len()..]),
+                    None => line.to_owned(),
+                }
+            }
             Way::Line(text) => text.clone(),
             Way::Remove => format!("#{line}"),
         }

@@ -17,8 +17,11 @@ fn command(remedy: &Remedy) -> String {
     let line = remedy.line;
     match &remedy.way {
         Way::Key(from, to) => format!("{line}s/{}/{}/", pattern(from), replacement(to)),
-        // The key may hold the same text.
-        Way::Value(from, to) => format!("{line}s/\\(.*\\){}/\\1{}/", pattern(from), replacement(to)),
+        // The key may hold the same text, and so may a comment.
+        Way::Value(from, to) if from.contains('#') => {
+            format!("{line}s/\\(.*\\){}/\\1{}/", pattern(from), replacement(to))
+        }
+        Way::Value(from, to) => format!("{line}s/^\\([^#]*\\){}/\\1{}/", pattern(from), replacement(to)),
         Way::Line(text) => format!("{line}s/.*/{}/", replacement(text).replace('\n', "\\n")),
         Way::Remove => format!("{line}s/^/#/"),
     }
@@ -45,7 +48,7 @@ mod tests {
         let key = Remedy { line: 3, way: Way::Key("ping_timout".into(), "ping_timeout".into()) };
         let value = Remedy { line: 4, way: Way::Value("5/s".into(), "5s".into()) };
         let removed = Remedy { line: 9, way: Way::Remove };
-        let expected = r"sed -i -e 3s/ping_timout/ping_timeout/ -e '4s/\(.*\)5\/s/\15s/' -e '9s/^/#/'";
+        let expected = r"sed -i -e 3s/ping_timout/ping_timeout/ -e '4s/^\([^#]*\)5\/s/\15s/' -e '9s/^/#/'";
         assert_eq!(script(&[key, value, removed]), expected);
     }
 }

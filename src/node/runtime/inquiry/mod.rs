@@ -13,6 +13,7 @@ mod note;
 mod probe;
 mod siblings;
 mod surroundings;
+mod verify;
 
 pub use facts::{hosts_file, outward, roomy, seed_hosts};
 pub use mending::mending;
@@ -110,19 +111,22 @@ async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation,
     let mut own = report(handle).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
-    let mut reports = vec![own];
+    let (mut reports, mut places) = (vec![own], Vec::new());
     for _ in 0..2 {
         let named: BTreeSet<Address> = reports.iter().flat_map(|one| named(one, reports.len() == 1)).collect();
         let room = asked_max.saturating_sub(asked.len());
         let next: Vec<Address> = named.difference(&asked).take(room).cloned().collect();
         asked.extend(next.iter().cloned());
-        for report in answers(next.into_iter().map(|address| ask(handle, address)), until).await {
+        let told = next.into_iter().map(|address| async { Some((address.clone(), ask(handle, address).await?)) });
+        for (address, report) in answers(told, until).await {
             let is_new = |one: &Report| one.explanation.node.ephemeral_id != report.explanation.node.ephemeral_id;
             if reports.iter().all(is_new) {
                 reports.push(report);
+                places.push(address);
             }
         }
     }
+    let mut reports = tokio::task::spawn_blocking(move || verify::verified(reports, places)).await.ok()?;
     let silent = silent(asked, &reports, &reports[0].facts.probes);
     let mut found = probes(handle, silent, until).await;
     // Whom the core did not speak to in vain is told of only if it is a node, or stands in the place of one.

@@ -10,8 +10,8 @@ use crate::cluster::Address;
 use crate::diagnose::Sibling;
 use crate::runtime::addresses;
 use crate::runtime::log::STORE;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -58,10 +58,23 @@ pub(super) fn trusted(data: &Path) -> Option<Sibling> {
     note_in(data).filter(|note| note.last.as_ref().is_some_and(is_here))
 }
 
-/// The text of a file that is one, and not long: what is none may be waited for without end.
+/// The text of a file that is one, and not long: what is none may be waited for without end. Nothing is waited for at all,
+/// neither one who holds a lease on it nor what the system has yet to say in a file of its own.
 pub(super) fn read(path: &Path) -> Option<String> {
-    let is_small = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= BYTES_MAX);
-    is_small.then(|| fs::read_to_string(path).ok()).flatten()
+    if !fs::metadata(path).is_ok_and(|file| is_small(&file)) {
+        return None;
+    }
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    // It may have been another one before it was opened.
+    let mut text = String::new();
+    let is_one = file.metadata().is_ok_and(|file| is_small(&file));
+    let length = is_one.then(|| file.take(BYTES_MAX + 1).read_to_string(&mut text).ok()).flatten()?;
+    (length as u64 <= BYTES_MAX).then_some(text)
+}
+
+fn is_small(file: &Metadata) -> bool {
+    file.is_file() && file.len() <= BYTES_MAX
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Credentials, Launch, Sibling, Slip, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
 use crate::runtime::proc;
-use crate::settings::{self, FileText, ListenSettings, NodeSettings, Sources, mended, remedies};
+use crate::settings::{self, FileText, ListenSettings, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -125,7 +125,27 @@ fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> 
 /// Whose a data directory is, if that is another user than this one.
 fn owner(data: &Path) -> Option<(u32, u32)> {
     let about = fs::metadata(data.join("nodes").join("0")).or_else(|_| fs::metadata(data)).ok()?;
-    (about.uid() != rustix::process::geteuid().as_raw()).then(|| (about.uid(), about.gid()))
+    (about.uid() != rustix::process::geteuid().as_raw()).then(|| as_user(&about))
+}
+
+/// The user and the group of a file; nobody gets the group of root by it.
+fn as_user(about: &fs::Metadata) -> (u32, u32) {
+    (about.uid(), if about.gid() == 0 { about.uid() } else { about.gid() })
+}
+
+/// A node as its file is to be started: what another user wrote is started as that user, which only root can. Nothing is
+/// believed that anybody can write.
+fn as_its_writer(sibling: Sibling) -> Option<Sibling> {
+    const OTHERS_WRITE: u32 = 0o002;
+    let Some(file) = sibling.file.as_deref() else { return Some(sibling) };
+    let about = fs::metadata(file).ok()?;
+    let own = rustix::process::geteuid().as_raw();
+    match about.uid() {
+        _ if about.mode() & OTHERS_WRITE != 0 => None,
+        writer if writer == 0 || writer == own => Some(sibling),
+        _ if own == 0 => Some(Sibling { owner: Some(as_user(&about)), is_mixed: false, roomy: None, ..sibling }),
+        _ => None,
+    }
 }
 
 /// Whether files of a node are another user's than the directory that they are in.
@@ -311,7 +331,7 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let Sibling { last, launch, unit, id, .. } = note.clone();
     let (free_bytes, roomy, left) = (room(data), roomy(data), Some(note.data.clone()));
     let (owner, is_mixed) = (owner(data), is_mixed(data));
-    Some(Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, is_mixed, ..now.unwrap_or(note) })
+    as_its_writer(Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, is_mixed, ..now.unwrap_or(note) })
 }
 
 /// Configuration files beside a node's own, and in the directories beside its directory.
@@ -359,7 +379,7 @@ fn by_file(path: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let (settings, slip) = look.files.loaded(Some(&name), &Launch::default())?;
     settings.given.contains_key("cluster.name").then_some(())?;
     let (settings, slip) = (settings.clone(), slip.clone());
-    Some(Sibling { slip, ..sibling(&settings, Some(name), &look.machine) })
+    as_its_writer(Sibling { slip, ..sibling(&settings, Some(name), &look.machine) })
 }
 
 /// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.
@@ -380,13 +400,18 @@ fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<No
     let Some((file, text)) = file.zip(text) else { return (None, None) };
     let remedies = remedies(&sources, &faults);
     let meant = remedies.as_ref().and_then(|remedies| with(&mended(text, remedies)));
-    let mend = remedies.filter(|_| meant.is_some()).map(|remedies| mending(&remedies, file));
+    // What stands in a private file is told to nobody else.
+    let is_told = |remedies: &Vec<Remedy>| {
+        let lines = remedies.iter().filter_map(|remedy| text.lines().nth(remedy.line.saturating_sub(1)));
+        lines.into_iter().all(|line| !may_be_secret(line))
+    };
+    let mend = remedies.filter(|_| meant.is_some()).filter(is_told).map(|remedies| mending(&remedies, file));
     // Of a file that is none of a node only little would be left.
     let clear = || {
         let is_clear = |line: &&str| with(line).is_some();
         with(&text.lines().take(LINES_MAX).filter(is_clear).map(|line| format!("{line}\n")).collect::<String>())
     };
-    (meant.or_else(clear), Some(Slip { fault: faults.first(), mend }))
+    (meant.or_else(clear), Some(Slip { fault: faults.first(|line| !may_be_secret(line)), mend }))
 }
 
 #[cfg(test)]
