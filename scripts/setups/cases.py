@@ -1179,3 +1179,27 @@ def one_is_killed_whose_file_lies_within_as_soon_as_it_is_in(w):
     w[2].settings["path.data"] = os.path.join(w.dir, "far", "data of n2")
     w[2].file = os.path.join(inside, "n2.yml")
     w.form(); w[2].kill()
+
+@case("secrets-differ", "voter-down", about=["n1", "n2"], asked=2)
+def a_newcomer_has_another_secret_while_one_of_two_is_dead(w):
+    share(w, 2); w[0].settings["zazen.security.secret"] = w[1].settings["zazen.security.secret"]
+    w.form(0, 1); w[1].kill(); w.start(2)
+
+@case("single-node-discovery", about=["n0", "n1", "n2"])
+def all_three_are_clusters_by_themselves(w):
+    for node in w.nodes: node.settings["discovery.type"] = "single-node"
+    w.start(); w.wait(lambda: all(node.master() for node in w.nodes), 20)
+
+@case("secrets-differ", about=["n2"], asked=2)
+def one_of_three_with_the_same_certificates_has_another_secret(w):
+    certify(w, *w.nodes)
+    w[2].settings["zazen.security.secret"] = os.path.join(w.dir, "another")
+    with open(os.open(w[2].settings["zazen.security.secret"], os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+        file.write("s" * 40 + "\n")
+    w.start(); w.formed(w.nodes[:2])
+
+@case({"no-seeds", "wrong-seed"}, about=["n2"])
+def one_that_names_only_itself_formed_alone_and_is_looked_for(w):
+    for node in w.nodes[:2]: node.settings[HOSTS] = w.hosts()
+    w[2].settings[HOSTS] = w.hosts([w[2]])
+    w.form(0, 1); w.start(2); w.wait(w[2].master, 20)

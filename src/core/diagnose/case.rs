@@ -188,7 +188,9 @@ impl<'a> Case<'a> {
 
     /// Whether an address neither answers nor refuses.
     pub(super) fn is_silent(&self, address: &Address) -> bool {
-        self.probe(address) == Some(&Found::Silence) && self.listens(address).is_none() && self.at(address).is_none()
+        matches!(self.probe(address), Some(Found::Silence | Found::Mute))
+            && self.listens(address).is_none()
+            && self.at(address).is_none()
     }
 
     /// The process that listens at an address, as far as the nodes see it.
@@ -261,6 +263,10 @@ impl<'a> Case<'a> {
         let there = self.nearest(self.siblings().filter(is_there), id);
         let known = there.or_else(|| self.sibling_named(name))?;
         let Known { by, sibling } = known;
+        // Nobody knows what was meant in its file: a start would only say so again.
+        if sibling.slip.as_ref().is_some_and(|slip| slip.mend.is_none() && !slip.is_withheld) {
+            return None;
+        }
         let start = Start::of(&by.facts.binary, sibling);
         let start = match sibling.left_behind(&sibling.data) {
             // What it had on disk is where it ran last, whatever its file says since.

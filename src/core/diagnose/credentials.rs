@@ -1,6 +1,7 @@
 //! Nodes that do not believe each other: other secrets, or other authorities.
 
 use super::case::{Case, Known, quoted, verdict};
+use super::kin::is_ours;
 use super::security::setup;
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
@@ -82,17 +83,23 @@ pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
 
 /// The nodes that have another one than this, or this one if it is the odd one.
 fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
-    let refused = unbelieved(case, found).chain(one_way(case, kind));
+    let refused = unbelieved(case, found).chain(one_way(case, kind)).chain(unsealed(case, kind));
     let others: Vec<&Address> = refused.filter(|at| sharer(case, at, kind).is_none()).collect();
     let Some(first) = others.first() else { return Vec::new() };
     // Other clusters of this host have other ones.
-    let is_asked = |sibling: &&Sibling| case.me.facts.probes.iter().any(|probe| sibling.is_at(&probe.address));
+    let own = &case.me.explanation;
+    let is_asked = |sibling: &&Sibling| {
+        let is_probed = case.me.facts.probes.iter().any(|probe| sibling.is_at(&probe.address));
+        is_probed || sibling.cluster == own.cluster_name.as_str() && is_ours(std::slice::from_ref(case.me), sibling)
+    };
     let beside: Vec<bool> =
         case.me.facts.siblings.iter().filter(is_asked).filter_map(|one| shares(one, kind)).collect();
     let with = case.reports.len().max(1 + beside.iter().filter(|shares| **shares).count());
     let against = others.len().max(beside.iter().filter(|shares| !**shares).count());
     let certainty = if with == against { Certainty::Possible } else { Certainty::Certain };
-    if against > with {
+    // Who was never in a cluster is the newcomer, where as many are on either side.
+    let is_newcomer = against == with && own.cluster_uuid.is_none();
+    if against > with || is_newcomer {
         let mend = take_over(case, first, kind);
         return vec![told(case, kind, &case.name(case.me), (&others, certainty)).mended(mend)];
     }
@@ -107,6 +114,16 @@ fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
 fn unbelieved<'a>(case: &Case<'a>, found: &Found) -> impl Iterator<Item = &'a Address> {
     let is_such = move |probe: &&super::Probe| probe.found == *found;
     case.me.facts.probes.iter().filter(is_such).map(|probe| &probe.address)
+}
+
+/// Nodes of the same authorities whose files have another secret: of those that speak TLS nobody can tell from outside.
+fn unsealed<'a>(case: &Case<'a>, kind: &Kind) -> Vec<&'a Address> {
+    let differs = |address: &&Address| {
+        let sibling = case.sibling_at(address).map(|known| known.sibling);
+        sibling.is_some_and(|one| one.shares_authority == Some(true) && one.shares_secret == Some(false))
+    };
+    let refused = unbelieved(case, &Found::OtherAuthority).filter(differs);
+    refused.filter(|_| kind.code == Code::SecretsDiffer).collect()
 }
 
 /// Nodes that this one understands and that do not understand its master's side: they have its secret, and say all with

@@ -7,6 +7,7 @@ use super::start::as_user;
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -183,9 +184,12 @@ fn uuids(case: &Case<'_>) -> Vec<Verdict> {
             return None;
         }
         let weight = |report: &Report| (report.explanation.master_node.is_some(), report.facts.members.len());
+        let are_lone = |other: &Report| is_alone(case.me) && is_alone(other);
         let odd = match other {
             Some(other) if weight(other) < weight(case.me) => Some((other, case.me)),
             Some(other) if weight(case.me) < weight(other) => Some((case.me, other)),
+            Some(other) if are_lone(other) && rank(case, other) < rank(case, case.me) => Some((other, case.me)),
+            Some(other) if are_lone(other) => Some((case.me, other)),
             Some(_) | None => None,
         };
         // Who is of another cluster began anew, or is what is left of the one that was.
@@ -198,13 +202,14 @@ fn uuids(case: &Case<'_>) -> Vec<Verdict> {
             let uuid = theirs.map_or_else(String::new, |uuid| uuid.to_string());
             return foreign(case, address, &format!("another cluster of this name, [{uuid}]"));
         };
-        let (name, data) = (case.name(odd), &odd.facts.data);
+        let name = case.name(odd);
         let summary = format!(
-            "{name} has the data directory of another cluster than {}: with a new one it can join",
-            case.name(home)
+            "{name} has the data directory of another cluster than {}: with a new one it can join{}",
+            case.name(home),
+            holding(odd)
         );
         let evidence = case.says(case.me, format!("[{address}] is of another cluster of the same name"));
-        let mend = case.text(odd, "path.data", &format!("{data}-new"));
+        let mend = on_new_data(case, odd);
         Some(verdict(Code::ForeignCluster, &name, summary).because(evidence).mended(mend))
     };
     let mut verdicts: Vec<Verdict> = case.me.explanation.hosts.iter().filter_map(of).collect();
@@ -240,12 +245,13 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     let wants_in = seeds_of_others(other).iter().any(|seed| is_seed_of(seed, &own.node.address));
     let is_lost = other.facts.members.len() <= 1 || its.master_node.is_none();
     if is_lost && case.me.facts.members.len() > 1 && wants_in {
-        let (name, data) = (case.name(other), &other.facts.data);
+        let name = case.name(other);
         let summary = format!(
-            "{name} has the data directory of another cluster, though it names {}: with a new one it can join",
-            case.name(case.me)
+            "{name} has the data directory of another cluster, though it names {}: with a new one it can join{}",
+            case.name(case.me),
+            holding(other)
         );
-        let mend = case.text(other, "path.data", &format!("{data}-new"));
+        let mend = on_new_data(case, other);
         return Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend));
     }
     if !seeds.iter().any(|seed| is_seed_of(seed, address)) {
@@ -253,14 +259,48 @@ fn apart(case: &Case<'_>, other: &Report) -> Option<Verdict> {
         let are_apart = !wants_in && one_is_alone && lie_side_by_side(case.me, other);
         return are_apart.then(|| side_by_side(case, other).because(evidence));
     }
+    if is_alone(case.me) && is_alone(other) && wants_in {
+        let (odd, home) = if rank(case, other) < rank(case, case.me) { (other, case.me) } else { (case.me, other) };
+        let summary = format!(
+            "{} and {} are clusters by themselves, and each is a seed host of the other: with a new data directory {} can \
+             join{}",
+            case.name(home),
+            case.name(odd),
+            case.name(odd),
+            holding(odd)
+        );
+        let mend = on_new_data(case, odd);
+        return Some(verdict(Code::ForeignCluster, case.name(odd), summary).because(evidence).mended(mend));
+    }
     if !is_beside_many {
         let found = without_seeds(case, other).map(|found| found.because(evidence));
         return found.or_else(|| foreign(case, address, "another cluster of this name"));
     }
     let summary =
         format!("{name} has the data directory of another cluster than its seed hosts: with a new one it can join");
-    let mend = case.text(case.me, "path.data", &format!("{}-new", case.me.facts.data));
+    let (mend, summary) = (on_new_data(case, case.me), summary + holding(case.me));
     Some(verdict(Code::ForeignCluster, name, summary).because(evidence).mended(mend))
+}
+
+/// Of two that are clusters by themselves the one that holds something stays, else the first by name.
+fn rank(case: &Case<'_>, report: &Report) -> (bool, Reverse<String>) {
+    (report.facts.holds_something, Reverse(case.name(report)))
+}
+
+/// Another data directory for one that is to join: what it holds of users would be in no cluster any more.
+fn on_new_data(case: &Case<'_>, report: &Report) -> Option<Mend> {
+    let new = || case.text(report, "path.data", &format!("{}-new", report.facts.data));
+    (!report.facts.holds_something).then(new)
+}
+
+/// What is said of one that holds something of users.
+fn holding(report: &Report) -> &'static str {
+    match report.facts.holds_something {
+        true => {
+            "; it holds keys, leases or settings of its own, which would stay behind: see first whether they are needed"
+        }
+        false => "",
+    }
 }
 
 pub(super) fn is_alone(report: &Report) -> bool {
@@ -293,13 +333,13 @@ fn side_by_side(case: &Case<'_>, other: &Report) -> Verdict {
 /// A seed host of this cluster that is one by itself, as it has no seed hosts.
 fn without_seeds(case: &Case<'_>, other: &Report) -> Option<Verdict> {
     let (ours, theirs) = (&case.me.facts.members, &other.facts.members);
-    let has_seeds = other.facts.seeds.as_ref().is_some_and(|seeds| !seeds.is_empty());
-    if has_seeds || theirs.len() != 1 || ours.len() < 2 {
+    if !seeds_of_others(other).is_empty() || theirs.len() != 1 || ours.len() < 2 {
         return None;
     }
     let (name, of) = (case.name(other), case.name(case.me));
-    let summary =
-        format!("{name} has no seed hosts and is a cluster by itself, beside that of {of}, which looks for it");
+    let summary = format!(
+        "{name} names no other node as seed host and is a cluster by itself, beside that of {of}, which looks for it"
+    );
     let members: Vec<String> = ours.iter().map(|(_, address, _)| address.to_string()).collect();
     let mend = case.hosts(other, &members, |host| Some(host.to_owned()));
     Some(verdict(Code::NoSeeds, name, summary).mended(mend))

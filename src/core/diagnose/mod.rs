@@ -344,6 +344,8 @@ pub enum Found {
     OtherAuthority,
     /// No Zazen node.
     Stranger,
+    /// Somebody who takes connections and says nothing.
+    Mute,
     /// Nothing: neither an answer nor a refusal came in time.
     Silence,
 }

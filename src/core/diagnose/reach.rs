@@ -165,6 +165,9 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
         (PingOutcome::TimedOut, _, _) if case.runs(address) && case.at(address).is_none() && !is_cut => {
             hung(case, case.me, name, address)
         }
+        (PingOutcome::TimedOut, Some(Found::Mute), _) if case.at(address).is_none() && !is_cut => {
+            Some(mute(name, address).because(evidence))
+        }
         // What was cut by request is told of already.
         (PingOutcome::TimedOut, _, _) if case.at(address).is_none() && !is_cut => {
             let hears = case.reports.iter().find(|report| {
@@ -254,6 +257,14 @@ fn waiting(case: &Case<'_>, by: &Report, name: &str, process: &Process) -> Verdi
         case.set_sibling(known, "path.data", &Worth::Text(other)).about(name)
     });
     verdict(Code::DiskSlow, name, summary).because(evidence).mended(mend).only(Certainty::Likely)
+}
+
+/// One on another host whose system takes connections for it, and that says nothing.
+pub(super) fn mute(name: &str, address: &Address) -> Verdict {
+    let summary = format!(
+        "{name} takes connections at [{address}] and answers nobody: its process was stopped, or hangs; see on its host"
+    );
+    verdict(Code::FrozenNode, name, summary).only(Certainty::Likely)
 }
 
 /// The command that lets a group of processes go on. Others may have said which one, so only a file of the system is written.

@@ -85,7 +85,12 @@ fn users_of(case: &Case<'_>, seed: &str) -> Vec<(Address, Address)> {
     });
     let probed = case.me.facts.probes.iter().filter_map(|probe| match &probe.found {
         Found::HttpOf(transport) => Some((probe.address.clone(), transport.clone())),
-        Found::Version(_) | Found::Stranger | Found::OtherSecret | Found::OtherAuthority | Found::Silence => None,
+        Found::Version(_)
+        | Found::Stranger
+        | Found::OtherSecret
+        | Found::OtherAuthority
+        | Found::Mute
+        | Found::Silence => None,
     });
     let mut all: Vec<(Address, Address)> = Vec::new();
     for (users, transport) in told.chain(probed).filter(|(users, _)| is_seed_of(seed, users)) {

@@ -12,6 +12,9 @@ pub struct Slip {
     /// The command that puts it right, if it is known what was meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
+    /// Whether only a start tells it, as the file may hold what is secret.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_withheld: bool,
 }
 
 /// Who is to be started and could not be by its file is told so.

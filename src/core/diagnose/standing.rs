@@ -3,12 +3,15 @@
 use super::case::{Case, called, quoted, so_many, verdict};
 use super::identity::is_seed_of;
 use super::node::full;
-use super::reach::{frozen, hung, outcome, parted};
-use super::{Certainty, Code, Mend, Report, Sibling, Verdict, Worth};
+use super::reach::{frozen, hung, mute, outcome, parted};
+use super::{Certainty, Code, Found, Mend, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
-use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
+use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota, Straggler};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What a master says of one whose address it does not reach.
+const UNREACHED: &str = "cannot reach it at its publish address";
 
 /// Clocks that differ by less are well.
 const SKEW_MAX_MILLIS: i64 = 2_000;
@@ -29,6 +32,10 @@ pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     verdicts.extend(stragglers(case));
     verdicts.extend(unheard(case));
     verdicts.extend(cut_off(case));
+    let is_told = |found: &Verdict| {
+        before.iter().any(|verdict| verdict.node == found.node && verdict.code == Code::UnreachablePublishAddress)
+    };
+    verdicts.extend(misplaced(case).into_iter().filter(|found| !is_told(found)));
     let absent: BTreeSet<String> = verdicts.iter().filter(|verdict| is_absence(verdict)).filter_map(of_whom).collect();
     verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report, absent.len())));
     if !verdicts.iter().any(|verdict| verdict.code == Code::GatewayWaits) {
@@ -61,7 +68,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
         let evidence = case.says(teller, format!("[{}] is in the voting set and not there", member.id));
         if let Some(silent) = address.filter(|address| case.is_silent(address)) {
-            return unreachable(&name, silent, true).because(evidence);
+            return quiet(case, &name, silent, true).because(evidence);
         }
         let start = case.start(address, &name, Some(&member.id));
         let what = address.filter(|_| start.is_none()).map(|address| what_to_do(case, teller, address));
@@ -108,6 +115,14 @@ fn remove(case: &Case<'_>, teller: &Report, id: &str) -> Mend {
     case.command(teller, line)
 }
 
+/// A node that does not answer: its process stands still if it takes connections.
+fn quiet(case: &Case<'_>, name: &str, address: &Address, votes: bool) -> Verdict {
+    if case.probe(address) == Some(&Found::Mute) {
+        return mute(name, address);
+    }
+    unreachable(name, address, votes)
+}
+
 /// A node at whose address neither an answer nor a refusal comes: it may run well behind a network that does not.
 fn unreachable(name: &str, address: &Address, votes: bool) -> Verdict {
     let whose = if votes { ", whose vote counts," } else { "" };
@@ -142,7 +157,7 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         }
         if case.is_silent(&node.address) {
             let evidence = case.says(teller, format!("[{}] was a member at [{}] and failed", node.id, node.address));
-            return unreachable(&node.name, &node.address, false).because(evidence);
+            return quiet(case, &node.name, &node.address, false).because(evidence);
         }
         let by_file = case.sibling_at(&node.address).map(|known| known.sibling.is_eligible);
         let may_vote = by_file.or(node.is_eligible).unwrap_or(true);
@@ -228,6 +243,34 @@ fn unheard(case: &Case<'_>) -> Vec<Verdict> {
         verdict(Code::LinkCut, me, summary).because(evidence).because(other).only(Certainty::Likely)
     };
     others.filter(|(_, address, _)| case.is_silent(address)).map(of).collect()
+}
+
+/// Those that ask a master to take them in and publish an address at which it does not reach them.
+fn misplaced(case: &Case<'_>) -> Vec<Verdict> {
+    let Some(master) = case.master() else { return Vec::new() };
+    let of = |straggler: &Straggler| {
+        let why = straggler.failed.as_deref().filter(|why| why.contains(UNREACHED))?;
+        let evidence = case.says(master, why);
+        let unseen = || {
+            let summary = format!("{} is not taken in: {why}", called(&straggler.node));
+            verdict(Code::UnreachablePublishAddress, called(&straggler.node), summary).only(Certainty::Likely)
+        };
+        let report = case.by_id(&straggler.node.id);
+        let found = report.map_or_else(unseen, |report| unreached(case, report, &case.name(master)));
+        Some(found.because(evidence))
+    };
+    master.explanation.nodes.iter().filter_map(of).collect()
+}
+
+/// A node that a master does not reach where it publishes to be: it may be where it reaches the others from.
+fn unreached(case: &Case<'_>, report: &Report, leader: &str) -> Verdict {
+    let (name, address) = (case.name(report), &report.explanation.node.address);
+    let summary = format!("{name} publishes [{address}], where {leader}, which is master, does not reach it");
+    let keys = ["transport.publish_host", "transport.host", "network.publish_host"];
+    let key = keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.publish_host");
+    let outward = report.facts.outward.as_deref().filter(|outward| *outward != address.host());
+    let mend = outward.map(|outward| case.text(report, key, outward));
+    verdict(Code::UnreachablePublishAddress, name, summary).mended(mend).only(Certainty::Likely)
 }
 
 /// A node that runs and does not reach the master of the one that was asked, which reaches both.
@@ -383,6 +426,10 @@ fn apart(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
         report.explanation.nodes.iter().find(|one| one.node.id == *own)?.failed.clone()
     });
     let why = refusal.map_or_else(String::new, |why| format!(": {why}"));
+    if why.contains(UNREACHED) {
+        let evidence = case.says(case.me, case.me.explanation.summary.clone());
+        return Some(unreached(case, case.me, &leader).because(evidence));
+    }
     let summary = format!("{leader} is master, and {own} is not with it{why}");
     let evidence = case.says(case.me, case.me.explanation.summary.clone());
     Some(verdict(Code::LinkCut, own, summary).because(evidence).only(Certainty::Possible))

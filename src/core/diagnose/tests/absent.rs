@@ -326,15 +326,21 @@ fn what_is_to_be_changed_is_where_a_node_listens_and_not_where_it_says_that_it_i
 
 #[test]
 fn who_cannot_start_by_its_file_is_told_what_is_wrong_with_it() {
-    let slip = Slip { fault: "/etc/zazen/n5.yml:3:1: unknown setting [prot]".into(), mend: Some("sed -i x".into()) };
+    let fault = "/etc/zazen/n5.yml:3:1: unknown setting [prot]".into();
+    let slip = Slip { fault, mend: Some("sed -i x".into()), is_withheld: false };
     let told = |slip: Slip| judged(&[master(gone(5, Some(true)), Sibling { slip: Some(slip), ..sibling(5) })]).verdicts;
     let [verdict] = &told(slip.clone())[..] else { panic!("one thing is wrong") };
     assert_eq!((verdict.code, verdict.node.as_deref()), (Code::BadSettings, Some("n5")));
     assert!(verdict.summary.contains("n5.yml:3:1: unknown setting [prot]"), "{}", verdict.summary);
     let line = |verdict: &Verdict| verdict.mend.as_ref().map(|mend| mend.line.clone()).unwrap_or_default();
     assert_eq!(line(verdict), "sed -i x && /usr/bin/zazen start -c /etc/zazen/n5.yml");
+    let withheld = told(Slip { mend: None, is_withheld: true, ..slip.clone() });
+    assert_eq!(line(&withheld[0]), "/usr/bin/zazen start -c /etc/zazen/n5.yml", "it says itself what is wrong");
     let unclear = told(Slip { mend: None, ..slip });
-    assert_eq!(line(&unclear[0]), "/usr/bin/zazen start -c /etc/zazen/n5.yml", "it says itself what is wrong");
+    assert!(
+        unclear.iter().all(|verdict| !line(verdict).contains(" start ")),
+        "it would only say so again: {unclear:?}"
+    );
 }
 
 #[test]

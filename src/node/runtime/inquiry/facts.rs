@@ -102,7 +102,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         remembered: remembered.clone(),
         waits_for_gateway: state.blocks.contains(Block::STATE_NOT_RECOVERED.id),
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
-        outward: outward(&seed_hosts(&settings).unwrap_or_default()),
+        outward: outward(&looked_for(&settings, explanation)),
         strays,
         siblings,
         processes: handle.surroundings.processes(silent(explanation, &remembered)),
@@ -273,6 +273,12 @@ pub fn outward(seeds: &[String]) -> Option<String> {
     let socket = UdpSocket::bind(any).ok()?;
     socket.connect(seed).ok()?;
     Some(socket.local_addr().ok()?.ip().to_string())
+}
+
+/// Where others are: the seed hosts, and what their names led to.
+fn looked_for(settings: &NodeSettings, explanation: &Explanation) -> Vec<String> {
+    let pinged = explanation.hosts.iter().map(|host| host.address.to_string());
+    seed_hosts(settings).unwrap_or_default().into_iter().chain(pinged).collect()
 }
 
 /// Where somebody is looked for in vain.

@@ -210,7 +210,12 @@ async fn probes(handle: &Handle, addresses: Vec<Address>, until: Instant) -> Vec
 fn transport_of(probe: &Probe) -> Option<Address> {
     match &probe.found {
         Found::HttpOf(transport) => Some(transport.clone()),
-        Found::Version(_) | Found::Stranger | Found::OtherSecret | Found::OtherAuthority | Found::Silence => None,
+        Found::Version(_)
+        | Found::Stranger
+        | Found::OtherSecret
+        | Found::OtherAuthority
+        | Found::Mute
+        | Found::Silence => None,
     }
 }
 

@@ -69,20 +69,22 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     let wanted =
         Wanted { method: Method::GET, target: PATH.into(), part: None, body: Bytes::new(), patience: PATIENCE };
     let Ok(asked) = timeout(PATIENCE, handle.meter().access()?.ask(address, &wanted)).await else {
-        return Some(Found::Silence);
+        return Some(silence(address).await);
     };
+    let security = &handle.settings().security;
+    let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());
     let is_refused = match asked {
         Ok(told) if told.status == StatusCode::OK => return other_version(&told.body),
         Ok(told) if told.status == StatusCode::SERVICE_UNAVAILABLE => return None,
+        // Its certificate was believed, and ours.
+        Ok(told) if is_tls && told.status == StatusCode::UNAUTHORIZED => return Some(Found::OtherSecret),
         Ok(told) => matches!(told.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
         // What it says is not understood, or not believed.
         Err(Failure::BadAnswer) => true,
         Err(Failure::Reset) => false,
-        Err(Failure::TimedOut) => return Some(Found::Silence),
+        Err(Failure::TimedOut) => return Some(silence(address).await),
         Err(Failure::Refused) => return None,
     };
-    let security = &handle.settings().security;
-    let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());
     match clear(address).await {
         Heard::Nothing => None,
         Heard::Tls | Heard::Challenge | Heard::Report if is_refused && is_tls => Some(Found::OtherAuthority),
@@ -92,6 +94,15 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
         // A node that speaks in the clear is one of those that do not.
         Heard::Tls if !is_tls => Some(Found::OtherAuthority),
         Heard::Tls | Heard::Other => users_of(handle, address).await,
+    }
+}
+
+/// Nothing at all, or somebody who takes connections and says nothing.
+async fn silence(address: &Address) -> Found {
+    let Ok(at) = address.as_str().parse::<SocketAddr>() else { return Found::Silence };
+    match timeout(CLEAR_MAX, TcpStream::connect(at)).await {
+        Ok(Ok(_)) => Found::Mute,
+        Ok(Err(_)) | Err(_) => Found::Silence,
     }
 }
 

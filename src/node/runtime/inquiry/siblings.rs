@@ -405,13 +405,15 @@ fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<No
         let lines = remedies.iter().filter_map(|remedy| text.lines().nth(remedy.line.saturating_sub(1)));
         lines.into_iter().all(|line| !may_be_secret(line))
     };
-    let mend = remedies.filter(|_| meant.is_some()).filter(is_told).map(|remedies| mending(&remedies, file));
+    let known = remedies.filter(|_| meant.is_some());
+    let is_withheld = known.as_ref().is_some_and(|remedies| !is_told(remedies));
+    let mend = known.filter(|_| !is_withheld).map(|remedies| mending(&remedies, file));
     // Of a file that is none of a node only little would be left.
     let clear = || {
         let is_clear = |line: &&str| with(line).is_some();
         with(&text.lines().take(LINES_MAX).filter(is_clear).map(|line| format!("{line}\n")).collect::<String>())
     };
-    (meant.or_else(clear), Some(Slip { fault: faults.first(|line| !may_be_secret(line)), mend }))
+    (meant.or_else(clear), Some(Slip { fault: faults.first(|line| !may_be_secret(line)), mend, is_withheld }))
 }
 
 #[cfg(test)]
