@@ -1,8 +1,7 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
 use super::kin;
-use super::start::stopped;
-use super::{Certainty, Code, Evidence, Found, Mend, Process, Report, Sibling, Standing, Start, Verdict, Worth};
+use super::{Certainty, Code, Evidence, Found, Mend, Process, Report, Sibling, Standing, Verdict, Worth};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
@@ -120,7 +119,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether a report can tell of what is at an address: loopback is another place on each machine.
-    fn can_tell(&self, report: &Report, address: &Address) -> bool {
+    pub(super) fn can_tell(&self, report: &Report, address: &Address) -> bool {
         !address.is_loopback() || self.is_here(report)
     }
 
@@ -131,7 +130,7 @@ impl<'a> Case<'a> {
     }
 
     /// The likeliest of several nodes that fit: the one of this id, then one whose file lies beside that of the asked one.
-    fn nearest(&self, all: impl Iterator<Item = Known<'a>>, id: Option<&str>) -> Option<Known<'a>> {
+    pub(super) fn nearest(&self, all: impl Iterator<Item = Known<'a>>, id: Option<&str>) -> Option<Known<'a>> {
         let nearness = |known: &Known<'_>| {
             let by_id = match (id, known.sibling.id.as_ref()) {
                 (Some(id), Some(its)) => {
@@ -253,150 +252,6 @@ impl<'a> Case<'a> {
     /// The node of some host that goes by this name.
     pub(super) fn sibling_named(&self, name: &str) -> Option<Known<'a>> {
         self.nearest(self.siblings().filter(|known| known.sibling.name.as_deref() == Some(name)), None)
-    }
-
-    /// How a node is started that should be at an address, or goes by a name. Never one that answered.
-    pub(super) fn start(&self, address: Option<&Address>, name: &str, id: Option<&str>) -> Option<Mend> {
-        let is_there = |known: &Known<'_>| {
-            address.is_some_and(|address| known.sibling.is_at(address) && self.can_tell(known.by, address))
-        };
-        let there = self.nearest(self.siblings().filter(is_there), id);
-        let known = there.or_else(|| self.sibling_named(name))?;
-        let Known { by, sibling } = known;
-        // Nobody knows what was meant in its file: a start would only say so again.
-        if sibling.slip.as_ref().is_some_and(|slip| slip.mend.is_none() && !slip.is_withheld) {
-            return None;
-        }
-        let start = Start::of(&by.facts.binary, sibling);
-        let start = match sibling.left_behind(&sibling.data) {
-            // What it had on disk is where it ran last, whatever its file says since.
-            Some(left) => start.on(left),
-            // A file that names no data directory, and was never used: the teller's own is taken.
-            None if sibling.data == by.facts.data => start.on(&format!("{}-{name}", sibling.data)),
-            None => start,
-        };
-        let owner = sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root);
-        let start = start.owned_by(owner);
-        // What root left there its owner cannot read.
-        let (data, mixed) = (sibling.left.as_ref().unwrap_or(&sibling.data), owner.filter(|_| sibling.is_mixed));
-        let given = mixed.map(|(user, group)| format!("chown -R {user}:{group} {}", quoted(data)));
-        let first = sibling.slip.as_ref().and_then(|slip| slip.mend.clone()).into_iter().chain(given);
-        let mend = start.mend(&first.map(|first| format!("{first} && ")).collect::<String>()).about(name);
-        Some(self.placed_as(Mend { file: sibling.file.clone(), ..mend }, known))
-    }
-
-    /// The same mend, with its host where that is not the one of the node that was asked.
-    pub(super) fn placed_as(&self, mend: Mend, known: Known<'_>) -> Mend {
-        match known.sibling.hosts.first().filter(|_| known.sibling.is_elsewhere) {
-            Some(host) => Mend { host: Some(host.clone()), ..mend },
-            None => self.placed(mend, known.by),
-        }
-    }
-
-    /// The host of a node: what it publishes may be another one's, so where it listens goes first.
-    pub(super) fn host(&self, report: &Report) -> String {
-        let mut bound = report.facts.bound.iter().map(|bound| Address::from(bound.as_str()));
-        let is_one = |at: &Address| !at.is_loopback() && !["0.0.0.0", "::"].contains(&at.host());
-        let told = bound.find(is_one).unwrap_or_else(|| report.explanation.node.address.clone());
-        let outward = report.facts.outward.clone().filter(|_| told.is_loopback());
-        outward.unwrap_or_else(|| told.host().to_owned())
-    }
-
-    fn placed(&self, mend: Mend, by: &Report) -> Mend {
-        let host = (!self.is_here(by)).then(|| self.host(by));
-        Mend { host, ..mend }
-    }
-
-    /// Another value of a setting of a node that does not run: in its file, or in the line that starts it.
-    pub(super) fn set_sibling(&self, known: Known<'a>, key: &str, worth: &Worth) -> Mend {
-        let Known { by, sibling } = known;
-        let mend = if sibling.launch.gives(key) {
-            let mend = Start::of(&by.facts.binary, sibling).with(key, worth).mend("");
-            Mend { file: sibling.file.clone(), ..mend }
-        } else {
-            Mend::setting(key, worth, sibling.file.clone())
-        };
-        self.placed_as(mend, known)
-    }
-
-    /// Another value of a setting of a node that runs: in its file, or in the line that starts it anew.
-    pub(super) fn set(&self, report: &Report, key: &str, worth: &Worth) -> Mend {
-        let facts = &report.facts;
-        let again = self.again(report).filter(|_| facts.launch.gives(key));
-        let mend = match again {
-            Some(start) => start.with(key, worth).mend(&stopped(facts)),
-            None => Mend::setting(key, worth, facts.file.clone()),
-        };
-        self.placed(mend.about(self.name(report)), report)
-    }
-
-    /// The same with a text.
-    pub(super) fn text(&self, report: &Report, key: &str, value: &str) -> Mend {
-        self.set(report, key, &Worth::Text(value.to_owned()))
-    }
-
-    /// The same with a number or a word.
-    pub(super) fn plain(&self, report: &Report, key: &str, value: impl ToString) -> Mend {
-        self.set(report, key, &Worth::Plain(value.to_string()))
-    }
-
-    /// The same with a list.
-    pub(super) fn list(&self, report: &Report, key: &str, elements: Vec<String>) -> Mend {
-        self.set(report, key, &Worth::List(elements))
-    }
-
-    /// The seed hosts of a node with some changed or left out; none if none are left, as a node that has none makes a
-    /// cluster by itself.
-    pub(super) fn hosts(
-        &self,
-        report: &Report,
-        seeds: &[String],
-        change: impl Fn(&str) -> Option<String>,
-    ) -> Option<Mend> {
-        let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).collect();
-        (!seeds.is_empty()).then(|| self.seeds(report, seeds))
-    }
-
-    /// These as the seed hosts of a node: in the file of hosts that it reads, unless what its settings name is wrong.
-    fn seeds(&self, report: &Report, right: Vec<String>) -> Mend {
-        let facts = &report.facts;
-        let Some(file) = &facts.hosts_file else { return self.list(report, HOSTS, right) };
-        let of_settings = facts.seeds.iter().flatten().filter(|seed| !file.hosts.contains(seed));
-        if of_settings.clone().any(|seed| !right.contains(seed)) {
-            return self.list(report, HOSTS, right);
-        }
-        self.command(report, file.naming(&right))
-    }
-
-    /// A command about a node, to be typed on its host.
-    pub(super) fn command(&self, report: &Report, line: String) -> Mend {
-        self.placed(Mend::command(line).about(self.name(report)), report)
-    }
-
-    /// How a node that runs is started again, as the user that it is: whoever types it where the asked one is root's is root.
-    pub(super) fn again(&self, report: &Report) -> Option<Start> {
-        let start = Start::again(&report.facts)?;
-        let is_typed_by_root = self.is_here(report) && self.me.facts.is_root;
-        Some(if is_typed_by_root { start.owned_by(report.facts.user) } else { start })
-    }
-
-    /// Ends a node, does something, and starts it as it was but for some changes.
-    pub(super) fn restart(&self, report: &Report, between: &str, change: impl Fn(Start) -> Start) -> Option<Mend> {
-        let mend = change(self.again(report)?).mend(&format!("{}{between}", stopped(&report.facts)));
-        Some(self.placed(mend.about(self.name(report)), report))
-    }
-
-    /// The command that lets a stopped process of a node go on: what a debugger holds goes on when that ends.
-    pub(super) fn go_on(&self, name: &str, process: &Process) -> Mend {
-        let line = match process.tracer {
-            Some(tracer) => format!("kill {tracer}"),
-            None => format!("kill -CONT {}", process.pid),
-        };
-        let mend = Mend::command(line).about(name);
-        match self.listener(&process.address) {
-            Some((by, _)) => self.placed(mend, by),
-            None => mend,
-        }
     }
 
     /// What became of the pings of an address, as all tell it.

@@ -19,6 +19,7 @@ pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     for report in case.reports {
         verdicts.extend(published(case, report));
         verdicts.extend(loopback(case, report));
+        verdicts.extend(shared(case, report));
         verdicts.extend(cut(case, report));
     }
     verdicts.extend(seeds::of_http(case));
@@ -126,6 +127,25 @@ fn published_on_loopback(case: &Case<'_>, report: &Report, (bound, outward): (&s
     let key = keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.publish_host");
     let evidence = case.says(report, format!("I publish [{address}] and listen at [{bound}]"));
     verdict(Code::UnreachablePublishAddress, &name, summary).because(evidence).mended(case.text(report, key, outward))
+}
+
+/// A node that publishes the same address as another one: each host has it, as that of a bridge of containers.
+fn shared(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let node = &report.explanation.node;
+    let is_same = |other: &&Report| {
+        let its = &other.explanation.node;
+        its.address == node.address && its.ephemeral_id != node.ephemeral_id
+    };
+    let other = case.reports.iter().find(is_same).filter(|_| !is_loopback(node.host()))?;
+    let outward = report.facts.outward.as_deref().filter(|outward| *outward != node.host())?;
+    let (name, address) = (case.name(report), &node.address);
+    let summary =
+        format!("{name} and {} publish the same address, [{address}]: each host has it for itself", case.name(other));
+    let evidence = case.says(report, format!("I publish [{address}], and reach others from [{outward}]"));
+    let keys = ["transport.publish_host", "transport.host", "network.publish_host"];
+    let key = keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.publish_host");
+    let mend = case.text(report, key, outward);
+    Some(verdict(Code::UnreachablePublishAddress, &name, summary).because(evidence).mended(mend))
 }
 
 /// Links that were cut by request.

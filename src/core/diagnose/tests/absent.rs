@@ -399,3 +399,21 @@ fn who_runs_and_does_not_reach_the_master_is_told_whoever_is_asked() {
         "{from_apart:?}"
     );
 }
+
+#[test]
+fn nodes_that_publish_the_address_of_a_bridge_are_told_what_to_publish() {
+    let behind = |number: usize| {
+        let mut report = report(number);
+        report.explanation.node = Arc::new(Node { address: "10.1.0.1:9300".into(), ..(*node(number)).clone() });
+        report.facts.bound = vec!["0.0.0.0:9300".into()];
+        report.facts.outward = Some(format!("10.0.0.{number}"));
+        report.facts.seeds = Some(vec!["10.0.0.0".into(), "10.0.0.1".into()]);
+        report
+    };
+    let told = verdicts(&[behind(0), behind(1)]);
+    let line = |number: usize| format!("network.publish_host: 10.0.0.{number}");
+    let all: Vec<_> = told.iter().filter(|(code, ..)| *code == Code::UnreachablePublishAddress).cloned().collect();
+    let (first, second) = (line(0), line(1));
+    let codes = [Code::UnreachablePublishAddress; 2];
+    assert_eq!(all, expected(&[(codes[0], "n0", &first), (codes[1], "n1", &second)]), "{told:?}");
+}
