@@ -48,7 +48,8 @@ fn failure(node: &mut Node) -> (String, String) {
     assert_ne!(node.ended().code(), Some(0), "it does not start");
     let log = node.log();
     let last = log.lines().last().unwrap_or_default();
-    let (code, mend) = last.rsplit_once('[').and_then(|(_, rest)| rest.split_once("]; to mend it")).expect(last);
+    let (before, mend) = last.split_once("]; to mend it").expect(last);
+    let (_, code) = before.rsplit_once('[').expect(last);
     let (_, line) = mend.split_once(": ").expect(last);
     (code.to_owned(), line.to_owned())
 }

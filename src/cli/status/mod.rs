@@ -129,9 +129,11 @@ impl StatusArgs {
 
 fn outcome(survey: &Survey) -> CommandOutcome {
     match survey.verdict() {
-        Agreement::Agreed(_) => CommandOutcome::Fine,
-        Agreement::Nobody | Agreement::Partly { .. } | Agreement::Several(_) | Agreement::NoMaster => {
-            CommandOutcome::Broken
-        }
+        Agreement::Agreed(_) if survey.untold.is_none() => CommandOutcome::Fine,
+        Agreement::Agreed(_)
+        | Agreement::Nobody
+        | Agreement::Partly { .. }
+        | Agreement::Several(_)
+        | Agreement::NoMaster => CommandOutcome::Broken,
     }
 }

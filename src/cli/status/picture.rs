@@ -66,6 +66,9 @@ pub(super) fn picture(survey: &Survey, paint: Paint) -> String {
         let _ = tell(finding, &mut told);
         text.push_str(&String::from_utf8_lossy(&told));
     }
+    if let Some(place) = &survey.untold {
+        let _ = writeln!(text, "\nwhether something is wrong is not known: {place} did not tell in time");
+    }
     let blind = survey.views().find(|view| view.master_node.is_none());
     if let Some(view) = blind.filter(|_| survey.findings.is_empty()) {
         let _ = writeln!(text, "\n{}: {}", printable(&called(&view.node)), printable(&view.summary));
@@ -122,7 +125,13 @@ pub(super) fn data(survey: &Survey) -> Value {
         Agreement::Agreed(master) => Some(master),
         Agreement::Nobody | Agreement::Partly { .. } | Agreement::Several(_) | Agreement::NoMaster => None,
     };
-    json!({ "agreed": master.is_some(), "master": master, "summary": headline(survey), "verdicts": survey.findings, "nodes": seats })
+    let summary = headline(survey);
+    let verdicts = &survey.findings;
+    let mut all = json!({ "agreed": master.is_some(), "master": master, "summary": summary, "verdicts": verdicts, "nodes": seats });
+    if let Some(place) = &survey.untold {
+        all["untold"] = place.to_string().into();
+    }
+    all
 }
 
 fn seat(seat: &Seat) -> Value {

@@ -148,6 +148,8 @@ pub(super) struct Survey {
     pub(super) silent: Vec<(Place, Silence)>,
     /// What is wrong, as a node tells that asked around: one without a master if there is one.
     pub(super) findings: Vec<Finding>,
+    /// Where that was asked in vain: then nobody knows whether something is wrong.
+    pub(super) untold: Option<Place>,
 }
 
 /// What comes of it all.
@@ -197,16 +199,18 @@ impl Survey {
         let told = |seat: &&Seat| seat.told.is_ok();
         let blind = |seat: &&Seat| seat.told.as_ref().is_ok_and(|(view, _)| view.master_node.is_none());
         let whom = seats.iter().find(blind).or_else(|| seats.iter().find(told));
-        let found = match whom {
-            Some(seat) => View::of(asker, &Place(seat.place.clone())).await.ok(),
+        let whom = whom.map(|seat| Place(seat.place.clone()));
+        let found = match &whom {
+            Some(place) => View::of(asker, place).await.ok(),
             None => None,
         };
+        let untold = whom.filter(|_| found.is_none());
         let (findings, answered) = found.map(|view| (view.verdicts, view.asked)).unwrap_or_default();
         // A member that listens to no users answers the nodes all the same.
         for seat in seats.iter_mut().filter(|seat| seat.transport.is_some() && answered.contains(&seat.name)) {
             seat.told = Err(Silence::NotAsked);
         }
-        Survey { seats, silent, findings }
+        Survey { seats, silent, findings, untold }
     }
 
     /// The nodes that say something, with what they say.
