@@ -5,7 +5,7 @@ use super::super::start_failure;
 use super::{Findings, SEED_MAX};
 use crate::cluster::{Address, NodeId, is_loopback};
 use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth, hosts_meant};
-use crate::protocol::Failure;
+use crate::protocol::{Failure, Unresolved};
 use crate::runtime::inquiry::{hosts_file, seed_hosts};
 use crate::runtime::seeds::places_of;
 use crate::runtime::{addresses, listener};
@@ -241,7 +241,7 @@ fn unresolved(settings: &NodeSettings, seed: &str, why: &str, findings: &mut Fin
         None => start_failure::set(settings, "discovery.zen.ping.unicast.hosts", &Worth::List(left.clone())),
     };
     // Whom nobody answered may be right.
-    let mend = (!left.is_empty() && !why.starts_with("timed out")).then(set);
+    let mend = (!left.is_empty() && !Unresolved::is_unanswered(why)).then(set);
     findings.odd(Code::SeedUnresolved, format!("[{seed}] among the seed hosts has no address: {why}"), mend);
 }
 

@@ -81,6 +81,13 @@ impl<'a> Case<'a> {
         self.placed(mend.about(self.name(report)), report)
     }
 
+    /// Another address for others to reach a node at, where the setting stands that it has.
+    pub(super) fn publish(&self, report: &Report, host: &str) -> Mend {
+        let keys = ["transport.publish_host", "transport.host", "network.publish_host"];
+        let given = keys.into_iter().find(|key| report.facts.given.contains_key(*key));
+        self.text(report, given.unwrap_or("network.publish_host"), host)
+    }
+
     /// The same with a text.
     pub(super) fn text(&self, report: &Report, key: &str, value: &str) -> Mend {
         self.set(report, key, &Worth::Text(value.to_owned()))

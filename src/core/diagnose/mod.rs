@@ -211,7 +211,7 @@ pub struct Process {
     pub pid: u32,
     /// Whether it was stopped by a signal or a debugger.
     pub is_stopped: bool,
-    /// Whether it waits for a disk, and for nothing else meanwhile.
+    /// Whether a thread of it waits for what no signal ends, as a disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_disk: bool,
     /// The process that traces it, if one does.
@@ -255,6 +255,21 @@ pub enum Found {
     Mute,
     /// Nothing: neither an answer nor a refusal came in time.
     Silence,
+}
+
+impl Found {
+    /// Where the transport of a node listens whose users' side was found.
+    pub fn transport(&self) -> Option<&Address> {
+        match self {
+            Found::HttpOf(transport) => Some(transport),
+            Found::Version(_)
+            | Found::OtherSecret
+            | Found::OtherAuthority
+            | Found::Stranger
+            | Found::Mute
+            | Found::Silence => None,
+        }
+    }
 }
 
 /// A file of certificates that a node was given.

@@ -4,6 +4,7 @@ use super::case::{Case, quoted, verdict};
 use super::seeds;
 use super::{Certainty, Code, Found, Mend, Process, Report, Verdict, Worth};
 use crate::cluster::{Address, is_loopback};
+use crate::protocol::Unresolved;
 use crate::zen::explain::{Host, PingOutcome};
 
 /// So many that do not answer have a verdict of their own.
@@ -123,10 +124,8 @@ fn published_on_loopback(case: &Case<'_>, report: &Report, (bound, outward): (&s
     let (name, address) = (case.name(report), &report.explanation.node.address);
     let summary =
         format!("{name} publishes [{address}], which is another place on every host; it listens at [{bound}]");
-    let keys = ["transport.publish_host", "transport.host", "network.publish_host"];
-    let key = keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.publish_host");
     let evidence = case.says(report, format!("I publish [{address}] and listen at [{bound}]"));
-    verdict(Code::UnreachablePublishAddress, &name, summary).because(evidence).mended(case.text(report, key, outward))
+    verdict(Code::UnreachablePublishAddress, &name, summary).because(evidence).mended(case.publish(report, outward))
 }
 
 /// A node that publishes the same address as another one: each host has it, as that of a bridge of containers.
@@ -142,9 +141,7 @@ fn shared(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary =
         format!("{name} and {} publish the same address, [{address}]: each host has it for itself", case.name(other));
     let evidence = case.says(report, format!("I publish [{address}], and reach others from [{outward}]"));
-    let keys = ["transport.publish_host", "transport.host", "network.publish_host"];
-    let key = keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.publish_host");
-    let mend = case.text(report, key, outward);
+    let mend = case.publish(report, outward);
     Some(verdict(Code::UnreachablePublishAddress, &name, summary).because(evidence).mended(mend))
 }
 
@@ -315,12 +312,12 @@ fn summed(quiet: Vec<Verdict>) -> Vec<Verdict> {
 }
 
 fn unresolved(case: &Case<'_>, report: &Report) -> Vec<Verdict> {
-    let of = |host: &crate::protocol::Unresolved| {
+    let of = |host: &Unresolved| {
         let own = case.name(report);
         let summary = format!("[{}] among the seed hosts of {own} has no address: {}", host.host, host.why);
         let evidence = case.says(report, format!("[{}]: {}", host.host, host.why));
         // Whom nobody answered may be right.
-        let mend = if host.why.starts_with("timed out") { None } else { seeds::mended(case, report) };
+        let mend = if Unresolved::is_unanswered(&host.why) { None } else { seeds::mended(case, report) };
         verdict(Code::SeedUnresolved, own, summary).because(evidence).mended(mend)
     };
     report.explanation.unresolved.iter().map(of).collect()

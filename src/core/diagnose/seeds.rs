@@ -83,15 +83,8 @@ fn users_of(case: &Case<'_>, seed: &str) -> Vec<(Address, Address)> {
     let told = case.reports.iter().filter_map(|report| {
         Some((Address::from(report.facts.http.as_deref()?), report.explanation.node.address.clone()))
     });
-    let probed = case.me.facts.probes.iter().filter_map(|probe| match &probe.found {
-        Found::HttpOf(transport) => Some((probe.address.clone(), transport.clone())),
-        Found::Version(_)
-        | Found::Stranger
-        | Found::OtherSecret
-        | Found::OtherAuthority
-        | Found::Mute
-        | Found::Silence => None,
-    });
+    let transport = |probe: &super::Probe| Some((probe.address.clone(), probe.found.transport()?.clone()));
+    let probed = case.me.facts.probes.iter().filter_map(transport);
     let mut all: Vec<(Address, Address)> = Vec::new();
     for (users, transport) in told.chain(probed).filter(|(users, _)| is_seed_of(seed, users)) {
         if !is_seed_of(seed, &transport) && !all.iter().any(|(known, _)| *known == users) {

@@ -7,11 +7,8 @@ use super::reach::{frozen, hung, mute, outcome, parted};
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
-use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota, Straggler};
+use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota, Straggler, UNREACHED};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a master says of one whose address it does not reach.
-const UNREACHED: &str = "cannot reach it at its publish address";
 
 /// Clocks that differ by less are well.
 const SKEW_MAX_MILLIS: i64 = 2_000;
@@ -36,8 +33,9 @@ pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         before.iter().any(|verdict| verdict.node == found.node && verdict.code == Code::UnreachablePublishAddress)
     };
     verdicts.extend(misplaced(case).into_iter().filter(|found| !is_told(found)));
-    let absent: BTreeSet<String> = verdicts.iter().filter(|verdict| is_absence(verdict)).filter_map(of_whom).collect();
-    verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report, absent.len())));
+    let absent = verdicts.iter().filter(|verdict| is_absence(verdict)).filter_map(|verdict| verdict.node.clone());
+    let absent = absent.collect::<BTreeSet<_>>().len();
+    verdicts.extend(case.reports.iter().filter_map(|report| gateway(case, report, absent)));
     if !verdicts.iter().any(|verdict| verdict.code == Code::GatewayWaits) {
         verdicts.extend(settings(case));
     }
@@ -266,10 +264,8 @@ fn misplaced(case: &Case<'_>) -> Vec<Verdict> {
 fn unreached(case: &Case<'_>, report: &Report, leader: &str) -> Verdict {
     let (name, address) = (case.name(report), &report.explanation.node.address);
     let summary = format!("{name} publishes [{address}], where {leader}, which is master, does not reach it");
-    let keys = ["transport.publish_host", "transport.host", "network.publish_host"];
-    let key = keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.publish_host");
     let outward = report.facts.outward.as_deref().filter(|outward| *outward != address.host());
-    let mend = outward.map(|outward| case.text(report, key, outward));
+    let mend = outward.map(|outward| case.publish(report, outward));
     verdict(Code::UnreachablePublishAddress, name, summary).mended(mend).only(Certainty::Likely)
 }
 
@@ -296,10 +292,6 @@ fn cut_off(case: &Case<'_>) -> Vec<Verdict> {
 /// Whether somebody is told to come back.
 fn is_absence(verdict: &Verdict) -> bool {
     matches!(verdict.code, Code::VoterDown | Code::MemberDown | Code::FrozenNode | Code::LinkCut | Code::BadSettings)
-}
-
-fn of_whom(verdict: &Verdict) -> Option<String> {
-    verdict.node.clone()
 }
 
 /// Requests are held back until more nodes are there. Where those that are absent are enough nothing else is to be done.

@@ -81,6 +81,16 @@ pub struct Unresolved {
     pub why: Arc<str>,
 }
 
+impl Unresolved {
+    /// How it is said that a name server did not answer.
+    pub const UNANSWERED: &'static str = "timed out after";
+
+    /// Whether a host may have an address all the same, by what is said of why it has none.
+    pub fn is_unanswered(why: &str) -> bool {
+        why.starts_with(Unresolved::UNANSWERED)
+    }
+}
+
 /// One thing that happened to a participant.
 pub enum Input<P: Protocol> {
     /// It was started, or started again; always the first input.

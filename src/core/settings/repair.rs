@@ -162,6 +162,19 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn remedies_are_carried_out_in_their_lines_and_in_no_comment() {
+        let way = |line, way| Remedy { line, way };
+        let remedies = [
+            way(1, Way::Key("prot".into(), "port".into())),
+            way(2, Way::Value("5".into(), "5s".into())),
+            way(3, Way::Line("c: d".into())),
+            way(4, Way::Remove),
+        ];
+        let text = "prot: prot\nt5: 5 # 5 seconds\nc d\ne: f\ng: h\n";
+        assert_eq!(mended(text, &remedies), "port: prot\nt5: 5s # 5 seconds\nc: d\n#e: f\ng: h\n");
+    }
+
     fn lines(text: &str) -> Option<Vec<(usize, String)>> {
         let line = |remedy: &Remedy| match &remedy.way {
             Way::Line(text) => (remedy.line, text.clone()),

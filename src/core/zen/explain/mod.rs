@@ -119,6 +119,9 @@ pub enum Attempt {
     },
 }
 
+/// How it is said of a joiner that its master does not reach it where it publishes to be.
+pub const UNREACHED: &str = "cannot reach it at its publish address";
+
 /// Of some nodes, how many are needed and how many are there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {

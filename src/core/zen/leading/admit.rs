@@ -7,6 +7,7 @@ use super::leadership::{Joined, Leadership, Peer, TurnedAway};
 use crate::cluster::Node;
 use crate::protocol::{Exchange, Failure, Time};
 use crate::service::Task;
+use crate::zen::explain::UNREACHED;
 use crate::zen::message::{Join, JoinAnswer, Message, PeerStatus};
 use crate::zen::mode::Stance;
 use crate::zen::role::{Flow, Role, STAYS};
@@ -161,10 +162,7 @@ impl Role<'_, Leadership> {
 
     pub(in crate::zen) fn on_round_trip_failed(&mut self, joiner: &Arc<Node>, failure: Failure) {
         if self.take_joiner(joiner) {
-            let why = format!(
-                "the master {} cannot reach it at its publish address [{}] ({failure})",
-                self.node.local, joiner.address
-            );
+            let why = format!("the master {} {UNREACHED} [{}] ({failure})", self.node.local, joiner.address);
             self.turn_away(joiner, Some(self.now), why);
         }
     }

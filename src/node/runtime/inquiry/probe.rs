@@ -71,13 +71,9 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     let Ok(asked) = timeout(PATIENCE, handle.meter().access()?.ask(address, &wanted)).await else {
         return Some(silence(address).await);
     };
-    let security = &handle.settings().security;
-    let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());
     let is_refused = match asked {
         Ok(told) if told.status == StatusCode::OK => return other_version(&told.body),
         Ok(told) if told.status == StatusCode::SERVICE_UNAVAILABLE => return None,
-        // Its certificate was believed, and ours.
-        Ok(told) if is_tls && told.status == StatusCode::UNAUTHORIZED => return Some(Found::OtherSecret),
         Ok(told) => matches!(told.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
         // What it says is not understood, or not believed.
         Err(Failure::BadAnswer) => true,
@@ -85,6 +81,8 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
         Err(Failure::TimedOut) => return Some(silence(address).await),
         Err(Failure::Refused) => return None,
     };
+    let security = &handle.settings().security;
+    let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());
     match clear(address).await {
         Heard::Nothing => None,
         Heard::Tls | Heard::Challenge | Heard::Report if is_refused && is_tls => Some(Found::OtherAuthority),

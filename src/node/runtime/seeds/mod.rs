@@ -150,7 +150,7 @@ impl Seeds {
 
     /// The hosts as they are known at the moment; what is looked up for the first time is waited for.
     pub async fn resolve(&self) -> Resolution<Address> {
-        let excuse = format!("timed out after [{:?}]", self.patience).into();
+        let excuse = format!("{} [{:?}]", Unresolved::UNANSWERED, self.patience).into();
         let patience = &Patience { until: Instant::now() + self.patience, excuse };
         let (given, (of_file, trouble)) = join(self.find_all(&self.hosts, patience), self.in_file(patience)).await;
         let first_of_file = given.len();
@@ -253,7 +253,7 @@ impl Seeds {
 /// Where one seed host is for a node with these settings, or why it is nowhere.
 pub async fn places_of(settings: &NodeSettings, host: &str) -> Result<Vec<SocketAddr>, String> {
     let seeds = Seeds::new(settings, &Address::from(""), &[]);
-    let excuse = format!("timed out after [{:?}]", seeds.patience).into();
+    let excuse = format!("{} [{:?}]", Unresolved::UNANSWERED, seeds.patience).into();
     let patience = Patience { until: Instant::now() + seeds.patience, excuse };
     let places = seeds.find(&host.into(), &patience).await;
     let addresses: Vec<SocketAddr> = places.iter().flat_map(Place::at).take(HOSTS_MAX).collect();
