@@ -22,13 +22,14 @@ pub use note::note_in;
 pub(super) use siblings::leave_note;
 pub use siblings::{launch_of, ports_beside};
 pub(super) use surroundings::Surroundings;
+use verify::{Told, Verified, verified};
 
 use super::Handle;
 use super::figures::of_one;
 use super::proc;
 use crate::cluster::{Address, ClusterState};
 use crate::diagnose::{
-    Code, Diagnosis, Found, Mend, Probe, Remembered, Report, Sibling, Verdict, is_ours, judge, looks_for,
+    Code, Diagnosis, Facts, Found, Mend, Probe, Remembered, Report, Sibling, Verdict, is_ours, judge, looks_for,
     named as named_by,
 };
 use crate::wire;
@@ -111,22 +112,22 @@ async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation,
     let mut own = report(handle).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
-    let (mut reports, mut places) = (vec![own], Vec::new());
+    let mut reports = vec![own];
     for _ in 0..2 {
         let named: BTreeSet<Address> = reports.iter().flat_map(|one| named(one, reports.len() == 1)).collect();
         let room = asked_max.saturating_sub(asked.len());
         let next: Vec<Address> = named.difference(&asked).take(room).cloned().collect();
         asked.extend(next.iter().cloned());
-        let told = next.into_iter().map(|address| async { Some((address.clone(), ask(handle, address).await?)) });
-        for (address, report) in answers(told, until).await {
+        let Verified { reports: believed, lies } = heard(handle, reports[0].facts.clone(), next, until).await?;
+        let strangers = lies.into_iter().map(|address| Probe { address, found: Found::Stranger, free_port: None });
+        reports[0].facts.probes.extend(strangers);
+        for report in believed {
             let is_new = |one: &Report| one.explanation.node.ephemeral_id != report.explanation.node.ephemeral_id;
             if reports.iter().all(is_new) {
                 reports.push(report);
-                places.push(address);
             }
         }
     }
-    let mut reports = tokio::task::spawn_blocking(move || verify::verified(reports, places)).await.ok()?;
     let silent = silent(asked, &reports, &reports[0].facts.probes);
     let mut found = probes(handle, silent, until).await;
     // Whom the core did not speak to in vain is told of only if it is a node, or stands in the place of one.
@@ -138,6 +139,13 @@ async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation,
     facts.processes.retain(|known| processes.iter().all(|process| process.address != known.address));
     facts.processes.extend(processes);
     Some((named_by(&reports)?, judge(&reports)?))
+}
+
+/// What some nodes tell of themselves, as far as it can be believed.
+async fn heard(handle: &Handle, own: Facts, asked: Vec<Address>, until: Instant) -> Option<Verified> {
+    let told = asked.into_iter().map(|at| async { Some(Told { report: ask(handle, at.clone()).await?, at }) });
+    let told = answers(told, until).await;
+    tokio::task::spawn_blocking(move || verified(&own, told)).await.ok()
 }
 
 /// What those answer who do so in time. All are asked at once, so that nobody waits for the silent ones.
@@ -163,7 +171,7 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
     let seeds = seeds.filter_map(|seed| place(seed)).map(|seed| Address::from(seed.to_string()));
-    let transports = report.facts.probes.iter().filter_map(transport_of);
+    let transports = report.facts.probes.iter().filter_map(|probe| probe.found.transport().cloned());
     // A voter that is missed may answer others than its master, and so may one that went.
     let voters =
         explanation.needed.iter().filter(|quota| quota.of == Group::VotingSet).flat_map(|quota| &quota.members);
@@ -204,19 +212,6 @@ fn strange(explanation: &Explanation) -> Vec<Address> {
 async fn probes(handle: &Handle, addresses: Vec<Address>, until: Instant) -> Vec<Probe> {
     let probed = addresses.into_iter().take(PROBED_MAX).map(|address| probe::probe(handle, address));
     answers(probed, until).await
-}
-
-/// Where a node's transport listens that was looked for at its users' port.
-fn transport_of(probe: &Probe) -> Option<Address> {
-    match &probe.found {
-        Found::HttpOf(transport) => Some(transport.clone()),
-        Found::Version(_)
-        | Found::Stranger
-        | Found::OtherSecret
-        | Found::OtherAuthority
-        | Found::Mute
-        | Found::Silence => None,
-    }
 }
 
 /// Those who were asked for their reports and gave none.

@@ -2,40 +2,55 @@
 //! of it comes to be typed by root.
 
 use crate::cluster::Address;
-use crate::diagnose::{Facts, Found, Probe, Process, Report};
+use crate::diagnose::{Facts, Launch, Report};
+use crate::runtime::addresses::is_here;
 use crate::runtime::proc;
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 
-/// Takes what cannot be believed from the reports of others, and leaves out those that are lies about this machine: in
-/// their places is somebody that is no node. The first report is this node's own, the others come with where they were told.
-pub(super) fn verified(reports: Vec<Report>, places: Vec<Address>) -> Vec<Report> {
-    let mut all = reports.into_iter();
-    let Some(mut own) = all.next() else { return Vec::new() };
-    let (mut believed, mut lies) = (Vec::new(), Vec::new());
-    for (mut report, place) in all.zip(places) {
-        // A program is run by the lines that are printed, so it is this one.
-        report.facts.binary.clone_from(&own.facts.binary);
-        if own.facts.machine.is_none() || report.facts.machine != own.facts.machine {
-            believed.push(report);
-            continue;
-        }
-        match held_against(&own.facts, report, &proc::listeners) {
-            Some(report) => believed.push(report),
-            None => lies.push(place),
-        }
-    }
-    own.facts.probes.extend(lies.into_iter().map(|address| Probe { address, found: Found::Stranger, free_port: None }));
-    std::iter::once(own).chain(believed).collect()
+/// What was told at an address.
+pub(super) struct Told {
+    pub(super) at: Address,
+    pub(super) report: Report,
 }
 
-/// A report of this machine, as far as the system agrees.
-fn held_against(own: &Facts, mut report: Report, listeners: &dyn Fn(&[Address]) -> Vec<Process>) -> Option<Report> {
-    let mut places: Vec<Address> = report.facts.bound.iter().map(|bound| Address::from(bound.as_str())).collect();
-    places.push(report.explanation.node.address.clone());
-    let found = listeners(&places);
+/// What is left when the system of this machine was asked.
+pub(super) struct Verified {
+    pub(super) reports: Vec<Report>,
+    /// Where somebody said what is not so.
+    pub(super) lies: Vec<Address>,
+}
+
+/// Takes what cannot be believed from what others told a node, and leaves out what is a lie about this machine.
+pub(super) fn verified(own: &Facts, all: Vec<Told>) -> Verified {
+    let is_here = |told: &&Told| own.machine.is_some() && told.report.facts.machine == own.machine;
+    let places: Vec<Address> = all.iter().filter(is_here).map(|told| told.at.clone()).collect();
+    let listening = proc::listening_at(&places);
+    let (mut reports, mut lies) = (Vec::new(), Vec::new());
+    for mut told in all {
+        // A program is run by the lines that are printed, so it is this one.
+        told.report.facts.binary.clone_from(&own.binary);
+        if !is_here(&&told) {
+            reports.push(told.report);
+            continue;
+        }
+        let at = told.at.clone();
+        match held_against(own, told, &listening) {
+            Some(report) => reports.push(report),
+            None => lies.push(at),
+        }
+    }
+    Verified { reports, lies }
+}
+
+/// A report of this machine, as far as the system agrees: its process listens where it was told. Where it says that it is
+/// may be the address of another one.
+fn held_against(own: &Facts, told: Told, listening: &[(Address, u32)]) -> Option<Report> {
+    let Told { at, mut report } = told;
     let facts = &mut report.facts;
-    if found.iter().any(|process| process.pid == facts.pid) {
+    let found: Vec<u32> = listening.iter().filter(|(address, _)| *address == at).map(|(_, pid)| *pid).collect();
+    if found.contains(&facts.pid) {
         let user = user_of(facts.pid);
         (facts.is_root, facts.user) = (user.is_none(), user);
         if !is_trusted(facts.user) {
@@ -43,8 +58,9 @@ fn held_against(own: &Facts, mut report: Report, listeners: &dyn Fn(&[Address]) 
         }
         return Some(report);
     }
-    // Of other users' processes only root is told.
-    if found.is_empty() && !own.is_root {
+    // Of other users' processes only root is told, and of what is reached by an address of another host nobody.
+    let can_be_told = own.is_root && at.as_str().parse().is_ok_and(|at: SocketAddr| is_here(&at.ip()));
+    if found.is_empty() && !can_be_told {
         distrust(facts, false);
         return Some(report);
     }
@@ -71,14 +87,14 @@ fn distrust(facts: &mut Facts, starts_as_it: bool) {
     facts.abandoned = None;
     if !starts_as_it {
         facts.file = None;
-        facts.launch = crate::diagnose::Launch::default();
+        facts.launch = Launch::default();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::{Launch, Sibling};
+    use crate::diagnose::Sibling;
 
     fn report(pid: u32) -> Report {
         let node = r#"{"id":"a","ephemeral_id":"b","name":"n2","address":"127.0.0.1:9302","roles":[],"attributes":{},
@@ -96,32 +112,29 @@ mod tests {
         report
     }
 
-    fn listener(pid: u32) -> Process {
-        Process {
-            address: "127.0.0.1:9302".into(),
-            pid,
-            is_stopped: false,
-            waits_for_disk: false,
-            tracer: None,
-            program: "zazen".into(),
-            freezer: None,
-        }
+    fn told(pid: u32) -> Told {
+        Told { at: "127.0.0.1:9302".into(), report: report(pid) }
     }
 
     #[test]
     fn who_names_a_process_that_listens_elsewhere_is_no_node() {
         let own = std::process::id();
         let root = Facts { is_root: true, ..Facts::default() };
-        let told = held_against(&root, report(own), &|_| vec![listener(own)]).expect("it listens there");
-        assert_eq!((told.facts.pid, told.facts.siblings.len()), (own, 1));
-        let lie = held_against(&root, report(1), &|_| vec![listener(own)]);
-        assert_eq!(lie, None);
-        assert_eq!(held_against(&root, report(1), &|_| Vec::new()), None, "root sees all that listen");
+        let here = [("127.0.0.1:9302".into(), own), ("127.0.0.1:9301".into(), 1)];
+        let believed = held_against(&root, told(own), &here).expect("it listens there");
+        assert_eq!((believed.facts.pid, believed.facts.siblings.len()), (own, 1));
+        assert_eq!(held_against(&root, told(1), &here), None, "that one listens at another address");
+        let mut posing = told(1);
+        posing.report.facts.bound = vec!["127.0.0.1:9301".into()];
+        assert_eq!(held_against(&root, posing, &here), None, "whatever it says of where it listens");
+        assert_eq!(held_against(&root, told(1), &[]), None, "root sees all that listen");
     }
 
     #[test]
     fn what_another_user_says_of_others_is_left_out() {
-        let told = held_against(&Facts::default(), report(1), &|_| Vec::new()).expect("it cannot be told");
-        assert!(told.facts.siblings.is_empty() && told.facts.launch.is_empty() && told.facts.file.is_none());
+        let believed = held_against(&Facts::default(), told(1), &[]).expect("it cannot be told");
+        assert!(
+            believed.facts.siblings.is_empty() && believed.facts.launch.is_empty() && believed.facts.file.is_none()
+        );
     }
 }

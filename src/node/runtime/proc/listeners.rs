@@ -18,6 +18,11 @@ const THREADS_MAX: usize = 256;
 
 /// Those that can be told: of other users' processes only root is.
 pub(in crate::runtime) fn listeners(addresses: &[Address]) -> Vec<Process> {
+    listening_at(addresses).into_iter().map(|(address, pid)| described(address, pid)).collect()
+}
+
+/// The ids of the same, which is found out at once for all.
+pub(in crate::runtime) fn listening_at(addresses: &[Address]) -> Vec<(Address, u32)> {
     let ours: Vec<IpAddr> =
         if_addrs::get_if_addrs().map(|all| all.iter().map(if_addrs::Interface::ip).collect()).unwrap_or_default();
     let is_here = |address: &&Address| {
@@ -94,27 +99,29 @@ fn word(bytes: &[u8]) -> String {
     format!("{number:08X}")
 }
 
-fn owners(sockets: &BTreeMap<String, Vec<Address>>) -> Vec<Process> {
+fn owners(sockets: &BTreeMap<String, Vec<Address>>) -> Vec<(Address, u32)> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         for file in fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten() {
             let link = fs::read_link(file.path()).ok();
             let addresses = link.and_then(|link| sockets.get(link.to_str()?));
-            for address in addresses.into_iter().flatten() {
-                found.push(Process {
-                    address: address.clone(),
-                    pid,
-                    is_stopped: is_stopped(pid),
-                    waits_for_disk: waits_for_disk(pid),
-                    tracer: tracer(pid),
-                    program: program(pid),
-                    freezer: freezer(pid),
-                });
-            }
+            found.extend(addresses.into_iter().flatten().map(|address| (address.clone(), pid)));
         }
     }
     found
+}
+
+fn described(address: Address, pid: u32) -> Process {
+    Process {
+        address,
+        pid,
+        is_stopped: is_stopped(pid),
+        waits_for_disk: waits_for_disk(pid),
+        tracer: tracer(pid),
+        program: program(pid),
+        freezer: freezer(pid),
+    }
 }
 
 /// What it is called; nothing if that cannot be told.
