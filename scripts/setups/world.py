@@ -293,7 +293,7 @@ class World:
         except ValueError:
             return done.returncode, {"verdicts": [], "error": done.stdout + done.stderr}
 
-    def carry_out(self, mend):
+    def carry_out(self, mend, asked):
         """Does what is printed, and nothing else: a command goes to a shell, a line goes into its file and the node is
         restarted."""
         for node in self.nodes:

@@ -5,7 +5,7 @@
 
 use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::ClusterName;
-use crate::runtime::secure::{Authority, Made, Purpose, fresh_secret, fresh_token, read_private};
+use crate::runtime::secure::{Authority, Made, Purpose, fresh_secret, fresh_token, made_at, made_line, read_private};
 use clap::Args;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
@@ -46,6 +46,8 @@ pub(super) struct Shared {
     secret: String,
     users: String,
     days: u64,
+    /// What is said over each certificate: where it was made.
+    made: String,
 }
 
 impl SetupArgs {
@@ -53,6 +55,7 @@ impl SetupArgs {
         if let Some(strange) = self.hosts.iter().find(|host| host.contains(['/', ' ']) || host.starts_with('.')) {
             return Err(CommandError::Usage(format!("[{strange}] is no host, allowed: an address or a name")));
         }
+        self.with_its_key()?;
         let shared = Shared::open(&self.out, self.cluster_name.as_str().into(), self.days.into())?;
         for host in &self.hosts {
             let directory = self.out.join(host);
@@ -87,6 +90,27 @@ impl SetupArgs {
         Ok(CommandOutcome::Fine)
     }
 
+    /// Certificates of another authority than the one that is there already would lock their nodes out.
+    fn with_its_key(&self) -> Result<(), CommandError> {
+        let is_there = |name: &str| self.out.join(name).exists();
+        let has_some =
+            || self.renew || is_there("ca.crt") || self.hosts.iter().any(|host| is_there(&format!("{host}/node.crt")));
+        if is_there("ca.key") || !has_some() {
+            return Ok(());
+        }
+        let places = ["node.crt", "ca.crt"].map(|name| self.out.join(name)).into_iter();
+        let mut of_hosts = self.hosts.iter().map(|host| self.out.join(host).join("node.crt"));
+        let made = places.chain(&mut of_hosts).find_map(|file| made_at(&fs::read_to_string(file).ok()?));
+        let made = made.map(|(directory, host)| format!(", which is [{directory}] on [{host}]")).unwrap_or_default();
+        let asked = if self.renew { "make certificates anew" } else { "make certificates for more hosts" };
+        let text = format!(
+            "cannot {asked} in [{}]: there is no ca.key; allowed: --out with the directory that holds the ca.key of the \
+             cluster{made}",
+            self.out.display()
+        );
+        Err(CommandError::Failed(text))
+    }
+
     fn configuration(&self, host: &str) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(|host| format!("\"{host}\"")).collect();
         format!(
@@ -115,6 +139,7 @@ impl Shared {
     /// What was made there before, or all of it new.
     pub(super) fn open(directory: &Path, cluster: ClusterName, days: u64) -> Result<Self, CommandError> {
         make_directory(directory)?;
+        let made = origin_line(directory);
         let (key, certificate) = (directory.join("ca.key"), directory.join("ca.crt"));
         let (secret, users) = (directory.join("cluster.secret"), directory.join("users"));
         let refused = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
@@ -123,7 +148,7 @@ impl Shared {
             let authority =
                 Authority::with_key(cluster, &read(&key)?).map_err(|error| failed("read the key", error))?;
             let authorities = fs::read_to_string(&certificate).map_err(|error| failed("read the authority", error))?;
-            return Ok(Shared { authority, authorities, secret: read(&secret)?, users: read(&users)?, days });
+            return Ok(Shared { authority, authorities, secret: read(&secret)?, users: read(&users)?, days, made });
         }
         let (authority, Made { certificate: authorities, key: text }) =
             Authority::make(cluster).map_err(|error| failed("make an authority", error))?;
@@ -137,6 +162,7 @@ impl Shared {
                 "# name role hash [keys=PREFIX,...] [leases=NAME,...]; `zazen user` adds more\nadmin admin {hash}\n"
             ),
             days,
+            made,
         };
         write_private(&key, &text)?;
         write_private(&certificate, &shared.authorities)?;
@@ -156,9 +182,9 @@ impl Shared {
         let (node, users) = (vouch(Purpose::Node, names)?, vouch(Purpose::Users, &of_users)?);
         let files = [
             ("node.key", &node.key),
-            ("node.crt", &node.certificate),
+            ("node.crt", &(self.made.clone() + &node.certificate)),
             ("http.key", &users.key),
-            ("http.crt", &users.certificate),
+            ("http.crt", &(self.made.clone() + &users.certificate)),
             ("ca.crt", &self.authorities),
         ];
         for (name, text) in files {
@@ -171,6 +197,12 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// Says that certificates were made here.
+fn origin_line(directory: &Path) -> String {
+    let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    made_line(&directory.display().to_string(), &rustix::system::uname().nodename().to_string_lossy())
 }
 
 fn make_directory(directory: &Path) -> Result<(), CommandError> {

@@ -73,3 +73,24 @@ fn the_doctor_tells_programs_the_same() {
     let ok = told["ok"].as_array().expect("what is well is a list");
     assert!(ok.iter().any(|line| line.as_str().is_some_and(|line| line.starts_with("transport can listen"))), "{told}");
 }
+
+#[test]
+fn setup_makes_no_second_authority_where_certificates_are_and_tells_where_the_key_is() {
+    let folder = Folder::new("setup-without-key");
+    let (made, copied) = (folder.0.join("made"), folder.0.join("copied"));
+    let setup = |code: i32, out: &std::path::Path, more: &str| {
+        ends_with(code, &format!("setup --cluster-name shop {more} --out {} 10.0.0.1", out.display()))
+    };
+    setup(0, &made, "");
+    fs::create_dir_all(&copied).expect("the folder of a test can be written to");
+    for name in ["node.crt", "ca.crt"] {
+        fs::copy(made.join("10.0.0.1").join(name), copied.join(name)).expect("it was made");
+    }
+    let key = format!("which is [{}] on [", fs::canonicalize(&made).expect("it is there").display());
+    for (more, asked) in [("--renew", "make certificates anew"), ("", "make certificates for more hosts")] {
+        let (_, said) = setup(1, &copied, more);
+        assert!(said.contains(asked) && said.contains("there is no ca.key") && said.contains(&key), "{said}");
+    }
+    assert!(!copied.join("ca.key").exists());
+    setup(0, &made, "--renew");
+}

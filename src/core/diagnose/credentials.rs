@@ -1,8 +1,8 @@
 //! Nodes that do not believe each other: other secrets, or other authorities.
 
 use super::case::{Case, Known, quoted, verdict};
+use super::certify::{Origin, equipped};
 use super::kin::is_ours;
-use super::security::setup;
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
 use crate::zen::explain::PingOutcome;
@@ -27,6 +27,9 @@ pub struct Credentials {
     /// The hosts that have certificates beside it: `node.crt` in directories called as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub equipped: Vec<String>,
+    /// Where the certificate was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 impl Credentials {
@@ -50,6 +53,7 @@ impl Credentials {
             key: moved(&self.key),
             authorities: moved(&self.authorities),
             equipped: self.equipped.clone(),
+            origin: self.origin.clone(),
         })
     }
 
@@ -75,15 +79,14 @@ const AUTHORITY: Kind = Kind {
 
 /// All of it.
 pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
-    [(SECRET, Found::OtherSecret), (AUTHORITY, Found::OtherAuthority)]
-        .iter()
-        .flat_map(|(kind, found)| [differ(case, kind, found), misnamed(case, kind, found)].concat())
-        .collect()
+    let kinds: [(Kind, &[Found]); 2] =
+        [(SECRET, &[Found::OtherSecret, Found::NoSecret]), (AUTHORITY, &[Found::OtherAuthority])];
+    kinds.iter().flat_map(|(kind, found)| [differ(case, kind, found), misnamed(case, kind, found)].concat()).collect()
 }
 
 /// The nodes that have another one than this, or this one if it is the odd one.
-fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
-    let refused = unbelieved(case, found).chain(one_way(case, kind)).chain(unsealed(case, kind));
+fn differ(case: &Case<'_>, kind: &Kind, found: &[Found]) -> Vec<Verdict> {
+    let refused = unbelieved(case, found).chain(one_way(case, kind));
     let others: Vec<&Address> = refused.filter(|at| sharer(case, at, kind).is_none()).collect();
     let Some(first) = others.first() else { return Vec::new() };
     // Other clusters of this host have other ones.
@@ -111,19 +114,9 @@ fn differ(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
     others.iter().map(of).collect()
 }
 
-fn unbelieved<'a>(case: &Case<'a>, found: &Found) -> impl Iterator<Item = &'a Address> {
-    let is_such = move |probe: &&super::Probe| probe.found == *found;
+fn unbelieved<'a>(case: &Case<'a>, found: &[Found]) -> impl Iterator<Item = &'a Address> {
+    let is_such = move |probe: &&super::Probe| found.contains(&probe.found);
     case.me.facts.probes.iter().filter(is_such).map(|probe| &probe.address)
-}
-
-/// Nodes of the same authorities whose files have another secret: of those that speak TLS nobody can tell from outside.
-fn unsealed<'a>(case: &Case<'a>, kind: &Kind) -> Vec<&'a Address> {
-    let differs = |address: &&Address| {
-        let sibling = case.sibling_at(address).map(|known| known.sibling);
-        sibling.is_some_and(|one| one.shares_authority == Some(true) && one.shares_secret == Some(false))
-    };
-    let refused = unbelieved(case, &Found::OtherAuthority).filter(differs);
-    refused.filter(|_| kind.code == Code::SecretsDiffer).collect()
 }
 
 /// Nodes that this one understands and that do not understand its master's side: they have its secret, and say all with
@@ -148,7 +141,7 @@ fn sharer<'a>(case: &Case<'a>, address: &Address, kind: &Kind) -> Option<Known<'
 }
 
 /// Seals and certificates are good for one cluster: with the same files it is its name that differs.
-fn misnamed(case: &Case<'_>, kind: &Kind, found: &Found) -> Vec<Verdict> {
+fn misnamed(case: &Case<'_>, kind: &Kind, found: &[Found]) -> Vec<Verdict> {
     let own = case.me.explanation.cluster_name.as_str();
     let named = |name: &str| case.siblings().filter(|known| known.sibling.cluster == name).count();
     let of = |known: Known<'_>| {
@@ -260,10 +253,12 @@ fn elsewhere(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
     let (host, _) = address.as_str().rsplit_once(':')?;
     if kind.code == Code::SecretsDiffer {
         let secret = own.secret.as_ref()?;
+        if case.probe(address) == Some(&Found::NoSecret) {
+            let line = Mend::setting("zazen.security.secret", &Worth::Text(secret.clone()), None);
+            return Some(Mend { host: Some(host.to_owned()), ..line });
+        }
         let target = format!("{host}:{secret}");
         return Some(Mend::command(format!("scp -p {} {}", quoted(secret), quoted(&target))));
     }
-    let directory = own.authorities.as_ref()?.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty());
-    let options = format!("--out {}", quoted(directory.unwrap_or("security")));
-    Some(Mend::command(setup(case.me, &options, [host])))
+    equipped(case, case.me, host)
 }

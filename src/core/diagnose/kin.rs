@@ -3,6 +3,7 @@
 use super::identity::{is_alone, is_seed_of};
 use super::{Report, Sibling};
 use crate::cluster::Address;
+use crate::zen::explain::{Host, PingOutcome};
 
 /// Those of the cluster of the first, those that one of these is to find by its seed hosts, and those that are to find one.
 pub(super) fn of(reports: &[Report]) -> Vec<Report> {
@@ -59,7 +60,16 @@ fn are_linked(one: &Report, other: &Report) -> bool {
         all.any(|address| seeds.iter().any(|seed| is_seed_of(seed, &address)))
     };
     let (ours, theirs) = (seeds(one), seeds(other));
-    names(&ours, other) || names(&theirs, one) || ours.iter().any(|seed| theirs.contains(seed))
+    let miss = names_its_host(one, other) || names_its_host(other, one);
+    miss || names(&ours, other) || names(&theirs, one) || ours.iter().any(|seed| theirs.contains(seed))
+}
+
+/// Whether a node looked for another one of its cluster's name on that one's host, at a port where nobody listens.
+fn names_its_host(one: &Report, other: &Report) -> bool {
+    let address = &other.explanation.node.address;
+    let is_miss = |host: &Host| host.outcome == PingOutcome::Refused && host.address.host() == address.host();
+    let have_one_name = one.explanation.cluster_name == other.explanation.cluster_name;
+    have_one_name && !address.is_loopback() && one.explanation.hosts.iter().any(is_miss)
 }
 
 /// Whether a node pinged another one.

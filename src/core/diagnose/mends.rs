@@ -12,7 +12,9 @@ impl<'a> Case<'a> {
             address.is_some_and(|address| known.sibling.is_at(address) && self.can_tell(known.by, address))
         };
         let there = self.nearest(self.siblings().filter(is_there), id);
-        let known = there.or_else(|| self.sibling_named(name))?;
+        let Some(known) = there.or_else(|| self.sibling_named(name)) else {
+            return self.start_distant(address?, id);
+        };
         let Known { by, sibling } = known;
         // Nobody knows what was meant in its file: a start would only say so again.
         if sibling.slip.as_ref().is_some_and(|slip| slip.mend.is_none() && !slip.is_withheld) {

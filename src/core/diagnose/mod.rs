@@ -6,8 +6,10 @@
 //! What answers is never to be started; nothing that is printed loses data unless its line says so.
 
 mod case;
+mod certify;
 mod code;
 mod credentials;
+mod distant;
 mod elsewhere;
 mod identity;
 mod kin;
@@ -26,8 +28,10 @@ mod tests;
 mod yaml;
 
 pub use case::quoted;
+pub use certify::Origin;
 pub use code::Code;
 pub use credentials::Credentials;
+pub use distant::Distant;
 pub use kin::{is_ours, looks_for};
 pub use node::moved;
 pub use seeds::hosts_meant;
@@ -245,8 +249,10 @@ pub enum Found {
     HttpOf(Address),
     /// A node of another version of the protocol.
     Version(u64),
-    /// A node that has another secret than the one that asks, or none, or one where that has none.
+    /// A node that has another secret than the one that asks, or one where that has none.
     OtherSecret,
+    /// A node that has no secret where the one that asks has one.
+    NoSecret,
     /// A node that cannot show a certificate of an authority that the one that asks trusts, or the other way round.
     OtherAuthority,
     /// No Zazen node.
@@ -264,6 +270,7 @@ impl Found {
             Found::HttpOf(transport) => Some(transport),
             Found::Version(_)
             | Found::OtherSecret
+            | Found::NoSecret
             | Found::OtherAuthority
             | Found::Stranger
             | Found::Mute
@@ -279,6 +286,9 @@ pub struct Certificate {
     pub setting: String,
     /// The file.
     pub file: String,
+    /// The file of its key, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// When the first one in it ends: milliseconds since 1970.
     pub ends_millis: u64,
 }
@@ -398,6 +408,9 @@ pub struct Facts {
     pub cuts: Vec<String>,
     /// The address of this host by which it would reach its seeds.
     pub outward: Option<String>,
+    /// Members on other hosts, as they told of themselves while they ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distant: Vec<Distant>,
     /// Configuration files of other nodes on this host.
     pub siblings: Vec<Sibling>,
     /// Data directories that were moved or copied: where the node listened that wrote in them, and where they are now.

@@ -183,7 +183,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             hung(case, case.me, name, address)
         }
         (PingOutcome::TimedOut, Some(Found::Mute), _) if case.at(address).is_none() && !is_cut => {
-            Some(mute(name, address).because(evidence))
+            Some(mute(case, name, address).because(evidence))
         }
         // What was cut by request is told of already.
         (PingOutcome::TimedOut, _, _) if case.at(address).is_none() && !is_cut => {
@@ -277,11 +277,12 @@ fn waiting(case: &Case<'_>, by: &Report, name: &str, process: &Process) -> Verdi
 }
 
 /// One on another host whose system takes connections for it, and that says nothing.
-pub(super) fn mute(name: &str, address: &Address) -> Verdict {
-    let summary = format!(
-        "{name} takes connections at [{address}] and answers nobody: its process was stopped, or hangs; see on its host"
-    );
-    verdict(Code::FrozenNode, name, summary).only(Certainty::Likely)
+pub(super) fn mute(case: &Case<'_>, name: &str, address: &Address) -> Verdict {
+    let mend = case.go_on_distant(address);
+    let what = if mend.is_some() { "" } else { "; see on its host" };
+    let summary =
+        format!("{name} takes connections at [{address}] and answers nobody: its process was stopped, or hangs{what}");
+    verdict(Code::FrozenNode, name, summary).mended(mend).only(Certainty::Likely)
 }
 
 /// The command that lets a group of processes go on. Others may have said which one, so only a file of the system is written.

@@ -1,6 +1,7 @@
 //! What will lock nodes or users out, and what lets everybody in.
 
-use super::case::{Case, counted, quoted, verdict};
+use super::case::{Case, counted, verdict};
+use super::certify::{renewed, setup};
 use super::{Certificate, Code, Mend, Report, Verdict, Weak};
 use std::collections::BTreeSet;
 
@@ -39,7 +40,7 @@ fn ends<'a>(case: &'a Case<'_>, report: &'a Report) -> impl Iterator<Item = Verd
 }
 
 fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Verdict> {
-    let Certificate { setting, file, ends_millis } = certificate;
+    let Certificate { setting, file, ends_millis, .. } = certificate;
     let now = report.facts.wall_millis;
     if ends_millis.saturating_sub(now) > EARLY_MILLIS {
         return None;
@@ -51,19 +52,10 @@ fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Ve
     };
     let summary = format!("[{setting}: {file}] of {name} {when}");
     let evidence = case.says(report, format!("its clock is at [{now}], and the certificate ends at [{ends_millis}]"));
-    // An authority is changed in steps. Else the file is where it was made, or was copied from such a place.
-    let directory = file.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty()).unwrap_or("security");
-    let options = format!("--renew --out {}", quoted(directory));
-    let line = || setup(report, &options, [&*case.host(report)]);
-    let mend = (setting != "zazen.security.authorities").then(|| case.command(report, line()));
+    // An authority is changed in steps.
+    let is_made = setting != "zazen.security.authorities";
+    let mend = is_made.then(|| renewed(case, report, certificate));
     Some(verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend))
-}
-
-/// The command that makes what nodes of some hosts need, to be typed where the authority's key is kept.
-pub(super) fn setup<'a>(report: &Report, options: &str, hosts: impl IntoIterator<Item = &'a str>) -> String {
-    let hosts: Vec<String> = hosts.into_iter().map(quoted).collect();
-    let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
-    format!("{binary} setup --cluster-name {cluster} {options} {}", hosts.join(" "))
 }
 
 fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {

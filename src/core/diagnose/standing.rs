@@ -116,7 +116,7 @@ fn remove(case: &Case<'_>, teller: &Report, id: &str) -> Mend {
 /// A node that does not answer: its process stands still if it takes connections.
 fn quiet(case: &Case<'_>, name: &str, address: &Address, votes: bool) -> Verdict {
     if case.probe(address) == Some(&Found::Mute) {
-        return mute(name, address);
+        return mute(case, name, address);
     }
     unreachable(name, address, votes)
 }
@@ -249,15 +249,42 @@ fn misplaced(case: &Case<'_>) -> Vec<Verdict> {
     let of = |straggler: &Straggler| {
         let why = straggler.failed.as_deref().filter(|why| why.contains(UNREACHED))?;
         let evidence = case.says(master, why);
-        let unseen = || {
-            let summary = format!("{} is not taken in: {why}", called(&straggler.node));
-            verdict(Code::UnreachablePublishAddress, called(&straggler.node), summary).only(Certainty::Likely)
+        let unseen = || match on_loopback(case, straggler) {
+            Some(found) => found,
+            None => {
+                let summary = format!("{} is not taken in: {why}", called(&straggler.node));
+                verdict(Code::UnreachablePublishAddress, called(&straggler.node), summary).only(Certainty::Likely)
+            }
         };
         let report = case.by_id(&straggler.node.id);
         let found = report.map_or_else(unseen, |report| unreached(case, report, &case.name(master)));
         Some(found.because(evidence))
     };
     master.explanation.nodes.iter().filter_map(of).collect()
+}
+
+/// One on another host that says it is reached on loopback: it listens nowhere else, or would not say so.
+fn on_loopback(case: &Case<'_>, straggler: &Straggler) -> Option<Verdict> {
+    let address = &straggler.node.address;
+    let is_here = !address.is_loopback() || case.reports.iter().any(|one| one.explanation.node.address.is_loopback());
+    if is_here {
+        return None;
+    }
+    let name = called(&straggler.node);
+    let summary =
+        format!("{name} publishes [{address}], which is another place on every host: the others cannot answer it");
+    // The seed hosts where no member is, if that is one.
+    let seeds = case.reports.iter().flat_map(|report| report.facts.seeds.iter().flatten());
+    let hosts = seeds.map(|seed| Address::from(&**seed).host().to_owned());
+    let is_member =
+        |host: &String| case.reports.iter().flat_map(|one| &one.facts.members).any(|one| one.1.host() == host);
+    let untaken: BTreeSet<String> = hosts.filter(|host| !is_member(host)).collect();
+    let host = untaken.first().filter(|_| untaken.len() == 1).cloned();
+    let mend = host.map(|host| {
+        let line = Mend::setting("network.host", &Worth::Text(host.clone()), None);
+        Mend { host: Some(host), ..line.about(&*name) }
+    });
+    Some(verdict(Code::LoopbackOnly, name, summary).mended(mend).only(Certainty::Likely))
 }
 
 /// A node that a master does not reach where it publishes to be: it may be where it reaches the others from.

@@ -83,12 +83,16 @@ impl Worth {
 }
 
 /// How a node is started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     binary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    #[serde(default, skip_serializing_if = "Launch::is_empty")]
     launch: Launch,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<(u32, u32)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     unit: Option<String>,
 }
 

@@ -64,3 +64,58 @@ fn the_loopback_of_another_machine_is_another_place() {
     other.facts.machine.clone_from(&asked.facts.machine);
     assert!(judged(&[asked, other]).verdicts.iter().any(is_mixed), "on the same machine it is the same place");
 }
+
+/// The other one's words, as a member of another machine keeps them.
+fn distant(number: usize) -> Distant {
+    let mut there = on("c", report(number));
+    there.facts.file = Some("/srv/zazen.yml".into());
+    there.facts.pid = 4_711;
+    Distant::of(&there).expect("it has a file")
+}
+
+#[test]
+fn one_that_died_on_another_machine_is_started_there_as_it_told_while_it_ran() {
+    let mut asked = on("a", voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused)));
+    asked.facts.siblings.clear();
+    asked.facts.distant = vec![distant(1)];
+    let told =
+        |asked: &Report| mends(slice::from_ref(asked)).into_iter().find(|mend| mend.node.as_deref() == Some("n1"));
+    let start = told(&asked).expect("it told how it was started");
+    assert_eq!(
+        (start.line.as_str(), start.host.as_deref()),
+        ("/usr/bin/zazen start -c /srv/zazen.yml", Some("10.0.0.1"))
+    );
+    asked.facts.distant[0].cluster = "another".into();
+    assert_eq!(told(&asked), None, "what was of another cluster");
+}
+
+#[test]
+fn one_that_says_nothing_on_another_machine_is_let_go_on_if_its_process_is_known() {
+    let mut asked = on("a", voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused)));
+    asked.facts.siblings.clear();
+    asked.facts.probes = vec![Probe { address: address(1), found: Found::Mute, free_port: None }];
+    asked.facts.distant = vec![distant(1)];
+    let line = |asked: &Report| {
+        let frozen = judged(slice::from_ref(asked)).verdicts.into_iter().find(|one| one.code == Code::FrozenNode);
+        frozen.expect("it takes connections").mend.map(|mend| (mend.line, mend.host))
+    };
+    assert_eq!(line(&asked), Some(("kill -CONT 4711".into(), Some("10.0.0.1".into()))));
+    asked.facts.distant[0].pid = None;
+    assert_eq!(line(&asked), None, "another one may have the number since");
+}
+
+#[test]
+fn one_that_is_looked_for_at_a_port_of_the_seeker_is_named_where_it_is() {
+    let mut asked = on("a", report(0));
+    asked.explanation.cluster_uuid = None;
+    asked.facts.siblings.clear();
+    asked.facts.seeds = Some(vec!["10.0.0.1:9310".into()]);
+    let missed = Host { address: "10.0.0.1:9310".into(), node: None, instead_of: None, outcome: PingOutcome::Refused };
+    asked.explanation.hosts = vec![missed];
+    let mut other = on("b", follower(1, 1));
+    other.facts.siblings.clear();
+    other.facts.seeds = Some(vec!["10.0.0.0".into()]);
+    let told = verdicts(&[asked, other]);
+    let line = format!("discovery.zen.ping.unicast.hosts: [\"{}\"]", address(1));
+    assert_eq!(told, expected(&[(Code::WrongSeed, "n0", &line)]));
+}

@@ -10,12 +10,13 @@ mod seeds;
 mod wiped;
 
 use super::{
-    Certificate, Code, Diagnosis, Facts, Found, HostsFile, Probe, Process, Remembered, Report, Sibling, Slip, Standing,
-    Verdict, Weak, judge,
+    Certificate, Code, Diagnosis, Distant, Facts, Found, HostsFile, Origin, Probe, Process, Remembered, Report,
+    Sibling, Slip, Standing, Verdict, Weak, judge,
 };
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
+use std::slice;
 use std::sync::Arc;
 
 const MINIMUM: &str = "discovery.zen.minimum_master_nodes";
@@ -279,6 +280,7 @@ fn every_certificate_that_ends_is_told() {
     let certificate = |setting: &str, file: &str| Certificate {
         setting: setting.into(),
         file: format!("/etc/zazen/{file}"),
+        key: Some("/etc/zazen/node.key".into()),
         ends_millis: 0,
     };
     let mut reports = [follower(0, 0)];
@@ -289,6 +291,21 @@ fn every_certificate_that_ends_is_told() {
     let renew = "/usr/bin/zazen setup --cluster-name shop --renew --out /etc 10.0.0.0";
     let told = expected(&[(Code::CertificateExpires, "n0", renew), (Code::CertificateExpires, "n0", "")]);
     assert_eq!(verdicts(&reports), told);
+    let mend = |reports: &[Report]| judged(reports).verdicts.remove(0).mend.expect("it can be made anew");
+    assert_eq!(mend(&reports).host.as_deref(), Some("the host that keeps ca.key"));
+    let made = |host: Option<&str>| Some(Origin { directory: "/srv/made".into(), host: host.map(Into::into) });
+    let line = |copy: &str, to: &str| {
+        format!(
+            "/usr/bin/zazen setup --cluster-name shop --renew --out /srv/made 10.0.0.0 \
+             && {copy} -p /srv/made/10.0.0.0/node.crt {to}/etc/zazen/node.crt \
+             && {copy} -p /srv/made/10.0.0.0/node.key {to}/etc/zazen/node.key"
+        )
+    };
+    reports[0].facts.credentials.origin = made(None);
+    assert_eq!(mend(&reports).line, line("cp", ""));
+    reports[0].facts.credentials.origin = made(Some("admin"));
+    let told = mend(&reports);
+    assert_eq!((told.line, told.host.as_deref()), (line("scp", "10.0.0.0:"), Some("admin")));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! It reads files, so it runs where it may wait.
 
-use super::siblings::{credentials, launch_of};
+use super::credentials::own_credentials;
+use super::siblings::launch_of;
 use super::surroundings::Neighbours;
 use super::wall;
 use crate::cluster::{Address, Block, Metadata, NodeId, Nodes};
@@ -10,7 +11,7 @@ use crate::diagnose::{Certificate, Facts, HostsFile, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
 use crate::runtime::secure::{Expiry, expiries, open_sides};
-use crate::runtime::seeds::file_of_hosts;
+use crate::runtime::seeds::{file_of_hosts, with_port};
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
@@ -62,7 +63,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     let files = proc::files();
     let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
     let around = handle.surroundings.neighbours(&settings, &handle.local().id);
-    let Neighbours { siblings, strays, abandoned } = around;
+    let Neighbours { siblings, strays, abandoned, distant } = around;
     Facts {
         machine: proc::machine(),
         pid: std::process::id(),
@@ -77,7 +78,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         http: places.1,
         bound: places.0,
         discovery: kind(&settings).into(),
-        seeds: seed_hosts(&settings),
+        seeds: seeds(&settings),
         hosts_file: hosts_file(&settings),
         given: given(&settings),
         minimum_of_state: minimum.map(|value| value.to_string()),
@@ -87,7 +88,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         file_limit: files.map(|files| files.max),
         sync_millis: slowest_write(handle),
         wall_millis: wall(),
-        credentials: credentials(&settings),
+        credentials: own_credentials(&settings),
         certificates: expiries(&settings).into_iter().map(certificate).collect(),
         open: open(&settings, handle),
         weak: settings::weaknesses(&settings).into_iter().map(weak).collect(),
@@ -104,6 +105,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         cuts: handle.faults().cuts().keys().map(ToString::to_string).collect(),
         outward: outward(&looked_for(&settings, explanation)),
         strays,
+        distant,
         siblings,
         processes: handle.surroundings.processes(silent(explanation, &remembered)),
         probes: Vec::new(),
@@ -112,8 +114,9 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
 }
 
 fn certificate(expiry: Expiry) -> Certificate {
-    let Expiry { setting, file, at } = expiry;
-    Certificate { setting: setting.into(), file: file.display().to_string(), ends_millis: at.saturating_mul(1_000) }
+    let Expiry { setting, file, key, at } = expiry;
+    let (file, key) = (absolute(&file), key.as_deref().map(absolute));
+    Certificate { setting: setting.into(), file, key, ends_millis: at.saturating_mul(1_000) }
 }
 
 fn weak(weakness: Weakness) -> Weak {
@@ -207,6 +210,13 @@ pub fn seed_hosts(settings: &NodeSettings) -> Option<Vec<String>> {
         Some(file) => Some(named.into_iter().flatten().chain(file.hosts).collect()),
         None => named,
     }
+}
+
+/// The same with the port at which they are looked for, where that is the node's own and not the usual one.
+fn seeds(settings: &NodeSettings) -> Option<Vec<String>> {
+    let port = settings.transport.ports.first.first;
+    let all = seed_hosts(settings)?.into_iter();
+    Some(if [0, 9300].contains(&port) { all.collect() } else { all.map(|seed| with_port(&seed, port)).collect() })
 }
 
 /// The file of hosts that a node reads, if it does.

@@ -4,6 +4,7 @@
 //! `cluster.name` be found? Who is asked: the hosts that were pinged, the members, and the nodes that configuration files
 //! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
 
+mod credentials;
 mod facts;
 mod left;
 mod lookups;
@@ -170,7 +171,12 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let siblings = report.facts.siblings.iter().filter(is_ours);
     let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
-    let seeds = seeds.filter_map(|seed| place(seed)).map(|seed| Address::from(seed.to_string()));
+    // Who looks for the others at a port of its own may be alone with it.
+    let own_port = explanation.node.address.port();
+    let usual =
+        |at: SocketAddr| (own_port == Some(&*at.port().to_string())).then(|| SocketAddr::new(at.ip(), FIRST_PORT));
+    let seeds = seeds.filter_map(|seed| place(seed)).flat_map(|at| [Some(at), usual(at)]).flatten();
+    let seeds = seeds.map(|seed| Address::from(seed.to_string()));
     let transports = report.facts.probes.iter().filter_map(|probe| probe.found.transport().cloned());
     // A voter that is missed may answer others than its master, and so may one that went.
     let voters =

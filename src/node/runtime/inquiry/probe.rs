@@ -83,16 +83,27 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     };
     let security = &handle.settings().security;
     let (is_sealed, is_tls) = (security.secret.is_some(), security.certificate.is_some());
-    match clear(address).await {
+    let heard = clear(address).await;
+    match heard {
         Heard::Nothing => None,
-        Heard::Tls | Heard::Challenge | Heard::Report if is_refused && is_tls => Some(Found::OtherAuthority),
+        Heard::Tls | Heard::Challenge | Heard::Report if is_refused && is_tls => {
+            let found = if heard == Heard::Tls { of_secret(handle, address).await } else { None };
+            Some(found.unwrap_or(Found::OtherAuthority))
+        }
         Heard::Challenge if is_refused => Some(Found::OtherSecret),
-        Heard::Report if is_refused && is_sealed => Some(Found::OtherSecret),
+        Heard::Report if is_refused && is_sealed => Some(Found::NoSecret),
         Heard::Challenge | Heard::Report => None,
         // A node that speaks in the clear is one of those that do not.
         Heard::Tls if !is_tls => Some(Found::OtherAuthority),
         Heard::Tls | Heard::Other => users_of(handle, address).await,
     }
+}
+
+/// What differs where the certificates are believed: then it answers what is not sealed, or asks for the seal.
+async fn of_secret(handle: &Handle, address: &Address) -> Option<Found> {
+    let demands_seal = handle.meter().access()?.demands_seal(address, PATH);
+    let is_demanded = timeout(PATIENCE, demands_seal).await.ok().flatten()?;
+    Some(if is_demanded { Found::OtherSecret } else { Found::NoSecret })
 }
 
 /// Nothing at all, or somebody who takes connections and says nothing.

@@ -1,11 +1,12 @@
 //! The other nodes of this host, whether they run or not: by the configuration files beside a node's own, and by the note
 //! that each leaves in its data directory when it begins ([`super::note`]).
 
+use super::credentials::{believe_each_other, credentials, is_same, share_an_authority};
 use super::facts::{absolute, room, roomy, seed_hosts};
 use super::mending::mending;
 use super::note::{self, read};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Credentials, Launch, Sibling, Slip, Variable};
+use crate::diagnose::{Launch, Sibling, Slip, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
 use crate::runtime::proc;
 use crate::settings::{self, FileText, ListenSettings, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
@@ -250,56 +251,6 @@ fn without_copies(all: Vec<Sibling>) -> Vec<Sibling> {
     all.into_iter().zip(copies).filter(|(_, is_copy)| !is_copy).map(|(one, _)| one).collect()
 }
 
-/// The files of secrets and certificates that settings name.
-pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
-    let security = &settings.security;
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(&settings.path_conf.join(path)));
-    Credentials {
-        secret: path(&security.secret),
-        certificate: path(&security.certificate),
-        key: path(&security.key),
-        authorities: path(&security.authorities),
-        equipped: path(&security.certificate).map(|file| equipped(Path::new(&file))).unwrap_or_default(),
-    }
-}
-
-/// The directories beside that of a certificate in which there is one as well, by name.
-fn equipped(certificate: &Path) -> Vec<String> {
-    let (Some(file), Some(own)) = (certificate.file_name(), certificate.parent()) else { return Vec::new() };
-    let all = own.parent().map(listed).unwrap_or_default();
-    let has_one = all.into_iter().filter(|directory| directory.join(file).is_file());
-    has_one.filter_map(|directory| Some(directory.file_name()?.to_str()?.to_owned())).take(FILES_MAX).collect()
-}
-
-/// Whether two files go together; none if neither is named or one cannot be read.
-fn is_same(one: &Option<String>, other: &Option<String>, go_together: fn(&str, &str) -> bool) -> Option<bool> {
-    match (one, other) {
-        (None, None) => None,
-        (Some(_), None) | (None, Some(_)) => Some(false),
-        (Some(one), Some(other)) => Some(go_together(&read(Path::new(one))?, &read(Path::new(other))?)),
-    }
-}
-
-/// A node says all with its first secret, and believes all of its secrets.
-fn believe_each_other(one: &str, other: &str) -> bool {
-    let secrets = |text: &str| -> Vec<String> {
-        let is_one = |line: &&str| !line.is_empty() && !line.starts_with('#');
-        text.lines().map(str::trim).filter(is_one).map(ToOwned::to_owned).collect()
-    };
-    let (one, other) = (secrets(one), secrets(other));
-    let believes = |all: &[String], says: &[String]| says.first().is_some_and(|first| all.contains(first));
-    believes(&one, &other) && believes(&other, &one)
-}
-
-fn share_an_authority(one: &str, other: &str) -> bool {
-    !certificates(one).is_disjoint(&certificates(other))
-}
-
-fn certificates(text: &str) -> BTreeSet<String> {
-    let ends = text.split("-----BEGIN CERTIFICATE-----").skip(1).filter_map(|block| block.split("-----END").next());
-    ends.map(|block| block.split_whitespace().collect()).collect()
-}
-
 /// What nodes left in these directories, and in those beside a node's own and beside these.
 fn notes(own: &Path, named: Vec<PathBuf>, look: &mut Look<'_>) -> Vec<Sibling> {
     around(own, named).iter().filter_map(|data| noted(data, look)).collect()
@@ -541,11 +492,5 @@ mod tests {
         fs::copy(note::path_in(&near.path_data), copy.join("_start.json")).expect("it is there");
         let names: Vec<_> = scratch.siblings(&own).into_iter().filter_map(|one| one.name).collect();
         assert_eq!(names, ["n2"]);
-    }
-
-    #[test]
-    fn nodes_with_secrets_in_another_order_do_not_believe_each_other() {
-        assert!(believe_each_other("old\n", "# ours\nold\nnew\n"));
-        assert!(!believe_each_other("old\n", "new\nold\n") && !believe_each_other("old\n", "\n"));
     }
 }

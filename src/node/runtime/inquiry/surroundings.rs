@@ -3,10 +3,10 @@
 
 use super::left::{abandoned, strays};
 use super::lookups::LookUps;
-use super::met::Met;
+use super::met::{Kept, Met};
 use super::siblings::{Files, Look, siblings};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Process, Sibling};
+use crate::diagnose::{Distant, Process, Sibling};
 use crate::runtime::proc;
 use crate::settings::NodeSettings;
 use parking_lot::Mutex;
@@ -26,12 +26,13 @@ pub(in crate::runtime) struct Surroundings {
     pub(super) look_ups: LookUps,
 }
 
-/// The other nodes of a host, and data directories that were moved or that the node itself left.
+/// The other nodes of a host and members of others, and data directories that were moved or that the node itself left.
 #[derive(Clone, Default)]
 pub(super) struct Neighbours {
     pub(super) siblings: Vec<Sibling>,
     pub(super) strays: Vec<(Address, String)>,
     pub(super) abandoned: Option<String>,
+    pub(super) distant: Vec<Distant>,
 }
 
 /// Something, and when it was seen.
@@ -59,9 +60,9 @@ impl<T: Clone> Seen<T> {
 impl Surroundings {
     pub(super) fn neighbours(&self, settings: &NodeSettings, id: &NodeId) -> Neighbours {
         let look = || {
-            let siblings =
-                siblings(settings, &self.met.all(&settings.path_data), &mut Look::around(&mut self.files.lock()));
-            Neighbours { strays: strays(settings, &siblings), abandoned: abandoned(settings, id), siblings }
+            let Kept { directories, distant } = self.met.all(&settings.path_data);
+            let siblings = siblings(settings, &directories, &mut Look::around(&mut self.files.lock()));
+            Neighbours { strays: strays(settings, &siblings), abandoned: abandoned(settings, id), siblings, distant }
         };
         let mut seen = self.neighbours.lock();
         seen.get(Instant::now(), |_| true, look)

@@ -35,6 +35,23 @@ pub enum Purpose {
     Users,
 }
 
+/// How the line begins that says where a certificate was made.
+const MADE: &str = "# Made with ca.key in ";
+
+/// The line over a certificate that says where it was made; whoever reads certificates skips it.
+pub fn made_line(directory: &str, host: &str) -> String {
+    format!("{MADE}[{directory}] on [{host}]\n")
+}
+
+/// The directory and the host that such a line names.
+pub fn made_at(certificate: &str) -> Option<(String, String)> {
+    let line = certificate.lines().next()?.strip_prefix(MADE)?;
+    let (directory, host) = line.strip_prefix('[')?.strip_suffix(']')?.split_once("] on [")?;
+    let is_plain = |text: &str| !text.is_empty() && !text.contains(char::is_control);
+    (directory.starts_with('/') && is_plain(directory) && is_plain(host))
+        .then(|| (directory.to_owned(), host.to_owned()))
+}
+
 #[expect(clippy::disallowed_methods, reason = "a certificate says from when to when it is good")]
 fn since_1970() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
@@ -90,5 +107,21 @@ impl Authority {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         Ok(Made { certificate, key: key.serialize_pem() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_certificate_was_made_is_read_from_the_line_over_it_and_from_nothing_else() {
+        let made = ("/root/a [b]/security".to_owned(), "admin".to_owned());
+        assert_eq!(made_at(&(made_line(&made.0, &made.1) + "-----BEGIN")), Some(made));
+        for text in
+            ["", "-----BEGIN", "# Made with ca.key in [security] on [admin]\n", "# Made with ca.key in [/a] on []\n"]
+        {
+            assert_eq!(made_at(text), None, "{text}");
+        }
     }
 }

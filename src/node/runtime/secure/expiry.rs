@@ -31,6 +31,8 @@ pub struct Expiry {
     pub setting: &'static str,
     /// The file.
     pub file: PathBuf,
+    /// The file of its key, if it has one.
+    pub key: Option<PathBuf>,
     /// When, in seconds since 1970.
     pub at: u64,
 }
@@ -39,14 +41,15 @@ pub struct Expiry {
 pub fn expiries(settings: &NodeSettings) -> Vec<Expiry> {
     let security = &settings.security;
     let files = [
-        ("zazen.security.certificate", &security.certificate),
-        ("zazen.security.authorities", &security.authorities),
-        ("zazen.security.http.certificate", &security.http_certificate),
+        ("zazen.security.certificate", &security.certificate, &security.key),
+        ("zazen.security.authorities", &security.authorities, &None),
+        ("zazen.security.http.certificate", &security.http_certificate, &security.http_key),
     ];
-    let expiry = |(setting, file): (&'static str, &Option<PathBuf>)| {
+    let expiry = |(setting, file, key): (&'static str, &Option<PathBuf>, &Option<PathBuf>)| {
         let file = settings.path_conf.join(file.as_ref()?);
+        let key = key.as_ref().map(|key| settings.path_conf.join(key));
         let at = first_end(&fs::read(&file).ok()?)?;
-        Some(Expiry { setting, file, at })
+        Some(Expiry { setting, file, key, at })
     };
     files.into_iter().filter_map(expiry).collect()
 }
@@ -80,7 +83,7 @@ pub(in crate::runtime) async fn watch_expiries(settings: Arc<NodeSettings>, inst
 }
 
 fn warning(expiry: &Expiry, now: u64) -> Option<String> {
-    let Expiry { setting, file, at } = expiry;
+    let Expiry { setting, file, at, .. } = expiry;
     let file = file.display();
     match at.checked_sub(now) {
         Some(left) if left > EARLY.as_secs() => None,
@@ -108,7 +111,7 @@ mod tests {
         let end = first_end(made.certificate.as_bytes()).expect("it has an end");
         let days = (end - now()).div_ceil(86_400);
         assert_eq!(days, 29, "it was made for so long");
-        let expiry = |at| Expiry { setting: "s", file: "f".into(), at };
+        let expiry = |at| Expiry { setting: "s", file: "f".into(), key: None, at };
         assert_eq!(warning(&expiry(end), end - EARLY.as_secs() - 1), None);
         let soon = warning(&expiry(end), end - 5 * 86_400).expect("it is told");
         assert!(soon.contains("[s: f] ends in 5 days"), "{soon}");

@@ -15,7 +15,7 @@ mod users;
 mod watch;
 mod window;
 
-pub use certificates::{Authority, Made, Purpose};
+pub use certificates::{Authority, Made, Purpose, made_at, made_line};
 pub(super) use expiry::watch_expiries;
 pub use expiry::{Expiry, expiries};
 pub use file::{FileError, read_private};

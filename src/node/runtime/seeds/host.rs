@@ -56,6 +56,15 @@ pub(in crate::runtime) fn host_of(text: &str) -> Option<&str> {
     split(text).ok().map(|(host, _)| host)
 }
 
+/// A seed host with the port at which it is looked for, if it names none. Services have ports of their own.
+pub(in crate::runtime) fn with_port(text: &str, default: u16) -> String {
+    match split(text) {
+        Ok((host, None | Some(""))) if !is_service(host) && host.contains(':') => format!("[{host}]:{default}"),
+        Ok((host, None | Some(""))) if !is_service(host) => format!("{host}:{default}"),
+        Ok(_) | Err(_) => text.to_owned(),
+    }
+}
+
 /// Parts a host and its ports.
 fn split(text: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(rest) = text.strip_prefix('[') {

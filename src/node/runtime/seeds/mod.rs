@@ -11,7 +11,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-pub(super) use host::host_of;
+pub(super) use host::{host_of, with_port};
 pub use initial::bootstrap;
 pub(super) use sources::file_of_hosts;
 

@@ -160,6 +160,13 @@ impl Peers {
         }
     }
 
+    /// Whether a peer demands a seal, or answers without one; none if it demands something else.
+    pub(in crate::runtime) async fn demands_seal(&self, of: &Address, target: &str) -> Option<bool> {
+        let response = self.client().get(self.url(of, target)).send().await.ok()?;
+        let is_challenge = response.headers().contains_key(CHALLENGE);
+        (is_challenge || response.status().is_success()).then_some(is_challenge)
+    }
+
     /// Whether a peer asks for a seal of another epoch, which is remembered.
     pub(super) fn is_challenge(&self, to: &Address, response: &Response) -> bool {
         let epoch = response.headers().get(CHALLENGE).and_then(|epoch| epoch.to_str().ok());

@@ -1,0 +1,123 @@
+"""Set-ups on machines of their own, with their labels: the causes, whom they are about, and where it is asked."""
+
+import os
+
+CASES = []
+
+
+def case(*causes, about=(), asked=0, count=3, heals=True):
+    def add(build):
+        wanted = [cause if isinstance(cause, set) else {cause} for cause in causes]
+        CASES.append(dict(name=build.__name__.replace("_", "-"), causes=wanted, about=set(about), asked=asked, count=count, heals=heals,
+                          build=build))
+        return build
+
+    return add
+
+
+@case()
+def healthy(w):
+    w.open(); w.form()
+
+@case()
+def healthy_with_certificates(w):
+    w.certify(); w.form()
+
+def another_secret(w):
+    w.certify()
+    with open(os.path.join(w[2].files, "cluster.secret"), "w") as file:
+        file.write("s" * 40 + "\n")
+    w.start(); w.formed(w.nodes[:2])
+
+@case("secrets-differ", about=["10.88.0.3:9300"])
+def another_secret_beside_the_same_authority(w):
+    another_secret(w)
+
+@case("secrets-differ", about=["n2"], asked=2)
+def another_secret_beside_the_same_authority_is_asked(w):
+    another_secret(w)
+
+@case("secrets-differ", about=["10.88.0.3:9300"])
+def no_secret_beside_the_same_authority(w):
+    w.certify(); del w[2].settings["zazen.security.secret"]; w.start(); w.formed(w.nodes[:2])
+
+def another_authority(w):
+    w.certify(); w.certify(at=2, out="/srv/mine", which=[w[2]]); w.start(); w.formed(w.nodes[:2])
+
+@case("authorities-differ", about=["10.88.0.3:9300"])
+def another_authority_where_the_key_is(w):
+    another_authority(w)
+
+@case("authorities-differ", about=["10.88.0.3:9300"], asked=1)
+def another_authority_is_seen_where_the_key_is_not(w):
+    another_authority(w)
+
+@case("certificate-expires", about=["n1"])
+def a_certificate_ends_where_the_key_is_elsewhere(w):
+    w.certify(); w.certify("--renew", "--days", "9", which=[w[1]]); w.form()
+
+@case("certificate-expires", about=["n1"], asked=1)
+def a_certificate_ends_and_its_node_is_asked(w):
+    w.certify(); w.certify("--renew", "--days", "9", which=[w[1]]); w.form()
+
+@case("certificate-expires", about=["n0"])
+def a_certificate_ends_where_the_key_is(w):
+    w.certify(); w.certify("--renew", "--days", "9", which=[w[0]]); w.form()
+
+@case("loopback-only", about=["n2"])
+def one_listens_on_loopback_only(w):
+    w.open(); del w[2].settings["network.host"]; w.start(); w.formed(w.nodes[:2])
+
+@case("loopback-only", about=["n2"], asked=2)
+def one_that_listens_on_loopback_only_is_asked(w):
+    w.open(); del w[2].settings["network.host"]; w.start(); w.formed(w.nodes[:2])
+
+@case("loopback-only", about=["n2"], asked=2)
+def the_name_of_a_machine_is_its_loopback(w):
+    w.open(); w[2].settings["network.host"] = "m2"; w.start(); w.formed(w.nodes[:2])
+
+@case("unreachable-publish-address", about=["n2"])
+def one_publishes_what_is_nobody_s(w):
+    w.open(); w[2].settings["network.publish_host"] = "10.88.0.99"; w.start(); w.formed(w.nodes[:2])
+
+@case("unreachable-publish-address", about=["n2"], asked=2)
+def one_that_publishes_what_is_nobody_s_is_asked(w):
+    w.open(); w[2].settings["network.publish_host"] = "10.88.0.99"; w.start(); w.formed(w.nodes[:2])
+
+@case("voter-down", about=["n2"])
+def one_is_dead(w):
+    w.open(); w.form(); w[2].signal("KILL")
+
+@case("voter-down", about=["n2"])
+def one_is_dead_with_certificates(w):
+    w.certify(); w.form(); w[2].signal("KILL")
+
+@case("quorum-lost", {"voter-down", "quorum-lost"}, about=["n1", "n2", None])
+def two_are_dead(w):
+    w.open(); w.form(); w[1].signal("KILL"); w[2].signal("KILL")
+
+@case("frozen-node", about=["n2"])
+def one_is_stopped(w):
+    w.open(); w.form(); w[2].signal("STOP")
+
+# It prints the two commands that make it safe.
+@case("bad-settings", about=["n3"], asked="start", count=4, heals=False)
+def a_newcomer_may_not_be_open(w):
+    w.open(); del w[3].settings["zazen.security.allow_open"]; w.start()
+    w.formed(w.nodes[:3]); w.wait(lambda: not w[3].is_running(), 10)
+
+@case({"wrong-seed", "settings-differ"}, about=["n2"], asked=2)
+def one_has_a_port_of_its_own_at_which_it_looks_for_the_others(w):
+    w.open(); w[2].settings["transport.port"] = "9310"; w.start(); w.formed(w.nodes[:2])
+
+@case("wrong-cluster-name", about=["n2"])
+def one_has_another_cluster_name(w):
+    w.open(); w[2].settings["cluster.name"] = "shpo"; w.start(); w.formed(w.nodes[:2])
+
+# From where it stands nobody can tell which addresses were meant.
+@case({"wrong-seed", "link-cut"}, about=["n2", "10.88.0.77:9300", "10.88.0.78:9300"], asked=2, heals=False)
+def one_names_hosts_that_are_none(w):
+    w.open(); w[2].settings["discovery.zen.ping.unicast.hosts"] = '["10.88.0.77", "10.88.0.78"]'
+    for at in (0, 1): w[at].settings["discovery.zen.ping.unicast.hosts"] = '["10.88.0.1", "10.88.0.2"]'
+    w.start()
+    w.formed(w.nodes[:2])

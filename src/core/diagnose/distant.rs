@@ -1,0 +1,64 @@
+//! A member on another host, as it told of itself while it ran: afterwards nobody there tells how it is started.
+
+use super::case::Case;
+use super::{Mend, Report, Start};
+use crate::cluster::{Address, NodeId};
+use serde::{Deserialize, Serialize};
+
+/// A member of another host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distant {
+    /// Its id.
+    pub id: NodeId,
+    /// Its name.
+    pub name: String,
+    /// The cluster that it is of.
+    pub cluster: String,
+    /// Where it listened.
+    pub address: Address,
+    /// Its process, if it was seen since this node began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// How it is started.
+    pub start: Start,
+}
+
+impl Distant {
+    /// What is worth keeping of what a member told; nothing if it did not tell how it was started.
+    pub fn of(report: &Report) -> Option<Self> {
+        let explanation = &report.explanation;
+        Some(Distant {
+            id: explanation.node.id.clone(),
+            name: explanation.node.name.to_string(),
+            cluster: explanation.cluster_name.to_string(),
+            address: explanation.node.address.clone(),
+            pid: Some(report.facts.pid),
+            start: Start::again(&report.facts)?,
+        })
+    }
+
+    fn mend(&self, line: Mend) -> Mend {
+        Mend { host: Some(self.address.host().to_owned()), ..line.about(&self.name) }
+    }
+}
+
+impl<'a> Case<'a> {
+    /// The member that was at an address of another host, and had this id if that is known.
+    fn distant(&self, address: &Address, id: Option<&str>) -> Option<&'a Distant> {
+        let cluster = self.me.explanation.cluster_name.as_str();
+        let mut all = self.reports.iter().flat_map(|report| &report.facts.distant);
+        all.find(|one| one.address == *address && one.cluster == cluster && id.is_none_or(|id| one.id.as_str() == id))
+    }
+
+    /// How a member of another host is started there.
+    pub(super) fn start_distant(&self, address: &Address, id: Option<&str>) -> Option<Mend> {
+        let distant = self.distant(address, id)?;
+        Some(distant.mend(distant.start.mend("")))
+    }
+
+    /// How a process of another host is let go on that takes connections and answers nobody.
+    pub(super) fn go_on_distant(&self, address: &Address) -> Option<Mend> {
+        let distant = self.distant(address, None)?;
+        Some(distant.mend(Mend::command(format!("kill -CONT {}", distant.pid?))))
+    }
+}

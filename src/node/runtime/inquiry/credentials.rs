@@ -1,0 +1,100 @@
+//! The files by which nodes show that they belong to a cluster: which they are, where they were made, and whether those of
+//! two nodes go together.
+
+use super::facts::absolute;
+use super::note::read;
+use super::siblings::{FILES_MAX, listed};
+use crate::diagnose::{Credentials, Origin};
+use crate::runtime::secure::made_at;
+use crate::settings::NodeSettings;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The files of secrets and certificates that settings name.
+pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
+    let security = &settings.security;
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(&settings.path_conf.join(path)));
+    Credentials {
+        secret: path(&security.secret),
+        certificate: path(&security.certificate),
+        key: path(&security.key),
+        authorities: path(&security.authorities),
+        equipped: path(&security.certificate).map(|file| equipped(Path::new(&file))).unwrap_or_default(),
+        origin: None,
+    }
+}
+
+/// The same of the node itself, with where its certificates were made.
+pub(super) fn own_credentials(settings: &NodeSettings) -> Credentials {
+    let own = credentials(settings);
+    Credentials { origin: origin(&own), ..own }
+}
+
+/// The directory with the key of the authority: the one that a certificate names if it is here, or the one above its own.
+fn origin(own: &Credentials) -> Option<Origin> {
+    let certificate = own.certificate.as_ref()?;
+    let made = read(Path::new(certificate)).as_deref().and_then(made_at);
+    let above = Path::new(certificate).parent().and_then(Path::parent).map(absolute);
+    let named = made.as_ref().map(|(directory, _)| directory.clone());
+    let is_its_own = |directory: &String| {
+        let (key, made) = (Path::new(directory).join("ca.key"), Path::new(directory).join("ca.crt"));
+        let (made, read) = (read(&made), own.authorities.as_ref().and_then(|file| read(Path::new(file))));
+        key.is_file() && made.zip(read).is_some_and(|(made, read)| share_an_authority(&made, &read))
+    };
+    match named.into_iter().chain(above).find(is_its_own) {
+        Some(directory) => Some(Origin { directory, host: None }),
+        None => made.map(|(directory, host)| Origin { directory, host: Some(host) }),
+    }
+}
+
+/// The directories beside that of a certificate in which there is one as well, by name.
+fn equipped(certificate: &Path) -> Vec<String> {
+    let (Some(file), Some(own)) = (certificate.file_name(), certificate.parent()) else { return Vec::new() };
+    let all = own.parent().map(listed).unwrap_or_default();
+    let has_one = all.into_iter().filter(|directory| directory.join(file).is_file());
+    has_one.filter_map(|directory| Some(directory.file_name()?.to_str()?.to_owned())).take(FILES_MAX).collect()
+}
+
+/// Whether two files go together; none if neither is named or one cannot be read.
+pub(super) fn is_same(
+    one: &Option<String>,
+    other: &Option<String>,
+    go_together: fn(&str, &str) -> bool,
+) -> Option<bool> {
+    match (one, other) {
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => Some(false),
+        (Some(one), Some(other)) => Some(go_together(&read(Path::new(one))?, &read(Path::new(other))?)),
+    }
+}
+
+/// A node says all with its first secret, and believes all of its secrets.
+pub(super) fn believe_each_other(one: &str, other: &str) -> bool {
+    let secrets = |text: &str| -> Vec<String> {
+        let is_one = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        text.lines().map(str::trim).filter(is_one).map(ToOwned::to_owned).collect()
+    };
+    let (one, other) = (secrets(one), secrets(other));
+    let believes = |all: &[String], says: &[String]| says.first().is_some_and(|first| all.contains(first));
+    believes(&one, &other) && believes(&other, &one)
+}
+
+pub(super) fn share_an_authority(one: &str, other: &str) -> bool {
+    !certificates(one).is_disjoint(&certificates(other))
+}
+
+fn certificates(text: &str) -> BTreeSet<String> {
+    let ends = text.split("-----BEGIN CERTIFICATE-----").skip(1).filter_map(|block| block.split("-----END").next());
+    ends.map(|block| block.split_whitespace().collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_with_secrets_in_another_order_do_not_believe_each_other() {
+        assert!(believe_each_other("old\n", "# ours\nold\nnew\n"));
+        assert!(!believe_each_other("old\n", "new\nold\n") && !believe_each_other("old\n", "\n"));
+    }
+}
