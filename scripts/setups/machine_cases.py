@@ -1,5 +1,6 @@
 """Set-ups on machines of their own, with their labels: the causes, whom they are about, and where it is asked."""
 
+import json
 import os
 
 CASES = []
@@ -39,6 +40,10 @@ def another_secret_beside_the_same_authority_is_asked(w):
 
 @case("secrets-differ", about=["10.88.0.3:9300"])
 def no_secret_beside_the_same_authority(w):
+    w.certify(); del w[2].settings["zazen.security.secret"]; w.start(); w.formed(w.nodes[:2])
+
+@case("secrets-differ", about=["n2"], asked=2)
+def no_secret_beside_the_same_authority_is_asked(w):
     w.certify(); del w[2].settings["zazen.security.secret"]; w.start(); w.formed(w.nodes[:2])
 
 def another_authority(w):
@@ -121,3 +126,20 @@ def one_names_hosts_that_are_none(w):
     for at in (0, 1): w[at].settings["discovery.zen.ping.unicast.hosts"] = '["10.88.0.1", "10.88.0.2"]'
     w.start()
     w.formed(w.nodes[:2])
+
+# What is left would be the node itself, which would be a cluster of one.
+@case("seed-unresolved", about=["n2"], asked=2, heals=False)
+def a_newcomer_knows_no_name_of_the_others(w):
+    w.open(); w[2].settings["discovery.zen.ping.unicast.hosts"] = '["es0", "es1", "m2"]'
+    with open(os.path.join(w[2].root, "hosts"), "a") as file: file.write("10.88.0.3 m2\n")
+    for at in (0, 1): w[at].settings["discovery.zen.ping.unicast.hosts"] = '["10.88.0.1", "10.88.0.2"]'
+    w.start(); w.formed(w.nodes[:2])
+
+@case()
+def healthy_with_certificates_for_names(w):
+    names = [f"es{number + 1}" for number in range(3)]
+    for node in w.nodes:
+        with open(os.path.join(node.root, "hosts"), "w") as file:
+            file.write("127.0.0.1 localhost\n" + "".join(f"10.88.0.{at + 1} {name}\n" for at, name in enumerate(names)))
+        node.settings.update({"network.host": names[node.number], "discovery.zen.ping.unicast.hosts": json.dumps(names)})
+    w.certify(names=names); w.form()

@@ -159,15 +159,15 @@ class Machines:
         for node in self.nodes:
             node.settings["zazen.security.allow_open"] = "true"
 
-    def certify(self, *options, at=0, out="/srv/security", which=None):
+    def certify(self, *options, at=0, out="/srv/security", which=None, names=None):
         """Certificates that are made on one machine, and copied to where each node reads them."""
         which = which or self.nodes
         done = self.nodes[at].run(self.binary, "setup", "--cluster-name", "shop", "--out", out, *options,
-                                  *[node.host for node in which])
+                                  *(names or [node.host for node in which]))
         if done.returncode:
             raise RuntimeError(done.stderr)
         for node in which:
-            made = self.nodes[at].root + f"{out}/{node.host}"
+            made = self.nodes[at].root + f"{out}/{names[node.number] if names else node.host}"
             for name in ("node.crt", "node.key", "ca.crt", "cluster.secret"):
                 shutil.copy2(os.path.join(made, name), node.files)
             for key, name in FILES.items():

@@ -7,8 +7,10 @@ use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::ClusterName;
 use crate::runtime::secure::{Authority, Made, Purpose, fresh_secret, fresh_token, made_at, made_line, read_private};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +36,7 @@ pub(super) struct SetupArgs {
     /// Make the certificates of these hosts anew; their secrets and users stay as they are.
     #[arg(long)]
     renew: bool,
-    /// The addresses or names of the hosts, as the others reach them.
+    /// The addresses of the hosts as the others reach them, or names that have such addresses on this host.
     #[arg(value_name = "HOST", required = true)]
     hosts: Vec<String>,
 }
@@ -56,15 +58,16 @@ impl SetupArgs {
             return Err(CommandError::Usage(format!("[{strange}] is no host, allowed: an address or a name")));
         }
         self.with_its_key()?;
+        let names = self.hosts.iter().map(|host| names_of(host)).collect::<Result<Vec<_>, _>>()?;
         let shared = Shared::open(&self.out, self.cluster_name.as_str().into(), self.days.into())?;
-        for host in &self.hosts {
+        for (host, names) in self.hosts.iter().zip(&names) {
             let directory = self.out.join(host);
             let is_there = directory.join("node.crt").exists();
             if is_there && !self.renew {
                 writeln!(out, "{}  is there already, --renew makes its certificates anew", directory.display())?;
                 continue;
             }
-            shared.equip(&directory, std::slice::from_ref(host))?;
+            shared.equip(&directory, names)?;
             if !is_there {
                 write_private(&directory.join("zazen.yml"), &self.configuration(host))?;
             }
@@ -120,6 +123,32 @@ impl SetupArgs {
             LINES
         )
     }
+}
+
+/// What a host is called in its certificates: its name, and the addresses at which nodes reach each other.
+fn names_of(host: &str) -> Result<Vec<String>, CommandError> {
+    if host.parse::<IpAddr>().is_ok() {
+        return Ok(vec![host.to_owned()]);
+    }
+    let found = (host, 0).to_socket_addrs();
+    let all: Vec<IpAddr> = found.iter().flat_map(Clone::clone).map(|at| at.ip()).collect();
+    let is_local = |ip: &IpAddr| ip.is_loopback() || ip.is_unspecified();
+    let addresses: BTreeSet<String> = match host {
+        "localhost" => all.iter().map(ToString::to_string).collect(),
+        _ => all.iter().filter(|ip| !is_local(ip)).map(ToString::to_string).collect(),
+    };
+    if addresses.is_empty() {
+        let why = match (found, all.first()) {
+            (Err(error), _) => error.to_string(),
+            (Ok(_), Some(ip)) => format!("it is [{ip}] here, which is another place on every host"),
+            (Ok(_), None) => "it has none".into(),
+        };
+        return Err(CommandError::Failed(format!(
+            "cannot find the address of [{host}], which its certificates must name: {why}; allowed: an address, or a name \
+             that has one on this host"
+        )));
+    }
+    Ok([host.to_owned()].into_iter().chain(addresses).collect())
 }
 
 /// The settings of a node that was equipped, which begin at the directory of the configuration.

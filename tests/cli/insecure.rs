@@ -94,3 +94,15 @@ fn setup_makes_no_second_authority_where_certificates_are_and_tells_where_the_ke
     assert!(!copied.join("ca.key").exists());
     setup(0, &made, "--renew");
 }
+
+#[test]
+fn setup_takes_no_name_that_certificates_could_name_no_address_for() {
+    let folder = Folder::new("setup-names");
+    let out = folder.0.join("made");
+    // Names are not that long, so nobody else is asked.
+    let name = "n".repeat(64);
+    let (_, said) = ends_with(1, &format!("setup --out {} {name}", out.display()));
+    let told = format!("cannot find the address of [{name}]");
+    assert!(said.contains(&told) && said.contains("allowed: an address") && !out.exists(), "{said}");
+    ends_with(0, &format!("setup --out {} localhost", out.display()));
+}
