@@ -4,6 +4,7 @@ use super::case::{Case, HOSTS, Known, quoted};
 use super::start::stopped;
 use super::{Mend, Process, Report, Start, Worth};
 use crate::cluster::Address;
+use crate::zen::explain::{Host, PingOutcome};
 
 impl<'a> Case<'a> {
     /// How a node is started that should be at an address, or goes by a name. Never one that answered.
@@ -113,8 +114,15 @@ impl<'a> Case<'a> {
         seeds: &[String],
         change: impl Fn(&str) -> Option<String>,
     ) -> Option<Mend> {
-        let seeds: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).collect();
-        (!seeds.is_empty()).then(|| self.seeds(report, seeds))
+        let given = &report.facts.seeds;
+        let left: Vec<String> = seeds.iter().filter_map(|seed| change(seed)).collect();
+        // What is left may be the names of the node itself, as all that they led to is.
+        let adds_none = given.as_ref().is_some_and(|given| left.iter().all(|seed| given.contains(seed)));
+        let own = &report.explanation.node.address;
+        let is_own = |at: &Address| at == own || at.is_loopback() && !own.is_loopback();
+        let is_itself = |host: &Host| host.outcome == PingOutcome::Itself || is_own(&host.address);
+        let is_alone = adds_none && report.explanation.hosts.iter().all(is_itself);
+        (!left.is_empty() && !is_alone).then(|| self.seeds(report, left))
     }
 
     /// These as the seed hosts of a node: in the file of hosts that it reads, unless what its settings name is wrong.

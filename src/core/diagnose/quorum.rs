@@ -405,6 +405,9 @@ fn initial(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         // Others tell a candidate where they look: who should be there they know.
         let is_seed = || seeds.iter().any(|seed| is_seed_of(seed, &Address::from(&*member.id)));
         let is_looked_for = by_name || host_of(case, member).is_some() || is_seed();
+        // The name of its own host, which is loopback there.
+        let is_itself = || Address::from(&*member.id).is_loopback() && !case.me.explanation.node.address.is_loopback();
+        let is_looked_for = is_looked_for && (is_seed() || !is_itself());
         is_looked_for && !is_blamed(before, name) && !is_told && !is_own_place(case, before, member)
     };
     missing.iter().filter(is_open).map(|(name, member)| down(case, name, member)).collect()
