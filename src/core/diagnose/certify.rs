@@ -46,7 +46,7 @@ pub(super) fn renewed(case: &Case<'_>, report: &Report, certificate: &Certificat
 
 /// Makes all that the node of another host needs to belong to a node's cluster, and brings it to where this one has its own.
 pub(super) fn equipped(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
-    const FILES: [&str; 6] = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt", "cluster.secret"];
+    const FILES: [&str; 7] = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt", "cluster.secret", "users"];
     let own = &report.facts.credentials;
     let (read, _) = own.certificate.as_ref()?.rsplit_once('/')?;
     let (above, last) = read.rsplit_once('/')?;

@@ -15,6 +15,9 @@ pub struct Credentials {
     /// `zazen.security.secret`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
+    /// A file of secrets beside the certificate, if no setting names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unnamed_secret: Option<String>,
     /// `zazen.security.certificate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
@@ -52,6 +55,7 @@ impl Credentials {
             certificate: moved(&self.certificate),
             key: moved(&self.key),
             authorities: moved(&self.authorities),
+            unnamed_secret: None,
             equipped: self.equipped.clone(),
             origin: self.origin.clone(),
         })
@@ -241,7 +245,11 @@ fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
 
 /// The secret of a node on another host, where it lies in the same place.
 fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend> {
-    let secret = case.me.facts.credentials.secret.as_ref().filter(|_| kind.code == Code::SecretsDiffer)?;
+    let own = &case.me.facts.credentials;
+    if let Some(unnamed) = own.unnamed_secret.clone().filter(|_| kind.code == Code::SecretsDiffer) {
+        return Some(case.text(case.me, "zazen.security.secret", &unnamed));
+    }
+    let secret = own.secret.as_ref().filter(|_| kind.code == Code::SecretsDiffer)?;
     let source = format!("{}:{secret}", other.host());
     let is_elsewhere = other.host() != case.me.explanation.node.host();
     is_elsewhere.then(|| case.command(case.me, format!("scp -p {} {}", quoted(&source), quoted(secret))))
@@ -254,7 +262,9 @@ fn elsewhere(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
     if kind.code == Code::SecretsDiffer {
         let secret = own.secret.as_ref()?;
         if case.probe(address) == Some(&Found::NoSecret) {
-            let line = Mend::setting("zazen.security.secret", &Worth::Text(secret.clone()), None);
+            // As its files are where this node has them, so is its configuration.
+            let file = case.me.facts.file.clone();
+            let line = Mend::setting("zazen.security.secret", &Worth::Text(secret.clone()), file);
             return Some(Mend { host: Some(host.to_owned()), ..line });
         }
         let target = format!("{host}:{secret}");

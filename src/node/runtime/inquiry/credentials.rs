@@ -21,13 +21,17 @@ pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
         authorities: path(&security.authorities),
         equipped: path(&security.certificate).map(|file| equipped(Path::new(&file))).unwrap_or_default(),
         origin: None,
+        unnamed_secret: None,
     }
 }
 
 /// The same of the node itself, with where its certificates were made.
 pub(super) fn own_credentials(settings: &NodeSettings) -> Credentials {
     let own = credentials(settings);
-    Credentials { origin: origin(&own), ..own }
+    let named = own.secret.is_none().then_some(own.certificate.as_ref()).flatten();
+    let beside = named.map(|certificate| Path::new(certificate).with_file_name("cluster.secret"));
+    let unnamed_secret = beside.filter(|secret| secret.is_file()).map(|secret| absolute(&secret));
+    Credentials { origin: origin(&own), unnamed_secret, ..own }
 }
 
 /// The directory with the key of the authority: the one that a certificate names if it is here, or the one above its own.
