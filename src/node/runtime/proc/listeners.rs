@@ -135,15 +135,29 @@ pub fn is_stopped(pid: u32) -> bool {
     matches!(state(&format!("/proc/{pid}/stat")).as_deref(), Some("T" | "t"))
 }
 
-/// Whether a thread of a process waits for what no signal ends, as a file system that is frozen.
+/// Whether a thread of a process waits for what no signal ends, as a file system that is frozen. One whose group is held
+/// waits so with all of its threads.
 fn waits_for_disk(pid: u32) -> bool {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    threads.take(THREADS_MAX).any(|thread| state(&thread.path().join("stat").to_string_lossy()).as_deref() == Some("D"))
+    let (waiting, all) = waiting(pid);
+    waiting > 0 && (waiting < all || all == 1)
+}
+
+/// How many threads of a process wait so, and of how many.
+fn waiting(pid: u32) -> (usize, usize) {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().take(THREADS_MAX);
+    let states: Vec<_> = threads.map(|thread| state(&thread.path().join("stat").to_string_lossy())).collect();
+    (states.iter().filter(|state| state.as_deref() == Some("D")).count(), states.len())
 }
 
 /// The state stands behind the name, which may have anything in it.
 fn state(stat: &str) -> Option<String> {
     Some(read(stat)?.rsplit_once(')')?.1.split_whitespace().next()?.to_owned())
+}
+
+/// Whether all threads of a process wait, of more than one.
+fn is_held(pid: u32) -> bool {
+    let (waiting, all) = waiting(pid);
+    all > 1 && waiting == all
 }
 
 /// The file by which the group of a process is held, if it is: that of version 2 of control groups, or that of version 1.
@@ -157,7 +171,10 @@ fn freezer(pid: u32) -> Option<String> {
             "freezer" => (format!("/sys/fs/cgroup/freezer{path}/freezer.state"), "FROZEN"),
             _ => return None,
         };
-        (read(&file)?.trim() == frozen).then_some(file)
+        // A container need not see the files of its group.
+        let is_held =
+            || read(&file).map_or_else(|| controllers == "freezer" && is_held(pid), |state| state.trim() == frozen);
+        (path != "/" && is_held()).then_some(file)
     };
     groups.lines().find_map(of)
 }
