@@ -24,23 +24,26 @@ pub(super) fn setup<'a>(report: &Report, options: &str, hosts: impl IntoIterator
     format!("{binary} setup --cluster-name {cluster} {options} {}", hosts.join(" "))
 }
 
-/// Makes a certificate of a node anew, and puts it where the node reads it.
+/// Makes the certificates of a node anew, and puts them where the node reads them.
 pub(super) fn renewed(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Mend {
     let host = case.host(report);
     let above = certificate.file.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty());
     let origin = report.facts.credentials.origin.as_ref();
     let directory = origin.map_or(above.unwrap_or("security"), |origin| &origin.directory);
     let line = setup(report, &format!("--renew --out {}", quoted(directory)), [&*host]);
-    let kind = if certificate.setting.contains(".http.") { "http" } else { "node" };
-    let read = [Some(&certificate.file), certificate.key.as_ref()].into_iter().flatten();
-    let made = ["crt", "key"].map(|end| format!("{directory}/{host}/{kind}.{end}"));
-    let pairs = made.iter().zip(read).filter(|(made, read)| made != read);
     let is_here = origin.is_some_and(|origin| origin.host.is_none());
-    let copy = |(made, read): (&String, &String)| match is_here {
-        true => format!(" && cp -p {} {}", quoted(made), quoted(read)),
-        false => format!(" && scp -p {} {}", quoted(made), quoted(&format!("{host}:{read}"))),
+    let copy = |(made, read): (String, &String)| match is_here {
+        true => format!(" && cp -p {} {}", quoted(&made), quoted(read)),
+        false => format!(" && scp -p {} {}", quoted(&made), quoted(&format!("{host}:{read}"))),
     };
-    let copies: String = if origin.is_some() { pairs.map(copy).collect() } else { String::new() };
+    // It makes all of them at once.
+    let all = report.facts.certificates.iter().filter(|one| one.key.is_some() && origin.is_some());
+    let pairs = all.flat_map(|one| {
+        let kind = if one.setting.contains(".http.") { "http" } else { "node" };
+        let made = ["crt", "key"].map(|end| format!("{directory}/{host}/{kind}.{end}"));
+        made.into_iter().zip([Some(&one.file), one.key.as_ref()].into_iter().flatten())
+    });
+    let copies: String = pairs.filter(|(made, read)| made != *read).map(copy).collect();
     placed(case.command(report, line + &copies), origin)
 }
 

@@ -280,7 +280,7 @@ fn every_certificate_that_ends_is_told() {
     let certificate = |setting: &str, file: &str| Certificate {
         setting: setting.into(),
         file: format!("/etc/zazen/{file}"),
-        key: Some("/etc/zazen/node.key".into()),
+        key: setting.ends_with("certificate").then(|| "/etc/zazen/node.key".into()),
         ends_millis: 0,
     };
     let mut reports = [follower(0, 0)];

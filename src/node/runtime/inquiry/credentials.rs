@@ -47,8 +47,15 @@ fn origin(own: &Credentials) -> Option<Origin> {
     };
     match named.into_iter().chain(above).find(is_its_own) {
         Some(directory) => Some(Origin { directory, host: None }),
-        None => made.map(|(directory, host)| Origin { directory, host: Some(host) }),
+        // Where it was made it is no more.
+        None => {
+            made.filter(|(_, host)| *host != here()).map(|(directory, host)| Origin { directory, host: Some(host) })
+        }
     }
+}
+
+fn here() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The directories beside that of a certificate in which there is one as well, by name.
