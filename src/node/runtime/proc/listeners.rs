@@ -6,6 +6,7 @@ use crate::diagnose::Process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::Path;
 
 /// What a socket that listens has as its state.
 const LISTENS: &str = "0A";
@@ -154,6 +155,14 @@ fn state(stat: &str) -> Option<String> {
     Some(read(stat)?.rsplit_once(')')?.1.split_whitespace().next()?.to_owned())
 }
 
+/// The file of a group of version 2, which may be mounted beside those of version 1.
+fn unified(path: &str) -> String {
+    let mut mounts =
+        ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(|root| format!("{root}{path}/cgroup.freeze")).into_iter();
+    let first = mounts.next().unwrap_or_default();
+    if Path::new(&first).exists() { first } else { mounts.next().unwrap_or(first) }
+}
+
 /// Whether all threads of a process wait, of more than one.
 fn is_held(pid: u32) -> bool {
     let (waiting, all) = waiting(pid);
@@ -167,7 +176,7 @@ fn freezer(pid: u32) -> Option<String> {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next()?, parts.next()?);
         let (file, frozen) = match controllers {
-            "" => (format!("/sys/fs/cgroup{path}/cgroup.freeze"), "1"),
+            "" => (unified(path), "1"),
             "freezer" => (format!("/sys/fs/cgroup/freezer{path}/freezer.state"), "FROZEN"),
             _ => return None,
         };
