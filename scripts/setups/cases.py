@@ -1203,3 +1203,11 @@ def one_that_names_only_itself_formed_alone_and_is_looked_for(w):
     for node in w.nodes[:2]: node.settings[HOSTS] = w.hosts()
     w[2].settings[HOSTS] = w.hosts([w[2]])
     w.form(0, 1); w.start(2); w.wait(w[2].master, 20)
+
+@case({"voter-down", "member-down"}, about=["n4"], count=5)
+def a_dead_one_is_missed_when_the_master_that_missed_it_was_restarted(w):
+    w.form(); time.sleep(3)
+    leader = w.leader()
+    if leader is w[4]: w[4].kill(signal.SIGTERM); w.formed(w.nodes[:4]); w[4].start(); w.formed(w.nodes); leader = w.leader()
+    w[4].kill(); time.sleep(3)
+    leader.kill(signal.SIGTERM); leader.start(); w.formed(w.nodes[:4])

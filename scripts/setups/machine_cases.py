@@ -143,3 +143,17 @@ def healthy_with_certificates_for_names(w):
             file.write("127.0.0.1 localhost\n" + "".join(f"10.88.0.{at + 1} {name}\n" for at, name in enumerate(names)))
         node.settings.update({"network.host": names[node.number], "discovery.zen.ping.unicast.hosts": json.dumps(names)})
     w.certify(names=names); w.form()
+
+# The queues of those that stand still are full by then.
+@case("frozen-node", about=["n1", "n2"])
+def two_stand_still_for_long(w):
+    w.open(); w.form(); w[1].signal("STOP"); w[2].signal("STOP")
+    w.wait(lambda: False, 50)
+
+# No line opens a firewall that nobody knows of.
+@case("link-cut", about=["n0", "n2"], heals=False)
+def a_firewall_lets_no_new_connection_to_one(w):
+    w.open(); w.form(); w.wait(lambda: False, 2)
+    w[2].run("nft", "add table ip t"); w[2].run("nft", "add chain ip t in { type filter hook input priority 0; }")
+    w[2].run("nft", "add rule ip t in tcp dport 9300 ct state new drop")
+    w.wait(lambda: False, 3)

@@ -195,6 +195,9 @@ pub struct Remembered {
     pub address: Address,
     /// Whether it went today without saying good-bye.
     pub failed: bool,
+    /// Whether it said good-bye when it went, as far as the teller knows: a follower is told only that a node went.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub said_so: bool,
     /// Whether a user said since that it is gone for good.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,

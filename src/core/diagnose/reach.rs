@@ -107,7 +107,7 @@ fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     if !is_loopback(host) || seeds.iter().any(|seed| is_loopback(&named(seed))) || !is_apart {
         return None;
     }
-    let outward = report.facts.outward.as_deref()?;
+    let outward = report.facts.outward.as_deref().filter(|outward| !is_loopback(outward))?;
     let name = case.name(report);
     if let Some(bound) = report.facts.bound.iter().find(|bound| !is_loopback(Address::from(bound.as_str()).host())) {
         return Some(published_on_loopback(case, report, (bound, outward)));
@@ -280,8 +280,9 @@ fn waiting(case: &Case<'_>, by: &Report, name: &str, process: &Process) -> Verdi
 pub(super) fn mute(case: &Case<'_>, name: &str, address: &Address) -> Verdict {
     let mend = case.go_on_distant(address);
     let what = if mend.is_some() { "" } else { "; see on its host" };
-    let summary =
-        format!("{name} takes connections at [{address}] and answers nobody: its process was stopped, or hangs{what}");
+    let summary = format!(
+        "the host of {name} is there, and nobody answers at [{address}]: its process was stopped or hangs, or a firewall is before it{what}"
+    );
     verdict(Code::FrozenNode, name, summary).mended(mend).only(Certainty::Likely)
 }
 

@@ -172,7 +172,20 @@ fn gone(case: &Case<'_>) -> Vec<Verdict> {
         let remove = || is_on_a_known_host(case, &node.address).then(|| remove(case, teller, node.id.as_str()));
         found.because(evidence).mended(start.or_else(remove))
     };
-    teller.facts.remembered.iter().filter(is_gone).map(of).collect()
+    missed(case).into_iter().filter(is_gone).map(of).collect()
+}
+
+/// Nodes that failed, as any of those tell it that led then: a follower is told only that a node went.
+fn missed<'a>(case: &Case<'a>) -> Vec<&'a super::Remembered> {
+    let all = || case.reports.iter().flat_map(|report| &report.facts.remembered);
+    let mut missed: Vec<&super::Remembered> = Vec::new();
+    for node in all().filter(|node| node.failed) {
+        let said_so = || all().any(|other| other.id == node.id && other.said_so);
+        if missed.iter().all(|known| known.id != node.id) && !said_so() {
+            missed.push(node);
+        }
+    }
+    missed
 }
 
 /// Whether a user said of one that went that it is gone for good. He said it to one node.
@@ -229,7 +242,9 @@ fn stragglers(case: &Case<'_>) -> Vec<Verdict> {
 /// A member that its master hears, and the node that was asked does not: nobody misses that link before the master goes.
 fn unheard(case: &Case<'_>) -> Vec<Verdict> {
     let own = &case.me.explanation.node;
-    let Some(master) = case.master().filter(|master| master.explanation.node.id != own.id) else { return Vec::new() };
+    let Some(master) = case.master().filter(|master| master.explanation.node.id != own.id) else {
+        return unreachable_members(case);
+    };
     let others = master.facts.members.iter().filter(|(_, address, _)| *address != own.address);
     let of = |(name, address, _): &(String, Address, bool)| {
         let (me, leader) = (case.name(case.me), case.name(master));
@@ -241,6 +256,23 @@ fn unheard(case: &Case<'_>) -> Vec<Verdict> {
         verdict(Code::LinkCut, me, summary).because(evidence).because(other).only(Certainty::Likely)
     };
     others.filter(|(_, address, _)| case.is_silent(address)).map(of).collect()
+}
+
+/// Members that take no new connection, and are heard all the same over links that they opened.
+fn unreachable_members(case: &Case<'_>) -> Vec<Verdict> {
+    let own = &case.me.explanation.node.address;
+    let others = case.me.facts.members.iter().filter(|(_, address, _)| address != own);
+    let of = |(name, address, _): &(String, Address, bool)| {
+        let summary = format!(
+            "{name} is a member over the links that it holds, and takes no new connection at [{address}]: the way there is \
+             cut, as by a firewall, and others could not reach it"
+        );
+        let evidence = case.says(case.me, format!("nothing at [{address}] answers or refuses"));
+        verdict(Code::LinkCut, name, summary).because(evidence).only(Certainty::Likely)
+    };
+    let hears =
+        |address: &Address| case.me.explanation.nodes.iter().all(|straggler| straggler.node.address != *address);
+    others.filter(|(_, address, _)| case.is_silent(address) && hears(address)).map(of).collect()
 }
 
 /// Those that ask a master to take them in and publish an address at which it does not reach them.

@@ -417,3 +417,23 @@ fn nodes_that_publish_the_address_of_a_bridge_are_told_what_to_publish() {
     let codes = [Code::UnreachablePublishAddress; 2];
     assert_eq!(all, expected(&[(codes[0], "n0", &first), (codes[1], "n1", &second)]), "{told:?}");
 }
+
+#[test]
+fn who_failed_under_a_master_that_led_before_is_missed_and_who_said_good_bye_is_not() {
+    let (leader, mut former) = (follower(0, 0), follower(1, 0));
+    former.facts.remembered = vec![gone(7, Some(true))];
+    let told = |leader: &Report, former: &Report| verdicts(&[leader.clone(), former.clone()]);
+    let found = told(&leader, &former);
+    assert!(matches!(&found[..], [(Code::VoterDown, node, _)] if node == "n7"), "{found:?}");
+    let mut knows = leader.clone();
+    knows.facts.remembered = vec![Remembered { failed: false, said_so: true, ..gone(7, Some(true)) }];
+    assert_eq!(told(&knows, &former), []);
+}
+
+#[test]
+fn a_member_that_takes_no_new_connection_is_told_by_its_master() {
+    let mut leader = follower(0, 0);
+    leader.facts.probes = vec![Probe { address: address(2), found: Found::Silence, free_port: None }];
+    assert_eq!(verdicts(&[leader.clone(), follower(1, 0)]), expected(&[(Code::LinkCut, "n2", "")]));
+    assert_eq!(verdicts(&[leader, follower(1, 0), follower(2, 0)]), [], "who answers is reached");
+}

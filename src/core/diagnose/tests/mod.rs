@@ -32,6 +32,7 @@ fn gone(number: usize, votes: Option<bool>) -> Remembered {
         name: format!("n{number}"),
         address: address(number),
         failed: true,
+        said_so: false,
         removed: false,
         is_eligible: None,
         votes,

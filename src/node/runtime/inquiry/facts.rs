@@ -147,16 +147,18 @@ fn remembered(handle: &Handle, nodes: &Nodes) -> Vec<Remembered> {
         voters = change.or(voters);
         let votes = voters.as_ref().zip(entry.node.as_ref()).map(|(voters, node)| voters.had(&node.name, &entry));
         let Some(node) = entry.node else { continue };
-        let said_so = entry.reason.starts_with("zen-disco-node-left") || entry.reason.starts_with("told by");
+        let said_so = entry.kind == Kind::NodeLeft && entry.reason.starts_with("zen-disco-node-left");
+        let is_hearsay = entry.reason.starts_with("told by");
         let is_gone = nodes.get(&node.id).is_none();
-        let failed = is_gone && entry.kind == Kind::NodeLeft && !said_so && entry.timestamp_millis > recent;
+        let failed =
+            is_gone && entry.kind == Kind::NodeLeft && !said_so && !is_hearsay && entry.timestamp_millis > recent;
         let name = node.name.to_string();
         let removed = entry.kind == Kind::NodeRemoved;
         // What became of it stands before what a user said of it.
         let failed = failed || removed && last.get(&node.id).is_some_and(|node| node.failed);
         let is_eligible = node.master_eligible;
         let (id, address) = (node.id.clone(), node.address);
-        let remembered = Remembered { id, name, address, failed, removed, is_eligible, votes };
+        let remembered = Remembered { id, name, address, failed, said_so, removed, is_eligible, votes };
         last.insert(node.id, remembered);
     }
     last.into_values().take(REMEMBERED_MAX).collect()

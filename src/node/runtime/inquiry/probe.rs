@@ -111,7 +111,19 @@ async fn silence(address: &Address) -> Found {
     let Ok(at) = address.as_str().parse::<SocketAddr>() else { return Found::Silence };
     match timeout(CLEAR_MAX, TcpStream::connect(at)).await {
         Ok(Ok(_)) => Found::Mute,
+        // The queue of a process that stands still is full before long; then its host takes no more for it.
+        Err(_) if is_up(at).await => Found::Mute,
         Ok(Err(_)) | Err(_) => Found::Silence,
+    }
+}
+
+/// Whether a host answers beside a port, if only to refuse.
+async fn is_up(at: SocketAddr) -> bool {
+    let beside = SocketAddr::new(at.ip(), at.port().checked_add(1).unwrap_or(1));
+    match timeout(CLEAR_MAX, TcpStream::connect(beside)).await {
+        Ok(Ok(_)) => true,
+        Ok(Err(error)) => error.kind() == std::io::ErrorKind::ConnectionRefused,
+        Err(_) => false,
     }
 }
 
