@@ -106,3 +106,19 @@ fn setup_takes_no_name_that_certificates_could_name_no_address_for() {
     assert!(said.contains(&told) && said.contains("allowed: an address") && !out.exists(), "{said}");
     ends_with(0, &format!("setup --out {} localhost", out.display()));
 }
+
+#[test]
+fn a_node_that_names_no_file_that_setup_made_for_it_is_told_to_start_with_these() {
+    let folder = Folder::new("setup-unnamed");
+    let out = folder.0.join("made");
+    ends_with(0, &format!("setup --out {} 127.0.0.1", out.display()));
+    let (host, file) = (out.join("127.0.0.1"), out.join("127.0.0.1/zazen.yml"));
+    let text = "network.host: 0.0.0.0\nhttp.port: 0\ntransport.port: 0\nzazen.security.secret: cluster.secret\n\
+                zazen.security.certificate: node.crt\nzazen.security.key: node.key\nzazen.security.authorities: ca.crt\n";
+    fs::write(&file, text).expect("it was made");
+    let (_, said) = ends_with(1, &format!("start -c {} -E path.data={}", file.display(), out.join("data").display()));
+    for name in ["users", "http.certificate", "http.key"] {
+        assert!(said.contains(&format!(" -E zazen.security.{name}={}/", host.display())), "{said}");
+    }
+    assert!(!said.contains("-E zazen.security.secret"), "{said}");
+}

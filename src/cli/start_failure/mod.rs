@@ -72,6 +72,8 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Secret(FileError::Open(path, _)) => {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
+        // What it lacks lies there, as `zazen setup` made it.
+        StartError::Insecure(_) if secured(settings).is_some() => (Code::BadSettings, secured(settings)),
         // Where all others are on this host, loopback will do.
         StartError::Insecure(_) if names_loopback_only(settings) => (Code::BadSettings, Some(host("", settings))),
         // They say themselves what to type.
@@ -191,6 +193,30 @@ fn instead_of(settings: &NodeSettings, pid: u32) -> Option<Mend> {
 /// Does something, and starts the node.
 fn start(settings: &NodeSettings, before: &str) -> Option<Mend> {
     Some(about(settings, starts(settings)?.mend(before)))
+}
+
+/// The start with the files that `zazen setup` made and that no setting names, if they lie where the others do.
+fn secured(settings: &NodeSettings) -> Option<Mend> {
+    const FILES: [(&str, &str); 7] = [
+        ("zazen.security.secret", "cluster.secret"),
+        ("zazen.security.certificate", "node.crt"),
+        ("zazen.security.key", "node.key"),
+        ("zazen.security.authorities", "ca.crt"),
+        ("zazen.security.users", "users"),
+        ("zazen.security.http.certificate", "http.crt"),
+        ("zazen.security.http.key", "http.key"),
+    ];
+    let own = settings.security.certificate.as_ref().map(|certificate| settings.path_conf.join(certificate));
+    let directory = own.as_deref().and_then(Path::parent).unwrap_or(&settings.path_conf);
+    let mut start = starts(settings)?;
+    for (key, name) in FILES.into_iter().filter(|(key, _)| !settings.given.contains_key(*key)) {
+        let file = directory.join(name);
+        if !file.is_file() {
+            return None;
+        }
+        start = start.with(key, &Worth::Text(absolute(&file)));
+    }
+    Some(about(settings, start.mend("")))
 }
 
 /// How the node was to be started; none if nothing tells how.
