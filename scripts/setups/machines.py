@@ -135,7 +135,7 @@ class Machines:
         with open(os.path.join(directory, "bin/scp"), "w") as file:
             file.write(SCP.replace("@ALL@", directory))
         os.chmod(os.path.join(directory, "bin/scp"), 0o755)
-        self.nodes, self.cuts = [], []
+        self.nodes, self.mends = [], []
         sh("ip", "netns", "add", self.prefix)
         sh("ip", "-n", self.prefix, "link", "add", "bridge", "type", "bridge")
         sh("ip", "-n", self.prefix, "link", "set", "bridge", "up")
@@ -225,8 +225,9 @@ class Machines:
         if not mend["is_setting"]:
             log = open(os.path.join(self.dir, "mend.log"), "a")
             print(mend["line"], file=log, flush=True)
-            subprocess.Popen(node.line("bash", "-c", mend["line"]), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                             start_new_session=True)
+            done = subprocess.Popen(node.line("bash", "-c", mend["line"]), stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                    start_new_session=True)
+            self.mends.append(done)
             time.sleep(3)
             return
         file = node.root + (mend.get("file") or "/srv/zazen/zazen.yml")
@@ -241,5 +242,9 @@ class Machines:
         for node in self.nodes:
             node.keeper.kill()
             node.keeper.wait()
+        # What entered a machine stands still with what it runs there.
+        for process in [node.process for node in self.nodes if node.process] + self.mends:
+            process.kill()
+            process.wait()
         for name in [node.space for node in self.nodes] + [self.prefix]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
