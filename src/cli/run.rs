@@ -8,6 +8,7 @@ use super::guard::{Guarded, code};
 use super::kv::refused;
 use super::{CommandError, CommandOutcome, failed};
 use crate::client::{Client, ClientError, Grant};
+use crate::runtime::host_name;
 use crate::zen::parse_time;
 use clap::Args;
 use std::ffi::OsString;
@@ -68,8 +69,7 @@ fn ttl(text: &str) -> Result<Duration, String> {
 
 /// What this process calls itself unless it is told.
 pub(super) fn holder() -> String {
-    let host = rustix::system::uname();
-    format!("{}:{}", host.nodename().to_string_lossy(), std::process::id())
+    format!("{}:{}", host_name(), std::process::id())
 }
 
 /// What happens first while the command runs.

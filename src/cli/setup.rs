@@ -5,6 +5,7 @@
 
 use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::ClusterName;
+use crate::runtime::host_name;
 use crate::runtime::secure::{Authority, Made, Purpose, fresh_secret, fresh_token, made_at, made_line, read_private};
 use clap::Args;
 use std::collections::BTreeSet;
@@ -231,7 +232,7 @@ impl Shared {
 /// Says that certificates were made here.
 fn origin_line(directory: &Path) -> String {
     let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-    made_line(&directory.display().to_string(), &rustix::system::uname().nodename().to_string_lossy())
+    made_line(&directory.display().to_string(), &host_name())
 }
 
 fn make_directory(directory: &Path) -> Result<(), CommandError> {

@@ -10,6 +10,7 @@ mod slips;
 pub(super) use disk::elsewhere;
 pub(super) use slips::faults;
 
+use super::setup::LINES;
 use crate::cluster::{Address, is_loopback};
 use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};
 use crate::runtime::addresses::{self, AddressError};
@@ -72,14 +73,9 @@ pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Secret(FileError::Open(path, _)) => {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
-        // What it lacks lies there, as `zazen setup` made it.
-        StartError::Insecure(_) if secured(settings).is_some() => (Code::BadSettings, secured(settings)),
-        // Where all others are on this host, loopback will do.
-        StartError::Insecure(_) if names_loopback_only(settings) => (Code::BadSettings, Some(host("", settings))),
+        StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
         // They say themselves what to type.
-        StartError::Insecure(_) | StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => {
-            (Code::BadSettings, None)
-        }
+        StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => (Code::BadSettings, None),
     };
     let node = settings.node_name.as_deref().map(ToOwned::to_owned);
     let summary = match holder(error, settings) {
@@ -195,21 +191,18 @@ fn start(settings: &NodeSettings, before: &str) -> Option<Mend> {
     Some(about(settings, starts(settings)?.mend(before)))
 }
 
+/// The start with what `zazen setup` made, or on loopback where all others are on this host; else the error says what to type.
+fn insecure(settings: &NodeSettings) -> Option<Mend> {
+    secured(settings).or_else(|| names_loopback_only(settings).then(|| host("", settings)))
+}
+
 /// The start with the files that `zazen setup` made and that no setting names, if they lie where the others do.
 fn secured(settings: &NodeSettings) -> Option<Mend> {
-    const FILES: [(&str, &str); 7] = [
-        ("zazen.security.secret", "cluster.secret"),
-        ("zazen.security.certificate", "node.crt"),
-        ("zazen.security.key", "node.key"),
-        ("zazen.security.authorities", "ca.crt"),
-        ("zazen.security.users", "users"),
-        ("zazen.security.http.certificate", "http.crt"),
-        ("zazen.security.http.key", "http.key"),
-    ];
     let own = settings.security.certificate.as_ref().map(|certificate| settings.path_conf.join(certificate));
     let directory = own.as_deref().and_then(Path::parent).unwrap_or(&settings.path_conf);
     let mut start = starts(settings)?;
-    for (key, name) in FILES.into_iter().filter(|(key, _)| !settings.given.contains_key(*key)) {
+    let made = LINES.lines().filter_map(|line| line.split_once(": ")).filter(|(key, _)| key.starts_with("zazen."));
+    for (key, name) in made.filter(|(key, _)| !settings.given.contains_key(*key)) {
         let file = directory.join(name);
         if !file.is_file() {
             return None;

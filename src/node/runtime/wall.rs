@@ -5,6 +5,7 @@
 //! that nobody here goes by. Numbers, `localhost` and names without a dot cannot be bound by anybody outside. Mirrors nothing of Elasticsearch,
 //! which heeds neither.
 
+use super::proc;
 use crate::settings::ListenSettings;
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use std::net::IpAddr;
@@ -32,10 +33,8 @@ impl Wall {
     /// One that lets in what names this machine: its numbers, `localhost`, what it listens on and is published by, its own
     /// name, and `allowed`, in which `*` stands for every name and `.example.com` for all below one.
     pub fn new(listen: &ListenSettings, allowed: &[String]) -> Self {
-        let own = rustix::system::uname();
-        let own = own.nodename().to_string_lossy();
         let names = listen.bind_hosts.iter().chain(&listen.publish_hosts).chain(allowed);
-        let names = names.map(|name| name.to_ascii_lowercase()).chain([own.to_ascii_lowercase()]);
+        let names = names.map(|name| name.to_ascii_lowercase()).chain([proc::host_name().to_ascii_lowercase()]);
         Wall { names: names.filter(|name| !name.is_empty()).collect(), is_open: allowed.iter().any(|name| name == "*") }
     }
 

@@ -5,6 +5,7 @@ use super::facts::absolute;
 use super::note::read;
 use super::siblings::{FILES_MAX, listed};
 use crate::diagnose::{Credentials, Origin};
+use crate::runtime::host_name;
 use crate::runtime::secure::made_at;
 use crate::settings::NodeSettings;
 use std::collections::BTreeSet;
@@ -48,14 +49,10 @@ fn origin(own: &Credentials) -> Option<Origin> {
     match named.into_iter().chain(above).find(is_its_own) {
         Some(directory) => Some(Origin { directory, host: None }),
         // Where it was made it is no more.
-        None => {
-            made.filter(|(_, host)| *host != here()).map(|(directory, host)| Origin { directory, host: Some(host) })
-        }
+        None => made
+            .filter(|(_, host)| *host != host_name())
+            .map(|(directory, host)| Origin { directory, host: Some(host) }),
     }
-}
-
-fn here() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The directories beside that of a certificate in which there is one as well, by name.

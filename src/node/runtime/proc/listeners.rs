@@ -157,10 +157,8 @@ fn state(stat: &str) -> Option<String> {
 
 /// The file of a group of version 2, which may be mounted beside those of version 1.
 fn unified(path: &str) -> String {
-    let mut mounts =
-        ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(|root| format!("{root}{path}/cgroup.freeze")).into_iter();
-    let first = mounts.next().unwrap_or_default();
-    if Path::new(&first).exists() { first } else { mounts.next().unwrap_or(first) }
+    let beside = format!("/sys/fs/cgroup/unified{path}/cgroup.freeze");
+    if Path::new(&beside).exists() { beside } else { format!("/sys/fs/cgroup{path}/cgroup.freeze") }
 }
 
 /// Whether all threads of a process wait, of more than one.

@@ -159,6 +159,11 @@ fn limit_paths(groups: &str) -> Vec<String> {
     paths
 }
 
+/// What this machine calls itself.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

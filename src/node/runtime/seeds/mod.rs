@@ -17,6 +17,7 @@ pub(super) use sources::file_of_hosts;
 
 use super::addresses::reached_at;
 use super::dns_srv::Target;
+use super::proc;
 use crate::cluster::Address;
 use crate::protocol::{Initial, Resolution, Unresolved};
 use crate::settings::{DiscoveryKind, NodeSettings, PortRange};
@@ -122,8 +123,7 @@ impl Seeds {
 
     fn with_sources(settings: &NodeSettings, published: &Address, bound: &[SocketAddr], sources: Sources) -> Self {
         let discovery = &settings.discovery;
-        let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let names = settings.node_name.as_deref().map(String::from).into_iter().chain([machine]);
+        let names = settings.node_name.as_deref().map(String::from).into_iter().chain([proc::host_name()]);
         let own = OnThisMachine {
             published: published.clone(),
             reached_at: reached_at(bound),
