@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from world import FAILURE
+from world import FAILURE, wait
 
 HTTP = 9200
 
@@ -147,13 +147,7 @@ class Machines:
     def __getitem__(self, at):
         return self.nodes[at]
 
-    def wait(self, is_so, seconds):
-        end = time.time() + seconds
-        while time.time() < end:
-            if is_so():
-                return True
-            time.sleep(0.2)
-        return bool(is_so())
+    wait = staticmethod(wait)
 
     def open(self):
         for node in self.nodes:

@@ -71,6 +71,15 @@ def put(port, path, body, method="PUT"):
         return json.load(answer)
 
 
+def wait(is_so, seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        if is_so():
+            return True
+        time.sleep(0.1)
+    return bool(is_so())
+
+
 class Node:
     def __init__(self, world, name):
         self.world, self.name = world, name
@@ -206,13 +215,7 @@ class World:
         for at in which:
             self.nodes[at].kill()
 
-    def wait(self, is_so, seconds):
-        end = time.time() + seconds
-        while time.time() < end:
-            if is_so():
-                return True
-            time.sleep(0.1)
-        return bool(is_so())
+    wait = staticmethod(wait)
 
     def formed(self, nodes, seconds=25):
         names = {node.name for node in nodes}
