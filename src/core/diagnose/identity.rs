@@ -150,14 +150,18 @@ fn foreign(case: &Case<'_>, address: &Address, what: &str) -> Option<Verdict> {
 pub(super) fn is_seed_of(seed: &str, address: &Address) -> bool {
     let Some((host, port)) = address.as_str().rsplit_once(':') else { return seed == address.as_str() };
     let Ok(port) = port.parse::<u16>() else { return seed == address.as_str() };
-    let bare = |host: &str| host.trim_start_matches('[').trim_end_matches(']').to_owned();
     let is_v6 = seed.matches(':').count() > 1 && !seed.contains(']');
     let (named, ports) = match seed.rsplit_once(':') {
         Some((named, ports)) if !is_v6 && !ports.ends_with(']') => (named, Some(ports)),
         Some(_) | None => (seed, None),
     };
-    let is_host = bare(named) == bare(host) || named == "localhost" && matches!(&*bare(host), "127.0.0.1" | "::1");
+    let is_host = bare(named) == bare(host) || named == "localhost" && matches!(bare(host), "127.0.0.1" | "::1");
     is_host && ports.map_or(port == FIRST_PORT, |ports| has_port(ports, port))
+}
+
+/// A host without the brackets of an IPv6 address.
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Whether a port is one of `9300`, `9300-9302` or `9300,9310-9312`.

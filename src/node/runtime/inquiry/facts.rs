@@ -7,7 +7,7 @@ use super::siblings::launch_of;
 use super::surroundings::Neighbours;
 use super::wall;
 use crate::cluster::{Address, Block, Metadata, NodeId, Nodes};
-use crate::diagnose::{Certificate, Facts, HostsFile, Remembered, Weak};
+use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
 use crate::runtime::secure::{Expiry, expiries, open_sides};
@@ -24,6 +24,9 @@ use std::time::Duration;
 
 /// With less room than this another place is looked for.
 const LITTLE_ROOM: u64 = 16 << 20;
+
+/// Of more silent ones nobody looks for the processes.
+const SILENT_MAX: usize = 32;
 
 /// How many nodes that are gone are told of.
 const REMEMBERED_MAX: usize = 64;
@@ -107,7 +110,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         strays,
         distant,
         siblings,
-        processes: handle.surroundings.processes(silent(explanation, &remembered)),
+        processes: processes(handle, silent(explanation, &remembered)),
         probes: Vec::new(),
         file,
     }
@@ -291,6 +294,12 @@ pub fn outward(seeds: &[String]) -> Option<String> {
 fn looked_for(settings: &NodeSettings, explanation: &Explanation) -> Vec<String> {
     let pinged = explanation.hosts.iter().map(|host| host.address.to_string());
     seed_hosts(settings).unwrap_or_default().into_iter().chain(pinged).collect()
+}
+
+/// Who listens where somebody is looked for in vain. Where so many are, the host is too busy for them to answer, and
+/// looking through the sockets of all would keep it so.
+fn processes(handle: &Handle, silent: Vec<Address>) -> Vec<Process> {
+    if silent.len() > SILENT_MAX { Vec::new() } else { handle.surroundings.processes(silent) }
 }
 
 /// Where somebody is looked for in vain.

@@ -80,7 +80,7 @@ pub(super) fn router<S: Clone + Send + Sync + 'static>(handle: Handle) -> Router
 }
 
 async fn tell(State(handle): State<Handle>) -> Response {
-    match report(&handle).await {
+    match report(&handle, false).await {
         Some(report) => {
             let body = serde_json::to_vec(&report).unwrap_or_default();
             ([(header::CONTENT_TYPE, "application/json")], body).into_response()
@@ -89,16 +89,20 @@ async fn tell(State(handle): State<Handle>) -> Response {
     }
 }
 
-/// What a node says for itself.
-async fn report(handle: &Handle) -> Option<Report> {
+/// What a node says for itself. Others, of whom many may ask, are told what was so a moment ago.
+async fn report(handle: &Handle, must_be_new: bool) -> Option<Report> {
     let mut explanation = handle.explain().await?;
     if explanation.master_node.is_some() {
         let look_ups = &handle.surroundings.look_ups;
         explanation.unresolved = look_ups.still_unresolved(handle, explanation.unresolved).await;
     }
-    let (facts, asked) = (handle.clone(), explanation.clone());
-    let told = move || facts::facts(&facts, &asked);
-    let facts = tokio::task::spawn_blocking(told).await.ok()?;
+    let (of, asked) = (handle.clone(), explanation.clone());
+    let told = move || {
+        let look = || facts::facts(&of, &asked);
+        if must_be_new { look() } else { of.surroundings.facts(look) }
+    };
+    let mut facts = tokio::task::spawn_blocking(told).await.ok()?;
+    facts.wall_millis = wall();
     Some(Report { wire: u64::from(wire::VERSION), explanation, facts })
 }
 
@@ -110,7 +114,7 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
 /// The same by so many nodes at most.
 async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation, Diagnosis)> {
     let until = Instant::now() + ASKING_MAX;
-    let mut own = report(handle).await?;
+    let mut own = report(handle, true).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
     let mut reports = vec![own];
@@ -240,6 +244,9 @@ fn wall() -> u64 {
 /// How often it is told what is wrong while there is no master.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
+/// So many nodes do so as often; more of them together no more often than these, as each asks others.
+const TELLERS: usize = 32;
+
 /// Waits until there is a master, or none; false once the node has ended.
 async fn comes_to_be(states: &mut watch::Receiver<Arc<ClusterState>>, a_master: bool) -> bool {
     states.wait_for(|state| state.nodes.master.is_some() == a_master).await.is_ok()
@@ -252,7 +259,9 @@ pub async fn tell_while_masterless(handle: Handle) {
         if !comes_to_be(&mut states, false).await {
             return;
         }
-        match tokio::time::timeout(TOLD_EVERY, comes_to_be(&mut states, true)).await {
+        let Some(explanation) = handle.explain().await else { return };
+        let pause = TOLD_EVERY * u32::try_from(explanation.hosts.len().div_ceil(TELLERS).max(1)).unwrap_or(u32::MAX);
+        match tokio::time::timeout(pause, comes_to_be(&mut states, true)).await {
             Ok(true) => continue,
             Ok(false) => return,
             Err(_) => {}

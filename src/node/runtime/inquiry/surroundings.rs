@@ -1,26 +1,33 @@
 //! What lies around a node on its host: its neighbours, and who listens where. Looked at once for all who ask within a
-//! second: it takes long, and a cluster that lost its master asks itself all at once.
+//! second, and seldom where looking takes long: a cluster that lost its master asks itself all at once.
 
 use super::left::{abandoned, strays};
 use super::lookups::LookUps;
 use super::met::{Kept, Met};
 use super::siblings::{Files, Look, siblings};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Distant, Process, Sibling};
+use crate::diagnose::{Distant, Facts, Process, Sibling};
 use crate::runtime::proc;
 use crate::settings::NodeSettings;
 use parking_lot::Mutex;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// For so long what was seen is told.
+/// For so long what was seen on the host is told at the least.
 const FRESH: Duration = Duration::from_secs(1);
+
+/// So many times as long as it took to look: who looks all the time keeps a busy machine busy.
+const FRESH_TIMES: u32 = 10;
+
+/// For so long at the most.
+const FRESH_MAX: Duration = Duration::from_secs(10);
 
 /// What was seen last. Whoever asks while somebody looks waits for what that one sees.
 #[derive(Default)]
 pub(in crate::runtime) struct Surroundings {
     neighbours: Mutex<Seen<Neighbours>>,
     processes: Mutex<Seen<(Vec<Address>, Vec<Process>)>>,
+    facts: Mutex<Seen<Facts>>,
     files: Mutex<Files>,
     pub(super) met: Met,
     pub(super) look_ups: LookUps,
@@ -35,7 +42,7 @@ pub(super) struct Neighbours {
     pub(super) distant: Vec<Distant>,
 }
 
-/// Something, and when it was seen.
+/// Something, and until when it is told.
 struct Seen<T>(Option<(Instant, T)>);
 
 impl<T> Default for Seen<T> {
@@ -46,15 +53,28 @@ impl<T> Default for Seen<T> {
 
 impl<T: Clone> Seen<T> {
     /// What was seen a moment ago, if it will do, else what is seen now.
-    fn get(&mut self, now: Instant, will_do: impl Fn(&T) -> bool, look: impl FnOnce() -> T) -> T {
-        let is_fresh = |(at, seen): &&(Instant, T)| now < *at + FRESH && will_do(seen);
+    fn get(
+        &mut self,
+        least: Duration,
+        clock: impl Fn() -> Instant,
+        will_do: impl Fn(&T) -> bool,
+        look: impl FnOnce() -> T,
+    ) -> T {
+        let began = clock();
+        let is_fresh = |(until, seen): &&(Instant, T)| began < *until && will_do(seen);
         if let Some((_, seen)) = self.0.as_ref().filter(is_fresh) {
             return seen.clone();
         }
         let seen = look();
-        self.0 = Some((now, seen.clone()));
+        let ended = clock();
+        self.0 = Some((ended + fresh_for(ended - began, least), seen.clone()));
         seen
     }
+}
+
+/// How long it is told what took so long to see.
+fn fresh_for(looking: Duration, least: Duration) -> Duration {
+    (looking * FRESH_TIMES).clamp(least, FRESH_MAX)
 }
 
 impl Surroundings {
@@ -65,7 +85,13 @@ impl Surroundings {
             Neighbours { strays: strays(settings, &siblings), abandoned: abandoned(settings, id), siblings, distant }
         };
         let mut seen = self.neighbours.lock();
-        seen.get(Instant::now(), |_| true, look)
+        seen.get(FRESH, Instant::now, |_| true, look)
+    }
+
+    /// What a node tells of itself besides what its core knows, and no more often than it can bear: a hundred neighbours
+    /// without a master ask each other all the time.
+    pub(super) fn facts(&self, look: impl FnOnce() -> Facts) -> Facts {
+        self.facts.lock().get(Duration::ZERO, Instant::now, |_| true, look)
     }
 
     /// Who listens at some addresses of this host.
@@ -75,7 +101,7 @@ impl Surroundings {
             (addresses.clone(), found)
         };
         let mut seen = self.processes.lock();
-        seen.get(Instant::now(), |(asked, _)| *asked == addresses, look).1
+        seen.get(FRESH, Instant::now, |(asked, _)| *asked == addresses, look).1
     }
 }
 
@@ -87,10 +113,18 @@ mod tests {
     fn one_looks_for_all_who_ask_within_a_second() {
         let (mut seen, begin) = (Seen::default(), Instant::now());
         let soon = begin + FRESH / 2;
-        assert_eq!(seen.get(begin, |_| true, || 1), 1);
-        assert_eq!(seen.get(soon, |_| true, || 2), 1);
-        assert_eq!(seen.get(soon, |seen| *seen == 3, || 3), 3, "another question");
-        assert_eq!(seen.get(begin + FRESH, |_| true, || 4), 3);
-        assert_eq!(seen.get(soon + FRESH, |_| true, || 5), 5);
+        let mut get = |at: Instant, will_do: fn(&u32) -> bool, now: u32| seen.get(FRESH, || at, will_do, || now);
+        assert_eq!(get(begin, |_| true, 1), 1);
+        assert_eq!(get(soon, |_| true, 2), 1);
+        assert_eq!(get(soon, |seen| *seen == 3, 3), 3, "another question");
+        assert_eq!(get(begin + FRESH, |_| true, 4), 3);
+        assert_eq!(get(soon + FRESH, |_| true, 5), 5);
+    }
+
+    #[test]
+    fn what_took_long_to_see_is_told_for_ten_times_as_long() {
+        let ms = Duration::from_millis;
+        assert_eq!([1, 100, 300, 60_000].map(|took| fresh_for(ms(took), FRESH)), [1_000, 1_000, 3_000, 10_000].map(ms));
+        assert_eq!([0, 7].map(|took| fresh_for(ms(took), Duration::ZERO)), [0, 70].map(ms));
     }
 }

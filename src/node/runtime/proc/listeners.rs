@@ -34,10 +34,10 @@ pub(in crate::runtime) fn listening_at(addresses: &[Address]) -> Vec<(Address, u
     if here.is_empty() {
         return Vec::new();
     }
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(read).collect::<Vec<_>>().join("\n");
+    let listening = Listening::now();
     let mut sockets: BTreeMap<String, Vec<Address>> = BTreeMap::new();
     for address in here {
-        let inode = address.as_str().parse().ok().and_then(|at| inode(&tables, at));
+        let inode = address.as_str().parse().ok().and_then(|at| listening.inode(at));
         // One socket may listen at several addresses.
         inode.into_iter().for_each(|inode| sockets.entry(inode).or_default().push(address.clone()));
     }
@@ -67,21 +67,36 @@ pub(in crate::runtime) fn free_port(address: &Address, taken: &BTreeSet<u16>) ->
     behind.into_iter().find(|port| !taken.contains(port) && TcpListener::bind((address.ip(), *port)).is_ok())
 }
 
-/// The inode of the socket that listens at an address, else of one that listens at all addresses.
-fn inode(tables: &str, at: SocketAddr) -> Option<String> {
-    let suffix = format!(":{:04X}", at.port());
-    let listening: Vec<(&str, &str)> = tables
-        .lines()
-        .filter_map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let host = words.get(1)?.strip_suffix(&suffix).filter(|_| words.get(3) == Some(&LISTENS))?;
-            Some((host, *words.get(9)?))
-        })
-        .collect();
-    let of = |host: &String| listening.iter().find(|(bound, _)| bound == host);
-    let any = || listening.first().filter(|_| at.ip().is_unspecified());
-    let (_, inode) = written(at.ip()).iter().find_map(of).or_else(any)?;
-    Some(format!("socket:[{inode}]"))
+/// The sockets that listen, by port: the address as the system writes it, and the inode. They are picked once for all
+/// that are asked for, as a host with many nodes has a hundred times as many sockets that do not listen.
+struct Listening(BTreeMap<u16, Vec<(String, String)>>);
+
+impl Listening {
+    fn now() -> Listening {
+        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(read);
+        Listening::of(&tables.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn of(tables: &str) -> Listening {
+        let mut sockets: BTreeMap<u16, Vec<(String, String)>> = BTreeMap::new();
+        for line in tables.lines() {
+            let mut words = line.split_whitespace();
+            let (Some(bound), Some(LISTENS)) = (words.nth(1), words.nth(1)) else { continue };
+            let Some((host, port)) = bound.split_once(':') else { continue };
+            let (Ok(port), Some(inode)) = (u16::from_str_radix(port, 16), words.nth(5)) else { continue };
+            sockets.entry(port).or_default().push((host.to_owned(), format!("socket:[{inode}]")));
+        }
+        Listening(sockets)
+    }
+
+    /// The inode of the socket that listens at an address, else of one that listens at all addresses.
+    fn inode(&self, at: SocketAddr) -> Option<String> {
+        let sockets = self.0.get(&at.port())?;
+        let of = |host: &String| sockets.iter().find(|(bound, _)| bound == host);
+        let any = || sockets.first().filter(|_| at.ip().is_unspecified());
+        let (_, inode) = written(at.ip()).iter().find_map(of).or_else(any)?;
+        Some(inode.clone())
+    }
 }
 
 /// How the system writes the addresses of sockets that hear what is sent to this one, the most special one first.
@@ -232,7 +247,7 @@ mod tests {
         let line = |host: &str, state: &str, inode: u32| {
             format!("0: {host}:5750 00000000:0000 {state} 00000000:00000000 00:00000000 00000000 0 0 {inode} 1\n")
         };
-        let found = |tables: &str, at: &str| inode(tables, at.parse().expect("an address of a test"));
+        let found = |tables: &str, at: &str| Listening::of(tables).inode(at.parse().expect("an address of a test"));
         let socket = |inode: u32| Some(format!("socket:[{inode}]"));
         let (one, any) = (line("0200007F", "0A", 1), line("00000000", "0A", 2));
         assert_eq!(found(&format!("{any}{one}"), "127.0.0.2:22352"), socket(1));
