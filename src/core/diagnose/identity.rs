@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// The port of a seed host that names none.
 const FIRST_PORT: u16 = 9300;
 
+/// The name of a cluster whose nodes were given none.
+const UNNAMED: &str = "elasticsearch";
+
 /// All of it.
 pub(super) fn of_identity(case: &Case<'_>) -> Vec<Verdict> {
     let mut verdicts = names(case);
@@ -74,7 +77,9 @@ fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec
         files.map(|one| (&one.file, &one.data)).collect::<BTreeSet<_>>().len()
     };
     let rank = |party: (&str, &Party)| (party.1.is_formed, party.1.nodes.len(), files(party.0));
-    let (right, wrong) = if rank(theirs) > rank(ours) { (theirs, ours) } else { (ours, theirs) };
+    // Where nothing tells them apart all must tell the same, or each would take the other one's name.
+    let order = |party: (&str, &Party)| (rank(party), party.0 != UNNAMED, Reverse(party.0.to_owned()));
+    let (right, wrong) = if order(theirs) > order(ours) { (theirs, ours) } else { (ours, theirs) };
     let is_sure = rank(right) > rank(wrong);
     let of = |(address, name): (&Address, &String)| {
         let report = case.at(address).filter(|report| report.explanation.cluster_name.as_str() == wrong.0);

@@ -236,6 +236,23 @@ fn a_newcomer_whose_cluster_has_another_name_is_told_to_change_its_own() {
 }
 
 #[test]
+fn of_two_that_have_two_names_both_tell_the_same_to_take_the_others() {
+    let named = |number: usize, name: &str, theirs: &str| {
+        let mut one = report(number);
+        (one.explanation.cluster_name, one.explanation.cluster_uuid) = (name.into(), None);
+        let other = PingOutcome::OtherClusterName { theirs: theirs.into(), ours: name.into() };
+        pinged(one, 1 - number, other)
+    };
+    for (right, wrong) in [("shop", "shpo"), ("shop", "elasticsearch")] {
+        let (first, second) = (named(0, wrong, right), named(1, right, wrong));
+        let line = format!("cluster.name: {right}");
+        for reports in [[first.clone(), second.clone()], [second, first]] {
+            assert_eq!(verdicts(&reports), expected(&[(Code::WrongClusterName, "n0", &line)]));
+        }
+    }
+}
+
+#[test]
 fn of_clocks_the_odd_one_is_told() {
     let ahead = |mut report: Report, millis: i64| {
         report.facts.ahead_millis = Some(millis);
