@@ -66,6 +66,21 @@ fn a_torn_line_costs_that_line() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody() {
+    let dir = directory("pipe");
+    let history = dir.join("nodes").join("0").join("_history");
+    fs::create_dir_all(&history).expect("it can be made");
+    for name in ["old.jsonl", "new.jsonl"] {
+        let made = std::process::Command::new("mkfifo").arg(history.join(name)).status().expect("it can be run");
+        assert!(made.success());
+    }
+    let events = Events::default();
+    Keeper::open(&dir, events.clone()).keep(entry("kept in memory"));
+    assert_eq!(events.since(None, 10)[0].reason, "kept in memory");
+    fs::remove_dir_all(&dir).expect("it can be removed");
+}
+
+#[test]
 fn who_asked_for_a_change_is_told_with_it() {
     let dir = directory("author");
     let events = Events::default();

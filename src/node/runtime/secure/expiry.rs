@@ -3,12 +3,12 @@
 //! The files are read again and again, so that a certificate that was made anew is seen without a restart. Whether a file
 //! makes sense is said where it is used.
 
+use super::file::read_public;
 use crate::runtime::log::NODE;
 use crate::runtime::metrics::Instruments;
 use crate::settings::NodeSettings;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -48,7 +48,7 @@ pub fn expiries(settings: &NodeSettings) -> Vec<Expiry> {
     let expiry = |(setting, file, key): (&'static str, &Option<PathBuf>, &Option<PathBuf>)| {
         let file = settings.path_conf.join(file.as_ref()?);
         let key = key.as_ref().map(|key| settings.path_conf.join(key));
-        let at = first_end(&fs::read(&file).ok()?)?;
+        let at = first_end(&read_public(&file).ok()?)?;
         Some(Expiry { setting, file, key, at })
     };
     files.into_iter().filter_map(expiry).collect()

@@ -1,4 +1,4 @@
-//! Files that hold secrets: read by their owner only, and not longer than they need be.
+//! Files that hold secrets and certificates: the former read by their owner only, and none longer than it need be.
 
 use std::fmt;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Longer files hold no secrets of ours.
+/// Longer files hold no secrets of ours, and more certificates than anybody trusts.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Why a file of secrets cannot be used.
@@ -45,11 +45,33 @@ pub fn read_private(path: &Path) -> Result<String, FileError> {
     if mode & 0o077 != 0 {
         return Err(FileError::Open(path.to_owned(), mode));
     }
-    let mut text = String::new();
-    file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > BYTES_MAX {
+    String::from_utf8(bounded(path, file)?).map_err(|error| FileError::Strange(path.to_owned(), error.to_string()))
+}
+
+/// What is in a file that everybody may read.
+pub(super) fn read_public(path: &Path) -> Result<Vec<u8>, FileError> {
+    let file = File::open(path).map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
+    bounded(path, file)
+}
+
+fn bounded(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
+    if bytes.len() as u64 > BYTES_MAX {
         let why = format!("it has more than {BYTES_MAX} bytes");
         return Err(FileError::Strange(path.to_owned(), why));
     }
-    Ok(text)
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_not_read_to_it() {
+        let told = read_public(Path::new("/dev/zero")).expect_err("it has no end");
+        assert_eq!(told.to_string(), "[/dev/zero]: it has more than 1048576 bytes");
+    }
 }

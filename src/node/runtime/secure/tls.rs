@@ -3,7 +3,7 @@
 //! A node's certificate names a role beside its addresses, made of the name of its cluster: one that the same authority gave
 //! to somebody else, or to a node of another cluster, is refused by both ends.
 
-use super::file::{FileError, read_private};
+use super::file::{FileError, read_private, read_public};
 use super::hex;
 use crate::cluster::{Address, ClusterName};
 use parking_lot::RwLock;
@@ -17,7 +17,6 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
@@ -215,8 +214,8 @@ fn roots(path: &Path) -> Result<RootCertStore, FileError> {
 }
 
 fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, FileError> {
-    let text = fs::read(path).map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let pem = read_public(path)?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let chain = chain.map_err(|error| strange(path, error))?;
     if chain.is_empty() { Err(strange(path, "there is no certificate in it, allowed: PEM")) } else { Ok(chain) }
 }
