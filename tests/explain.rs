@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use zazen::cluster::Address;
 use zazen::protocol::Unresolved;
+use zazen::service::{Question, Task, Txn};
 use zazen::sim::cluster_world::{NodeSpec, add, address};
 use zazen::sim::{Fault, Unwatched, World};
 use zazen::zen::Zen;
@@ -55,6 +56,26 @@ fn a_node_without_a_master_names_who_is_needed_and_what_became_of_each_host() {
     assert_eq!((&hosts[0]["theirs"], &hosts[0]["ours"]), (&json!("other"), &json!("zazen")));
     assert_eq!(told["unresolved"], json!([{"host": "nowhere", "why": "no such name"}]));
     assert_eq!(told["advice"].as_array().map(Vec::len), Some(3), "{told:#}");
+}
+
+#[test]
+fn who_is_behind_for_the_moment_of_a_write_does_not_lag_and_who_stays_behind_does() {
+    let mut world = world();
+    for node in [0, 2] {
+        world.inject(Fault::Start(node));
+    }
+    world.run_for(Duration::from_secs(5)).expect("nothing is broken");
+    world.inject(Fault::DiskHangs(2));
+    let timeout = Duration::from_secs(1);
+    let task = Task::Txn(Txn::put("k", "v"));
+    world.ask(0, Question::Submit { task, timeout, master_timeout: timeout });
+    let mut told_after = |millis| {
+        world.run_for(Duration::from_millis(millis)).expect("nothing is broken");
+        explanation(&world, 0)
+    };
+    assert_eq!(told_after(300)["nodes"], json!([]));
+    let told = told_after(400);
+    assert!(told["summary"].as_str().is_some_and(|text| text.contains("c (10.0.0.3:9300) lags")), "{told:#}");
 }
 
 #[test]

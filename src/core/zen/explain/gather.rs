@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Who has not stored a state for so long, or not applied one, lags: while users write, each node is behind for a moment.
+const LAGS_AFTER: Duration = Duration::from_millis(500);
+
 /// The nodes that count, by id.
 type Present = BTreeMap<NodeId, Arc<Node>>;
 
@@ -45,7 +48,7 @@ impl NodeState {
             needed: self.quotas(stance),
             hosts: self.hosts(stance),
             unresolved: self.search.unresolved.clone(),
-            nodes: self.stragglers(stance),
+            nodes: self.stragglers(now, stance),
         };
         explanation.summary = words::summary(&explanation);
         explanation.advice = advice::advice(&explanation);
@@ -142,14 +145,16 @@ impl NodeState {
         hosts.collect()
     }
 
-    fn stragglers(&self, stance: Stance<'_>) -> Vec<Straggler> {
+    fn stragglers(&self, now: Time, stance: Stance<'_>) -> Vec<Straggler> {
         let Stance::Leads(lead) = stance else {
             return Vec::new();
         };
-        let newest = self.ledger.accepted.id();
+        let has_not_applied = |peer: &Peer| {
+            peer.told.is_some_and(|(id, at)| peer.applied.rank() < id.rank() && now.since(at) >= LAGS_AFTER)
+        };
         let keeps_up = |peer: &Peer| {
             let is_well = peer.failed.is_none() && peer.failures == 0 && !lead.is_leaving(&peer.node);
-            is_well && peer.accepted == newest && (peer.applied == newest || !lead.is_settled)
+            is_well && !peer.has_owed(now, LAGS_AFTER) && !has_not_applied(peer)
         };
         let behind = lead.peers.values().filter(|peer| !keeps_up(peer));
         let stragglers = behind.map(|peer| Straggler {
