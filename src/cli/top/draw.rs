@@ -234,6 +234,10 @@ mod tests {
     fn overview() -> Overview {
         let gone = |id: &str, name: &str| json!({"id": id, "name": name, "address": "127.0.0.1:9301", "in_state": true, "silence": "timed_out"});
         let sets = json!(["ia", "ib", "ic"]);
+        let left = json!({"sequence": 1, "timestamp_millis": 1, "kind": "node-left", "term": 2, "version": 7, "reason": "",
+            "node": {"id": "ic", "name": "the third", "address": "127.0.0.1:9302"}});
+        let mut second = gone("ib", "b");
+        second["sight"] = json!({"node": "ib", "explanation": null, "events": [left]});
         serde_json::from_value(json!({
             "cluster_name": "dev",
             "state": {
@@ -241,7 +245,7 @@ mod tests {
                 "master_node": "ia",
                 "voting": {"committed": sets, "own": sets},
             },
-            "members": [gone("ia", "a"), gone("ib", "b")],
+            "members": [gone("ia", "a"), second],
         }))
         .expect("it is an overview")
     }
@@ -262,7 +266,9 @@ mod tests {
         assert!(drawn(&screen).contains("asking"), "{}", drawn(&screen));
         screen.take(Update::Overview(Box::new(overview()), place(), Stopwatch::start()));
         let shown = drawn(&screen);
-        for part in ["dev", "a is master of term 2", "0 of 2 answer", "silent", "ic", "gone", "1 members", "q quit"] {
+        for part in
+            ["dev", "a is master of term 2", "1 of 2 answer", "silent", "the third", "gone", "1 members", "q quit"]
+        {
             assert!(shown.contains(part), "{part}\n{shown}");
         }
     }

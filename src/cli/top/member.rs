@@ -25,7 +25,7 @@ fn gone(overview: &Overview) -> impl Iterator<Item = Row> {
     let is_known = |id: &&NodeId| overview.members.iter().any(|member| member.id == **id);
     voters.iter().filter(move |id| !is_known(id)).map(|id| {
         let dashes = std::iter::repeat_n(Cell::dash(), HEADS.len() - 2);
-        let cells = [Cell::text(id.as_str()), Cell::text("gone").toned(Tone::Bad)];
+        let cells = [Cell::text(name(overview, id)), Cell::text("gone").toned(Tone::Bad)];
         Row::new(id.as_str(), cells.into_iter().chain(dashes))
     })
 }

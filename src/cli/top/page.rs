@@ -3,7 +3,7 @@
 use super::super::events::{stamp, words};
 use super::super::paint::Tone;
 use super::cells::{Cell, Row, Sheet, bytes, span};
-use super::feed::Overview;
+use super::feed::{Member, Overview};
 use super::member;
 use super::screen::Seen;
 use crate::cluster::NodeId;
@@ -101,8 +101,19 @@ impl Page {
 
 /// What people call a node.
 pub(super) fn name(overview: &Overview, id: &NodeId) -> String {
-    let member = overview.members.iter().find(|member| member.id == *id);
-    member.map_or_else(|| id.to_string(), |member| member.name.clone())
+    let member = overview.members.iter().find(|member| member.id == *id).map(|member| member.name.clone());
+    // One that is gone keeps its name in what happened to it.
+    let gone =
+        || entries(overview).find_map(|(_, entry)| Some(entry.node.filter(|node| node.id == *id)?.name.to_string()));
+    member.or_else(gone).unwrap_or_else(|| id.to_string())
+}
+
+/// What happened, as each member tells it.
+fn entries(overview: &Overview) -> impl Iterator<Item = (&Member, Entry)> {
+    overview.members.iter().flat_map(|member| {
+        let events = member.sight.iter().flat_map(|sight| &sight.events);
+        events.filter_map(move |event| Some((member, serde_json::from_value(event.clone()).ok()?)))
+    })
 }
 
 fn links(overview: &Overview) -> Sheet {
@@ -130,11 +141,7 @@ fn links(overview: &Overview) -> Sheet {
 }
 
 fn events(overview: &Overview) -> Sheet {
-    let told = overview.members.iter().flat_map(|member| {
-        let events = member.sight.iter().flat_map(|sight| &sight.events);
-        events.filter_map(move |event| Some((member, serde_json::from_value::<Entry>(event.clone()).ok()?)))
-    });
-    let rows = told.map(|(member, entry)| {
+    let rows = entries(overview).map(|(member, entry)| {
         let at = stamp(entry.timestamp_millis);
         let cells = [
             // A node's events of the same millisecond stay in their order.
