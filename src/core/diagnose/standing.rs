@@ -1,6 +1,6 @@
 //! What is wrong though there is a master: who is missing, what is held back, what contradicts.
 
-use super::case::{Case, called, quoted, so_many, verdict};
+use super::case::{Case, Known, called, quoted, so_many, verdict};
 use super::identity::is_seed_of;
 use super::node::full;
 use super::reach::{frozen, hung, mute, outcome, parted};
@@ -81,7 +81,12 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
     let is_taken = |member: &&Member| {
         case.place(member).1.is_some_and(|address| case.is_unbelieved(&address) || case.at(&address).is_some())
     };
-    missing.filter(|member| !is_taken(member)).map(of).collect()
+    // Who asks to be taken in and cannot be reached runs: that is told of it.
+    let knocks = |member: &&Member| {
+        let mut told = teller.explanation.nodes.iter().filter(|one| one.node.id.as_str() == &*member.id);
+        told.any(|one| one.failed.as_ref().is_some_and(|why| why.contains(UNREACHED)))
+    };
+    missing.filter(|member| !is_taken(member) && !knocks(member)).map(of).collect()
 }
 
 /// Whether a node was on the host of one that tells what it found there: on another host it can be started.
@@ -194,6 +199,27 @@ fn is_removed(case: &Case<'_>, node: &super::Remembered) -> bool {
     told.filter(|other| other.id == node.id).any(|other| other.removed)
 }
 
+/// Another node that runs with the data directory that the file of one names.
+fn holder<'a>(case: &Case<'a>, known: &Known<'a>) -> Option<&'a Report> {
+    let Known { by, sibling } = known;
+    let is_holder = |report: &&Report| {
+        report.facts.data == sibling.data
+            && report.facts.machine == by.facts.machine
+            && !sibling.is_at(&report.explanation.node.address)
+            && sibling.name.as_deref() != Some(&*report.explanation.node.name)
+    };
+    case.reports.iter().find(is_holder)
+}
+
+/// A node that cannot start, as its file names the data directory of another one.
+fn shares_data(case: &Case<'_>, known: &Known<'_>, name: &str, holder: &Report) -> Verdict {
+    let (data, other) = (&known.sibling.data, case.name(holder));
+    let summary = format!("{name} cannot start: [{data}] is its path.data, and that of {other}, which runs");
+    let evidence = case.says(known.by, format!("a configuration beside mine names the data directory of {other}"));
+    let mend = case.set_sibling(*known, "path.data", &Worth::Text(format!("{data}-{name}")));
+    verdict(Code::DataInUse, name, summary).because(evidence).mended(mend.about(name))
+}
+
 /// Nodes that were set up here and are named among the seed hosts, and that never ran: the cluster was formed without them.
 fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
     let Some(teller) = case.master() else { return Vec::new() };
@@ -210,7 +236,7 @@ fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
     let new = case.siblings().filter(|known| {
         let Sibling { cluster: of, last, left, has_begun, is_elsewhere, is_data_relative, .. } = known.sibling;
         let has_none = last.is_none() && left.is_none() && !has_begun && !is_data_relative;
-        of == cluster && has_none && !is_elsewhere
+        of == cluster && (has_none || holder(case, known).is_some()) && !is_elsewhere
     });
     let mut verdicts: Vec<Verdict> = Vec::new();
     for (known, address) in new.filter_map(|known| Some((known, known.sibling.place()?))) {
@@ -220,7 +246,9 @@ fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
             continue;
         }
         verdicts.extend(case.taken(&address));
-        if !case.is_there(&address) {
+        if let Some(holder) = holder(case, &known) {
+            verdicts.push(shares_data(case, &known, &name, holder));
+        } else if !case.is_there(&address) {
             let code = if known.sibling.is_eligible { Code::VoterDown } else { Code::MemberDown };
             let summary = format!("{name} has never run: it is a seed host, and nobody listens at [{address}]");
             let evidence = case.says(known.by, format!("a configuration beside mine is for a node at [{address}]"));
@@ -284,7 +312,10 @@ fn misplaced(case: &Case<'_>) -> Vec<Verdict> {
         let unseen = || match on_loopback(case, straggler) {
             Some(found) => found,
             None => {
-                let summary = format!("{} is not taken in: {why}", called(&straggler.node));
+                let summary = format!(
+                    "{} is not taken in: {why}; that address is another one's, or a firewall is before it",
+                    called(&straggler.node)
+                );
                 verdict(Code::UnreachablePublishAddress, called(&straggler.node), summary).only(Certainty::Likely)
             }
         };
@@ -322,8 +353,9 @@ fn on_loopback(case: &Case<'_>, straggler: &Straggler) -> Option<Verdict> {
 /// A node that a master does not reach where it publishes to be: it may be where it reaches the others from.
 fn unreached(case: &Case<'_>, report: &Report, leader: &str) -> Verdict {
     let (name, address) = (case.name(report), &report.explanation.node.address);
-    let summary = format!("{name} publishes [{address}], where {leader}, which is master, does not reach it");
     let outward = report.facts.outward.as_deref().filter(|outward| *outward != address.host());
+    let barred = if outward.is_none() { ": a firewall lets nobody in there, or the way back is cut" } else { "" };
+    let summary = format!("{name} publishes [{address}], where {leader}, which is master, does not reach it{barred}");
     let mend = outward.map(|outward| case.publish(report, outward));
     verdict(Code::UnreachablePublishAddress, name, summary).mended(mend).only(Certainty::Likely)
 }

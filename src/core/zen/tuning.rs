@@ -210,6 +210,11 @@ impl Tuning {
         self.ping_timeout * (rounds + Self::CROWD_REST_MAX)
     }
 
+    /// Whoever asked to be taken in and could not be reached lives for so long, as far as is known.
+    pub(super) fn asking_patience(&self) -> Duration {
+        self.vote_timeout().max(self.fd_ping_interval * 2)
+    }
+
     /// How many hosts of a crowd look for everybody at first.
     pub(super) fn front(&self) -> usize {
         (self.crowd / 4).max(1)

@@ -43,6 +43,9 @@ fn a_seed_host_that_never_ran_is_started() {
     for one in has_run {
         assert_eq!(verdicts(&[with(one)]), []);
     }
+    let copied = Sibling { has_begun: true, data: "/var/lib/zazen/n0".into(), ..sibling(5) };
+    let line = "path.data: /var/lib/zazen/n0-n5";
+    assert_eq!(verdicts(&[with(copied)]), expected(&[(Code::DataInUse, "n5", line)]), "n0 runs with it");
 }
 
 #[test]
@@ -436,4 +439,23 @@ fn a_member_that_takes_no_new_connection_is_told_by_its_master() {
     leader.facts.probes = vec![Probe { address: address(2), found: Found::Silence, free_port: None }];
     assert_eq!(verdicts(&[leader.clone(), follower(1, 0)]), expected(&[(Code::LinkCut, "n2", "")]));
     assert_eq!(verdicts(&[leader, follower(1, 0), follower(2, 0)]), [], "who answers is reached");
+}
+
+#[test]
+fn who_asks_to_be_taken_in_and_is_not_reached_runs_and_is_never_to_be_started() {
+    let mut leader = voters(follower(0, 0));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+    leader.facts.members.retain(|(name, ..)| name != "n2");
+    leader.facts.siblings = vec![Sibling { last: Some(address(2)), ..sibling(2) }];
+    let start = "/usr/bin/zazen start -c /etc/zazen/n2.yml";
+    assert_eq!(verdicts(&[leader.clone(), follower(1, 0)]), expected(&[(Code::VoterDown, "n2", start)]));
+    leader.explanation.nodes.push(Straggler {
+        node: node(2),
+        accepted: StateId::NONE,
+        applied: StateId::NONE,
+        missed_pings: 0,
+        failed: Some("the master n0 cannot reach it at its publish address [10.0.0.2:9300] (refused)".into()),
+        leaves: false,
+    });
+    assert_eq!(verdicts(&[leader, follower(1, 0)]), expected(&[(Code::UnreachablePublishAddress, "n2", "")]));
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;
-use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
+use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota, Straggler};
 use std::slice;
 use std::sync::Arc;
 

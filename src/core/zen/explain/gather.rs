@@ -2,7 +2,7 @@
 
 use super::super::elect::Seen;
 use super::super::finding::search::{Mishap, Target};
-use super::super::leading::{Leadership, Peer};
+use super::super::leading::{Leadership, Peer, TurnedAway};
 use super::super::mode::Stance;
 use super::super::quorum::BootstrapSet;
 use super::super::{NodeState, Rejection};
@@ -166,7 +166,10 @@ impl NodeState {
             leaves: lead.is_leaving(&peer.node),
         });
         let is_absent = |id: &NodeId| !lead.peers.contains_key(id);
-        let away = lead.turned_away.iter().filter(|(id, _)| is_absent(id)).map(|(_, away)| Straggler {
+        let patience = self.tuning.asking_patience();
+        let is_there = |away: &TurnedAway| away.asked.is_none() || away.asks(now, patience);
+        let away = lead.turned_away.iter().filter(|(id, away)| is_absent(id) && is_there(away));
+        let away = away.map(|(_, away)| Straggler {
             node: away.node.clone(),
             accepted: StateId::NONE,
             applied: StateId::NONE,

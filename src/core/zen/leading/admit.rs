@@ -106,8 +106,8 @@ impl Role<'_, Leadership> {
 
     /// Tries again to reach those who asked of late and could not be reached.
     pub(super) fn reach_again(&mut self) -> Flow {
-        let patience = self.node.tuning.vote_timeout().max(self.node.tuning.fd_ping_interval * 2);
-        let asks = |away: &&TurnedAway| away.asked.is_some_and(|asked| self.now < asked + patience);
+        let patience = self.node.tuning.asking_patience();
+        let asks = |away: &&TurnedAway| away.asks(self.now, patience);
         let lead = &mut *self.mode;
         let away: Vec<Arc<Node>> = lead.turned_away.values().filter(asks).map(|away| away.node.clone()).collect();
         for node in away {

@@ -87,6 +87,13 @@ pub struct TurnedAway {
     pub asked: Option<Time>,
 }
 
+impl TurnedAway {
+    /// Whether it asked so lately, which says that it lives and may be tried again.
+    pub fn asks(&self, now: Time, patience: Duration) -> bool {
+        self.asked.is_some_and(|asked| now < asked + patience)
+    }
+}
+
 impl Leadership {
     /// The beginning of a mastership.
     pub fn new(term: Term, newest: StateId) -> Self {

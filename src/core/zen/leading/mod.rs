@@ -22,7 +22,7 @@ pub(super) mod steps;
 mod succession;
 mod tasks;
 mod term_bump;
-pub(super) use leadership::{Leadership, Origin, Peer};
+pub(super) use leadership::{Leadership, Origin, Peer, TurnedAway};
 
 use super::message::Message;
 use super::mode::Ballot;

@@ -219,18 +219,19 @@ pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
     ports
 }
 
-/// How likely another node of this host has something to do with this one: of too many the nearest are told of.
+/// How likely another node of this host has something to do with this one: of too many the nearest are told of. The name of
+/// its cluster says the least, as it may be mistyped.
 fn distance(settings: &NodeSettings, hosts: &[String], other: &Sibling) -> u8 {
     let home = |file: &str| Path::new(file).parent().map(Path::to_owned);
     let own = settings.file.as_deref().map(absolute);
-    if other.cluster != settings.cluster_name.as_str() {
-        3
-    } else if other.seeds.iter().any(|seed| hosts.contains(seed)) {
+    if other.seeds.iter().any(|seed| hosts.contains(seed)) {
         0
     } else if own.as_deref().and_then(home) == other.file.as_deref().and_then(home) {
         1
-    } else {
+    } else if other.cluster == settings.cluster_name.as_str() {
         2
+    } else {
+        3
     }
 }
 
@@ -469,7 +470,8 @@ mod tests {
             ..Sibling::default()
         };
         assert!(distance(&own, &hosts, &of("shop", "a:1")) < distance(&own, &hosts, &of("shop", "b:1")));
-        assert!(distance(&own, &hosts, &of("shop", "b:1")) < distance(&own, &hosts, &of("other", "a:1")));
+        assert!(distance(&own, &hosts, &of("other", "a:1")) < distance(&own, &hosts, &of("shop", "b:1")));
+        assert!(distance(&own, &hosts, &of("shop", "b:1")) < distance(&own, &hosts, &of("other", "b:1")));
         assert!(names.len() >= 19 && names.contains("n19"), "{names:?}");
         assert!(
             found
