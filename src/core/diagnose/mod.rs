@@ -5,6 +5,7 @@
 //!
 //! What answers is never to be started; nothing that is printed loses data unless its line says so.
 
+mod absent;
 mod case;
 mod certify;
 mod code;

@@ -457,5 +457,8 @@ fn who_asks_to_be_taken_in_and_is_not_reached_runs_and_is_never_to_be_started() 
         failed: Some("the master n0 cannot reach it at its publish address [10.0.0.2:9300] (refused)".into()),
         leaves: false,
     });
+    assert_eq!(verdicts(&[leader.clone(), follower(1, 0)]), expected(&[(Code::UnreachablePublishAddress, "n2", "")]));
+    leader.explanation.needed.clear();
+    leader.facts.remembered = vec![gone(2, Some(true))];
     assert_eq!(verdicts(&[leader, follower(1, 0)]), expected(&[(Code::UnreachablePublishAddress, "n2", "")]));
 }
