@@ -80,7 +80,7 @@ pub(super) fn router<S: Clone + Send + Sync + 'static>(handle: Handle) -> Router
 }
 
 async fn tell(State(handle): State<Handle>) -> Response {
-    match report(&handle, false).await {
+    match report(&handle, Age::OfLate).await {
         Some(report) => {
             let body = serde_json::to_vec(&report).unwrap_or_default();
             ([(header::CONTENT_TYPE, "application/json")], body).into_response()
@@ -89,8 +89,17 @@ async fn tell(State(handle): State<Handle>) -> Response {
     }
 }
 
-/// What a node says for itself. Others, of whom many may ask, are told what was so a moment ago.
-async fn report(handle: &Handle, must_be_new: bool) -> Option<Report> {
+/// How old what a node says for itself may be.
+#[derive(Clone, Copy)]
+enum Age {
+    /// It is looked for now.
+    Now,
+    /// It may be what somebody was told a moment ago.
+    OfLate,
+}
+
+/// What a node says for itself.
+async fn report(handle: &Handle, age: Age) -> Option<Report> {
     let mut explanation = handle.explain().await?;
     if explanation.master_node.is_some() {
         let look_ups = &handle.surroundings.look_ups;
@@ -99,7 +108,10 @@ async fn report(handle: &Handle, must_be_new: bool) -> Option<Report> {
     let (of, asked) = (handle.clone(), explanation.clone());
     let told = move || {
         let look = || facts::facts(&of, &asked);
-        if must_be_new { look() } else { of.surroundings.facts(look) }
+        match age {
+            Age::Now => look(),
+            Age::OfLate => of.surroundings.facts(look),
+        }
     };
     let mut facts = tokio::task::spawn_blocking(told).await.ok()?;
     facts.wall_millis = wall();
@@ -114,7 +126,7 @@ pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
 /// The same by so many nodes at most.
 async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation, Diagnosis)> {
     let until = Instant::now() + ASKING_MAX;
-    let mut own = report(handle, true).await?;
+    let mut own = report(handle, Age::Now).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
     let mut reports = vec![own];

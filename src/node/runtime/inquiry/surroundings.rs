@@ -1,5 +1,6 @@
 //! What lies around a node on its host: its neighbours, and who listens where. Looked at once for all who ask within a
-//! second, and seldom where looking takes long: a cluster that lost its master asks itself all at once.
+//! second: it takes long, and a cluster that lost its master asks itself all at once. What a node tells others of itself is
+//! looked at the more seldom the longer that takes.
 
 use super::left::{abandoned, strays};
 use super::lookups::LookUps;
@@ -13,14 +14,14 @@ use parking_lot::Mutex;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// For so long what was seen on the host is told at the least.
+/// For so long what was seen on the host is told.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// So many times as long as it took to look: who looks all the time keeps a busy machine busy.
-const FRESH_TIMES: u32 = 10;
+/// So many times as long as it took to look others are told the same: who looks all the time keeps a busy machine busy.
+const TOLD_TIMES: u32 = 10;
 
 /// For so long at the most.
-const FRESH_MAX: Duration = Duration::from_secs(10);
+const TOLD_MAX: Duration = Duration::from_secs(10);
 
 /// What was seen last. Whoever asks while somebody looks waits for what that one sees.
 #[derive(Default)]
@@ -52,11 +53,11 @@ impl<T> Default for Seen<T> {
 }
 
 impl<T: Clone> Seen<T> {
-    /// What was seen a moment ago, if it will do, else what is seen now.
+    /// What was seen a moment ago, if it will do, else what is seen now, for as long as follows from how long that took.
     fn get(
         &mut self,
-        least: Duration,
         clock: impl Fn() -> Instant,
+        lasts: impl Fn(Duration) -> Duration,
         will_do: impl Fn(&T) -> bool,
         look: impl FnOnce() -> T,
     ) -> T {
@@ -67,14 +68,19 @@ impl<T: Clone> Seen<T> {
         }
         let seen = look();
         let ended = clock();
-        self.0 = Some((ended + fresh_for(ended - began, least), seen.clone()));
+        self.0 = Some((ended + lasts(ended - began), seen.clone()));
         seen
     }
 }
 
-/// How long it is told what took so long to see.
-fn fresh_for(looking: Duration, least: Duration) -> Duration {
-    (looking * FRESH_TIMES).clamp(least, FRESH_MAX)
+/// How long what was seen on the host is told, however long it took.
+fn a_moment(_: Duration) -> Duration {
+    FRESH
+}
+
+/// How long others are told what took so long to see.
+fn while_it_pays(looking: Duration) -> Duration {
+    (looking * TOLD_TIMES).min(TOLD_MAX)
 }
 
 impl Surroundings {
@@ -85,13 +91,13 @@ impl Surroundings {
             Neighbours { strays: strays(settings, &siblings), abandoned: abandoned(settings, id), siblings, distant }
         };
         let mut seen = self.neighbours.lock();
-        seen.get(FRESH, Instant::now, |_| true, look)
+        seen.get(Instant::now, a_moment, |_| true, look)
     }
 
     /// What a node tells of itself besides what its core knows, and no more often than it can bear: a hundred neighbours
     /// without a master ask each other all the time.
     pub(super) fn facts(&self, look: impl FnOnce() -> Facts) -> Facts {
-        self.facts.lock().get(Duration::ZERO, Instant::now, |_| true, look)
+        self.facts.lock().get(Instant::now, while_it_pays, |_| true, look)
     }
 
     /// Who listens at some addresses of this host.
@@ -101,19 +107,20 @@ impl Surroundings {
             (addresses.clone(), found)
         };
         let mut seen = self.processes.lock();
-        seen.get(FRESH, Instant::now, |(asked, _)| *asked == addresses, look).1
+        seen.get(Instant::now, a_moment, |(asked, _)| *asked == addresses, look).1
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     #[test]
     fn one_looks_for_all_who_ask_within_a_second() {
         let (mut seen, begin) = (Seen::default(), Instant::now());
         let soon = begin + FRESH / 2;
-        let mut get = |at: Instant, will_do: fn(&u32) -> bool, now: u32| seen.get(FRESH, || at, will_do, || now);
+        let mut get = |at: Instant, will_do: fn(&u32) -> bool, now: u32| seen.get(|| at, a_moment, will_do, || now);
         assert_eq!(get(begin, |_| true, 1), 1);
         assert_eq!(get(soon, |_| true, 2), 1);
         assert_eq!(get(soon, |seen| *seen == 3, 3), 3, "another question");
@@ -122,9 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn what_took_long_to_see_is_told_for_ten_times_as_long() {
-        let ms = Duration::from_millis;
-        assert_eq!([1, 100, 300, 60_000].map(|took| fresh_for(ms(took), FRESH)), [1_000, 1_000, 3_000, 10_000].map(ms));
-        assert_eq!([0, 7].map(|took| fresh_for(ms(took), Duration::ZERO)), [0, 70].map(ms));
+    fn what_took_long_to_see_is_told_to_others_for_ten_times_as_long() {
+        let (mut seen, begin, clock) = (Seen::default(), Instant::now(), Cell::new(Duration::ZERO));
+        let mut asked_at = |millis: u64, takes: u64, sees: u32| {
+            clock.set(Duration::from_millis(millis));
+            let look = || {
+                clock.set(Duration::from_millis(millis + takes));
+                sees
+            };
+            seen.get(|| begin + clock.get(), while_it_pays, |_| true, look)
+        };
+        assert_eq!([asked_at(0, 7, 1), asked_at(76, 7, 2), asked_at(77, 5_000, 3)], [1, 1, 3]);
+        assert_eq!([asked_at(15_076, 1, 4), asked_at(15_077, 1, 5)], [3, 5], "never for more than ten seconds");
     }
 }
