@@ -28,6 +28,16 @@ fn world() -> Watched {
     world
 }
 
+/// The same with the first one as the master of itself and the third.
+fn led_by_the_first() -> Watched {
+    let mut world = world();
+    for node in [0, 2] {
+        world.inject(Fault::Start(node));
+    }
+    world.run_for(Duration::from_secs(5)).expect("nothing is broken");
+    world
+}
+
 fn explanation(world: &Watched, node: usize) -> Value {
     let zen = world.participant(node).expect("it runs");
     serde_json::to_value(zen.explain(world.local_time(node))).expect("plain data is JSON")
@@ -60,11 +70,7 @@ fn a_node_without_a_master_names_who_is_needed_and_what_became_of_each_host() {
 
 #[test]
 fn who_is_behind_for_the_moment_of_a_write_does_not_lag_and_who_stays_behind_does() {
-    let mut world = world();
-    for node in [0, 2] {
-        world.inject(Fault::Start(node));
-    }
-    world.run_for(Duration::from_secs(5)).expect("nothing is broken");
+    let mut world = led_by_the_first();
     world.inject(Fault::DiskHangs(2));
     let timeout = Duration::from_secs(1);
     let task = Task::Txn(Txn::put("k", "v"));
@@ -80,11 +86,7 @@ fn who_is_behind_for_the_moment_of_a_write_does_not_lag_and_who_stays_behind_doe
 
 #[test]
 fn a_master_explains_itself_and_names_who_does_not_keep_up() {
-    let mut world = world();
-    for node in [0, 2] {
-        world.inject(Fault::Start(node));
-    }
-    world.run_for(Duration::from_secs(5)).expect("nothing is broken");
+    let mut world = led_by_the_first();
     world.inject(Fault::Pause(2));
     world.run_for(Duration::from_millis(500)).expect("nothing is broken");
     let told = explanation(&world, 0);

@@ -210,7 +210,7 @@ impl Tuning {
         self.ping_timeout * (rounds + Self::CROWD_REST_MAX)
     }
 
-    /// Whoever asked to be taken in and could not be reached lives for so long, as far as is known.
+    /// For so long after it asked, a node that was not taken in because it could not be reached counts as one that runs.
     pub(super) fn asking_patience(&self) -> Duration {
         self.vote_timeout().max(self.fd_ping_interval * 2)
     }

@@ -88,7 +88,7 @@ pub struct TurnedAway {
 }
 
 impl TurnedAway {
-    /// Whether it asked so lately, which says that it lives and may be tried again.
+    /// Whether it asked within this time: it runs, and may be tried again.
     pub fn asks(&self, now: Time, patience: Duration) -> bool {
         self.asked.is_some_and(|asked| now < asked + patience)
     }

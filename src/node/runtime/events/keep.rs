@@ -97,21 +97,21 @@ fn open(dir: &Path) -> io::Result<File> {
         Ok(()) | Err(_) => {}
     }
     let path = dir.join("new.jsonl");
-    if is_none(&path) {
+    if is_no_file(&path) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "[new.jsonl] is no file"));
     }
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
 /// Whether something stands there that is no file: a pipe is waited for without end.
-fn is_none(path: &Path) -> bool {
+fn is_no_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|about| !about.is_file())
 }
 
 /// The entries of a file, as far as they can be read.
 fn read(path: &Path) -> Vec<Entry> {
     let mut bytes = Vec::new();
-    if is_none(path) {
+    if is_no_file(path) {
         return Vec::new();
     }
     let file = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX * 2).read_to_end(&mut bytes));
