@@ -668,6 +668,12 @@ def two_nodes_were_given_one_data_directory(w):
     w[1].settings["path.data"] = w[0].settings["path.data"]
     w.start(0); w.wait(lambda: get(w[0].http, "/"), 15); w.start(1)
 
+# The others have formed a cluster without it.
+@case("data-in-use", about=["n2"])
+def the_third_was_given_the_data_directory_of_another_one(w):
+    w[2].settings["path.data"] = w[1].settings["path.data"]
+    w.start(0, 1); w.formed(w.nodes[:2]); w[2].launch(); time.sleep(2)
+
 @case("data-in-use", about=["n1"], asked="start", count=2)
 def another_program_holds_the_lock_of_the_data_directory(w):
     w.form(); w[1].kill()
@@ -1211,3 +1217,12 @@ def a_dead_one_is_missed_when_the_master_that_missed_it_was_restarted(w):
     if leader is w[4]: w[4].kill(signal.SIGTERM); w.formed(w.nodes[:4]); w[4].start(); w.formed(w.nodes); leader = w.leader()
     w[4].kill(); time.sleep(3)
     leader.kill(signal.SIGTERM); leader.start(); w.formed(w.nodes[:4])
+
+# So many files of other clusters lie beside that not all can be told of.
+@case("wrong-cluster-name", about=["n2"])
+def a_mistyped_cluster_name_beside_a_hundred_files_of_others(w):
+    w.form(); time.sleep(2); w.kill(0, 1, 2)
+    for number in range(100):
+        with open(os.path.join(os.path.dirname(w[0].file), f"a{number:03}.yml"), "w") as file:
+            file.write(f"cluster.name: other{number}\nnode.name: a{number}\ntransport.port: {20000 + number}\n")
+    w[2].settings["cluster.name"] = "shpo"; w[2].write(); w.start(0, 1); w[2].launch(); w.formed(w.nodes[:2]); time.sleep(3)

@@ -157,3 +157,16 @@ def a_firewall_lets_no_new_connection_to_one(w):
     w[2].run("nft", "add table ip t"); w[2].run("nft", "add chain ip t in { type filter hook input priority 0; }")
     w[2].run("nft", "add rule ip t in tcp dport 9300 ct state new drop")
     w.wait(lambda: False, 3)
+
+# It runs, asks to be taken in and is not reached: neither to be started nor to be let go on.
+def barred(w, verdict):
+    w.open(); w.form(); w.wait(lambda: False, 2)
+    w[2].run("nft", "add table ip t"); w[2].run("nft", "add chain ip t in { type filter hook input priority 0; }")
+    w[2].run("nft", f"add rule ip t in tcp dport 9300 ct state new {verdict}")
+    w[2].signal("KILL"); w.wait(lambda: not w[2].is_running(), 5); w[2].start(); w.wait(lambda: False, 8)
+
+@case("unreachable-publish-address", about=["n2"], heals=False)
+def a_firewall_drops_what_comes_to_one_that_was_started_again(w): barred(w, "drop")
+
+@case("unreachable-publish-address", about=["n2"], heals=False)
+def a_firewall_refuses_what_comes_to_one_that_was_started_again(w): barred(w, "reject")

@@ -39,6 +39,9 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(full) = address.and_then(|address| full(case, address, &name)) {
             return full;
         }
+        if let Some(known) = address.and_then(|address| renamed(case, teller, address)) {
+            return of_another_cluster(case, known, teller, &name);
+        }
         let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
         let evidence = case.says(teller, format!("[{}] is in the voting set and not there", member.id));
         if let Some(silent) = address.filter(|address| case.is_silent(address)) {
@@ -58,6 +61,23 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         case.place(member).1.is_some_and(|address| case.is_unbelieved(&address) || case.at(&address).is_some())
     };
     missing.filter(|member| !is_taken(member) && !is_turned_away(teller, &member.id)).map(of).collect()
+}
+
+/// A node that does not run, and whose file names another cluster than the one that it was a member of.
+fn renamed<'a>(case: &Case<'a>, teller: &Report, address: &Address) -> Option<Known<'a>> {
+    let cluster = teller.explanation.cluster_name.as_str();
+    case.sibling_at(address).filter(|known| known.sibling.has_begun && known.sibling.cluster != cluster)
+}
+
+/// It refuses the data that it holds.
+fn of_another_cluster(case: &Case<'_>, known: Known<'_>, teller: &Report, name: &str) -> Verdict {
+    let (cluster, given) = (teller.explanation.cluster_name.as_str(), &known.sibling.cluster);
+    let summary = format!(
+        "{name}, whose vote counts, cannot start: its file names the cluster [{given}], and its data is of [{cluster}]"
+    );
+    let evidence = case.says(known.by, format!("the configuration of {name} has [cluster.name: {given}]"));
+    let mend = case.set_sibling(known, "cluster.name", &Worth::Text(cluster.to_owned()));
+    verdict(Code::WrongClusterName, name, summary).because(evidence).mended(mend.about(name))
 }
 
 /// Whether a node asks its master to take it in and is not reached by it: it runs, so that only its address is told of.

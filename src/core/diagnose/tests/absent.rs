@@ -442,6 +442,17 @@ fn a_member_that_takes_no_new_connection_is_told_by_its_master() {
 }
 
 #[test]
+fn a_voter_whose_file_names_another_cluster_than_its_data_is_of_takes_the_name_back() {
+    let mut leader = voters(follower(0, 0));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+    leader.facts.members.retain(|(name, ..)| name != "n2");
+    let renamed = Sibling { cluster: "shpo".into(), has_begun: true, last: Some(address(2)), ..sibling(2) };
+    leader.facts.siblings = vec![renamed];
+    let told = verdicts(&[leader, follower(1, 0)]);
+    assert_eq!(told, expected(&[(Code::WrongClusterName, "n2", "cluster.name: shop")]));
+}
+
+#[test]
 fn who_asks_to_be_taken_in_and_is_not_reached_runs_and_is_never_to_be_started() {
     let mut leader = voters(follower(0, 0));
     leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
