@@ -40,6 +40,11 @@ pub(super) fn of_quorum(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     verdicts
 }
 
+/// Whether it counts votes: while the voting set changes a majority of both is needed.
+fn is_of_votes(quota: &Quota) -> bool {
+    matches!(quota.of, Group::VotingSet | Group::LastCommittedVotingSet)
+}
+
 fn is_blamed(before: &[Verdict], name: &str) -> bool {
     before.iter().any(|verdict| verdict.node.as_deref() == Some(name))
 }
@@ -91,8 +96,7 @@ fn is_down(case: &Case<'_>, before: &[Verdict], name: &str, member: &Member) -> 
 /// Voters that do not run, where enough of them answer and yet there are not enough votes.
 fn idle(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let of = |report: &Report| {
-        let is_short = |quota: &&Quota| quota.of == Group::VotingSet && !quota.is_met();
-        let quota = report.explanation.needed.iter().find(is_short)?;
+        let quota = report.explanation.needed.iter().find(|quota| is_of_votes(quota) && !quota.is_met())?;
         let gone = quota.members.iter().filter(|member| !member.found && !case.has_id(&member.id));
         let gone = gone.filter(|member| !is_wiped(case, report, member)).map(|member| (case.place(member).0, member));
         let gone = gone.filter(|(name, member)| is_down(case, before, name, member));
@@ -104,8 +108,8 @@ fn idle(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
 /// The voting set lacks a majority.
 fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let is_short = |report: &&Report| {
-        let sets = report.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet && quota.needed > 0);
-        sets.is_some_and(|quota| !quota.is_met())
+        let mut sets = report.explanation.needed.iter().filter(|quota| is_of_votes(quota) && quota.needed > 0);
+        sets.any(|quota| !quota.is_met())
     };
     // One that came back without its disk has what others say of the voting set, and holds nothing itself.
     let is_known = |report: &&Report| is_short(report) && report.explanation.cluster_uuid.is_some();
@@ -178,7 +182,7 @@ fn if_gone(teller: &Report) -> String {
 fn unable(case: &Case<'_>) -> Vec<Verdict> {
     let short = |report: &Report| {
         let mut quotas = report.explanation.needed.iter().filter(|quota| quota.needed > 0 && !quota.is_met());
-        quotas.find(|quota| quota.of == Group::VotingSet).cloned()
+        quotas.find(|quota| is_of_votes(quota)).cloned()
     };
     let Some((teller, quota)) = case.reports.iter().find_map(|report| Some((report, short(report)?))) else {
         return Vec::new();

@@ -175,6 +175,27 @@ fn voters_that_do_not_run_are_started_by_the_files_that_are_theirs() {
     assert_eq!(verdicts(&[asked]), expected(&all));
 }
 
+/// The master died before it could count the votes of those that had just joined it.
+#[test]
+fn the_only_voter_of_a_voting_set_that_was_to_grow_is_started() {
+    let mut asked = pinged(pinged(report(0), 1, PingOutcome::Refused), 2, answered());
+    let member = |number: usize| Member {
+        id: format!("id-{number}").as_str().into(),
+        name: Some(format!("n{number}").as_str().into()),
+        address: Some(address(number)),
+        found: number != 1,
+    };
+    let set = |of: Group, numbers: &[usize], needed: usize| {
+        let members: Vec<Member> = numbers.iter().copied().map(member).collect();
+        Quota { of, found: members.iter().filter(|member| member.found).count(), members, needed }
+    };
+    asked.explanation.needed = vec![set(Group::VotingSet, &[0, 1, 2], 2), set(Group::LastCommittedVotingSet, &[1], 1)];
+    asked.facts.siblings = vec![sibling(1)];
+    let start = "/usr/bin/zazen start -c /etc/zazen/n1.yml";
+    let all = [(Code::QuorumLost, "n1", start), (Code::VoterDown, "n1", start)];
+    assert_eq!(verdicts(&[asked, report(2)]), expected(&all));
+}
+
 #[test]
 fn a_node_with_a_relative_path_is_started_on_the_data_that_it_had() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
