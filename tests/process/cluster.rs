@@ -86,7 +86,21 @@ impl Cluster {
         self.wait_alike(among, |one, other| one == other)
     }
 
-    /// The same while clients write: no two nodes need hold one state at a time, but follow one master and list just these.
+    /// Waits until these are a cluster, and its master counts the votes of them all.
+    pub(crate) fn wait_voters(&self, among: &[usize]) -> usize {
+        let are_counted = || {
+            let master = self.wait_master(among);
+            let told = self.nodes[master].get("/_zazen/explain").ok()?.json();
+            let sets = told["needed"].as_array()?.iter().filter(|quota| quota["of"] != "master_eligible_nodes");
+            let counts: Vec<usize> = sets.filter_map(|quota| Some(quota["members"].as_array()?.len())).collect();
+            (counts == [among.len()]).then_some(())
+        };
+        self.wait("all of them vote", are_counted);
+        self.wait_master(among)
+    }
+
+    /// A cluster of just these while clients write: no two nodes need hold one state at a time, but follow one master and
+    /// list just these.
     pub(crate) fn wait_master_under_load(&self, among: &[usize]) -> usize {
         self.wait_alike(among, |one, other| {
             (one.term, &one.master, &one.members) == (other.term, &other.master, &other.members)
