@@ -95,7 +95,7 @@ class Node:
         self.arguments = []
         self.prefix = []
         # From where it is started.
-        self.cwd = None
+        self.cwd = world.dir
         self.process = None
         self.log = os.path.join(world.dir, f"{name}.log")
         # Where what the last launch prints begins, and whether something was done about it since.
