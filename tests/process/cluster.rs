@@ -27,7 +27,7 @@ impl Cluster {
     pub(crate) fn start_with(count: usize, change: impl Fn(usize, &mut Node)) -> Self {
         let cluster = Self::start_apart(count, change);
         let all: Vec<usize> = (0..count).collect();
-        cluster.wait_master(&all);
+        cluster.wait_redundant(&all);
         cluster
     }
 
@@ -86,16 +86,14 @@ impl Cluster {
         self.wait_alike(among, |one, other| one == other)
     }
 
-    /// Waits until these are a cluster, and its master counts the votes of them all.
-    pub(crate) fn wait_voters(&self, among: &[usize]) -> usize {
-        let are_counted = || {
+    /// Waits until these are a cluster, and none of them is about to get a vote: who may be killed then, and not before.
+    pub(crate) fn wait_redundant(&self, among: &[usize]) -> usize {
+        self.wait("all vote who will", || {
             let master = self.wait_master(among);
-            let told = self.nodes[master].get("/_zazen/explain").ok()?.json();
-            let sets = told["needed"].as_array()?.iter().filter(|quota| quota["of"] != "master_eligible_nodes");
-            let counts: Vec<usize> = sets.filter_map(|quota| Some(quota["members"].as_array()?.len())).collect();
-            (counts == [among.len()]).then_some(())
-        };
-        self.wait("all of them vote", are_counted);
+            let told = self.nodes[master].get("/_cluster/health").ok()?;
+            // Those that let nobody in say something else.
+            (told.status != 200 || told.json()["status"] == "green").then_some(())
+        });
         self.wait_master(among)
     }
 

@@ -68,7 +68,7 @@ fn status(port: u16, method: &str, path: &str, headers: &str, body: &str) -> u16
 #[test]
 fn nodes_that_share_a_secret_lead_fail_over_and_hear_nobody_else() {
     let mut cluster = secure(3);
-    let master = cluster.wait_voters(&[0, 1, 2]);
+    let master = cluster.wait_master(&[0, 1, 2]);
     let before = cluster.view(master);
     let json = "Content-Type: application/json\r\n";
     let forged = format!(

@@ -3,7 +3,7 @@
 //! Only a master makes new ones, and no two that differ have the same rank; neither is checked here. Mirrors
 //! `ClusterState` (6.8).
 
-use super::{Blocks, ClusterName, Metadata, NodeId, Nodes, StateId, Table, Term, Uuid, Version};
+use super::{Blocks, ClusterName, Metadata, NodeId, Nodes, StateId, Table, Term, Uuid, Version, VotingSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::hash::{Hash, Hasher};
@@ -50,6 +50,13 @@ impl ClusterState {
         self.metadata.voting.own.iter().filter(is_there).count()
     }
 
+    /// Whether votes of members do not count yet that will: the nodes of a new cluster are members a moment before they vote,
+    /// and one of three that is lost then may be the only voter.
+    pub fn awaits_votes(&self) -> bool {
+        let eligible = self.nodes.iter().filter(|node| node.is_master_eligible()).count();
+        self.metadata.voting.own.len() < VotingSet::most_of(eligible)
+    }
+
     /// Whether just a majority of a voting set is there that could do without somebody when it is whole.
     pub fn is_reduced(&self) -> bool {
         let voters = self.metadata.voting.own.len();
@@ -86,5 +93,42 @@ impl ClusterState {
 impl Hash for ClusterState {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.id().hash(hasher);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Node, Roles};
+
+    /// A state with so many members that could be master, one that could not, and so many voters.
+    fn with(members: usize, voters: usize) -> ClusterState {
+        let name = |number: usize| format!("n{number}");
+        let node = |(name, roles): (String, Roles)| {
+            Arc::new(Node {
+                id: name.as_str().into(),
+                ephemeral_id: name.as_str().into(),
+                name: name.as_str().into(),
+                address: "127.0.0.1:9300".into(),
+                roles,
+                attributes: Arc::default(),
+                version: "6.8.23".into(),
+            })
+        };
+        let mut state = ClusterState::initial("shop".into());
+        let all = (0..members).map(|number| (name(number), Roles::ALL));
+        let other = ("data".to_owned(), Roles { master: false, ..Roles::ALL });
+        state.nodes = all.chain([other]).map(node).collect();
+        state.metadata.voting.own = VotingSet::new((0..voters).map(|number| name(number).as_str().into()));
+        state
+    }
+
+    #[test]
+    fn votes_are_awaited_until_as_many_count_as_ever_will() {
+        let cases =
+            [(1, 1, false), (2, 1, false), (3, 1, true), (3, 3, false), (4, 3, false), (5, 3, true), (2, 3, false)];
+        for (members, voters, is_awaited) in cases {
+            assert_eq!(with(members, voters).awaits_votes(), is_awaited, "{voters} of {members}");
+        }
     }
 }

@@ -20,6 +20,11 @@ impl VotingSet {
         members.into_iter().collect()
     }
 
+    /// How many of so many nodes vote: an odd number, as one more would have to be waited for and could not be lost either.
+    pub fn most_of(count: usize) -> usize {
+        if count.is_multiple_of(2) { count.saturating_sub(1) } else { count }
+    }
+
     /// The set of nobody.
     pub fn empty() -> Self {
         VotingSet::default()

@@ -132,8 +132,7 @@ impl Requirement {
 /// Once it had three members it keeps three, whoever fails or says good-bye, because a set of one would make the last
 /// node a single point of failure. A live member is not swapped for another.
 pub fn next_voting_set(current: &VotingSet, live: &BTreeSet<NodeId>, master: &NodeId) -> VotingSet {
-    let odd = if live.len().is_multiple_of(2) { live.len().saturating_sub(1) } else { live.len() };
-    let size = odd.max(if current.len() >= 3 { 3 } else { 1 });
+    let size = VotingSet::most_of(live.len()).max(if current.len() >= 3 { 3 } else { 1 });
     let members = live.iter().filter(|id| current.contains(id));
     let newcomers = live.iter().filter(|id| !current.contains(id));
     let absent = current.iter().filter(|id| !live.contains(*id));

@@ -113,7 +113,7 @@ impl Health {
 
 /// The colour of a cluster in this state.
 pub(super) fn status(handle: &Handle, state: &ClusterState) -> Status {
-    let lacks_voter = state.voters_present() < state.metadata.voting.own.len();
+    let lacks_voter = state.voters_present() < state.metadata.voting.own.len() || state.awaits_votes();
     if snapshot::is_unavailable(state) {
         Status::Red
     } else if lacks_voter && !handle.settings().rest.green_without_redundancy {

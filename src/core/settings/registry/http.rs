@@ -135,7 +135,8 @@ pub(super) const HTTP: [Setting; 11] = [
             node.rest.green_without_redundancy = text.parse().ok()?;
             Some(())
         }),
-        doc: "Whether `/_cluster/health` stays green, as Elasticsearch's does, when a node whose vote counts is gone.\n\
+        doc: "Whether `/_cluster/health` stays green, as Elasticsearch's does, when a node whose vote counts is gone, or the vote of a \
+              new one is yet to count.\n\
               By default it is yellow then: the cluster works, and survives fewer losses than it was built for. Clients that \
               wait for green and do not care want `true`.",
     },

@@ -32,8 +32,8 @@ pub(super) static ROUTES: &[Route] = &[
         answers: Answers::Reply(|call| Box::pin(health::show(call)), "200,408 @Health"),
         name: "cluster_health_action",
         doc: "Tells how the cluster is, and waits until it is as wanted.\nThe status is `red` while no master is known or \
-              the state of the cluster is not back yet, `yellow` while a node whose vote counts is not there \
-              (unless `zazen.health.green_without_redundancy`), else `green`: Zazen places no shards.\nThe time that is given as \
+              the state of the cluster is not back yet, `yellow` while a node whose vote counts is not there, or \
+              the vote of a new one is yet to count (unless `zazen.health.green_without_redundancy`), else `green`: Zazen places no shards.\nThe time that is given as \
               `timeout` is that of `master_timeout` too, unless that is given.",
     },
     Route {
