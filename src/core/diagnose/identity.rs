@@ -106,12 +106,18 @@ fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec
 fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option<Verdict> {
     let address = one.1.nodes.keys().next().filter(|_| one.1.nodes.len() == 1)?;
     let report = case.at(address).filter(|report| report.facts.members.len() == 1)?;
-    let looks_for = |other: &&Report| {
-        let seeds = other.facts.seeds.iter().flatten();
-        let is_of_many = other.explanation.cluster_name.as_str() == many.0 && other.facts.members.len() > 1;
-        is_of_many && seeds.clone().any(|seed| is_seed_of(seed, address))
-    };
-    let other = case.reports.iter().find(looks_for)?;
+    let is_of_many =
+        |other: &&Report| other.explanation.cluster_name.as_str() == many.0 && other.facts.members.len() > 1;
+    let others = case.reports.iter().filter(is_of_many);
+    let names = |other: &&Report| other.facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address));
+    let other = others.clone().find(names)?;
+    // Whom only one names by mistake, and who names none of them, is of a cluster of its own.
+    let own = seeds_of_others(report);
+    let is_named_by_it = |other: &Report| own.iter().any(|seed| is_seed_of(seed, &other.explanation.node.address));
+    let is_lost = || own.is_empty() && others.clone().all(|other| names(&other));
+    if !(others.clone().any(is_named_by_it) || is_lost()) {
+        return None;
+    }
     let name = case.name(report);
     let summary = format!("{name} is cluster [{}] by itself, and those that look for it are of [{}]", one.0, many.0);
     let evidence = case.says(other, format!("[{address}] is among my seed hosts"));
@@ -120,7 +126,7 @@ fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option
         let data = format!("{}-{}", report.facts.data, many.0);
         let start = start.with("cluster.name", &Worth::Text(many.0.to_owned())).on(&data);
         let members = other.facts.members.iter().map(|(_, address, _)| address.to_string()).collect();
-        if seeds_of_others(report).is_empty() { start.with(HOSTS, &Worth::List(members)) } else { start }
+        if own.is_empty() { start.with(HOSTS, &Worth::List(members)) } else { start }
     };
     let mend = case.restart(report, "", joining);
     let found = verdict(Code::WrongClusterName, name, summary).because(evidence).mended(mend);

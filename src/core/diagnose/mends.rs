@@ -121,7 +121,7 @@ impl<'a> Case<'a> {
         let own = &report.explanation.node.address;
         let is_own = |at: &Address| at == own || at.is_loopback() && !own.is_loopback();
         let is_itself = |host: &Host| host.outcome == PingOutcome::Itself || is_own(&host.address);
-        let is_alone = adds_none && report.explanation.hosts.iter().all(is_itself);
+        let is_alone = adds_none && report.explanation.hosts.iter().all(is_itself) && report.facts.members.len() < 2;
         (!left.is_empty() && !is_alone).then(|| self.seeds(report, left))
     }
 

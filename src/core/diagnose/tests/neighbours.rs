@@ -132,6 +132,29 @@ fn who_formed_alone_under_another_name_is_told_and_not_those_that_look_for_it() 
 }
 
 #[test]
+fn a_cluster_of_one_that_only_one_node_names_by_mistake_is_left_alone() {
+    let mut foreign = report(3);
+    foreign.explanation.cluster_name = "other".into();
+    foreign.explanation.cluster_uuid = Some(Uuid::from_u128(9));
+    foreign.explanation.master_node = Some(node(3));
+    foreign.facts.members = vec![("n3".into(), address(3), true)];
+    let seeds = |numbers: &[usize]| Some(numbers.iter().map(|number| address(*number).to_string()).collect());
+    let mut mistaken = follower(0, 1);
+    mistaken.facts.seeds = seeds(&[1, 2, 3]);
+    let mut right = follower(1, 1);
+    right.facts.seeds = seeds(&[0, 1, 2]);
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.1:9300\", \"10.0.0.2:9300\"]";
+    for own in [None, seeds(&[3]), seeds(&[8])] {
+        foreign.facts.seeds = own;
+        let told = verdicts(&[mistaken.clone(), right.clone(), foreign.clone()]);
+        assert_eq!(told, expected(&[(Code::ForeignCluster, "n0", line)]));
+    }
+    foreign.facts.seeds = seeds(&[1]);
+    let told = verdicts(&[mistaken, right, foreign]);
+    assert!(matches!(&told[..], [(Code::WrongClusterName, name, _)] if name == "n3"), "it looks for them: {told:?}");
+}
+
+#[test]
 fn those_that_name_their_own_host_without_a_port_are_told_that_they_are_alone() {
     let alone = |port: u16| {
         let mut report = follower(0, 0);
