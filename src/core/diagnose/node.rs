@@ -43,8 +43,7 @@ fn disk_full(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!("the disk of {name} under [{data}] has no room for {}", what_fits(free));
     let evidence = case.says(report, format!("a new file may have [{free}] bytes, [{ROOM_MIN}] are needed"));
     let mend = report.facts.roomy.as_ref().and_then(|roomy| {
-        // A name that nobody took before: what is there already is somebody's.
-        let new = format!("{roomy}/zazen-{name}-{}-{}", report.facts.pid, report.facts.wall_millis / 1_000);
+        let new = unused(roomy, &name, report);
         case.restart(report, &moved(data, &new), |start| start)
     });
     Some(verdict(Code::DiskFull, &name, summary).because(evidence).mended(mend))
@@ -54,13 +53,19 @@ fn what_fits(free: u64) -> String {
     if free == 0 { "another file".to_owned() } else { format!("more than {free} bytes") }
 }
 
+/// A directory that nobody made before: what is there already is somebody's.
+fn unused(above: &str, name: &str, teller: &Report) -> String {
+    format!("{above}/zazen-{name}-{}-{}", teller.facts.pid, teller.facts.wall_millis / 1_000)
+}
+
 /// Moves what a node has on disk, as the beginning of a line. Where it was there is a link to where it is: a copy that stays
 /// behind would be started from one day, and what was written since be lost.
 pub fn moved(data: &str, new: &str) -> String {
     let (inside, there, new) = (quoted(&format!("{data}/nodes")), quoted(&format!("{new}/nodes")), quoted(new));
-    // A node that never got as far as to make one has none.
+    // A node that never got as far as to make one has none. Who types it twice has moved it already.
     let move_ = format!("{{ [ ! -e {inside} ] || mv -T {inside} {there}; }}");
-    format!("mkdir -p -m 700 {new} && {move_} && mkdir -p {there} && ln -s {there} {inside} && ")
+    let all = format!("mkdir -p -m 700 {new} && {move_} && mkdir -p {there} && ln -s {there} {inside}");
+    format!("[ {inside} -ef {there} ] || {{ {all}; }} && ")
 }
 
 /// A node that does not run, and has no room on its disk to run again.
@@ -73,7 +78,7 @@ pub(super) fn full(case: &Case<'_>, address: &Address, name: &str) -> Option<Ver
     let what = format!("a new file under [{data}] may have [{free}] bytes, [{ROOM_MIN}] are needed");
     let evidence = case.says(known.by, what);
     let mend = sibling.roomy.as_ref().map(|roomy| {
-        let new = format!("{roomy}/zazen-{name}-{}", address.as_str().replace([':', '[', ']'], "-"));
+        let new = unused(roomy, name, known.by);
         let mend = Start::of(&known.by.facts.binary, sibling).mend(&moved(data, &new)).about(name);
         case.placed_as(Mend { file: sibling.file.clone(), ..mend }, known)
     });

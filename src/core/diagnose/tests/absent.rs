@@ -51,10 +51,9 @@ fn a_seed_host_that_never_ran_is_started() {
 #[test]
 fn a_node_that_is_gone_and_whose_disk_is_full_is_moved_to_another() {
     let full = |number: usize| Sibling { free_bytes: Some(4_096), roomy: Some("/var/tmp".into()), ..sibling(number) };
-    let line = "mkdir -p -m 700 /var/tmp/zazen-n1-10.0.0.1-9300 && { [ ! -e /var/lib/zazen/n1/nodes ] || \
-                mv -T /var/lib/zazen/n1/nodes /var/tmp/zazen-n1-10.0.0.1-9300/nodes; } && \
-                mkdir -p /var/tmp/zazen-n1-10.0.0.1-9300/nodes && \
-                ln -s /var/tmp/zazen-n1-10.0.0.1-9300/nodes /var/lib/zazen/n1/nodes && \
+    let line = "[ /var/lib/zazen/n1/nodes -ef /var/tmp/zazen-n1-100-0/nodes ] || { mkdir -p -m 700 /var/tmp/zazen-n1-100-0 \
+                && { [ ! -e /var/lib/zazen/n1/nodes ] || mv -T /var/lib/zazen/n1/nodes /var/tmp/zazen-n1-100-0/nodes; } && \
+                mkdir -p /var/tmp/zazen-n1-100-0/nodes && ln -s /var/tmp/zazen-n1-100-0/nodes /var/lib/zazen/n1/nodes; } && \
                 /usr/bin/zazen start -c /etc/zazen/n1.yml";
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
     asked.facts.siblings = vec![full(1), sibling(2)];
