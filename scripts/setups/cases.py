@@ -1226,3 +1226,63 @@ def a_mistyped_cluster_name_beside_a_hundred_files_of_others(w):
         with open(os.path.join(os.path.dirname(w[0].file), f"a{number:03}.yml"), "w") as file:
             file.write(f"cluster.name: other{number}\nnode.name: a{number}\ntransport.port: {20000 + number}\n")
     w[2].settings["cluster.name"] = "shpo"; w[2].write(); w.start(0, 1); w[2].launch(); w.formed(w.nodes[:2]); time.sleep(3)
+
+# Nodes that are gone and could not be started: why is told before anybody tries.
+
+def gone(w):
+    w.form(); time.sleep(2); w[2].kill(); time.sleep(1)
+
+@case("port-in-use", about=["n2"])
+def the_users_port_of_one_that_is_gone_was_taken(w):
+    gone(w); w.listen(w[2].http)
+
+@case("data-damaged", about=["n2"])
+def the_state_of_one_that_is_gone_was_damaged(w):
+    gone(w); w.damage(w[2])
+
+@case("data-not-writable", about=["n2"])
+def the_disk_of_one_that_is_gone_became_read_only(w):
+    path = w[2].settings["path.data"]
+    w.mount(path, "size=64m"); gone(w)
+    subprocess.run(["mount", "-o", "remount,ro", path], check=True)
+
+@case("data-not-writable", about=["n2"])
+def a_file_is_where_the_data_directory_of_one_that_is_gone_was(w):
+    gone(w); path = w[2].settings["path.data"]; os.rename(path, path + ".bak"); open(path, "w").close()
+
+@case("bad-address", about=["n2"])
+def one_that_is_gone_was_given_an_address_that_this_host_does_not_have(w):
+    gone(w); w[2].settings["network.host"] = "198.51.100.7"; w[2].write()
+
+@case("port-in-use", about=["n2"])
+def one_that_is_gone_was_given_the_ports_of_another_one(w):
+    gone(w); w[2].settings.update({key: w[1].settings[key] for key in ("http.port", "transport.tcp.port")}); w[2].write()
+
+@case("bad-settings", about=["n2"])
+def the_rights_of_the_secret_of_one_that_is_gone_are_those_of_all(w):
+    for node in w.nodes: node.settings["zazen.security.secret"] = secret(w, node.name + "-secret", "a")
+    gone(w); os.chmod(w[2].settings["zazen.security.secret"], 0o644)
+
+@case("voter-down", about=["n2"])
+def one_was_killed_before_the_others_were_there(w):
+    w.start(2); w.wait(lambda: get(w[2].http, "/"), 15); time.sleep(1); w[2].kill(); w.form(0, 1); time.sleep(2)
+
+@case("data-damaged", DOWN, about=["n1", "n2"])
+def of_two_that_are_gone_the_state_of_one_was_damaged(w):
+    w.form(); time.sleep(2); w.kill(1, 2); time.sleep(1); w.damage(w[2])
+
+# Whom one node names by mistake is another cluster, however small, and is to be left alone.
+@case("foreign-cluster", about=["n0"])
+def one_names_a_node_of_another_cluster_that_is_alone_there(w):
+    other = w.add("n3"); other.settings.update({"cluster.name": "sales", HOSTS: w.hosts([other])})
+    w[0].settings[HOSTS] = w.hosts(w.nodes)
+    w.nodes.remove(other); w.helpers.append(other.kill)
+    other.start(); w.wait(other.master, 20); w.form(); time.sleep(1)
+
+@case("wrong-cluster-name", "secrets-differ", about=["n1", "n2"])
+def one_of_three_has_another_name_and_one_another_secret(w):
+    share(w, 2); w[1].settings["cluster.name"] = "shpo"; w.start(); time.sleep(4)
+
+@case("wrong-cluster-name", "secrets-differ", about=["n1", "n2"], asked=1)
+def of_one_with_another_name_and_one_with_another_secret_the_former_is_asked(w):
+    share(w, 2); w[1].settings["cluster.name"] = "shpo"; w.start(); time.sleep(4)

@@ -2,9 +2,10 @@
 //!
 //! Finds and reads them; what they mean is decided in `settings`, and what to type about faults in `start_failure`.
 
-use super::{CommandError, completions, start_failure};
+use super::{CommandError, completions};
 use crate::diagnose::{Code, quoted};
 use crate::runtime::program;
+use crate::runtime::start_failure::{self, NAMES, file_in};
 use crate::settings::{self, FileText, Loaded, Sources};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -17,8 +18,6 @@ use std::{env, str};
 
 /// Longer files are not read.
 const BYTES_MAX: u64 = 1 << 20;
-/// What a configuration file is called; the first that is there counts.
-const NAMES: [&str; 2] = ["zazen.yml", "elasticsearch.yml"];
 /// Where it is looked for if nothing is said.
 const DIRECTORY: &str = "config";
 /// Names another directory, or a file.
@@ -117,11 +116,6 @@ fn named_file(path: &Path) -> Result<(Option<PathBuf>, PathBuf), CommandError> {
             Err(CommandError::Usage(format!("there is neither a {first} nor an {second} in the directory {path}")))
         }
     }
-}
-
-/// The file of a directory.
-pub(super) fn file_in(directory: &Path) -> Option<PathBuf> {
-    NAMES.iter().map(|name| directory.join(name)).find(|file| file.exists())
 }
 
 /// The text of a file.

@@ -4,11 +4,11 @@
 //! is decided in `runtime::events`.
 
 use super::ask::{Asker, Place, UrlArgs, nobody};
-use super::printable::line;
 use super::status::nodes_of;
 use super::{CommandError, CommandOutcome};
 use crate::runtime::events::{Entry, Kind};
 use crate::runtime::log::timestamp;
+use crate::runtime::printable::line;
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;

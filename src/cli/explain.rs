@@ -1,10 +1,10 @@
 //! `zazen explain`: what is wrong with a cluster, how that is known, and what to type.
 
 use super::ask::{Asker, UrlArgs, nobody};
-use super::printable::line;
 use super::status::{View, called};
 use super::{CommandError, CommandOutcome};
 use crate::diagnose::{Standing, Verdict};
+use crate::runtime::printable::line;
 use clap::Args;
 use std::io::{self, Write};
 

@@ -1,10 +1,10 @@
 //! `zazen kv`: the users' keys from the command line.
 
 use super::ask::UrlArgs;
-use super::printable::{self, printable};
 use super::{CommandError, CommandOutcome, completions, failed, master};
 use crate::client::{Change, Client, ClientError, Entry, News, Precondition, Watch};
 use crate::cluster::Revision;
+use crate::runtime::printable::{self, printable};
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use serde_json::json;

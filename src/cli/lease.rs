@@ -5,11 +5,11 @@
 
 use super::ask::UrlArgs;
 use super::kv::refused;
-use super::printable::printable;
 use super::run::{holder, time};
 use super::{CommandError, CommandOutcome, completions, master};
 use crate::client::{Client, Held};
 use crate::cluster::{Holding, Token};
+use crate::runtime::printable::printable;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use std::io::{self, Write};

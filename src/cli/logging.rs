@@ -2,8 +2,9 @@
 //!
 //! What the lines look like and which are printed is decided in `runtime::log`.
 
-use super::{CommandError, failed, start_failure};
+use super::{CommandError, failed};
 use crate::runtime::log::{Flusher, Form, Levels, Lines, Log, LogFile, Origin, Rotation, Writer, tell_panics};
+use crate::runtime::start_failure;
 use crate::settings::{LogSettings, NodeSettings};
 use std::fs::File;
 use std::os::fd::AsFd;

@@ -6,7 +6,9 @@
 use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::ClusterName;
 use crate::runtime::host_name;
-use crate::runtime::secure::{Authority, Made, Purpose, fresh_secret, fresh_token, made_at, made_line, read_private};
+use crate::runtime::secure::{
+    Authority, LINES, Made, Purpose, fresh_secret, fresh_token, made_at, made_line, read_private,
+};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -151,19 +153,6 @@ fn names_of(host: &str) -> Result<Vec<String>, CommandError> {
     }
     Ok([host.to_owned()].into_iter().chain(addresses).collect())
 }
-
-/// The settings of a node that was equipped, which begin at the directory of the configuration.
-pub(super) const LINES: &str = "\
-# Who is a node: who has the secret, and shows a certificate of this cluster.
-zazen.security.secret: cluster.secret
-zazen.security.certificate: node.crt
-zazen.security.key: node.key
-zazen.security.authorities: ca.crt
-# Who may ask, and what they see of this node.
-zazen.security.users: users
-zazen.security.http.certificate: http.crt
-zazen.security.http.key: http.key
-";
 
 impl Shared {
     /// What was made there before, or all of it new.

@@ -5,12 +5,13 @@
 use super::config::{self, ConfigArgs};
 use super::hang_up::{self, HangUp, HangUps};
 use super::supervisor::Supervisor;
-use super::{CommandError, CommandOutcome, failed, logging, start_failure};
+use super::{CommandError, CommandOutcome, failed, logging};
 use crate::embed::{Users, leave};
 use crate::live;
 use crate::runtime::hooks::Hooks;
 use crate::runtime::inquiry;
 use crate::runtime::log::NODE;
+use crate::runtime::start_failure;
 use crate::runtime::{self, Ended, Handle, descriptors};
 use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
 use clap::Args;

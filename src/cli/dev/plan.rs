@@ -1,9 +1,10 @@
 //! Where the nodes of a cluster under one terminal listen and keep their data, and the file that each is started with.
 
 use super::DevArgs;
-use crate::cli::setup::{LINES, Shared};
+use crate::cli::setup::Shared;
 use crate::cli::{CommandError, failed};
 use crate::runtime::Access;
+use crate::runtime::secure::LINES;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;

@@ -1,11 +1,11 @@
 //! The data directory: whether it is free, can be written to, how long a sync takes, and whether what it holds can be read.
 
-use super::super::start_failure;
 use super::super::stopwatch::Stopwatch;
 use super::Findings;
 use crate::cluster::NodeId;
 use crate::diagnose::Code;
 use crate::runtime::StartError;
+use crate::runtime::start_failure;
 use crate::runtime::store::Store;
 use crate::settings::NodeSettings;
 use std::fs::{self, File, TryLockError};

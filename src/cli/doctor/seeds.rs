@@ -1,13 +1,13 @@
 //! The seed hosts: whether they have an address, who answers there, what the clock there says, and whether there are enough.
 
 use super::super::ask::{Asker, Place, Silence};
-use super::super::start_failure;
 use super::{Findings, SEED_MAX};
 use crate::cluster::{Address, NodeId, is_loopback};
 use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth, hosts_meant};
 use crate::protocol::{Failure, Unresolved};
 use crate::runtime::inquiry::{hosts_file, seed_hosts};
 use crate::runtime::seeds::places_of;
+use crate::runtime::start_failure;
 use crate::runtime::{addresses, listener};
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::settings::{DiscoveryKind, NodeSettings};

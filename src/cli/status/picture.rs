@@ -3,8 +3,8 @@
 use super::super::ask::{Silence, nobody};
 use super::super::explain::tell;
 use super::super::paint::{Paint, Tone};
-use super::super::printable::printable;
 use super::survey::{Agreement, Seat, Survey, called};
+use crate::runtime::printable::printable;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

@@ -39,9 +39,6 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(full) = address.and_then(|address| full(case, address, &name)) {
             return full;
         }
-        if let Some(known) = address.and_then(|address| renamed(case, teller, address)) {
-            return of_another_cluster(case, known, teller, &name);
-        }
         let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
         let evidence = case.says(teller, format!("[{}] is in the voting set and not there", member.id));
         if let Some(silent) = address.filter(|address| case.is_silent(address)) {
@@ -61,23 +58,6 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         case.place(member).1.is_some_and(|address| case.is_unbelieved(&address) || case.at(&address).is_some())
     };
     missing.filter(|member| !is_taken(member) && !is_turned_away(teller, &member.id)).map(of).collect()
-}
-
-/// A node that does not run, and whose file names another cluster than the one that it was a member of.
-fn renamed<'a>(case: &Case<'a>, teller: &Report, address: &Address) -> Option<Known<'a>> {
-    let cluster = teller.explanation.cluster_name.as_str();
-    case.sibling_at(address).filter(|known| known.sibling.has_begun && known.sibling.cluster != cluster)
-}
-
-/// It refuses the data that it holds.
-fn of_another_cluster(case: &Case<'_>, known: Known<'_>, teller: &Report, name: &str) -> Verdict {
-    let (cluster, given) = (teller.explanation.cluster_name.as_str(), &known.sibling.cluster);
-    let summary = format!(
-        "{name}, whose vote counts, cannot start: its file names the cluster [{given}], and its data is of [{cluster}]"
-    );
-    let evidence = case.says(known.by, format!("the configuration of {name} has [cluster.name: {given}]"));
-    let mend = case.set_sibling(known, "cluster.name", &Worth::Text(cluster.to_owned()));
-    verdict(Code::WrongClusterName, name, summary).because(evidence).mended(mend.about(name))
 }
 
 /// Whether a node asks its master to take it in and is not reached by it: it runs, so that only its address is told of.
@@ -230,10 +210,10 @@ fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
         let remembered = teller.facts.remembered.iter().map(|node| (&node.name, &node.address));
         members.chain(remembered).any(|(known, at)| known == name || at == address)
     };
-    // Where there is something in its data directory it may have run, and been stopped on purpose.
+    // Who was a member may have been stopped on purpose.
     let is_new = |sibling: &Sibling| {
-        let Sibling { last, left, has_begun, is_data_relative, .. } = sibling;
-        last.is_none() && left.is_none() && !has_begun && !is_data_relative
+        let Sibling { last, left, has_begun, has_never_joined, is_data_relative, .. } = sibling;
+        *has_never_joined || (last.is_none() && left.is_none() && !has_begun && !is_data_relative)
     };
     let of_cluster = case.siblings().filter(|known| known.sibling.cluster == cluster && !known.sibling.is_elsewhere);
     let mut verdicts: Vec<Verdict> = Vec::new();
@@ -258,7 +238,8 @@ fn never_ran(case: &Case<'_>) -> Vec<Verdict> {
 
 fn has_never_run(case: &Case<'_>, known: &Known<'_>, name: &str, address: &Address) -> Verdict {
     let code = if known.sibling.is_eligible { Code::VoterDown } else { Code::MemberDown };
-    let summary = format!("{name} has never run: it is a seed host, and nobody listens at [{address}]");
+    let what = if known.sibling.has_begun { "has never been in a cluster" } else { "has never run" };
+    let summary = format!("{name} {what}: it is a seed host, and nobody listens at [{address}]");
     let evidence = case.says(known.by, format!("a configuration beside mine is for a node at [{address}]"));
     let found = verdict(code, name, summary).only(Certainty::Likely).because(evidence);
     found.mended(case.start(Some(address), name, None))

@@ -16,6 +16,7 @@ mod identity;
 mod kin;
 mod mends;
 mod node;
+mod obstacle;
 mod quorum;
 mod reach;
 mod security;
@@ -35,6 +36,7 @@ pub use credentials::Credentials;
 pub use distant::Distant;
 pub use kin::{is_ours, looks_for};
 pub use node::moved;
+pub use obstacle::Obstacle;
 pub use seeds::hosts_meant;
 pub use sibling::Sibling;
 pub use slip::Slip;
@@ -461,7 +463,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
-    let mut verdicts = slip::told(&case, verdicts);
+    let mut verdicts = obstacle::told(&case, slip::told(&case, verdicts));
     // Nobody is without a master for what was set on purpose.
     let open = security::of_openness(&case, &verdicts);
     verdicts.extend(open);

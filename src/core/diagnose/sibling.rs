@@ -1,6 +1,6 @@
 //! A node that need not run, as others of its host know it.
 
-use super::{Credentials, Launch, Slip};
+use super::{Credentials, Launch, Obstacle, Slip};
 use crate::cluster::{Address, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,9 @@ pub struct Sibling {
     /// Whether a node wrote something in its data directory.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_begun: bool,
+    /// Whether it ran and never was in a cluster, as far as what it has on disk tells.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_never_joined: bool,
     /// Room on the disk of its data directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
@@ -61,6 +64,9 @@ pub struct Sibling {
     /// Why it cannot be started by its file, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
+    /// What would keep it from starting, if it does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<Obstacle>,
     /// The unit of the system's manager of services that started it last, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,

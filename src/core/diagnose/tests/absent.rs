@@ -440,15 +440,53 @@ fn a_member_that_takes_no_new_connection_is_told_by_its_master() {
     assert_eq!(verdicts(&[leader, follower(1, 0), follower(2, 0)]), [], "who answers is reached");
 }
 
+/// Something that a start of a node would tell.
+fn obstructed(number: usize) -> Sibling {
+    let mend = Mend::setting("http.port", &Worth::Plain("9201".into()), Some(format!("/etc/zazen/n{number}.yml")));
+    let fault = "cannot listen on [127.0.0.1], ports [9200]".into();
+    Sibling { obstacle: Some(Obstacle { code: Code::PortInUse, fault, mend: Some(mend) }), ..sibling(number) }
+}
+
 #[test]
-fn a_voter_whose_file_names_another_cluster_than_its_data_is_of_takes_the_name_back() {
-    let mut leader = voters(follower(0, 0));
-    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
-    leader.facts.members.retain(|(name, ..)| name != "n2");
-    let renamed = Sibling { cluster: "shpo".into(), has_begun: true, last: Some(address(2)), ..sibling(2) };
-    leader.facts.siblings = vec![renamed];
-    let told = verdicts(&[leader, follower(1, 0)]);
-    assert_eq!(told, expected(&[(Code::WrongClusterName, "n2", "cluster.name: shop")]));
+fn who_could_not_start_is_told_what_stands_in_its_way() {
+    let leader = master(gone(5, Some(true)), obstructed(5));
+    let [verdict] = &judged(&[leader]).verdicts[..] else { panic!("one thing is wrong") };
+    assert!(
+        verdict.summary.contains("cannot start: cannot listen on [127.0.0.1], ports [9200]"),
+        "{}",
+        verdict.summary
+    );
+    let told = verdicts(&[master(gone(5, Some(true)), obstructed(5))]);
+    assert_eq!(told, expected(&[(Code::PortInUse, "n5", "http.port: 9201")]));
+    let runs = [follower(0, 0), follower(1, 0), follower(2, 0)].map(|mut report| {
+        report.facts.siblings = vec![obstructed(1), obstructed(2)];
+        report
+    });
+    assert_eq!(verdicts(&runs), [], "who runs has its port itself");
+}
+
+#[test]
+fn of_those_that_are_needed_each_is_told_what_stands_in_its_way() {
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    asked.facts.siblings = vec![obstructed(1), sibling(2)];
+    let (port, start) = ("http.port: 9201", "/usr/bin/zazen start -c /etc/zazen/n2.yml");
+    let all = [(Code::QuorumLost, "n1", port), (Code::PortInUse, "n1", port), (Code::VoterDown, "n2", start)];
+    assert_eq!(verdicts(&[asked]), expected(&all));
+}
+
+#[test]
+fn a_seed_host_that_ran_and_never_was_in_a_cluster_is_started() {
+    let mut leader = follower(0, 0);
+    leader.facts.seeds = Some(vec!["10.0.0.5:9300".into()]);
+    let ran = Sibling { has_begun: true, left: Some("/var/lib/zazen/n5".into()), last: Some(address(5)), ..sibling(5) };
+    let told = |sibling: Sibling| {
+        let mut leader = leader.clone();
+        leader.facts.siblings = vec![sibling];
+        verdicts(&[leader, follower(1, 0), follower(2, 0)])
+    };
+    assert_eq!(told(ran.clone()), [], "it may have been stopped on purpose");
+    let never = (Code::VoterDown, "n5", "/usr/bin/zazen start -c /etc/zazen/n5.yml");
+    assert_eq!(told(Sibling { has_never_joined: true, ..ran }), expected(&[never]));
 }
 
 #[test]

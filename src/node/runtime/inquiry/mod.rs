@@ -11,6 +11,7 @@ mod lookups;
 mod mending;
 mod met;
 mod note;
+mod obstacle;
 mod probe;
 mod siblings;
 mod surroundings;

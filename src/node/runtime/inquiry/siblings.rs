@@ -5,6 +5,7 @@ use super::credentials::{believe_each_other, credentials, is_same, share_an_auth
 use super::facts::{absolute, room, roomy, seed_hosts};
 use super::mending::mending;
 use super::note::{self, read};
+use super::obstacle::{Held, looked_at};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Launch, Sibling, Slip, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
@@ -45,11 +46,12 @@ pub fn launch_of(launch: &settings::Launch) -> Launch {
 pub(super) struct Look<'a> {
     machine: Machine,
     files: &'a mut Files,
+    held: &'a mut Held,
 }
 
 impl<'a> Look<'a> {
-    pub(super) fn around(files: &'a mut Files) -> Self {
-        Look { machine: Machine::look().unwrap_or_default(), files }
+    pub(super) fn around(files: &'a mut Files, held: &'a mut Held) -> Self {
+        Look { machine: Machine::look().unwrap_or_default(), files, held }
     }
 }
 
@@ -157,11 +159,14 @@ fn is_mixed(data: &Path) -> bool {
     own.is_some() && listed(&inside).iter().any(|file| owner(file).is_some_and(|its| Some(its) != own))
 }
 
+/// Whether it is to be looked up.
+pub(super) fn is_name(host: &str) -> bool {
+    host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']) && host != "localhost"
+}
+
 /// Where a node would be reached, and whether that is on another host. Nothing is looked up: names may take long.
 fn hosts(listen: &ListenSettings, machine: &Machine) -> (Vec<String>, bool) {
-    let is_name =
-        |host: &String| host.parse::<IpAddr>().is_err() && !host.starts_with(['_', '#', '[']) && host != "localhost";
-    if listen.bind_hosts.iter().chain(&listen.publish_hosts).any(is_name) {
+    if listen.bind_hosts.iter().chain(&listen.publish_hosts).any(|host| is_name(host)) {
         return (Vec::new(), false);
     }
     match machine.bind_addresses(listen) {
@@ -196,14 +201,24 @@ pub(super) fn siblings(settings: &NodeSettings, met: &BTreeSet<PathBuf>, look: &
     let mut all: Vec<&Sibling> = noted.iter().chain(untold).collect();
     let hosts = seed_hosts(settings).unwrap_or_default();
     all.sort_by_key(|one| distance(settings, &hosts, one));
-    all.into_iter()
-        .take(FILES_MAX)
+    let near: Vec<Sibling> = all.into_iter().take(FILES_MAX).cloned().collect();
+    near.into_iter()
         .map(|one| Sibling {
             shares_secret: is_same(&own.secret, &one.credentials.secret, believe_each_other),
             shares_authority: is_same(&own.authorities, &one.credentials.authorities, share_an_authority),
-            ..one.clone()
+            ..one
         })
+        .map(|one| if distance(settings, &hosts, &one) < 3 { looked_into(one, look) } else { one })
         .collect()
+}
+
+/// One with what is to be known before it is started by its file, on the data that it has.
+fn looked_into(one: Sibling, look: &mut Look<'_>) -> Sibling {
+    let known = look.files.loaded(one.file.as_deref(), &one.launch).filter(|(_, slip)| slip.is_none());
+    let Some((settings, _)) = known else { return one };
+    let data = one.left.as_ref().unwrap_or(&one.data);
+    let settings = NodeSettings { path_data: data.into(), ..settings.clone() };
+    looked_at(one, &settings, &look.machine, look.held)
 }
 
 /// The ports that configurations beside a node's own name.
@@ -400,7 +415,7 @@ mod tests {
 
         /// The siblings of a node among those of the test: other nodes of the host are none of its.
         fn siblings(&self, of: &NodeSettings) -> Vec<Sibling> {
-            siblings(of, &BTreeSet::new(), &mut Look::around(&mut Files::default()))
+            siblings(of, &BTreeSet::new(), &mut Look::around(&mut Files::default(), &mut Held::default()))
                 .into_iter()
                 .filter(|one| Path::new(&one.data).starts_with(&self.0))
                 .collect()

@@ -5,6 +5,7 @@
 use super::left::{abandoned, strays};
 use super::lookups::LookUps;
 use super::met::{Kept, Met};
+use super::obstacle::Held;
 use super::siblings::{Files, Look, siblings};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Distant, Facts, Process, Sibling};
@@ -30,6 +31,7 @@ pub(in crate::runtime) struct Surroundings {
     processes: Mutex<Seen<(Vec<Address>, Vec<Process>)>>,
     facts: Mutex<Seen<Facts>>,
     files: Mutex<Files>,
+    held: Mutex<Held>,
     pub(super) met: Met,
     pub(super) look_ups: LookUps,
 }
@@ -87,7 +89,8 @@ impl Surroundings {
     pub(super) fn neighbours(&self, settings: &NodeSettings, id: &NodeId) -> Neighbours {
         let look = || {
             let Kept { directories, distant } = self.met.all(&settings.path_data);
-            let siblings = siblings(settings, &directories, &mut Look::around(&mut self.files.lock()));
+            let siblings =
+                siblings(settings, &directories, &mut Look::around(&mut self.files.lock(), &mut self.held.lock()));
             Neighbours { strays: strays(settings, &siblings), abandoned: abandoned(settings, id), siblings, distant }
         };
         let mut seen = self.neighbours.lock();

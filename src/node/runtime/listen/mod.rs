@@ -41,6 +41,11 @@ pub struct BindError {
 }
 
 impl BindError {
+    /// That all of these are taken.
+    pub(in crate::runtime) fn taken(host: IpAddr, ports: &Ports) -> Self {
+        BindError { host, ports: ports.clone(), source: io::ErrorKind::AddrInUse.into() }
+    }
+
     /// Whether all ports were taken.
     pub fn is_taken(&self) -> bool {
         self.source.kind() == io::ErrorKind::AddrInUse

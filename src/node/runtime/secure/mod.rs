@@ -32,6 +32,19 @@ pub use watch::watch;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
+/// The settings of a node that was equipped, which begin at the directory of the configuration.
+pub const LINES: &str = "\
+# Who is a node: who has the secret, and shows a certificate of this cluster.
+zazen.security.secret: cluster.secret
+zazen.security.certificate: node.crt
+zazen.security.key: node.key
+zazen.security.authorities: ca.crt
+# Who may ask, and what they see of this node.
+zazen.security.users: users
+zazen.security.http.certificate: http.crt
+zazen.security.http.key: http.key
+";
+
 /// So many random bytes as hexadecimal digits; none if the system gives no entropy.
 pub fn random_hex<const N: usize>() -> Option<String> {
     let mut bytes = [0; N];

@@ -7,16 +7,16 @@ mod disk;
 mod holder;
 mod slips;
 
-pub(super) use disk::elsewhere;
-pub(super) use slips::faults;
+pub use disk::elsewhere;
+pub use holder::{NAMES, file_in};
+pub use slips::faults;
 
-use super::setup::LINES;
 use crate::cluster::{Address, is_loopback};
 use crate::diagnose::{Certainty, Code, Mend, Start, Verdict, Worth, ended, quoted};
 use crate::runtime::addresses::{self, AddressError};
 use crate::runtime::inquiry::{launch_of, outward, ports_beside};
 use crate::runtime::listen::BindError;
-use crate::runtime::secure::FileError;
+use crate::runtime::secure::{FileError, LINES};
 use crate::runtime::store::StoreError;
 use crate::runtime::{StartError, is_stopped, program};
 use crate::settings::NodeSettings;
@@ -44,7 +44,7 @@ const PUBLISH: [&str; 6] = [
 
 /// The process of this very node, if it runs already: it holds the data directory, and was started by the same file. A
 /// relative directory may be another one where this is asked; then it is known by its port.
-pub(super) fn running(settings: &NodeSettings) -> Option<u32> {
+pub fn running(settings: &NodeSettings) -> Option<u32> {
     let directory = settings.path_data.join("nodes").join("0");
     let of_port = || {
         let port = settings.transport.ports.only().filter(|_| settings.path_data.is_relative())?;
@@ -56,8 +56,13 @@ pub(super) fn running(settings: &NodeSettings) -> Option<u32> {
     holder.map(|holder| holder.pid)
 }
 
+/// Whether a process holds a data directory.
+pub(in crate::runtime) fn is_locked(path_data: &Path) -> bool {
+    Holder::is_locked(&path_data.join("nodes").join("0"))
+}
+
 /// What is wrong.
-pub(super) fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
+pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
     let (code, mend) = match error {
         StartError::Address(error) => (Code::BadAddress, Some(address(error, settings))),
         StartError::Bind(error) if error.is_taken() => (Code::PortInUse, port(error, settings)),
@@ -219,13 +224,13 @@ fn starts(settings: &NodeSettings) -> Option<Start> {
 }
 
 /// What is said of a failure at the standard error: the words, the code, and what to type.
-pub(super) fn words(error: &StartError, settings: &NodeSettings) -> String {
+pub fn words(error: &StartError, settings: &NodeSettings) -> String {
     let Verdict { code, summary, mend, .. } = verdict(error, settings);
     said(&summary, code, mend.as_ref())
 }
 
 /// Why the log cannot be written, with a directory beside the one that is named.
-pub(super) fn no_log(path: &Path, error: &io::Error, settings: &NodeSettings) -> String {
+pub fn no_log(path: &Path, error: &io::Error, settings: &NodeSettings) -> String {
     let summary = format!("cannot write the log in [path.logs: {}]: {error}", path.display());
     let beside = text(settings, "path.logs", &format!("{}-new", path.display()));
     said(&summary, Code::BadSettings, Some(&beside).filter(|_| path.is_file()))
@@ -236,7 +241,7 @@ fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {
 }
 
 /// Another value of a setting: in the file, or in the line that starts the node if that, or the environment, gives it.
-pub(super) fn set(settings: &NodeSettings, key: &str, worth: &Worth) -> Mend {
+pub fn set(settings: &NodeSettings, key: &str, worth: &Worth) -> Mend {
     let changed = starts(settings)
         .filter(|_| launch_of(&settings.launch).gives(key))
         .map(|start| start.with(key, worth).mend(""));
@@ -245,7 +250,7 @@ pub(super) fn set(settings: &NodeSettings, key: &str, worth: &Worth) -> Mend {
 }
 
 /// One that sets a text.
-pub(super) fn text(settings: &NodeSettings, key: &str, value: &str) -> Mend {
+pub fn text(settings: &NodeSettings, key: &str, value: &str) -> Mend {
     set(settings, key, &Worth::Text(value.to_owned()))
 }
 

@@ -3,16 +3,18 @@
 //! The note that it left in its data directory tells whether it is this very node, started a second time; without one, as
 //! of a node that has just begun, what it is called with does.
 
-use super::super::config;
-use crate::cli::printable::printable;
 use crate::diagnose::Sibling;
 use crate::runtime::inquiry::{launch_of, note_in};
 use crate::runtime::listening;
+use crate::runtime::printable::printable;
 use crate::settings::NodeSettings;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// What a directory calls the file of a node.
+pub const NAMES: [&str; 2] = ["zazen.yml", "elasticsearch.yml"];
 
 /// A process that is in the way.
 pub(super) struct Holder {
@@ -33,9 +35,12 @@ impl Holder {
 
     /// Who holds the lock of a node's directory, as the system lists it: what stands in the file may be out of date.
     pub(super) fn of_lock(directory: &Path, settings: &NodeSettings) -> Option<Self> {
-        let file = fs::metadata(directory.join("node.lock")).ok()?;
-        let locks = fs::read_to_string("/proc/locks").ok()?;
-        Some(Self::of(locker(&locks, file.dev(), file.ino())?, settings))
+        Some(Self::of(lock_of(directory)?, settings))
+    }
+
+    /// Whether there is one.
+    pub(super) fn is_locked(directory: &Path) -> bool {
+        lock_of(directory).is_some()
     }
 
     fn of(pid: u32, settings: &NodeSettings) -> Self {
@@ -67,6 +72,11 @@ impl Holder {
     pub(super) fn is_in_the_way(&self) -> bool {
         self.is_same || !self.is_node
     }
+}
+
+fn lock_of(directory: &Path) -> Option<u32> {
+    let file = fs::metadata(directory.join("node.lock")).ok()?;
+    locker(&fs::read_to_string("/proc/locks").ok()?, file.dev(), file.ino())
 }
 
 /// Who locks a file: a line has the device and the inode of what is locked as `major:minor:inode`, the former two in hex.
@@ -109,10 +119,15 @@ fn is_called_so(pid: u32, settings: &NodeSettings) -> bool {
     let directory = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
     let file = |word: &String| -> Option<PathBuf> {
         let path = directory.join(Path::new(word));
-        if path.is_dir() { config::file_in(&path) } else { Some(path) }
+        if path.is_dir() { file_in(&path) } else { Some(path) }
     };
     let is_own = |word| file(word).and_then(|path| fs::canonicalize(path).ok()).is_some_and(|path| path == own);
     arguments(pid).iter().skip(1).any(is_own)
+}
+
+/// The file of a directory.
+pub fn file_in(directory: &Path) -> Option<PathBuf> {
+    NAMES.iter().map(|name| directory.join(name)).find(|file| file.exists())
 }
 
 fn arguments(pid: u32) -> Vec<String> {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// What is said of a configuration that makes no sense. Whoever starts a node may read it elsewhere than he typed, so the
 /// file is named in full then.
-pub(in crate::cli) fn faults(faults: &Faults, sources: &Sources<'_>, starts: bool) -> String {
+pub fn faults(faults: &Faults, sources: &Sources<'_>, starts: bool) -> String {
     // What came through a pipe is mended where it came from.
     let mend = sources.file.filter(|file| !is_passing(file.name)).and_then(|file| {
         let file = if starts { super::absolute(Path::new(file.name)) } else { file.name.to_owned() };

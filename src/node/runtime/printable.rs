@@ -4,13 +4,13 @@ use std::fmt;
 use std::io::{self, Write};
 
 /// The text on one line: a name may hold what clears a screen or looks like a line of ours.
-pub(super) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let escaped = |char: char| if char.is_control() { char.escape_default().to_string() } else { char.to_string() };
     text.chars().map(escaped).collect()
 }
 
 /// Prints a line.
-pub(super) fn line(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> {
+pub fn line(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(out, "{}", printable(&text.to_string()))
 }
 

@@ -89,12 +89,12 @@ fn is_reached(path: &Path) -> bool {
     let mut existing = path.ancestors().skip(1).filter(|above| above.exists());
     let is_open = |above: &Path| rustix::fs::access(above, rustix::fs::Access::EXEC_OK).is_ok();
     // Behind one that is closed all others look as if they were not there.
-    existing.all(is_open) && !OF_THE_SYSTEM.iter().any(|system| path.starts_with(system))
+    existing.all(is_open) && !is_of_the_system(path)
 }
 
 /// Another data directory that can be made, with which the node joins as a new one: beside its own, beside its file, or at
 /// home.
-pub(in crate::cli) fn elsewhere(settings: &NodeSettings) -> Option<Mend> {
+pub fn elsewhere(settings: &NodeSettings) -> Option<Mend> {
     let name = settings.node_name.as_deref().unwrap_or("node");
     let beside = format!("{}-new", absolute(&settings.path_data));
     let file = settings.file.as_deref().map(absolute).map(PathBuf::from);
@@ -104,14 +104,15 @@ pub(in crate::cli) fn elsewhere(settings: &NodeSettings) -> Option<Mend> {
     all.find(|path| can_be_made(Path::new(path))).map(|new| text(settings, "path.data", &new))
 }
 
-/// Whether a directory can be made here, by making it. What is made for that is removed again, from the innermost on.
+/// Whether a directory can be made here, as far as rights tell.
 fn can_be_made(path: &Path) -> bool {
-    let missing: Vec<&Path> = path.ancestors().take_while(|above| !above.exists()).collect();
-    let is_made = fs::create_dir_all(path).is_ok();
-    for made in missing {
-        let _ = fs::remove_dir(made);
-    }
-    is_made
+    let nearest = path.ancestors().find(|above| above.exists());
+    let is_open = |above: &Path| rustix::fs::access(above, rustix::fs::Access::WRITE_OK).is_ok();
+    nearest.is_some_and(|above| above.is_dir() && is_open(above)) && !is_of_the_system(path)
+}
+
+fn is_of_the_system(path: &Path) -> bool {
+    OF_THE_SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
 /// The directory at which the file system with this path begins.
