@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 
 CASES = []
 
@@ -68,6 +70,41 @@ def a_certificate_ends_and_its_node_is_asked(w):
 @case("certificate-expires", about=["n0"])
 def a_certificate_ends_where_the_key_is(w):
     w.certify(); w.certify("--renew", "--days", "9", which=[w[0]]); w.form()
+
+CONFIG = """[ca]
+default_ca = d
+[d]
+database = index
+serial = serial
+new_certs_dir = .
+default_md = sha256
+policy = p
+copy_extensions = copyall
+unique_subject = no
+[p]
+commonName = supplied
+"""
+
+def lapse(w, node):
+    """Another certificate of the same authority, which has ended."""
+    work = os.path.join(w.dir, "lapsed"); os.makedirs(work)
+    for name, text in (("index", ""), ("serial", "1000\n"), ("config", CONFIG)):
+        with open(os.path.join(work, name), "w") as file: file.write(text)
+    made, own = w[0].root + "/srv/security", os.path.join(node.files, "node.crt")
+    for line in (["x509", "-x509toreq", "-in", own, "-signkey", own[:-3] + "key", "-copy_extensions", "copyall", "-out", "new.csr"],
+                 ["ca", "-batch", "-config", "config", "-in", "new.csr", "-cert", made + "/ca.crt", "-keyfile", made + "/ca.key",
+                  "-startdate", "20240101000000Z", "-enddate", "20250101000000Z", "-notext", "-out", "new.crt"]):
+        subprocess.run(["openssl", *line], cwd=work, check=True, capture_output=True)
+    shutil.copy(os.path.join(work, "new.crt"), own)
+
+def lapsed(w):
+    w.certify(); lapse(w, w[2]); w.form(w.nodes[:2]); w.start(2); w.wait(lambda: False, 4)
+
+@case("certificate-expires", about=["10.88.0.3:9300"])
+def a_certificate_has_ended(w): lapsed(w)
+
+@case("certificate-expires", about=["10.88.0.3:9300"], asked=1)
+def a_certificate_has_ended_and_another_one_is_asked(w): lapsed(w)
 
 @case("loopback-only", about=["n2"])
 def one_listens_on_loopback_only(w):
@@ -168,5 +205,31 @@ def barred(w, verdict):
 @case("unreachable-publish-address", about=["n2"], heals=False)
 def a_firewall_drops_what_comes_to_one_that_was_started_again(w): barred(w, "drop")
 
+@case("unreachable-publish-address", about=["n2"], asked=1, heals=False)
+def a_firewall_drops_what_comes_to_one_that_was_started_again_and_another_is_asked(w): barred(w, "drop")
+
 @case("unreachable-publish-address", about=["n2"], heals=False)
 def a_firewall_refuses_what_comes_to_one_that_was_started_again(w): barred(w, "reject")
+
+# What comes to one is dropped while it runs: nothing is to be let go on.
+def walled(w, *stopped):
+    w.open(); w.form(); w.wait(lambda: False, 2)
+    for at in stopped: w[at].signal("STOP")
+    w[2].run("nft", "add table ip t"); w[2].run("nft", "add chain ip t in { type filter hook input priority 0; }")
+    w[2].run("nft", "add rule ip t in tcp dport 9300 drop")
+    w.wait(lambda: False, 15)
+
+@case({"link-cut", "unreachable-publish-address"}, about=["n0", "n2"], heals=False)
+def a_firewall_drops_all_that_comes_to_one(w): walled(w)
+
+@case({"link-cut", "unreachable-publish-address"}, about=["n1", "n2"], asked=1, heals=False)
+def a_firewall_drops_all_that_comes_to_one_and_another_is_asked(w): walled(w)
+
+@case({"link-cut", "unreachable-publish-address"}, "frozen-node", about=["n1", "n2"], count=5, heals=False)
+def a_firewall_drops_all_that_comes_to_one_of_five_and_one_is_stopped(w): walled(w, 1)
+
+@case("wrong-seed", about=["n2"], asked=2)
+def one_looks_for_the_others_at_a_port_that_is_none(w):
+    w.open()
+    w[2].settings["discovery.zen.ping.unicast.hosts"] = json.dumps([f"{node.host}:9301" for node in w.nodes[:2]])
+    w.form(w.nodes[:2]); w.start(2); w.wait(lambda: False, 4)

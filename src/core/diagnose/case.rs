@@ -177,7 +177,10 @@ impl<'a> Case<'a> {
 
     /// Whether a node listens at an address that has other credentials than the asked one.
     pub(super) fn is_unbelieved(&self, address: &Address) -> bool {
-        matches!(self.probe(address), Some(Found::OtherSecret | Found::NoSecret | Found::OtherAuthority))
+        matches!(
+            self.probe(address),
+            Some(Found::OtherSecret | Found::NoSecret | Found::OtherAuthority | Found::LapsedCertificate)
+        )
     }
 
     /// Whether somebody answers or listens at an address, whoever it is.

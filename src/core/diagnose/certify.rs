@@ -49,15 +49,25 @@ pub(super) fn renewed(case: &Case<'_>, report: &Report, certificate: &Certificat
 
 /// Makes all that the node of another host needs to belong to a node's cluster, and brings it to where this one has its own.
 pub(super) fn equipped(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
-    const FILES: [&str; 7] = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt", "cluster.secret", "users"];
+    let all = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt", "cluster.secret", "users"];
+    brought(case, report, host, ("", &all))
+}
+
+/// The same where its certificates only have ended.
+pub(super) fn renewed_elsewhere(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
+    brought(case, report, host, ("--renew ", &["node.crt", "node.key", "http.crt", "http.key"]))
+}
+
+/// Files that are made with these options for the node of another host, and brought to where this one has its own.
+fn brought(case: &Case<'_>, report: &Report, host: &str, (options, files): (&str, &[&str])) -> Option<Mend> {
     let own = &report.facts.credentials;
     let (read, _) = own.certificate.as_ref()?.rsplit_once('/')?;
     let (above, last) = read.rsplit_once('/')?;
     let is_each_its_own = last == report.explanation.node.host();
     let there = if is_each_its_own { format!("{above}/{host}") } else { read.to_owned() };
     let directory = own.origin.as_ref().map_or(if is_each_its_own { above } else { "security" }, |one| &one.directory);
-    let line = setup(report, &format!("--out {}", quoted(directory)), [host]);
-    let made: Vec<String> = FILES.iter().map(|file| quoted(&format!("{directory}/{host}/{file}"))).collect();
+    let line = setup(report, &format!("{options}--out {}", quoted(directory)), [host]);
+    let made: Vec<String> = files.iter().map(|file| quoted(&format!("{directory}/{host}/{file}"))).collect();
     let copy = format!(" && scp -p {} {}", made.join(" "), quoted(&format!("{host}:{there}/")));
     Some(placed(case.command(report, line + &copy), own.origin.as_ref()))
 }

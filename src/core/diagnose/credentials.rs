@@ -1,7 +1,7 @@
 //! Nodes that do not believe each other: other secrets, or other authorities.
 
 use super::case::{Case, Known, quoted, verdict};
-use super::certify::{Origin, equipped};
+use super::certify::{Origin, equipped, renewed_elsewhere};
 use super::kin::is_ours;
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
@@ -85,7 +85,21 @@ const AUTHORITY: Kind = Kind {
 pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
     let kinds: [(Kind, &[Found]); 2] =
         [(SECRET, &[Found::OtherSecret, Found::NoSecret]), (AUTHORITY, &[Found::OtherAuthority])];
-    kinds.iter().flat_map(|(kind, found)| [differ(case, kind, found), misnamed(case, kind, found)].concat()).collect()
+    let differ =
+        kinds.iter().flat_map(|(kind, found)| [differ(case, kind, found), misnamed(case, kind, found)].concat());
+    differ.chain(lapsed(case)).collect()
+}
+
+/// Nodes that are refused for nothing but the end of their certificates.
+fn lapsed(case: &Case<'_>) -> Vec<Verdict> {
+    let of = |address: &Address| {
+        let name = case.name_at(address);
+        let summary = format!("the certificate of {name} has ended: no other node believes it");
+        let evidence = case.says(case.me, format!("[{address}] shows a certificate that has ended"));
+        let mend = renewed_elsewhere(case, case.me, address.host()).map(|mend| mend.about(&name));
+        verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend)
+    };
+    unbelieved(case, &[Found::LapsedCertificate]).map(of).collect()
 }
 
 /// The nodes that have another one than this, or this one if it is the odd one.

@@ -261,6 +261,8 @@ pub enum Found {
     NoSecret,
     /// A node that cannot show a certificate of an authority that the one that asks trusts, or the other way round.
     OtherAuthority,
+    /// A node whose certificate has ended, and is in order else.
+    LapsedCertificate,
     /// No Zazen node.
     Stranger,
     /// Somebody who takes connections and says nothing.
@@ -278,6 +280,7 @@ impl Found {
             | Found::OtherSecret
             | Found::NoSecret
             | Found::OtherAuthority
+            | Found::LapsedCertificate
             | Found::Stranger
             | Found::Mute
             | Found::Silence => None,

@@ -136,6 +136,20 @@ fn who_says_all_with_a_new_secret_before_others_know_it_is_told_whoever_is_asked
 }
 
 #[test]
+fn who_is_refused_for_the_end_of_its_certificate_gets_another_one_and_nothing_else() {
+    let mut well = unbelieving(follower(1, 1), &[0], &Found::LapsedCertificate);
+    well.facts.credentials = Credentials {
+        certificate: Some("/etc/zazen/node.crt".into()),
+        origin: Some(Origin { directory: "/root/security".into(), host: None }),
+        ..Credentials::default()
+    };
+    let line = "/usr/bin/zazen setup --cluster-name shop --renew --out /root/security 10.0.0.0 && scp -p \
+                /root/security/10.0.0.0/node.crt /root/security/10.0.0.0/node.key /root/security/10.0.0.0/http.crt \
+                /root/security/10.0.0.0/http.key 10.0.0.0:/etc/zazen/";
+    assert_eq!(verdicts(&[well, follower(2, 1)]), expected(&[(Code::CertificateExpires, "n0", line)]));
+}
+
+#[test]
 fn a_node_is_given_the_certificate_of_its_own_host() {
     let of = |host: &str| Credentials {
         certificate: Some(format!("/s/{host}/node.crt")),

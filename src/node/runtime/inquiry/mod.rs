@@ -44,7 +44,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -188,10 +188,15 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
     let siblings = report.facts.siblings.iter().filter(is_ours);
     let siblings = siblings.filter_map(|one| one.place());
     let seeds = report.facts.seeds.iter().flatten().filter(|_| is_own);
-    // Who looks for the others at a port of its own may be alone with it.
-    let own_port = explanation.node.address.port();
-    let usual =
-        |at: SocketAddr| (own_port == Some(&*at.port().to_string())).then(|| SocketAddr::new(at.ip(), FIRST_PORT));
+    // Who looks for the others at a port of its own may be alone with it; and where one host has one node the port that was
+    // meant may be the usual one.
+    let own = &explanation.node.address;
+    let is_elsewhere =
+        |at: &SocketAddr| own.host().parse().is_ok_and(|host: IpAddr| host != at.ip()) && !at.ip().is_loopback();
+    let usual = |at: SocketAddr| {
+        let is_odd = own.port() == Some(&*at.port().to_string()) || is_elsewhere(&at);
+        (is_odd && at.port() != FIRST_PORT).then(|| SocketAddr::new(at.ip(), FIRST_PORT))
+    };
     let seeds = seeds.filter_map(|seed| place(seed)).flat_map(|at| [Some(at), usual(at)]).flatten();
     let seeds = seeds.map(|seed| Address::from(seed.to_string()));
     let transports = report.facts.probes.iter().filter_map(|probe| probe.found.transport().cloned());

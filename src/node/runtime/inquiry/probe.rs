@@ -9,7 +9,7 @@ use crate::protocol::Failure;
 use crate::runtime::Handle;
 use crate::runtime::figures::of_one;
 use crate::runtime::proc;
-use crate::runtime::secure::CHALLENGE;
+use crate::runtime::secure::{CHALLENGE, is_lapsed};
 use crate::runtime::transport::Wanted;
 use crate::wire;
 use bytes::Bytes;
@@ -87,8 +87,7 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     match heard {
         Heard::Nothing => None,
         Heard::Tls | Heard::Challenge | Heard::Report if is_refused && is_tls => {
-            let found = if heard == Heard::Tls { of_secret(handle, address).await } else { None };
-            Some(found.unwrap_or(Found::OtherAuthority))
+            Some(if heard == Heard::Tls { of_certificate(handle, address).await } else { Found::OtherAuthority })
         }
         Heard::Challenge if is_refused => Some(Found::OtherSecret),
         Heard::Report if is_refused && is_sealed => Some(Found::NoSecret),
@@ -97,6 +96,15 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
         Heard::Tls if !is_tls => Some(Found::OtherAuthority),
         Heard::Tls | Heard::Other => users_of(handle, address).await,
     }
+}
+
+/// What is wrong with one that speaks TLS as this node does.
+async fn of_certificate(handle: &Handle, address: &Address) -> Found {
+    if let Some(found) = of_secret(handle, address).await {
+        return found;
+    }
+    let is_lapsed = timeout(PATIENCE, is_lapsed(&handle.settings(), address)).await.ok().flatten();
+    if is_lapsed == Some(true) { Found::LapsedCertificate } else { Found::OtherAuthority }
 }
 
 /// What differs where the certificates are believed: then it answers what is not sealed, or asks for the seal.

@@ -56,11 +56,13 @@ pub fn expiries(settings: &NodeSettings) -> Vec<Expiry> {
 
 /// When the first of some certificates in PEM ends.
 fn first_end(pem: &[u8]) -> Option<u64> {
-    let ends = CertificateDer::pem_slice_iter(pem).filter_map(|certificate| {
-        let certificate = Certificate::from_der(&certificate.ok()?).ok()?;
-        Some(certificate.tbs_certificate.validity.not_after.to_unix_duration().as_secs())
-    });
-    ends.min()
+    CertificateDer::pem_slice_iter(pem).filter_map(|certificate| end_of(&certificate.ok()?)).min()
+}
+
+/// When a certificate ends.
+pub(super) fn end_of(certificate: &CertificateDer<'_>) -> Option<u64> {
+    let certificate = Certificate::from_der(certificate).ok()?;
+    Some(certificate.tbs_certificate.validity.not_after.to_unix_duration().as_secs())
 }
 
 /// Tells of the ends as long as the node runs, if it has certificates.

@@ -129,6 +129,11 @@ pub fn readable(settings: &NodeSettings) -> Result<(), FileError> {
     Ok(())
 }
 
+/// Whether a node is refused for nothing but the end of its certificate, if that can be told.
+pub(in crate::runtime) async fn is_lapsed(settings: &NodeSettings, address: &Address) -> Option<bool> {
+    node_files(settings).ok()??.is_lapsed(&settings.cluster_name, address.as_str().parse().ok()?).await
+}
+
 fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, FileError> {
     let security = &settings.security;
     let path = |path: &PathBuf| settings.path_conf.join(path);

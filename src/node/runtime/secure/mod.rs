@@ -21,6 +21,7 @@ pub use expiry::{Expiry, expiries};
 pub use file::{FileError, read_private};
 pub use gate::{Insecure, Side, gate, open_sides};
 pub(super) use guard::Guard;
+pub(super) use guard::is_lapsed;
 pub use guard::{readable, remind};
 pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
 pub use secret::{Secrets, fresh_secret};

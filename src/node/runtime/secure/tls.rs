@@ -3,6 +3,7 @@
 //! A node's certificate names a role beside its addresses, made of the name of its cluster: one that the same authority gave
 //! to somebody else, or to a node of another cluster, is refused by both ends.
 
+use super::expiry::end_of;
 use super::file::{FileError, read_private, read_public};
 use super::hex;
 use crate::cluster::{Address, ClusterName};
@@ -17,9 +18,12 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio_rustls::TlsAcceptor;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
@@ -92,23 +96,40 @@ impl NodeFiles {
     /// How a node speaks to other nodes of its cluster, and how they are served.
     pub fn read(&self, cluster: &ClusterName) -> Result<(ClientConfig, ServerConfig), FileError> {
         let wrong = |error: rustls::Error| strange(&self.certificate, error);
-        let role = ServerName::try_from(role(cluster)).map_err(|error| strange(&self.certificate, error))?;
         let roots = Arc::new(roots(&self.authorities)?);
-        let of_servers = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider()).build();
         let of_clients = WebPkiClientVerifier::builder_with_provider(roots, provider()).build();
-        let inner = of_servers.map_err(|error| strange(&self.authorities, error))?;
-        let servers = Arc::new(NodesOnly { inner, role: role.clone() });
         let inner = of_clients.map_err(|error| strange(&self.authorities, error))?;
-        let clients = Arc::new(NodesOnly { inner, role });
-        let client =
-            ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
-        let client = client.dangerous().with_custom_certificate_verifier(servers);
-        let client = client.with_client_auth_cert(chain(&self.certificate)?, private_key(&self.key)?).map_err(wrong)?;
+        let clients = Arc::new(NodesOnly { inner, role: self.role(cluster)?, is_lapsed: false });
         let server =
             ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
         let server = server.with_client_cert_verifier(clients);
         let server = server.with_single_cert(chain(&self.certificate)?, private_key(&self.key)?).map_err(wrong)?;
-        Ok((client, server))
+        Ok((self.client(cluster, false)?, server))
+    }
+
+    /// How a node speaks to others: to those of its cluster, or to those that would be of it if their certificates had not
+    /// ended.
+    fn client(&self, cluster: &ClusterName, is_lapsed: bool) -> Result<ClientConfig, FileError> {
+        let wrong = |error: rustls::Error| strange(&self.certificate, error);
+        let of_servers = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(&self.authorities)?), provider());
+        let inner = of_servers.build().map_err(|error| strange(&self.authorities, error))?;
+        let servers = Arc::new(NodesOnly { inner, role: self.role(cluster)?, is_lapsed });
+        let client =
+            ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
+        let client = client.dangerous().with_custom_certificate_verifier(servers);
+        client.with_client_auth_cert(chain(&self.certificate)?, private_key(&self.key)?).map_err(wrong)
+    }
+
+    fn role(&self, cluster: &ClusterName) -> Result<ServerName<'static>, FileError> {
+        ServerName::try_from(role(cluster)).map_err(|error| strange(&self.certificate, error))
+    }
+
+    /// Whether a node is refused for nothing but the end of its certificate. Nothing is said to it.
+    pub(super) async fn is_lapsed(&self, cluster: &ClusterName, address: SocketAddr) -> Option<bool> {
+        let client = self.client(cluster, true).ok()?;
+        let stream = TcpStream::connect(address).await.ok()?;
+        let named = TlsConnector::from(Arc::new(client)).connect(address.ip().into(), stream).await;
+        Some(named.is_ok())
     }
 }
 
@@ -129,6 +150,15 @@ fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(
 struct NodesOnly<V: ?Sized> {
     role: ServerName<'static>,
     inner: Arc<V>,
+    /// Whether only a certificate that has ended is taken, as if it had not.
+    is_lapsed: bool,
+}
+
+/// The second before the end of a certificate, if that is over.
+fn before_its_end(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<UnixTime, rustls::Error> {
+    let end = end_of(certificate).filter(|end| *end < now.as_secs());
+    let before = end.map(|end| UnixTime::since_unix_epoch(Duration::from_secs(end.saturating_sub(1))));
+    before.ok_or(rustls::Error::InvalidCertificate(rustls::CertificateError::BadEncoding))
 }
 
 impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
@@ -140,6 +170,7 @@ impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        let now = if self.is_lapsed { before_its_end(certificate, now)? } else { now };
         let verified = self.inner.verify_server_cert(certificate, above, name, ocsp, now)?;
         is_named(certificate, &self.role).map(|()| verified)
     }
