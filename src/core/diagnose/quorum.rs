@@ -137,7 +137,9 @@ fn voters(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
         return elsewhere;
     }
     if quota.members.len() - lost.len() < quota.needed {
-        return vec![wiped_majority(case, teller, &quota, &lost)];
+        // One of those that were wiped holds nothing to begin anew from: whoever told it of the voting set is yet to answer.
+        let holds = teller.explanation.cluster_uuid.is_some();
+        return if holds { vec![wiped_majority(case, teller, &quota, &lost)] } else { Vec::new() };
     }
     let gone: Vec<(String, &Member)> = gone.into_iter().map(|member| (case.place(member).0, member)).collect();
     let stopped: Vec<Verdict> = gone.iter().filter_map(|(name, member)| stopped_member(case, name, member)).collect();

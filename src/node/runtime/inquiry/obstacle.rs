@@ -7,9 +7,10 @@ use crate::cluster::ClusterName;
 use crate::diagnose::{Obstacle, Sibling, Verdict};
 use crate::runtime::addresses::{AddressError, Machine, is_here};
 use crate::runtime::listen::BindError;
+use crate::runtime::proc::Listening;
 use crate::runtime::secure::{FileError, Side, gate, readable};
 use crate::runtime::store::{Store, StoreError};
-use crate::runtime::{StartError, listening, start_failure};
+use crate::runtime::{StartError, start_failure};
 use crate::settings::{ListenSettings, NodeSettings};
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +42,12 @@ enum Contents {
 type Stamp = Vec<(PathBuf, u64, Option<SystemTime>)>;
 
 /// A node that is not to be seen running, with the first thing that would keep it from it by these settings.
-pub(super) fn looked_at(one: Sibling, settings: &NodeSettings, machine: &Machine, held: &mut Held) -> Sibling {
+pub(super) fn looked_at(
+    one: Sibling,
+    settings: &NodeSettings,
+    host: (&Machine, &Listening),
+    held: &mut Held,
+) -> Sibling {
     if start_failure::is_locked(&settings.path_data) {
         return one;
     }
@@ -50,7 +56,7 @@ pub(super) fn looked_at(one: Sibling, settings: &NodeSettings, machine: &Machine
         Contents::Unusable(error) => Some(error.clone()),
         Contents::State | Contents::NoState => None,
     };
-    let error = listens(settings, &one, machine)
+    let error = listens(settings, &one, host)
         .or_else(|| secret(settings, &one))
         .or_else(|| data(settings, &one))
         .map(Arc::new)
@@ -66,17 +72,17 @@ fn obstacle(one: &Sibling, told: Verdict) -> Obstacle {
 }
 
 /// Addresses that are none of this host, or that strangers reach, and ports that others have.
-fn listens(settings: &NodeSettings, sibling: &Sibling, machine: &Machine) -> Option<StartError> {
+fn listens(settings: &NodeSettings, sibling: &Sibling, host: (&Machine, &Listening)) -> Option<StartError> {
     let users = settings.rest.enabled.then_some((Side::Users, &settings.http));
     let mut sides = [(Side::Nodes, &settings.transport)].into_iter().chain(users);
-    sides.find_map(|(side, listen)| listens_at(settings, (side, listen), sibling, machine))
+    sides.find_map(|(side, listen)| listens_at(settings, (side, listen), sibling, host))
 }
 
 fn listens_at(
     settings: &NodeSettings,
     (side, listen): (Side, &ListenSettings),
     sibling: &Sibling,
-    machine: &Machine,
+    (machine, listening): (&Machine, &Listening),
 ) -> Option<StartError> {
     let names = listen.bind_hosts.iter().chain(&listen.publish_hosts);
     // To look a name up may take long.
@@ -93,7 +99,7 @@ fn listens_at(
         return Some(StartError::Insecure(insecure));
     }
     let port = listen.ports.only().filter(|port| *port != 0)?;
-    let taken = bound.into_iter().find(|host| listening(SocketAddr::new(*host, port)).is_some())?;
+    let taken = bound.into_iter().find(|host| listening.is_taken(SocketAddr::new(*host, port)))?;
     Some(StartError::Bind(BindError::taken(taken, &listen.ports)))
 }
 

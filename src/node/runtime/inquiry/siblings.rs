@@ -9,7 +9,7 @@ use super::obstacle::{Held, looked_at};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Launch, Sibling, Slip, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
-use crate::runtime::proc;
+use crate::runtime::proc::{self, Listening};
 use crate::settings::{self, FileText, ListenSettings, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,6 +23,9 @@ const LAUNCHES_MAX: usize = FILES_MAX;
 
 /// How many lines of a configuration that cannot be read are looked at.
 const LINES_MAX: usize = 200;
+
+/// From this [`distance`] on a node has likely nothing to do with this one.
+const FAR: u8 = 2;
 
 /// How many files and directories beside a node's own are looked at.
 pub(super) const FILES_MAX: usize = 64;
@@ -45,13 +48,14 @@ pub fn launch_of(launch: &settings::Launch) -> Launch {
 /// What is known of this host while one looks around on it.
 pub(super) struct Look<'a> {
     machine: Machine,
+    listening: Listening,
     files: &'a mut Files,
     held: &'a mut Held,
 }
 
 impl<'a> Look<'a> {
     pub(super) fn around(files: &'a mut Files, held: &'a mut Held) -> Self {
-        Look { machine: Machine::look().unwrap_or_default(), files, held }
+        Look { machine: Machine::look().unwrap_or_default(), listening: Listening::now(), files, held }
     }
 }
 
@@ -208,7 +212,7 @@ pub(super) fn siblings(settings: &NodeSettings, met: &BTreeSet<PathBuf>, look: &
             shares_authority: is_same(&own.authorities, &one.credentials.authorities, share_an_authority),
             ..one
         })
-        .map(|one| if distance(settings, &hosts, &one) < 3 { looked_into(one, look) } else { one })
+        .map(|one| if distance(settings, &hosts, &one) < FAR { looked_into(one, look) } else { one })
         .collect()
 }
 
@@ -218,7 +222,7 @@ fn looked_into(one: Sibling, look: &mut Look<'_>) -> Sibling {
     let Some((settings, _)) = known else { return one };
     let data = one.left.as_ref().unwrap_or(&one.data);
     let settings = NodeSettings { path_data: data.into(), ..settings.clone() };
-    looked_at(one, &settings, &look.machine, look.held)
+    looked_at(one, &settings, (&look.machine, &look.listening), look.held)
 }
 
 /// The ports that configurations beside a node's own name.

@@ -69,10 +69,10 @@ pub(in crate::runtime) fn free_port(address: &Address, taken: &BTreeSet<u16>) ->
 
 /// The sockets that listen, by port: the address as the system writes it, and the inode. They are picked once for all
 /// that are asked for, as a host with many nodes has a hundred times as many sockets that do not listen.
-struct Listening(BTreeMap<u16, Vec<(String, String)>>);
+pub(in crate::runtime) struct Listening(BTreeMap<u16, Vec<(String, String)>>);
 
 impl Listening {
-    fn now() -> Listening {
+    pub(in crate::runtime) fn now() -> Listening {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(read);
         Listening::of(&tables.collect::<Vec<_>>().join("\n"))
     }
@@ -87,6 +87,11 @@ impl Listening {
             sockets.entry(port).or_default().push((host.to_owned(), format!("socket:[{inode}]")));
         }
         Listening(sockets)
+    }
+
+    /// Whether somebody listens there.
+    pub(in crate::runtime) fn is_taken(&self, at: SocketAddr) -> bool {
+        self.inode(at).is_some()
     }
 
     /// The inode of the socket that listens at an address, else of one that listens at all addresses.
