@@ -23,16 +23,16 @@ pub(super) fn told(case: &Case<'_>, verdicts: Vec<Verdict>) -> Vec<Verdict> {
 
 fn with_obstacle(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let is_down = matches!(verdict.code, Code::VoterDown | Code::MemberDown);
+    // Of several that are needed the one to begin with is named first.
+    if !is_down && verdict.code != Code::QuorumLost {
+        return verdict;
+    }
     let file = verdict.mend.as_ref().filter(|mend| !mend.is_setting).and_then(|mend| mend.file.as_deref());
     let is_it = |file_of: Option<&str>| file.is_some() && file_of == file;
     let of_file = case.siblings().find(|known| is_it(known.sibling.file.as_deref()));
     let Some((known, obstacle)) = of_file.and_then(|known| Some((known, known.sibling.obstacle.as_ref()?))) else {
         return verdict;
     };
-    // Of several that are needed this is the one to begin with.
-    if !is_down && verdict.code != Code::QuorumLost {
-        return verdict;
-    }
     let summary = format!("{}; it cannot start: {}", verdict.summary, obstacle.fault);
     let code = if is_down { obstacle.code } else { verdict.code };
     let mend = obstacle.mend.clone().map(|mend| case.placed_as(mend, known));

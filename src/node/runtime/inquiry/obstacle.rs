@@ -51,7 +51,8 @@ pub(super) fn looked_at(
     if start_failure::is_locked(&settings.path_data) {
         return one;
     }
-    let contents = held.of(settings);
+    // What another user wrote is not read: it may be anything.
+    let contents = if one.owner.is_none() { held.of(settings) } else { Contents::State };
     let unusable = || match &contents {
         Contents::Unusable(error) => Some(error.clone()),
         Contents::State | Contents::NoState => None,
@@ -68,7 +69,9 @@ pub(super) fn looked_at(
 fn obstacle(one: &Sibling, told: Verdict) -> Obstacle {
     // A command is typed by whoever asked, and would have another user start it than the one whose it is.
     let mend = told.mend.filter(|mend| mend.is_setting || (one.owner.is_none() && one.unit.is_none()));
-    Obstacle { code: told.code, fault: told.summary, mend }
+    // Commands may stand on lines of their own behind it.
+    let fault = told.summary.lines().next().unwrap_or_default().to_owned();
+    Obstacle { code: told.code, fault, mend }
 }
 
 /// Addresses that are none of this host, or that strangers reach, and ports that others have.
@@ -140,7 +143,7 @@ fn data(settings: &NodeSettings, sibling: &Sibling) -> Option<StartError> {
 impl Held {
     fn of(&mut self, settings: &NodeSettings) -> Contents {
         let path = &settings.path_data;
-        let stamp = stamp(&path.join("nodes").join("0").join("_state"));
+        let Some(stamp) = stamp(&path.join("nodes").join("0").join("_state")) else { return Contents::State };
         if self.0.len() > KNOWN_MAX {
             self.0.clear();
         }
@@ -172,13 +175,84 @@ fn contents(settings: &NodeSettings) -> Contents {
     }
 }
 
-fn stamp(state: &Path) -> Stamp {
+/// None if something in the directory is no file: to read a pipe might never end.
+fn stamp(state: &Path) -> Option<Stamp> {
     let about = |entry: fs::DirEntry| {
-        let about = entry.metadata().ok();
-        let (size, at) = about.map_or((0, None), |about| (about.len(), about.modified().ok()));
-        (entry.path(), size, at)
+        let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+        Some((entry.path(), about.len(), about.modified().ok()))
     };
-    let mut files: Stamp = fs::read_dir(state).into_iter().flatten().flatten().map(about).collect();
+    let mut files: Stamp = fs::read_dir(state).into_iter().flatten().flatten().map(about).collect::<Option<_>>()?;
     files.sort();
-    files
+    Some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Code;
+    use crate::settings::{self, Sources};
+    use std::net::TcpListener;
+
+    /// What is seen of a node with these settings and its data in a directory of this test, as the test has left it.
+    fn seen(name: &str, given: &[(&str, String)], leave: impl FnOnce(&Path)) -> Sibling {
+        let data = std::env::temp_dir().join(format!("zazen-obstacle-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&data).and_then(|()| fs::remove_file(&data));
+        leave(&data);
+        let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        let arguments: Vec<_> = given
+            .chain([("path.data".to_owned(), data.display().to_string()), ("http.port".to_owned(), "0".into())])
+            .collect();
+        let environment = BTreeMap::new();
+        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: data.clone() };
+        let settings = settings::load(&sources).expect("they make sense").settings;
+        let host = (&Machine::look().expect("it has interfaces"), &Listening::now());
+        let seen = looked_at(Sibling::default(), &settings, host, &mut Held::default());
+        let _ = fs::remove_dir_all(&data).or_else(|_| fs::remove_file(&data));
+        seen
+    }
+
+    fn code(seen: &Sibling) -> Option<Code> {
+        seen.obstacle.as_ref().map(|obstacle| obstacle.code)
+    }
+
+    #[test]
+    fn nothing_stands_in_the_way_of_a_new_node() {
+        let seen = seen("new", &[("transport.port", "0".into())], |_| ());
+        assert_eq!((seen.obstacle, seen.has_never_joined), (None, false));
+    }
+
+    #[test]
+    fn a_port_that_somebody_listens_at_is_taken() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = listener.local_addr().expect("it is bound").port().to_string();
+        let given = [("transport.port", port), ("network.host", "127.0.0.1".into())];
+        assert_eq!(code(&seen("port", &given, |_| ())), Some(Code::PortInUse));
+        drop(listener);
+        assert_eq!(code(&seen("port", &given, |_| ())), None);
+    }
+
+    #[test]
+    fn a_file_is_no_data_directory() {
+        let given = [("transport.port", "0".into())];
+        let seen = seen("file", &given, |data| fs::write(data, "").expect("it can be written"));
+        assert_eq!(code(&seen), Some(Code::DataNotWritable));
+    }
+
+    #[test]
+    fn what_is_no_file_is_never_read() {
+        let pipe = |data: &Path| {
+            let state = data.join("nodes/0/_state");
+            fs::create_dir_all(&state).expect("it can be made");
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                state.join("zen-1.st"),
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RWXU,
+                0,
+            )
+            .expect("a pipe can be made");
+        };
+        let seen = seen("pipe", &[("transport.port", "0".into())], pipe);
+        assert_eq!((seen.obstacle, seen.has_never_joined), (None, false));
+    }
 }
