@@ -1286,3 +1286,7 @@ def one_of_three_has_another_name_and_one_another_secret(w):
 @case("wrong-cluster-name", "secrets-differ", about=["n1", "n2"], asked=1)
 def of_one_with_another_name_and_one_with_another_secret_the_former_is_asked(w):
     share(w, 2); w[1].settings["cluster.name"] = "shpo"; w.start(); time.sleep(4)
+
+@case("data-in-use", about=["n2"])
+def the_file_of_one_that_is_gone_names_the_data_of_another_one(w):
+    gone(w); w[2].settings["path.data"] = w[1].settings["path.data"]; w[2].write()

@@ -44,6 +44,9 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         if let Some(silent) = address.filter(|address| case.is_silent(address)) {
             return quiet(case, &name, silent, true).because(evidence);
         }
+        if let Some(shared) = address.and_then(|address| shares(case, address, &name)) {
+            return shared;
+        }
         let start = case.start(address, &name, Some(&member.id));
         let what = address.filter(|_| start.is_none()).map(|address| what_to_do(case, teller, address));
         let summary = format!("{name}, whose vote counts, is not there{where_}{}", what.unwrap_or_default());
@@ -189,12 +192,19 @@ fn holder<'a>(case: &Case<'a>, known: &Known<'a>) -> Option<&'a Report> {
     case.reports.iter().find(is_holder)
 }
 
-/// A node that cannot start, as its file names the data directory of another one.
+/// The same of the node that should be at an address.
+fn shares(case: &Case<'_>, address: &Address, name: &str) -> Option<Verdict> {
+    let known = case.sibling_at(address)?;
+    Some(shares_data(case, &known, name, holder(case, &known)?))
+}
+
+/// A node that cannot start, as its file names the data directory of another one: it has its own, or gets one.
 fn shares_data(case: &Case<'_>, known: &Known<'_>, name: &str, holder: &Report) -> Verdict {
     let (data, other) = (&known.sibling.data, case.name(holder));
     let summary = format!("{name} cannot start: [{data}] is its path.data, and that of {other}, which runs");
     let evidence = case.says(known.by, format!("a configuration beside mine names the data directory of {other}"));
-    let mend = case.set_sibling(*known, "path.data", &Worth::Text(format!("{data}-{name}")));
+    let own = known.sibling.left.clone().filter(|left| left != data).unwrap_or_else(|| format!("{data}-{name}"));
+    let mend = case.set_sibling(*known, "path.data", &Worth::Text(own));
     verdict(Code::DataInUse, name, summary).because(evidence).mended(mend.about(name))
 }
 

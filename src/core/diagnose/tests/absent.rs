@@ -466,6 +466,18 @@ fn who_could_not_start_is_told_what_stands_in_its_way() {
 }
 
 #[test]
+fn a_voter_whose_file_names_the_data_of_another_one_goes_back_to_its_own() {
+    let mut leader = voters(follower(0, 0));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+    leader.facts.members.retain(|(name, ..)| name != "n2");
+    let own = Some("/var/lib/zazen/n2".to_owned());
+    leader.facts.siblings =
+        vec![Sibling { data: "/var/lib/zazen/n1".into(), left: own, has_begun: true, ..sibling(2) }];
+    let told = verdicts(&[leader, follower(1, 0)]);
+    assert_eq!(told, expected(&[(Code::DataInUse, "n2", "path.data: /var/lib/zazen/n2")]));
+}
+
+#[test]
 fn of_those_that_are_needed_each_is_told_what_stands_in_its_way() {
     let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
     asked.facts.siblings = vec![obstructed(1), sibling(2)];
