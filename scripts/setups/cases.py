@@ -1290,3 +1290,16 @@ def of_one_with_another_name_and_one_with_another_secret_the_former_is_asked(w):
 @case("data-in-use", about=["n2"])
 def the_file_of_one_that_is_gone_names_the_data_of_another_one(w):
     gone(w); w[2].settings["path.data"] = w[1].settings["path.data"]; w[2].write()
+
+@case("port-in-use", about=["n2"])
+def a_program_that_says_nothing_has_the_port_of_one_that_is_gone(w):
+    gone(w); w.helper("""
+import socket, sys, time
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+server.bind(("127.0.0.1", int(sys.argv[1]))); server.listen(50); print(flush=True); time.sleep(1000)
+""", w[2].transport)
+
+@case("data-not-writable", about=["n2"])
+def the_data_directory_of_one_that_is_gone_is_a_link_to_nothing(w):
+    gone(w); path = w[2].settings["path.data"]; os.rename(path, path + ".bak"); os.symlink("/nothing/is/here", path)

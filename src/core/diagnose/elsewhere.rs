@@ -2,7 +2,7 @@
 
 use super::case::{Case, verdict};
 use super::quorum::wiped_majority;
-use super::{Certainty, Code, Report, Verdict};
+use super::{Certainty, Code, Report, Sibling, Verdict};
 use crate::zen::explain::{Group, Member};
 
 /// All of it.
@@ -120,7 +120,10 @@ pub(super) fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Op
     let (name, place) = case.place(member);
     let place = place?;
     let report = case.at(&place).filter(|report| case.is_here(report))?;
+    // What is damaged it cannot go back to.
+    let is_damaged = |sibling: &Sibling| sibling.obstacle.as_ref().is_some_and(|one| one.code == Code::DataDamaged);
     let left = case.siblings().filter(|known| known.sibling.last.as_ref() == Some(&place));
+    let left = left.filter(|known| !is_damaged(known.sibling));
     let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).map(ToOwned::to_owned);
     let strays = case.reports.iter().filter(|by| case.is_here(by)).flat_map(|by| &by.facts.strays);
     let strays = strays.filter(|(at, data)| *at == place && *data != report.facts.data).map(|(_, data)| data.clone());

@@ -129,6 +129,10 @@ fn data(settings: &NodeSettings, sibling: &Sibling) -> Option<StartError> {
     let path = &settings.path_data;
     let refused =
         |source: io::Error| StartError::Store(StoreError::Io { tried: "write to", path: path.clone(), source });
+    // A link to what is not there, as a disk that is not mounted.
+    if !path.exists() && path.is_symlink() {
+        return Some(refused(io::ErrorKind::NotFound.into()));
+    }
     let nearest = path.ancestors().find(|above| above.exists())?;
     if !nearest.is_dir() {
         return Some(refused(io::ErrorKind::NotADirectory.into()));
@@ -196,7 +200,7 @@ mod tests {
     /// What is seen of a node with these settings and its data in a directory of this test, as the test has left it.
     fn seen(name: &str, given: &[(&str, String)], leave: impl FnOnce(&Path)) -> Sibling {
         let data = std::env::temp_dir().join(format!("zazen-obstacle-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&data).and_then(|()| fs::remove_file(&data));
+        let _ = fs::remove_dir_all(&data).or_else(|_| fs::remove_file(&data));
         leave(&data);
         let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         let arguments: Vec<_> = given
@@ -235,6 +239,13 @@ mod tests {
     fn a_file_is_no_data_directory() {
         let given = [("transport.port", "0".into())];
         let seen = seen("file", &given, |data| fs::write(data, "").expect("it can be written"));
+        assert_eq!(code(&seen), Some(Code::DataNotWritable));
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_no_data_directory() {
+        let link = |data: &Path| std::os::unix::fs::symlink("/nothing/is/here", data).expect("it can be made");
+        let seen = seen("link", &[("transport.port", "0".into())], link);
         assert_eq!(code(&seen), Some(Code::DataNotWritable));
     }
 

@@ -54,7 +54,8 @@ enum Heard {
 /// What is found at an address, if that can be told.
 pub(super) async fn probe(handle: &Handle, address: Address) -> Option<Probe> {
     let found = found(handle, &address).await?;
-    let free_port = if found == Found::Stranger { free_port(handle, address.clone()).await } else { None };
+    let may_be_stranger = matches!(found, Found::Stranger | Found::Mute);
+    let free_port = if may_be_stranger { free_port(handle, address.clone()).await } else { None };
     Some(Probe { address, found, free_port })
 }
 
