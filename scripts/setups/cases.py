@@ -1303,3 +1303,7 @@ server.bind(("127.0.0.1", int(sys.argv[1]))); server.listen(50); print(flush=Tru
 @case("data-not-writable", about=["n2"])
 def the_data_directory_of_one_that_is_gone_is_a_link_to_nothing(w):
     gone(w); path = w[2].settings["path.data"]; os.rename(path, path + ".bak"); os.symlink("/nothing/is/here", path)
+
+@case({"data-damaged", "quorum-lost"}, about=["n0", "n1", "n2"])
+def the_states_of_two_that_are_gone_were_damaged(w):
+    w.form(); time.sleep(2); w.kill(1, 2); time.sleep(1); w.damage(w[1]); w.damage(w[2])

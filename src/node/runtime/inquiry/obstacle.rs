@@ -57,11 +57,9 @@ pub(super) fn looked_at(
         Contents::Unusable(error) => Some(error.clone()),
         Contents::State | Contents::NoState => None,
     };
-    let error = listens(settings, &one, host)
-        .or_else(|| secret(settings, &one))
-        .or_else(|| data(settings, &one))
-        .map(Arc::new)
-        .or_else(unusable);
+    // What it holds goes first: one that runs on other data since has its own port.
+    let others = || listens(settings, &one, host).or_else(|| secret(settings, &one)).or_else(|| data(settings, &one));
+    let error = unusable().or_else(|| others().map(Arc::new));
     let obstacle = error.map(|error| obstacle(&one, start_failure::verdict(&error, settings)));
     Sibling { obstacle, has_never_joined: matches!(contents, Contents::NoState), ..one }
 }
