@@ -39,6 +39,12 @@ impl<'a> Case<'a> {
         Some(self.placed_as(Mend { file: sibling.file.clone(), ..mend }, known))
     }
 
+    /// The node that a line starts, if it starts one by its file.
+    pub(super) fn started_by(&self, mend: &Mend) -> Option<Known<'a>> {
+        let file = mend.file.as_deref().filter(|_| !mend.is_setting)?;
+        self.siblings().find(|known| known.sibling.file.as_deref() == Some(file))
+    }
+
     /// The same mend, with its host where that is not the one of the node that was asked.
     pub(super) fn placed_as(&self, mend: Mend, known: Known<'_>) -> Mend {
         match known.sibling.hosts.first().filter(|_| known.sibling.is_elsewhere) {

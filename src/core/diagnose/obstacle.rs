@@ -27,18 +27,13 @@ fn with_obstacle(case: &Case<'_>, verdict: Verdict) -> Verdict {
     if !is_down && verdict.code != Code::QuorumLost {
         return verdict;
     }
-    let file = verdict.mend.as_ref().filter(|mend| !mend.is_setting).and_then(|mend| mend.file.as_deref());
-    let is_it = |file_of: Option<&str>| file.is_some() && file_of == file;
-    let of_file = case.siblings().find(|known| is_it(known.sibling.file.as_deref()));
-    let Some((known, obstacle)) = of_file.and_then(|known| Some((known, known.sibling.obstacle.as_ref()?))) else {
+    let known = verdict.mend.as_ref().and_then(|mend| case.started_by(mend));
+    let Some((known, obstacle)) = known.and_then(|known| Some((known, known.sibling.obstacle.as_ref()?))) else {
         return verdict;
     };
     let summary = format!("{}; it cannot start: {}", verdict.summary, obstacle.fault);
     let code = if is_down { obstacle.code } else { verdict.code };
-    let mend = obstacle.mend.clone().map(|mend| case.placed_as(mend, known));
-    let mend = mend.map(|mend| match &verdict.node {
-        Some(node) => mend.about(node),
-        None => mend,
-    });
+    let node = verdict.node.clone();
+    let mend = obstacle.mend.clone().map(|mend| case.placed_as(Mend { node, ..mend }, known));
     Verdict { code, summary, mend, ..verdict }
 }

@@ -23,10 +23,8 @@ pub(super) fn told(case: &Case<'_>, verdicts: Vec<Verdict>) -> Vec<Verdict> {
 }
 
 fn with_slip(case: &Case<'_>, verdict: Verdict) -> Verdict {
-    let file = verdict.mend.as_ref().filter(|mend| !mend.is_setting).and_then(|mend| mend.file.as_ref());
-    let is_it = |slip_of: &Option<String>| file.is_some() && slip_of.as_ref() == file;
-    let found = case.siblings().find(|known| is_it(&known.sibling.file)).and_then(|known| known.sibling.slip.clone());
-    let Some(slip) = found else { return verdict };
+    let slip_of = |mend| case.started_by(mend)?.sibling.slip.as_ref();
+    let Some(slip) = verdict.mend.as_ref().and_then(slip_of) else { return verdict };
     let summary = format!("{}; it cannot start by its file: {}", verdict.summary, slip.fault);
     Verdict { code: Code::BadSettings, summary, ..verdict }
 }

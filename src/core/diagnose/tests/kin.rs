@@ -4,11 +4,9 @@ use super::*;
 
 /// A node of another cluster that is formed, on the same host.
 fn stranger(number: usize, name: &str, uuid: u128) -> Report {
-    let mut report = follower(number, number);
-    report.explanation.cluster_name = name.into();
+    let mut report = alone(number, name);
     report.explanation.cluster_uuid = Some(Uuid::from_u128(uuid));
     report.facts.seeds = Some(vec![address(number).to_string()]);
-    report.facts.members = vec![(format!("n{number}"), address(number), true)];
     report.facts.sync_millis = Some(5_000);
     report
 }

@@ -94,6 +94,15 @@ fn follower(number: usize, master: usize) -> Report {
     report
 }
 
+/// One that formed a cluster of this name by itself.
+fn alone(number: usize, name: &str) -> Report {
+    let mut report = follower(number, number);
+    report.explanation.cluster_name = name.into();
+    report.explanation.cluster_uuid = Some(Uuid::from_u128(9));
+    report.facts.members = vec![(format!("n{number}"), address(number), true)];
+    report
+}
+
 /// The answer of a node that could be master, and knows nothing yet.
 fn answered() -> PingOutcome {
     PingOutcome::Answered {

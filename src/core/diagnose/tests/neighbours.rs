@@ -109,11 +109,7 @@ fn clusters_of_one_whose_files_lie_side_by_side_are_told_of_each_other() {
 
 #[test]
 fn who_formed_alone_under_another_name_is_told_and_not_those_that_look_for_it() {
-    let mut strayed = report(1);
-    strayed.explanation.cluster_name = "Shop".into();
-    strayed.explanation.cluster_uuid = Some(Uuid::from_u128(9));
-    strayed.explanation.master_node = Some(node(1));
-    strayed.facts.members = vec![("n1".into(), address(1), true)];
+    let mut strayed = alone(1, "Shop");
     strayed.facts.seeds = None;
     let mut many = [follower(0, 0), follower(2, 0)];
     for report in &mut many {
@@ -133,11 +129,7 @@ fn who_formed_alone_under_another_name_is_told_and_not_those_that_look_for_it() 
 
 #[test]
 fn a_cluster_of_one_that_only_one_node_names_by_mistake_is_left_alone() {
-    let mut foreign = report(3);
-    foreign.explanation.cluster_name = "other".into();
-    foreign.explanation.cluster_uuid = Some(Uuid::from_u128(9));
-    foreign.explanation.master_node = Some(node(3));
-    foreign.facts.members = vec![("n3".into(), address(3), true)];
+    let mut foreign = alone(3, "other");
     let seeds = |numbers: &[usize]| Some(numbers.iter().map(|number| address(*number).to_string()).collect());
     let mut mistaken = follower(0, 1);
     mistaken.facts.seeds = seeds(&[1, 2, 3]);

@@ -34,6 +34,16 @@ fn whoever_is_asked_names_the_one_that_holds_something() {
 }
 
 #[test]
+fn nobody_begins_anew_from_what_one_that_was_wiped_was_told() {
+    let [_, first, second] = wiped();
+    let told = verdicts(&[first, second]);
+    assert!(
+        told.iter().all(|(code, ..)| *code != Code::WipedMajority),
+        "the one that told it is yet to answer: {told:?}"
+    );
+}
+
+#[test]
 fn what_a_service_holds_is_recovered_while_it_is_stopped_and_as_its_user() {
     let mut reports = wiped();
     reports[0].facts.unit = Some("zazen.service".into());
