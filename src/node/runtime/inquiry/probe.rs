@@ -104,7 +104,7 @@ async fn of_certificate(handle: &Handle, address: &Address) -> Found {
     if let Some(found) = of_secret(handle, address).await {
         return found;
     }
-    let is_lapsed = timeout(PATIENCE, is_lapsed(&handle.settings(), address)).await.ok().flatten();
+    let is_lapsed = timeout(PATIENCE, is_lapsed(handle.settings(), address)).await.ok().flatten();
     if is_lapsed == Some(true) { Found::LapsedCertificate } else { Found::OtherAuthority }
 }
 

@@ -18,12 +18,10 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
-use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio_rustls::TlsAcceptor;
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
@@ -124,12 +122,9 @@ impl NodeFiles {
         ServerName::try_from(role(cluster)).map_err(|error| strange(&self.certificate, error))
     }
 
-    /// Whether a node is refused for nothing but the end of its certificate. Nothing is said to it.
-    pub(super) async fn is_lapsed(&self, cluster: &ClusterName, address: SocketAddr) -> Option<bool> {
-        let client = self.client(cluster, true).ok()?;
-        let stream = TcpStream::connect(address).await.ok()?;
-        let named = TlsConnector::from(Arc::new(client)).connect(address.ip().into(), stream).await;
-        Some(named.is_ok())
+    /// How a node speaks to those that are refused for nothing but the end of their certificates.
+    pub(super) fn for_lapsed(&self, cluster: &ClusterName) -> Result<ClientConfig, FileError> {
+        self.client(cluster, true)
     }
 }
 
@@ -158,7 +153,7 @@ struct NodesOnly<V: ?Sized> {
 fn before_its_end(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<UnixTime, rustls::Error> {
     let end = end_of(certificate).filter(|end| *end < now.as_secs());
     let before = end.map(|end| UnixTime::since_unix_epoch(Duration::from_secs(end.saturating_sub(1))));
-    before.ok_or(rustls::Error::InvalidCertificate(rustls::CertificateError::BadEncoding))
+    before.ok_or(rustls::Error::InvalidCertificate(rustls::CertificateError::ApplicationVerificationFailure))
 }
 
 impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
