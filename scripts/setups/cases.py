@@ -1230,7 +1230,7 @@ def a_mistyped_cluster_name_beside_a_hundred_files_of_others(w):
 # Nodes that are gone and could not be started: why is told before anybody tries.
 
 def gone(w):
-    w.form(); time.sleep(2); w[2].kill(); time.sleep(1)
+    w.form(); w[2].kill(); w.wait(lambda: "n2" not in w[0].members(), 10)
 
 @case("port-in-use", about=["n2"])
 def the_users_port_of_one_that_is_gone_was_taken(w):

@@ -4,6 +4,7 @@
 //! `cluster.name` be found? Who is asked: the hosts that were pinged, the members, and the nodes that configuration files
 //! beside this node's own are for; then those that they name. Nothing here decides what is wrong.
 
+mod configurations;
 mod credentials;
 mod facts;
 mod left;

@@ -3,15 +3,18 @@
 //!
 //! The same errors as those of a start, so that [`crate::runtime::start_failure`] tells what they mean and what to type.
 
+use super::siblings::is_name;
 use crate::cluster::ClusterName;
 use crate::diagnose::{Obstacle, Sibling, Verdict};
+use crate::runtime::StartError;
 use crate::runtime::addresses::{AddressError, Machine, is_here};
 use crate::runtime::listen::BindError;
 use crate::runtime::proc::Listening;
 use crate::runtime::secure::{FileError, Side, gate, readable};
+use crate::runtime::start_failure::{self, Locks};
 use crate::runtime::store::{Store, StoreError};
-use crate::runtime::{StartError, start_failure};
 use crate::settings::{ListenSettings, NodeSettings};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -19,6 +22,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+
+/// What is larger is not read; a start tells whether it is damaged.
+const READ_MAX: u64 = 16 << 20;
 
 /// How many data directories are remembered.
 const KNOWN_MAX: usize = 256;
@@ -41,14 +47,33 @@ enum Contents {
 /// The files of a data directory: their names, sizes, and when they were written.
 type Stamp = Vec<(PathBuf, u64, Option<SystemTime>)>;
 
+/// This host, asked no more than it must: of a hundred nodes that run the sockets are not read.
+pub(super) struct Host {
+    pub(super) machine: Machine,
+    locks: OnceCell<Locks>,
+    listening: OnceCell<Listening>,
+}
+
+impl Host {
+    pub(super) fn look() -> Self {
+        let machine = Machine::look().unwrap_or_default();
+        Host { machine, locks: OnceCell::new(), listening: OnceCell::new() }
+    }
+
+    /// Whether a process holds a data directory.
+    fn is_locked(&self, data: &Path) -> bool {
+        self.locks.get_or_init(Locks::now).holder_of(&data.join("nodes").join("0")).is_some()
+    }
+
+    /// Whether somebody listens there.
+    fn is_taken(&self, at: SocketAddr) -> bool {
+        self.listening.get_or_init(Listening::now).is_taken(at)
+    }
+}
+
 /// A node that is not to be seen running, with the first thing that would keep it from it by these settings.
-pub(super) fn looked_at(
-    one: Sibling,
-    settings: &NodeSettings,
-    host: (&Machine, &Listening),
-    held: &mut Held,
-) -> Sibling {
-    if start_failure::is_locked(&settings.path_data) {
+pub(super) fn looked_at(one: Sibling, settings: &NodeSettings, host: &Host, held: &mut Held) -> Sibling {
+    if host.is_locked(&settings.path_data) {
         return one;
     }
     // What another user wrote is not read: it may be anything.
@@ -73,7 +98,7 @@ fn obstacle(one: &Sibling, told: Verdict) -> Obstacle {
 }
 
 /// Addresses that are none of this host, or that strangers reach, and ports that others have.
-fn listens(settings: &NodeSettings, sibling: &Sibling, host: (&Machine, &Listening)) -> Option<StartError> {
+fn listens(settings: &NodeSettings, sibling: &Sibling, host: &Host) -> Option<StartError> {
     let users = settings.rest.enabled.then_some((Side::Users, &settings.http));
     let mut sides = [(Side::Nodes, &settings.transport)].into_iter().chain(users);
     sides.find_map(|(side, listen)| listens_at(settings, (side, listen), sibling, host))
@@ -83,14 +108,14 @@ fn listens_at(
     settings: &NodeSettings,
     (side, listen): (Side, &ListenSettings),
     sibling: &Sibling,
-    (machine, listening): (&Machine, &Listening),
+    host: &Host,
 ) -> Option<StartError> {
     let names = listen.bind_hosts.iter().chain(&listen.publish_hosts);
     // To look a name up may take long.
-    if names.clone().any(|host| super::siblings::is_name(host)) {
+    if names.clone().any(|host| is_name(host)) {
         return None;
     }
-    let bound = match machine.bind_addresses(listen) {
+    let bound = match host.machine.bind_addresses(listen) {
         Ok(bound) => bound,
         // The file may be that of another host, from which it was copied.
         Err(AddressError::NotHere { .. }) if !ran_here(sibling) => return None,
@@ -100,7 +125,7 @@ fn listens_at(
         return Some(StartError::Insecure(insecure));
     }
     let port = listen.ports.only().filter(|port| *port != 0)?;
-    let taken = bound.into_iter().find(|host| listening.is_taken(SocketAddr::new(*host, port)))?;
+    let taken = bound.into_iter().find(|at| host.is_taken(SocketAddr::new(*at, port)))?;
     Some(StartError::Bind(BindError::taken(taken, &listen.ports)))
 }
 
@@ -177,10 +202,10 @@ fn contents(settings: &NodeSettings) -> Contents {
     }
 }
 
-/// None if something in the directory is no file: to read a pipe might never end.
+/// None if it is not to be read: a pipe might never end, and of a large state whoever asks would wait for long.
 fn stamp(state: &Path) -> Option<Stamp> {
     let about = |entry: fs::DirEntry| {
-        let about = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+        let about = entry.metadata().ok().filter(|about| about.is_file() && about.len() <= READ_MAX)?;
         Some((entry.path(), about.len(), about.modified().ok()))
     };
     let mut files: Stamp = fs::read_dir(state).into_iter().flatten().flatten().map(about).collect::<Option<_>>()?;
@@ -207,8 +232,7 @@ mod tests {
         let environment = BTreeMap::new();
         let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: data.clone() };
         let settings = settings::load(&sources).expect("they make sense").settings;
-        let host = (&Machine::look().expect("it has interfaces"), &Listening::now());
-        let seen = looked_at(Sibling::default(), &settings, host, &mut Held::default());
+        let seen = looked_at(Sibling::default(), &settings, &Host::look(), &mut Held::default());
         let _ = fs::remove_dir_all(&data).or_else(|_| fs::remove_file(&data));
         seen
     }

@@ -1,28 +1,21 @@
 //! The other nodes of this host, whether they run or not: by the configuration files beside a node's own, and by the note
 //! that each leaves in its data directory when it begins ([`super::note`]).
 
+use super::configurations::Configurations;
 use super::credentials::{believe_each_other, credentials, is_same, share_an_authority};
 use super::facts::{absolute, room, roomy, seed_hosts};
-use super::mending::mending;
-use super::note::{self, read};
-use super::obstacle::{Held, looked_at};
+use super::note;
+use super::obstacle::{Held, Host, looked_at};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Launch, Sibling, Slip, Variable};
+use crate::diagnose::{Launch, Sibling, Variable};
 use crate::runtime::addresses::{AddressError, Machine};
-use crate::runtime::proc::{self, Listening};
-use crate::settings::{self, FileText, ListenSettings, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::runtime::proc;
+use crate::settings::{self, ListenSettings, NodeSettings};
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// How many configurations are kept, and of how many starts by one.
-const KNOWN_MAX: usize = 4 * FILES_MAX;
-const LAUNCHES_MAX: usize = FILES_MAX;
-
-/// How many lines of a configuration that cannot be read are looked at.
-const LINES_MAX: usize = 200;
 
 /// From this [`distance`] on a node has likely nothing to do with this one.
 const FAR: u8 = 2;
@@ -47,47 +40,14 @@ pub fn launch_of(launch: &settings::Launch) -> Launch {
 
 /// What is known of this host while one looks around on it.
 pub(super) struct Look<'a> {
-    machine: Machine,
-    listening: Listening,
-    files: &'a mut Files,
+    host: Host,
+    files: &'a mut Configurations,
     held: &'a mut Held,
 }
 
 impl<'a> Look<'a> {
-    pub(super) fn around(files: &'a mut Files, held: &'a mut Held) -> Self {
-        Look { machine: Machine::look().unwrap_or_default(), listening: Listening::now(), files, held }
-    }
-}
-
-/// Configurations as they were read last: most are the same the next time, and it takes long to understand one.
-#[derive(Default)]
-pub(super) struct Files(BTreeMap<String, Vec<Loaded>>);
-
-/// A configuration and what came of it, as far as it makes sense.
-struct Loaded {
-    text: Option<String>,
-    launch: Launch,
-    settings: Option<NodeSettings>,
-    slip: Option<Slip>,
-}
-
-impl Files {
-    /// The settings of a node that is started so, and what keeps it from being.
-    fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<(&NodeSettings, &Option<Slip>)> {
-        let text = file.map(|file| read(Path::new(file)).ok_or(())).transpose().ok()?;
-        if self.0.len() > KNOWN_MAX {
-            self.0.clear();
-        }
-        let known = self.0.entry(file.unwrap_or_default().to_owned()).or_default();
-        known.retain(|one| one.text == text);
-        let at = known.iter().position(|one| one.launch == *launch).unwrap_or_else(|| {
-            known.truncate(LAUNCHES_MAX);
-            let (settings, slip) = loaded(file, text.as_deref(), launch);
-            known.push(Loaded { text, launch: launch.clone(), settings, slip });
-            known.len() - 1
-        });
-        let found = known.get(at)?;
-        Some((found.settings.as_ref()?, &found.slip))
+    pub(super) fn around(files: &'a mut Configurations, held: &'a mut Held) -> Self {
+        Look { host: Host::look(), files, held }
     }
 }
 
@@ -222,13 +182,13 @@ fn looked_into(one: Sibling, look: &mut Look<'_>) -> Sibling {
     let Some((settings, _)) = known else { return one };
     let data = one.left.as_ref().unwrap_or(&one.data);
     let settings = NodeSettings { path_data: data.into(), ..settings.clone() };
-    looked_at(one, &settings, (&look.machine, &look.listening), look.held)
+    looked_at(one, &settings, &look.host, look.held)
 }
 
 /// The ports that configurations beside a node's own name.
 pub fn ports_beside(settings: &NodeSettings) -> BTreeSet<u16> {
     let own = settings.file.as_deref().map(absolute).map(PathBuf::from);
-    let (files, mut known) = (own.as_deref().map(files_beside).unwrap_or_default(), Files::default());
+    let (files, mut known) = (own.as_deref().map(files_beside).unwrap_or_default(), Configurations::default());
     let mut ports = BTreeSet::new();
     for file in files {
         if let Some((other, _)) = known.loaded(file.to_str(), &Launch::default()) {
@@ -296,7 +256,8 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     }
     let found = look.files.loaded(note.file.as_deref(), &note.launch);
     let found = found.map(|(settings, slip)| (settings.clone(), slip.clone()));
-    let now = found.map(|(settings, slip)| Sibling { slip, ..sibling(&settings, note.file.clone(), &look.machine) });
+    let now =
+        found.map(|(settings, slip)| Sibling { slip, ..sibling(&settings, note.file.clone(), &look.host.machine) });
     // From where it was started is not known here.
     let now = now.map(|now| if now.is_data_relative { Sibling { data: note.data.clone(), ..now } } else { now });
     let Sibling { last, launch, unit, id, .. } = note.clone();
@@ -350,46 +311,14 @@ fn by_file(path: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let (settings, slip) = look.files.loaded(Some(&name), &Launch::default())?;
     settings.given.contains_key("cluster.name").then_some(())?;
     let (settings, slip) = (settings.clone(), slip.clone());
-    as_its_writer(Sibling { slip, ..sibling(&settings, Some(name), &look.machine) })
-}
-
-/// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.
-fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<NodeSettings>, Option<Slip>) {
-    let path_conf = file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into();
-    let environment: BTreeMap<String, String> =
-        launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
-    let given = file.zip(text).map(|(name, text)| FileText { name, text });
-    let sources = Sources { file: given, environment: &environment, arguments: &launch.arguments, path_conf };
-    let with = |text: &str| {
-        let given = given.map(|file| FileText { text, ..file });
-        settings::load(&Sources { file: given, ..sources.clone() }).ok().map(|loaded| loaded.settings)
-    };
-    let faults = match settings::load(&sources) {
-        Ok(loaded) => return (Some(loaded.settings), None),
-        Err(faults) => faults,
-    };
-    let Some((file, text)) = file.zip(text) else { return (None, None) };
-    let remedies = remedies(&sources, &faults);
-    let meant = remedies.as_ref().and_then(|remedies| with(&mended(text, remedies)));
-    // What stands in a private file is told to nobody else.
-    let is_told = |remedies: &Vec<Remedy>| {
-        let lines = remedies.iter().filter_map(|remedy| text.lines().nth(remedy.line.saturating_sub(1)));
-        lines.into_iter().all(|line| !may_be_secret(line))
-    };
-    let known = remedies.filter(|_| meant.is_some());
-    let is_withheld = known.as_ref().is_some_and(|remedies| !is_told(remedies));
-    let mend = known.filter(|_| !is_withheld).map(|remedies| mending(&remedies, file));
-    // Of a file that is none of a node only little would be left.
-    let clear = || {
-        let is_clear = |line: &&str| with(line).is_some();
-        with(&text.lines().take(LINES_MAX).filter(is_clear).map(|line| format!("{line}\n")).collect::<String>())
-    };
-    (meant.or_else(clear), Some(Slip { fault: faults.first(|line| !may_be_secret(line)), mend, is_withheld }))
+    as_its_writer(Sibling { slip, ..sibling(&settings, Some(name), &look.host.machine) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::{FileText, Sources};
+    use std::collections::BTreeMap;
 
     /// A directory of a test, gone afterwards.
     struct Scratch(PathBuf);
@@ -419,7 +348,7 @@ mod tests {
 
         /// The siblings of a node among those of the test: other nodes of the host are none of its.
         fn siblings(&self, of: &NodeSettings) -> Vec<Sibling> {
-            siblings(of, &BTreeSet::new(), &mut Look::around(&mut Files::default(), &mut Held::default()))
+            siblings(of, &BTreeSet::new(), &mut Look::around(&mut Configurations::default(), &mut Held::default()))
                 .into_iter()
                 .filter(|one| Path::new(&one.data).starts_with(&self.0))
                 .collect()
@@ -472,7 +401,7 @@ mod tests {
         }
         let file = home(0).join("config/zazen.yml").display().to_string();
         let loaded = |file: &str, launch: &Launch| {
-            Files::default().loaded(Some(file), launch).expect("it makes sense").0.clone()
+            Configurations::default().loaded(Some(file), launch).expect("it makes sense").0.clone()
         };
         let settings = loaded(&file, &Launch::default());
         let own = NodeSettings { file: Some(file.into()), ..settings };

@@ -2,11 +2,12 @@
 //! second: it takes long, and a cluster that lost its master asks itself all at once. What a node tells others of itself is
 //! looked at the more seldom the longer that takes.
 
+use super::configurations::Configurations;
 use super::left::{abandoned, strays};
 use super::lookups::LookUps;
 use super::met::{Kept, Met};
 use super::obstacle::Held;
-use super::siblings::{Files, Look, siblings};
+use super::siblings::{Look, siblings};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Distant, Facts, Process, Sibling};
 use crate::runtime::proc;
@@ -30,7 +31,7 @@ pub(in crate::runtime) struct Surroundings {
     neighbours: Mutex<Seen<Neighbours>>,
     processes: Mutex<Seen<(Vec<Address>, Vec<Process>)>>,
     facts: Mutex<Seen<Facts>>,
-    files: Mutex<Files>,
+    files: Mutex<Configurations>,
     held: Mutex<Held>,
     pub(super) met: Met,
     pub(super) look_ups: LookUps,

@@ -35,12 +35,7 @@ impl Holder {
 
     /// Who holds the lock of a node's directory, as the system lists it: what stands in the file may be out of date.
     pub(super) fn of_lock(directory: &Path, settings: &NodeSettings) -> Option<Self> {
-        Some(Self::of(lock_of(directory)?, settings))
-    }
-
-    /// Whether there is one.
-    pub(super) fn is_locked(directory: &Path) -> bool {
-        lock_of(directory).is_some()
+        Some(Self::of(Locks::now().holder_of(directory)?, settings))
     }
 
     fn of(pid: u32, settings: &NodeSettings) -> Self {
@@ -74,9 +69,19 @@ impl Holder {
     }
 }
 
-fn lock_of(directory: &Path) -> Option<u32> {
-    let file = fs::metadata(directory.join("node.lock")).ok()?;
-    locker(&fs::read_to_string("/proc/locks").ok()?, file.dev(), file.ino())
+/// All locks of this host, as the system lists them.
+pub(in crate::runtime) struct Locks(String);
+
+impl Locks {
+    pub(in crate::runtime) fn now() -> Self {
+        Locks(fs::read_to_string("/proc/locks").unwrap_or_default())
+    }
+
+    /// The process that holds the lock of a node's directory.
+    pub(in crate::runtime) fn holder_of(&self, directory: &Path) -> Option<u32> {
+        let file = fs::metadata(directory.join("node.lock")).ok()?;
+        locker(&self.0, file.dev(), file.ino())
+    }
 }
 
 /// Who locks a file: a line has the device and the inode of what is locked as `major:minor:inode`, the former two in hex.

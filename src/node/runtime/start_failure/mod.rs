@@ -8,6 +8,7 @@ mod holder;
 mod slips;
 
 pub use disk::elsewhere;
+pub(in crate::runtime) use holder::Locks;
 pub use holder::{NAMES, file_in};
 pub use slips::faults;
 
@@ -54,11 +55,6 @@ pub fn running(settings: &NodeSettings) -> Option<u32> {
     let is_this_node = |holder: &Holder| holder.is_this_node();
     let holder = Holder::of_lock(&directory, settings).filter(is_this_node).or_else(|| of_port().filter(is_this_node));
     holder.map(|holder| holder.pid)
-}
-
-/// Whether a process holds a data directory.
-pub(in crate::runtime) fn is_locked(path_data: &Path) -> bool {
-    Holder::is_locked(&path_data.join("nodes").join("0"))
 }
 
 /// What is wrong.

@@ -1,0 +1,83 @@
+//! The configurations of a node's neighbours, and what would keep a start by one of them: most are the same the next time, and
+//! it takes long to understand one.
+
+use super::mending::mending;
+use super::note::read;
+use super::siblings::FILES_MAX;
+use crate::diagnose::{Launch, Slip};
+use crate::settings::{self, FileText, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How many configurations are kept, and of how many starts by one.
+const KNOWN_MAX: usize = 4 * FILES_MAX;
+const LAUNCHES_MAX: usize = FILES_MAX;
+
+/// How many lines of a configuration that cannot be read are looked at.
+const LINES_MAX: usize = 200;
+
+/// As they were read last.
+#[derive(Default)]
+pub(super) struct Configurations(BTreeMap<String, Vec<Loaded>>);
+
+/// A configuration and what came of it, as far as it makes sense.
+struct Loaded {
+    text: Option<String>,
+    launch: Launch,
+    settings: Option<NodeSettings>,
+    slip: Option<Slip>,
+}
+
+impl Configurations {
+    /// The settings of a node that is started so, and what keeps it from being.
+    pub(super) fn loaded(&mut self, file: Option<&str>, launch: &Launch) -> Option<(&NodeSettings, &Option<Slip>)> {
+        let text = file.map(|file| read(Path::new(file)).ok_or(())).transpose().ok()?;
+        if self.0.len() > KNOWN_MAX {
+            self.0.clear();
+        }
+        let known = self.0.entry(file.unwrap_or_default().to_owned()).or_default();
+        known.retain(|one| one.text == text);
+        let at = known.iter().position(|one| one.launch == *launch).unwrap_or_else(|| {
+            known.truncate(LAUNCHES_MAX);
+            let (settings, slip) = loaded(file, text.as_deref(), launch);
+            known.push(Loaded { text, launch: launch.clone(), settings, slip });
+            known.len() - 1
+        });
+        let found = known.get(at)?;
+        Some((found.settings.as_ref()?, &found.slip))
+    }
+}
+
+/// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.
+fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<NodeSettings>, Option<Slip>) {
+    let path_conf = file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into();
+    let environment: BTreeMap<String, String> =
+        launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
+    let given = file.zip(text).map(|(name, text)| FileText { name, text });
+    let sources = Sources { file: given, environment: &environment, arguments: &launch.arguments, path_conf };
+    let with = |text: &str| {
+        let given = given.map(|file| FileText { text, ..file });
+        settings::load(&Sources { file: given, ..sources.clone() }).ok().map(|loaded| loaded.settings)
+    };
+    let faults = match settings::load(&sources) {
+        Ok(loaded) => return (Some(loaded.settings), None),
+        Err(faults) => faults,
+    };
+    let Some((file, text)) = file.zip(text) else { return (None, None) };
+    let remedies = remedies(&sources, &faults);
+    let meant = remedies.as_ref().and_then(|remedies| with(&mended(text, remedies)));
+    // What stands in a private file is told to nobody else.
+    let is_told = |remedies: &Vec<Remedy>| {
+        let lines = remedies.iter().filter_map(|remedy| text.lines().nth(remedy.line.saturating_sub(1)));
+        lines.into_iter().all(|line| !may_be_secret(line))
+    };
+    let known = remedies.filter(|_| meant.is_some());
+    let is_withheld = known.as_ref().is_some_and(|remedies| !is_told(remedies));
+    let mend = known.filter(|_| !is_withheld).map(|remedies| mending(&remedies, file));
+    // Of a file that is none of a node only little would be left.
+    let clear = || {
+        let is_clear = |line: &&str| with(line).is_some();
+        with(&text.lines().take(LINES_MAX).filter(is_clear).map(|line| format!("{line}\n")).collect::<String>())
+    };
+    (meant.or_else(clear), Some(Slip { fault: faults.first(|line| !may_be_secret(line)), mend, is_withheld }))
+}
