@@ -4,7 +4,7 @@
 use super::cluster::Cluster;
 use super::http::{self, connect};
 use super::node::{Node, wait_for};
-use super::ports::free_port;
+use super::ports::{free_port, free_ports};
 use super::tool::{output, zazen};
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -212,9 +212,8 @@ impl Dev {
     fn start() -> Self {
         let directory = std::env::temp_dir().join(format!("zazen-secure-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
-        // Each takes the next ones that are free.
-        let http = free_port();
-        let transport = http.checked_add(50).unwrap_or(http - 50);
+        // Each of its three nodes takes the next ones that are free.
+        let (http, transport) = (free_ports(3), free_ports(3));
         let mut command = Command::new(env!("CARGO_BIN_EXE_zazen"));
         command.args(["dev", "--secure", "--data"]).arg(&directory).env_clear().env("PATH", "/nowhere");
         command.arg("--http-port").arg(http.to_string()).arg("--transport-port").arg(transport.to_string());
