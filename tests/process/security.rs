@@ -257,6 +257,7 @@ fn a_secure_cluster_speaks_tls_to_those_who_log_in_and_to_nobody_else() {
     let dev = Dev::start();
     let formed = wait_for(|| dev.status().contains("all 3 nodes agree").then_some(()));
     assert!(formed.is_some(), "{}", dev.status());
+    assert!(!dev.status().contains("certificate-expires"), "it was just made: {}", dev.status());
     let (users, nodes) = (dev.port(0, "http.port:"), dev.port(0, "transport.tcp.port:"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
     let place = format!("127.0.0.1:{users}");

@@ -11,7 +11,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// For how long the certificates of a cluster under a terminal last.
-const DAYS: u64 = 30;
+const DAYS: u64 = 365;
 
 /// One node.
 pub(super) struct Place {
