@@ -126,6 +126,8 @@ impl NodeState {
             doubts_until: Time::ZERO,
         };
         state.tuning = state.config.tuning.with_dynamic(&state.ledger.accepted.metadata).0;
+        // Who reads before the first round of pings must not take the master of the last run for one that is there.
+        state.shown = Arc::new(state.tuning.no_master_block.masterless(&state.applied));
         state
     }
 

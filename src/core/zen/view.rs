@@ -103,3 +103,49 @@ impl Zen {
         self.node.asks.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::cluster::{Block, ClusterState, Node, NodeId, Roles, StateId, Term, Version};
+    use crate::protocol::Rng;
+    use crate::zen::{Bootstrap, Config, Memory, Tuning, Zen};
+    use std::sync::Arc;
+
+    fn node() -> Node {
+        Node {
+            id: "n".into(),
+            ephemeral_id: "e".into(),
+            name: "n".into(),
+            address: "h:9300".into(),
+            roles: Roles::ALL,
+            attributes: Arc::default(),
+            version: "6.8.23".into(),
+        }
+    }
+
+    fn started(memory: Memory) -> Zen {
+        let bootstrap = Bootstrap::Hosts(["h:9300".into()].into());
+        let tuning = Tuning::default();
+        let config = Config { cluster_name: "prod".into(), node: node(), bootstrap, tuning, rule: |_| Ok(()) };
+        Zen::new(config, memory, Rng::new(1))
+    }
+
+    #[test]
+    fn before_the_first_round_of_pings_there_is_no_master_not_even_that_of_the_last_run() {
+        let fresh = started(Memory::default());
+        assert!(fresh.shown().nodes.master_node().is_none());
+        assert!(fresh.shown().blocks.contains(Block::NO_MASTER_WRITES.id));
+        assert!(fresh.shown().blocks.contains(Block::STATE_NOT_RECOVERED.id));
+
+        let mut last = ClusterState::initial("prod".into());
+        last.nodes.insert(Arc::new(node()));
+        last.nodes.master = Some(NodeId::from("n"));
+        (last.term, last.version) = (Term::new(3).expect("small"), Version::new(7).expect("small"));
+        let id: StateId = last.id();
+        let again = started(Memory { accepted: Some(Arc::new(last)), committed: Some(id), ..Memory::default() });
+        assert_eq!(again.applied().id(), id, "what was committed is shown");
+        assert!(again.shown().nodes.master_node().is_none());
+        assert!(again.shown().blocks.contains(Block::NO_MASTER_WRITES.id));
+        assert!(!again.shown().blocks.contains(Block::STATE_NOT_RECOVERED.id));
+    }
+}
