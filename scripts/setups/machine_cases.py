@@ -233,3 +233,49 @@ def one_looks_for_the_others_at_a_port_that_is_none(w):
     w.open()
     w[2].settings["discovery.zen.ping.unicast.hosts"] = json.dumps([f"{node.host}:9301" for node in w.nodes[:2]])
     w.form(w.nodes[:2]); w.start(2); w.wait(lambda: False, 4)
+
+# Nobody else is on its machine: it must have told itself why it did not start.
+def fails_to_start(w, *faults):
+    """Ends n2, and has it fail to start for what was done to it."""
+    w.form(); w.wait(lambda: False, 1)
+    w[2].signal("KILL"); w.wait(lambda: not w[2].is_running(), 5)
+    for fault in faults: fault(w[2])
+    w[2].start(); w.wait(lambda: not w[2].is_running(), 10)
+
+def damaged(node):
+    state = os.path.join(node.root, "srv/data/nodes/0/_state")
+    for name in os.listdir(state):
+        with open(os.path.join(state, name), "r+b") as file: file.seek(40); file.write(b"\0" * 64)
+
+# Of several ports it would take the next one.
+def taken(node):
+    node.settings["transport.port"] = "9300"; node.beside(9300)
+
+def moved_away(node): node.move("10.88.0.103")
+
+@case("port-in-use", about=["n2"])
+def another_program_has_the_port_of_one(w): w.open(); fails_to_start(w, taken)
+
+@case("port-in-use", about=["n2"], asked=1)
+def another_program_has_the_port_of_one_with_certificates(w): w.certify(); fails_to_start(w, taken)
+
+@case("data-damaged", about=["n2"])
+def the_data_of_one_is_damaged(w): w.open(); fails_to_start(w, damaged)
+
+@case("data-damaged", about=["n2"], asked=1)
+def the_data_of_one_is_damaged_with_certificates(w): w.certify(); fails_to_start(w, damaged)
+
+@case("bad-address", about=["n2"])
+def the_machine_of_one_has_another_address(w): w.open(); fails_to_start(w, moved_away)
+
+# It never was there, and says itself why.
+@case("port-in-use", about=["n3"], count=4)
+def another_program_has_the_port_of_a_newcomer(w):
+    w.open(); w.form(w.nodes[:3]); taken(w[3]); w.start(3); w.wait(lambda: not w[3].is_running(), 10)
+
+@case()
+def healthy_after_a_start_that_failed(w):
+    w.open(); w.form(w.nodes[:2])
+    user = w[2].settings.pop("network.host"); w[2].settings["network.host"] = "10.99.9.9"
+    w.start(2); w.wait(lambda: not w[2].is_running(), 10)
+    w[2].settings["network.host"] = user; w.start(2); w.formed()

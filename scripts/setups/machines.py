@@ -89,6 +89,18 @@ class Machine:
         self.write()
         self.launch()
 
+    def beside(self, port):
+        """Another program that listens there."""
+        line = f"import socket, time; s = socket.create_server(('{self.host}', {port})); time.sleep(10 ** 6)"
+        subprocess.Popen(self.line("python3", "-c", line), stdin=subprocess.DEVNULL, start_new_session=True)
+        self.world.wait(lambda: f":{port} " in self.run("ss", "-ltn").stdout, 5)
+
+    def move(self, host):
+        """Has another address from now on."""
+        sh("ip", "-n", self.space, "addr", "del", self.host + "/24", "dev", f"{self.space}b")
+        sh("ip", "-n", self.space, "addr", "add", host + "/24", "dev", f"{self.space}b")
+        self.host = host
+
     def signal(self, name):
         self.run("pkill", f"-{name}", "-f", "start -c /srv")
         if name in ("KILL", "TERM"):

@@ -12,7 +12,7 @@ use crate::runtime::hooks::Hooks;
 use crate::runtime::inquiry;
 use crate::runtime::log::NODE;
 use crate::runtime::start_failure;
-use crate::runtime::{self, Ended, Handle, descriptors};
+use crate::runtime::{self, Ended, Handle, Running, StartError, descriptors};
 use crate::settings::{DiscoveryKind, Loaded, NodeSettings};
 use clap::Args;
 use std::fs;
@@ -67,11 +67,13 @@ impl StartArgs {
 
     async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<CommandOutcome, CommandError> {
         let (mut ends, hang_ups) = self.signals()?;
-        let told = settings.clone();
-        let refused = |error| CommandError::Failed(start_failure::words(&error, &told));
-        // The users' port is had before the node makes itself known to others.
-        let users = Users::listen(&settings).await.map_err(refused)?;
-        let node = runtime::start(settings, users.place().cloned(), log).map_err(refused)?;
+        let (users, node) = match begin(settings.clone(), log).await {
+            Ok(begun) => begun,
+            Err(error) => {
+                inquiry::tell_of_failed_start(&settings, &error).await;
+                return Err(CommandError::Failed(start_failure::words(&error, &settings)));
+            }
+        };
         let handle = node.handle().clone();
         let hooks = Hooks::start(&handle);
         let server = users.serve(&handle);
@@ -136,6 +138,13 @@ impl StartArgs {
         }
         Ok(CommandOutcome::Fine)
     }
+}
+
+/// The users' port is had before the node makes itself known to others.
+async fn begin(settings: NodeSettings, log: runtime::log::Log) -> Result<(Users, Running), StartError> {
+    let users = Users::listen(&settings).await?;
+    let node = runtime::start(settings, users.place().cloned(), log)?;
+    Ok((users, node))
 }
 
 /// One thread is enough where it shares two processors with the node's: a second one would be woken for nothing.

@@ -143,9 +143,13 @@ fn a_node_whose_port_is_taken_gets_the_next_one() {
     assert_eq!(code, "port-in-use");
     let port = line.strip_prefix("http.port: ").and_then(|port| port.parse().ok()).expect("a port");
     assert!(port > node.http, "{line}");
+    // It told its seed hosts why it is not there.
+    let told = verdicts(&cluster, &cluster.nodes[0], "port-in-use");
+    assert_eq!(mends(&told, "port-in-use").first().map(|(node, _)| node.as_str()), Some("n1"), "{told:?}");
     node.http = port;
     node.start();
     cluster.wait("it has joined", || node.view()?.master);
+    wait_until_sound(&cluster, &cluster.nodes[0]);
     drop(taken);
 }
 

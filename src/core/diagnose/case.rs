@@ -246,7 +246,7 @@ impl<'a> Case<'a> {
             // The first one wins over the other, wherever each is given.
             let keys = ["transport.port", "transport.tcp.port"];
             let key = keys.into_iter().find(|key| known.sibling.launch.gives(key)).unwrap_or(keys[0]);
-            self.set_sibling(known, key, &Worth::Plain(port.to_string())).about(&name)
+            self.set_sibling(known, key, &Worth::Plain(known.sibling.ports_from(port))).about(&name)
         });
         let evidence = self.says(self.me, format!("[{address}] does not answer as a node does"));
         Some(verdict(Code::PortInUse, name, summary).because(evidence).mended(mend))

@@ -12,6 +12,7 @@ mod code;
 mod credentials;
 mod distant;
 mod elsewhere;
+mod failed;
 mod identity;
 mod kin;
 mod mends;
@@ -34,6 +35,7 @@ pub use certify::Origin;
 pub use code::Code;
 pub use credentials::Credentials;
 pub use distant::Distant;
+pub use failed::FailedStart;
 pub use kin::{is_ours, looks_for};
 pub use node::moved;
 pub use obstacle::Obstacle;
@@ -420,6 +422,9 @@ pub struct Facts {
     /// Members on other hosts, as they told of themselves while they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distant: Vec<Distant>,
+    /// Starts that failed of nodes which do not run since, as these told it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_starts: Vec<FailedStart>,
     /// Configuration files of other nodes on this host.
     pub siblings: Vec<Sibling>,
     /// Data directories that were moved or copied: where the node listened that wrote in them, and where they are now.
@@ -467,6 +472,8 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
     let mut verdicts = obstacle::told(&case, slip::told(&case, verdicts));
+    let failed = failed::of_failed_starts(&case, &verdicts);
+    verdicts.extend(failed);
     // Nobody is without a master for what was set on purpose.
     let open = security::of_openness(&case, &verdicts);
     verdicts.extend(open);

@@ -1,7 +1,7 @@
 //! Nodes that do not run and could not be started: what stands in their way, which a start would tell, and what to type.
 
 use super::case::Case;
-use super::{Code, Mend, Verdict};
+use super::{Certainty, Code, Mend, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// What would keep a node from starting.
@@ -25,15 +25,31 @@ fn with_obstacle(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let is_down = matches!(verdict.code, Code::VoterDown | Code::MemberDown);
     // Of several that are needed the one to begin with is named first.
     if !is_down && verdict.code != Code::QuorumLost {
-        return verdict;
+        return with_failed_start(case, verdict);
     }
     let known = verdict.mend.as_ref().and_then(|mend| case.started_by(mend));
     let Some((known, obstacle)) = known.and_then(|known| Some((known, known.sibling.obstacle.as_ref()?))) else {
-        return verdict;
+        return with_failed_start(case, verdict);
     };
+    let mend = obstacle.mend.clone().map(|mend| case.placed_as(mend, known));
+    in_its_way(verdict, &Obstacle { mend, ..obstacle.clone() })
+}
+
+/// What its own start told that failed, where nobody else sees what stands in its way.
+fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
+    let is_absent = matches!(verdict.code, Code::VoterDown | Code::MemberDown | Code::QuorumLost | Code::LinkCut);
+    // Who listens in its place and says nothing need not be the node.
+    let is_mute = verdict.code == Code::FrozenNode && verdict.certainty != Certainty::Certain;
+    let about = verdict.mend.as_ref().and_then(|mend| mend.node.as_ref()).or(verdict.node.as_ref());
+    let failed = about.filter(|_| is_absent || is_mute).and_then(|about| case.failed_start(about));
+    let Some((failed, evidence)) = failed else { return verdict };
+    in_its_way(verdict, &failed.obstacle).because(evidence)
+}
+
+fn in_its_way(verdict: Verdict, obstacle: &Obstacle) -> Verdict {
     let summary = format!("{}; it cannot start: {}", verdict.summary, obstacle.fault);
-    let code = if is_down { obstacle.code } else { verdict.code };
-    let node = verdict.node.clone();
-    let mend = obstacle.mend.clone().map(|mend| case.placed_as(Mend { node, ..mend }, known));
+    let code = if verdict.code == Code::QuorumLost { verdict.code } else { obstacle.code };
+    let about = |mend: Mend| Mend { node: verdict.node.clone().or(mend.node), ..mend };
+    let mend = obstacle.mend.clone().map(about);
     Verdict { code, summary, mend, ..verdict }
 }

@@ -89,6 +89,16 @@ impl Sibling {
         by_file.or_else(|| self.last.clone())
     }
 
+    /// What to set its port to, so that it takes this one instead of its own. Seed hosts without ports are looked for at the
+    /// first port that it may have, which is that of the others then.
+    pub(super) fn ports_from(&self, free: u16) -> String {
+        let has_port = |seed: &str| seed.contains("]:") || seed.matches(':').count() == 1;
+        match self.port.filter(|port| *port < free && !self.seeds.iter().all(|seed| has_port(seed))) {
+            Some(port) => format!("{port}-{free}"),
+            None => free.to_string(),
+        }
+    }
+
     /// Where it left something to go on from, if that is not where this node has its data now.
     pub(super) fn left_behind(&self, now: &str) -> Option<&str> {
         self.left.as_deref().filter(|left| *left != now)

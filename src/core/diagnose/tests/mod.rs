@@ -2,6 +2,7 @@
 
 mod absent;
 mod counts;
+mod failed;
 mod kin;
 mod launch;
 mod machines;

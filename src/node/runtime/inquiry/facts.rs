@@ -109,6 +109,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         outward: outward(&looked_for(&settings, explanation)),
         strays,
         distant,
+        failed_starts: handle.surroundings.failed.told(&state.nodes),
         siblings,
         processes: processes(handle, silent(explanation, &remembered)),
         probes: Vec::new(),

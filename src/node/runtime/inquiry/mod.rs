@@ -7,6 +7,7 @@
 mod configurations;
 mod credentials;
 mod facts;
+mod failed;
 mod left;
 mod lookups;
 mod mending;
@@ -19,6 +20,8 @@ mod surroundings;
 mod verify;
 
 pub use facts::{hosts_file, outward, roomy, seed_hosts};
+pub use failed::tell_of_failed_start;
+pub(super) use failed::{FAILED_MAX, FAILED_PATH, hear};
 pub use mending::mending;
 pub use met::meet_neighbours;
 pub use note::note_in;

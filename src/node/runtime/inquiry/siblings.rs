@@ -65,7 +65,7 @@ pub(in crate::runtime) fn leave_note(settings: &NodeSettings, id: &NodeId, addre
 }
 
 /// What the settings of a node say of it.
-fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> Sibling {
+pub(super) fn sibling(settings: &NodeSettings, file: Option<String>, machine: &Machine) -> Sibling {
     let (hosts, is_elsewhere) = hosts(&settings.transport, machine);
     let here = Some(settings.path_data.as_path()).filter(|_| !is_elsewhere);
     Sibling {

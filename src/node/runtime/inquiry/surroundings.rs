@@ -3,6 +3,7 @@
 //! looked at the more seldom the longer that takes.
 
 use super::configurations::Configurations;
+use super::failed::FailedStarts;
 use super::left::{abandoned, strays};
 use super::lookups::LookUps;
 use super::met::{Kept, Met};
@@ -34,6 +35,7 @@ pub(in crate::runtime) struct Surroundings {
     files: Mutex<Configurations>,
     held: Mutex<Held>,
     pub(super) met: Met,
+    pub(super) failed: FailedStarts,
     pub(super) look_ups: LookUps,
 }
 

@@ -61,7 +61,8 @@ impl Guard {
         Ok((self.peers()?, access))
     }
 
-    fn peers(&self) -> Result<Peers, StartError> {
+    /// A way to other nodes.
+    pub(in crate::runtime) fn peers(&self) -> Result<Peers, StartError> {
         let Some(tls) = self.client.clone() else {
             let client = crate::runtime::client().map_err(StartError::Client)?;
             return Ok(Peers::new(client, false, self.sealer.clone()));

@@ -18,6 +18,7 @@ use crate::runtime::addresses::{self, AddressError};
 use crate::runtime::inquiry::{launch_of, outward, ports_beside};
 use crate::runtime::listen::BindError;
 use crate::runtime::secure::{FileError, LINES};
+use crate::runtime::seeds::with_port;
 use crate::runtime::store::StoreError;
 use crate::runtime::{StartError, is_stopped, program};
 use crate::settings::NodeSettings;
@@ -159,7 +160,10 @@ fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
         !others.contains(&Some(*port)) && !beside.contains(port) && TcpListener::bind((host, *port)).is_ok()
     };
     let free = (taken.saturating_add(1)..=taken.saturating_add(PORTS_TRIED)).find(is_free)?;
-    Some(plain(settings, key, free))
+    // Seed hosts without ports are looked for at the first of its own.
+    let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
+    let is_where_others_are = *key != "http.port" && seeds.iter().any(|seed| with_port(seed, taken) != *seed);
+    Some(if is_where_others_are { plain(settings, key, format!("{taken}-{free}")) } else { plain(settings, key, free) })
 }
 
 fn store(error: &StoreError, settings: &NodeSettings) -> (Code, Option<Mend>) {
@@ -251,7 +255,7 @@ pub fn text(settings: &NodeSettings, key: &str, value: &str) -> Mend {
 }
 
 /// One that sets a number.
-fn plain(settings: &NodeSettings, key: &str, value: u16) -> Mend {
+fn plain(settings: &NodeSettings, key: &str, value: impl ToString) -> Mend {
     set(settings, key, &Worth::Plain(value.to_string()))
 }
 

@@ -48,6 +48,11 @@ impl Known {
         is_sealed && self.shown.as_ref().is_none_or(|shown| names(&shown.0, address))
     }
 
+    /// Whether it showed that it is of this cluster; nobody needs to where nothing is demanded.
+    pub(super) fn is_of_cluster(&self) -> bool {
+        self.sealed.is_some() || self.shown.is_some()
+    }
+
     /// Whether it may begin a link.
     pub(super) fn begins_link(&self) -> bool {
         self.sealed.as_ref().is_none_or(Sealed::is_of_link)
@@ -56,7 +61,7 @@ impl Known {
     /// What is heard over a link is judged by the first, and what is said sealed with the second.
     pub(super) fn link(&self) -> (FrameOpener, Option<FrameKey>) {
         let (key, says) = self.sealed.as_ref().map(Sealed::link).unzip();
-        (FrameOpener { key, knows_peer: self.sealed.is_some() || self.shown.is_some() }, says)
+        (FrameOpener { key, knows_peer: self.is_of_cluster() }, says)
     }
 }
 

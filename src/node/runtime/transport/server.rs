@@ -20,13 +20,14 @@ use crate::wire;
 use crate::zen::Message;
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Extension, Path, Request, State};
+use axum::extract::{ConnectInfo, Extension, Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::Serialize;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -87,6 +88,7 @@ pub(in crate::runtime) fn router(inbox: mpsc::Sender<Inbound>, handle: Handle, e
         .route(changes::PATH, get(next_changes))
         .route(sight::PATH, get(see))
         .route(sight::HERE_PATH, get(here))
+        .route(inquiry::FAILED_PATH, post(hear_of_a_failed_start))
         .route("/_zen/{*path}", post(take))
         .merge(inquiry::router(handle.clone()))
         .fallback(nothing_here)
@@ -157,6 +159,26 @@ async fn take(
         return response;
     }
     hand_over(&port, message).await
+}
+
+/// A node that could not start says why: afterwards there is nobody who could be asked.
+async fn hear_of_a_failed_start(
+    State(port): State<Port>,
+    Extension(known): Extension<Known>,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    body: Body,
+) -> Response {
+    let Ok(Ok(bytes)) = tokio::time::timeout(ARRIVAL_MAX, to_bytes(body, inquiry::FAILED_MAX)).await else {
+        let what = format!("a start that failed is told in at most [{}] bytes\n", inquiry::FAILED_MAX);
+        return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
+    };
+    if !known.sealed(&bytes) {
+        return (StatusCode::FORBIDDEN, "the body is not the one that was sealed\n").into_response();
+    }
+    match inquiry::hear(&port.handle, &bytes, (from.ip(), known.is_of_cluster())) {
+        Ok(()) => StatusCode::OK.into_response(),
+        Err(error) => (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
+    }
 }
 
 /// Makes out a message; what is large keeps no thread from others that wait for theirs.

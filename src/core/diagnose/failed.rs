@@ -1,0 +1,78 @@
+//! Starts that failed, as the nodes told those among their seed hosts that run: on a machine of its own there is nobody else
+//! who could say why a node is not there.
+
+use super::case::{Case, verdict};
+use super::obstacle::Obstacle;
+use super::{Evidence, Verdict};
+use crate::cluster::Address;
+use serde::{Deserialize, Serialize};
+
+/// A start that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedStart {
+    /// Who was to start.
+    pub name: String,
+    /// Where it would be reached.
+    pub addresses: Vec<Address>,
+    /// Why it failed, and what to do about that.
+    pub obstacle: Obstacle,
+    /// How long ago it told so.
+    #[serde(default)]
+    pub since_millis: u64,
+}
+
+impl FailedStart {
+    /// Whether people or others call it so: by its name, or by an address.
+    fn goes_by(&self, called: &str) -> bool {
+        self.name == called || self.addresses.iter().any(|address| address.as_str() == called)
+    }
+
+    /// Whether this node, which runs, is the one that failed to start before, or has its place.
+    pub fn is_it(&self, name: &str, address: &Address) -> bool {
+        self.name == name || self.addresses.contains(address)
+    }
+
+    fn evidence(&self, told_at: u64) -> Evidence {
+        let seconds = self.since_millis / 1_000;
+        let what = format!("my start failed [{seconds}s] ago");
+        Evidence { by: self.name.clone(), at_millis: told_at.saturating_sub(self.since_millis), what }
+    }
+}
+
+impl<'a> Case<'a> {
+    /// The start that failed last of who goes by a name, and evidence that it did.
+    pub(super) fn failed_start(&self, called: &str) -> Option<(&'a FailedStart, Evidence)> {
+        let all = self.failed_starts().filter(|(failed, _)| failed.goes_by(called));
+        all.min_by_key(|(failed, _)| failed.since_millis)
+    }
+
+    /// Those of nodes that do not run since.
+    fn failed_starts(&self) -> impl Iterator<Item = (&'a FailedStart, Evidence)> {
+        let of = |by: &'a super::Report| {
+            by.facts.failed_starts.iter().map(|failed| (failed, failed.evidence(by.facts.wall_millis)))
+        };
+        let runs = |failed: &FailedStart| {
+            let answers = |report: &super::Report| {
+                let node = &report.explanation.node;
+                failed.is_it(&node.name, &node.address)
+            };
+            self.reports.iter().any(answers)
+        };
+        self.reports.iter().flat_map(of).filter(move |(failed, _)| !runs(failed))
+    }
+}
+
+/// The starts that failed of nodes of which nothing else is told: nobody misses who never was there.
+pub(super) fn of_failed_starts(case: &Case<'_>, told: &[Verdict]) -> Vec<Verdict> {
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    for (failed, evidence) in case.failed_starts() {
+        let is_told = |verdict: &Verdict| verdict.node.as_ref().is_some_and(|node| failed.goes_by(node));
+        if told.iter().chain(&verdicts).any(is_told) {
+            continue;
+        }
+        let Obstacle { code, fault, mend } = failed.obstacle.clone();
+        let found = verdict(code, &failed.name, format!("{} cannot start: {fault}", failed.name));
+        verdicts.push(found.because(evidence).mended(mend));
+    }
+    verdicts
+}

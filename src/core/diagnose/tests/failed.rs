@@ -1,0 +1,54 @@
+//! Starts that failed, as the nodes told them.
+
+use super::*;
+use crate::diagnose::{FailedStart, Obstacle};
+
+fn failed(number: usize, since_millis: u64) -> FailedStart {
+    let mend = Mend::setting("http.port", &Worth::Plain("9201".into()), Some(format!("/srv/n{number}.yml")));
+    let mend = Mend { host: Some("10.0.0.9".into()), ..mend };
+    let obstacle = Obstacle { code: Code::PortInUse, fault: "cannot listen".into(), mend: Some(mend) };
+    FailedStart { name: format!("n{number}"), addresses: vec![address(number)], obstacle, since_millis }
+}
+
+/// A master of two more, that was told of these starts.
+fn told_of(starts: Vec<FailedStart>) -> Report {
+    let mut leader = follower(0, 0);
+    leader.facts.failed_starts = starts;
+    leader
+}
+
+#[test]
+fn a_voter_whose_start_failed_is_told_why_and_not_to_be_started() {
+    let mut leader = voters(told_of(vec![failed(2, 3_000)]));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+    leader.facts.members.retain(|(name, ..)| name != "n2");
+    let [verdict] = &judged(&[leader, follower(1, 0)]).verdicts[..] else { panic!("one thing is wrong") };
+    assert_eq!((verdict.code, verdict.node.as_deref()), (Code::PortInUse, Some("n2")));
+    assert!(verdict.summary.ends_with("it cannot start: cannot listen"), "{}", verdict.summary);
+    assert!(verdict.evidence.iter().any(|one| one.by == "n2" && one.what == "my start failed [3s] ago"));
+    let mend = verdict.mend.as_ref().expect("it said what to type");
+    assert_eq!(mend.place().as_deref(), Some("in /srv/n2.yml on 10.0.0.9"));
+}
+
+#[test]
+fn a_newcomer_that_nobody_misses_is_told_of_by_itself_and_once() {
+    let told = verdicts(&[told_of(vec![failed(7, 0)]), told_of(vec![failed(7, 0)]), follower(2, 0)]);
+    assert_eq!(told, expected(&[(Code::PortInUse, "n7", "http.port: 9201")]));
+}
+
+#[test]
+fn who_runs_since_or_has_its_place_is_not_told_of() {
+    assert_eq!(verdicts(&[told_of(vec![failed(1, 0)]), follower(1, 0), follower(2, 0)]), []);
+    let renamed = FailedStart { name: "other".into(), ..failed(1, 0) };
+    assert_eq!(verdicts(&[told_of(vec![renamed]), follower(1, 0), follower(2, 0)]), []);
+}
+
+#[test]
+fn a_silent_program_in_the_place_of_a_node_is_no_node_that_was_stopped() {
+    let mut leader = voters(told_of(vec![failed(2, 0)]));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+    leader.facts.members.retain(|(name, ..)| name != "n2");
+    leader.facts.probes.push(Probe { address: address(2), found: Found::Mute, free_port: None });
+    let told = verdicts(&[leader, follower(1, 0)]);
+    assert_eq!(told, expected(&[(Code::PortInUse, "n2", "http.port: 9201")]));
+}

@@ -1,0 +1,179 @@
+//! A start that failed is told to the seed hosts, and they keep it for `explain`: on a machine of its own nobody else could
+//! tell why the node is not there.
+//!
+//! Whom it is told is asked nothing, and nothing depends on its hearing it. What comes of a stranger's word is bounded, and a
+//! line to type is for the host that it came from; for this host it is taken only from who showed that he is of the cluster.
+
+use super::siblings::sibling;
+use crate::cluster::{Address, Nodes};
+use crate::diagnose::{FailedStart, Mend, Obstacle, Verdict};
+use crate::runtime::addresses::{Machine, is_here};
+use crate::runtime::printable::printable;
+use crate::runtime::secure::Guard;
+use crate::runtime::seeds::{Seeds, with_port};
+use crate::runtime::start_failure::{running, verdict};
+use crate::runtime::transport::Wanted;
+use crate::runtime::{Handle, StartError};
+use crate::settings::{DiscoveryKind, NodeSettings};
+use bytes::Bytes;
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use reqwest::Method;
+use std::net::IpAddr;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// Where a node is told of a start that failed.
+pub(in crate::runtime) const FAILED_PATH: &str = "/_zen/failed_start";
+
+/// How many bytes that may have.
+pub(in crate::runtime) const FAILED_MAX: usize = 8 << 10;
+
+/// How long it may take to tell: whoever started the node waits to read why it did not.
+const TELLING_MAX: Duration = Duration::from_millis(700);
+
+/// How many are told.
+const TOLD_MAX: usize = 16;
+
+/// How many are kept, and for how long.
+const KEPT_MAX: usize = 16;
+const KEPT_FOR: Duration = Duration::from_secs(900);
+
+/// Where a node may be reached that was to start.
+const ADDRESSES_MAX: usize = 8;
+
+/// Tells those among the seed hosts that run why a node does not.
+pub async fn tell_of_failed_start(settings: &NodeSettings, error: &StartError) {
+    // Who tries to start what runs already takes nothing from anybody.
+    if settings.discovery.kind != DiscoveryKind::Zen || running(settings).is_some() {
+        return;
+    }
+    // Who does not answer in time is not there, and nobody needs to hear it.
+    let _ = timeout(TELLING_MAX, tell(settings, verdict(error, settings))).await;
+}
+
+async fn tell(settings: &NodeSettings, told: Verdict) -> Option<()> {
+    let failed = failed_start(settings, told);
+    let own = failed.addresses.first().cloned().unwrap_or_else(|| Address::from(failed.name.clone()));
+    let body = Bytes::from(serde_json::to_vec(&failed).ok().filter(|body| body.len() <= FAILED_MAX)?);
+    // Who cannot show that he is of the cluster is not heard by it.
+    let peers = Guard::of(settings, &own).ok()?.peers().ok()?;
+    let seeds = Seeds::new(settings, &own, &[]).resolve().await.peers;
+    let others = seeds.into_iter().filter(|seed| !failed.addresses.contains(seed)).take(TOLD_MAX);
+    let tells = others.map(|to| {
+        let (peers, target, body) = (peers.clone(), FAILED_PATH.to_owned(), body.clone());
+        let wanted = Wanted { method: Method::POST, target, part: None, body, patience: TELLING_MAX };
+        async move { peers.ask(&to, &wanted).await.is_ok() }
+    });
+    join_all(tells).await;
+    Some(())
+}
+
+fn failed_start(settings: &NodeSettings, told: Verdict) -> FailedStart {
+    let about = sibling(settings, None, &Machine::look().unwrap_or_default());
+    // Of several ports it would take the first that is free.
+    let port = settings.transport.ports.first.first;
+    let addresses: Vec<Address> =
+        about.hosts.iter().take(ADDRESSES_MAX).map(|host| with_port(host, port).into()).collect();
+    let name = about.name.or_else(|| Some(addresses.first()?.to_string())).unwrap_or_default();
+    let fault = told.summary.lines().next().unwrap_or_default().to_owned();
+    FailedStart { name, addresses, obstacle: Obstacle { code: told.code, fault, mend: told.mend }, since_millis: 0 }
+}
+
+/// What was heard, the last at the end.
+#[derive(Default)]
+pub(super) struct FailedStarts(Mutex<Vec<(Instant, FailedStart)>>);
+
+impl FailedStarts {
+    fn keep(&self, now: Instant, failed: FailedStart) {
+        let mut kept = self.0.lock();
+        kept.retain(|(_, known)| known.name != failed.name);
+        kept.push((now, failed));
+        let surplus = kept.len().saturating_sub(KEPT_MAX);
+        kept.drain(..surplus);
+    }
+
+    /// Those of nodes that are no members, and not for ever: it may have been a try of somebody who went home.
+    pub(super) fn told(&self, members: &Nodes) -> Vec<FailedStart> {
+        self.told_at(Instant::now(), members)
+    }
+
+    fn told_at(&self, now: Instant, members: &Nodes) -> Vec<FailedStart> {
+        let mut kept = self.0.lock();
+        let runs = |failed: &FailedStart| members.iter().any(|node| failed.is_it(&node.name, &node.address));
+        kept.retain(|(heard, failed)| now - *heard < KEPT_FOR && !runs(failed));
+        let since = |heard: Instant| u64::try_from((now - heard).as_millis()).unwrap_or(u64::MAX);
+        kept.iter().map(|(heard, failed)| FailedStart { since_millis: since(*heard), ..failed.clone() }).collect()
+    }
+}
+
+/// Keeps what a node told of its start.
+pub(in crate::runtime) fn hear(
+    handle: &Handle,
+    told: &[u8],
+    (from, is_of_cluster): (IpAddr, bool),
+) -> serde_json::Result<()> {
+    let failed: FailedStart = serde_json::from_slice(told)?;
+    handle.surroundings.failed.keep(Instant::now(), believed(failed, from, is_of_cluster));
+    Ok(())
+}
+
+fn believed(told: FailedStart, from: IpAddr, is_of_cluster: bool) -> FailedStart {
+    let Obstacle { code, fault, mend } = told.obstacle;
+    let is_elsewhere = !is_here(&from);
+    // Of this host anybody may say so, and root would type it; another host's line is for that host.
+    let mend = mend.filter(|_| is_of_cluster || is_elsewhere);
+    let host = is_elsewhere.then(|| from.to_string());
+    let typed =
+        |mend: Mend| Mend { host, line: printable(&mend.line), file: mend.file.map(|file| printable(&file)), ..mend };
+    let addresses = told.addresses.into_iter().take(ADDRESSES_MAX).collect();
+    let obstacle = Obstacle { code, fault: printable(&fault), mend: mend.map(typed) };
+    FailedStart { name: printable(&told.name), addresses, obstacle, since_millis: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Code;
+
+    fn told(name: &str, address: &str) -> FailedStart {
+        let mend = Some(Mend::command("zazen start -c n2.yml\n"));
+        let obstacle = Obstacle { code: Code::PortInUse, fault: "a\u{1b}[2J".into(), mend };
+        FailedStart { name: name.into(), addresses: vec![address.into()], obstacle, since_millis: 7 }
+    }
+
+    fn heard(from: &str, is_of_cluster: bool) -> Option<Mend> {
+        let from = from.parse().expect("it is an address");
+        believed(told("n2", "192.0.2.7:9300"), from, is_of_cluster).obstacle.mend
+    }
+
+    #[test]
+    fn a_line_is_for_the_host_that_told_it_and_for_this_one_if_it_showed_that_it_is_of_the_cluster() {
+        let line = heard("192.0.2.7", false).expect("it is for its own host");
+        assert_eq!((line.host.as_deref(), &*line.line), (Some("192.0.2.7"), r"zazen start -c n2.yml\n"));
+        assert_eq!(heard("127.0.0.1", false), None, "anybody on this host");
+        assert_eq!(heard("127.0.0.1", true).expect("it is of the cluster").host, None);
+    }
+
+    #[test]
+    fn what_would_move_the_cursor_is_shown() {
+        let believed = believed(told("n\r2", "h:1"), "192.0.2.7".parse().expect("it is an address"), false);
+        assert_eq!((&*believed.name, &*believed.obstacle.fault), (r"n\r2", r"a\u{1b}[2J"));
+    }
+
+    #[test]
+    fn it_is_kept_until_the_node_runs_or_nobody_asks_for_it_any_more() {
+        let (kept, begin, nobody) = (FailedStarts::default(), Instant::now(), Nodes::default());
+        let names =
+            |now, nodes: &Nodes| kept.told_at(now, nodes).into_iter().map(|failed| failed.name).collect::<Vec<_>>();
+        for number in 0..=KEPT_MAX {
+            kept.keep(begin, told(&format!("n{number}"), &format!("h:{number}")));
+        }
+        assert_eq!(names(begin, &nobody).len(), KEPT_MAX, "the first was pushed out");
+        kept.keep(begin + Duration::from_secs(1), told("n2", "h:9"));
+        assert_eq!(names(begin + Duration::from_secs(1), &nobody).last().map(String::as_str), Some("n2"));
+        assert_eq!(names(begin + KEPT_FOR, &nobody), ["n2"]);
+        assert_eq!(kept.told_at(begin + KEPT_FOR, &nobody)[0].since_millis, 899_000);
+        assert!(names(begin + KEPT_FOR + Duration::from_secs(1), &nobody).is_empty());
+    }
+}
