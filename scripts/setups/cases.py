@@ -1307,3 +1307,13 @@ def the_data_directory_of_one_that_is_gone_is_a_link_to_nothing(w):
 @case({"data-damaged", "quorum-lost"}, about=["n0", "n1", "n2"])
 def the_states_of_two_that_are_gone_were_damaged(w):
     w.form(); time.sleep(2); w.kill(1, 2); time.sleep(1); w.damage(w[1]); w.damage(w[2])
+
+# What it has on disk is there: it is not gone for good.
+@case({"bad-settings", "voter-down"}, about=["n2"])
+def the_file_of_one_that_is_gone_is_gone(w):
+    w.form(); w[2].kill(); os.remove(w[2].file)
+
+@case({"bad-settings", "voter-down"}, "quorum-lost", about=["n1", "n2", None])
+def the_files_of_two_that_are_gone_are_gone(w):
+    w.form()
+    for at in (1, 2): w[at].kill(); os.remove(w[at].file)

@@ -148,6 +148,8 @@ class Node:
 
     def read_again(self):
         """Where it listens may be said otherwise in its file."""
+        if not os.path.exists(self.file):
+            return
         for line in open(self.file):
             key, _, value = line.partition(":")
             if key in ("http.port", "transport.port", "transport.tcp.port") and value.strip().isdigit():

@@ -47,8 +47,10 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
 }
 
 fn in_its_way(verdict: Verdict, obstacle: &Obstacle) -> Verdict {
-    let summary = format!("{}; it cannot start: {}", verdict.summary, obstacle.fault);
-    let code = if verdict.code == Code::QuorumLost { verdict.code } else { obstacle.code };
+    let is_of_several = verdict.code == Code::QuorumLost;
+    let first = verdict.mend.as_ref().and_then(|mend| mend.node.as_deref()).filter(|_| is_of_several);
+    let summary = format!("{}; {} cannot start: {}", verdict.summary, first.unwrap_or("it"), obstacle.fault);
+    let code = if is_of_several { verdict.code } else { obstacle.code };
     let about = |mend: Mend| Mend { node: verdict.node.clone().or(mend.node), ..mend };
     let mend = obstacle.mend.clone().map(about);
     Verdict { code, summary, mend, ..verdict }

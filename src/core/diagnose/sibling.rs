@@ -61,6 +61,9 @@ pub struct Sibling {
     /// What it was given besides its file when it was started last.
     #[serde(skip_serializing_if = "Launch::is_empty")]
     pub launch: Launch,
+    /// What its file said when it began, line by line and without what may be secret: only in the note that it leaves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<String>,
     /// Why it cannot be started by its file, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,

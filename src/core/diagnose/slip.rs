@@ -25,6 +25,10 @@ pub(super) fn told(case: &Case<'_>, verdicts: Vec<Verdict>) -> Vec<Verdict> {
 fn with_slip(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let slip_of = |mend| case.started_by(mend)?.sibling.slip.as_ref();
     let Some(slip) = verdict.mend.as_ref().and_then(slip_of) else { return verdict };
-    let summary = format!("{}; it cannot start by its file: {}", verdict.summary, slip.fault);
-    Verdict { code: Code::BadSettings, summary, ..verdict }
+    // Of several that are needed the one to begin with is named first.
+    let is_of_several = verdict.code == Code::QuorumLost;
+    let who = verdict.mend.as_ref().and_then(|mend| mend.node.as_deref()).filter(|_| is_of_several).unwrap_or("it");
+    let summary = format!("{}; {who} cannot start by its file: {}", verdict.summary, slip.fault);
+    let code = if is_of_several { verdict.code } else { Code::BadSettings };
+    Verdict { code, summary, ..verdict }
 }

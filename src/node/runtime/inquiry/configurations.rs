@@ -4,7 +4,7 @@
 use super::mending::mending;
 use super::note::read;
 use super::siblings::FILES_MAX;
-use crate::diagnose::{Launch, Slip};
+use crate::diagnose::{Launch, Sibling, Slip, quoted};
 use crate::settings::{self, FileText, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,6 +46,18 @@ impl Configurations {
         let found = known.get(at)?;
         Some((found.settings.as_ref()?, &found.slip))
     }
+}
+
+/// What a node was given whose file is gone, and the line that writes it anew as the node has noted it.
+pub(super) fn rewritten(note: &Sibling) -> Option<(NodeSettings, Option<Slip>)> {
+    let file = note.file.as_deref()?;
+    let text: String = note.written.iter().map(|line| format!("{line}\n")).collect();
+    let settings = loaded(Some(file), Some(&text), &note.launch).0.filter(|_| !text.is_empty())?;
+    let lines: Vec<String> = note.written.iter().map(|line| quoted(line)).collect();
+    let (lines, at) = (lines.join(" "), quoted(file));
+    let mend = format!(r"{{ [ -e {at} ] || printf '%s\n' {lines} > {at}; }}");
+    let fault = format!("[{file}] is gone; it can be written anew as the node noted it when it began");
+    Some((settings, Some(Slip { fault, mend: Some(mend), is_withheld: false })))
 }
 
 /// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.

@@ -1,16 +1,16 @@
 //! The other nodes of this host, whether they run or not: by the configuration files beside a node's own, and by the note
 //! that each leaves in its data directory when it begins ([`super::note`]).
 
-use super::configurations::Configurations;
+use super::configurations::{Configurations, rewritten};
 use super::credentials::{believe_each_other, credentials, is_same, share_an_authority};
 use super::facts::{absolute, room, roomy, seed_hosts};
 use super::note;
 use super::obstacle::{Held, Host, looked_at};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Launch, Sibling, Variable};
+use crate::diagnose::{Launch, Mend, Sibling, Variable, Worth};
 use crate::runtime::addresses::{AddressError, Machine};
 use crate::runtime::proc;
-use crate::settings::{self, ListenSettings, NodeSettings};
+use crate::settings::{self, ListenSettings, NodeSettings, Value, may_be_secret};
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -59,9 +59,26 @@ pub(in crate::runtime) fn leave_note(settings: &NodeSettings, id: &NodeId, addre
         last: Some(address.clone()),
         launch: launch_of(&settings.launch),
         unit: proc::service(),
+        written: written(settings),
         ..sibling(settings, file, &machine)
     };
     note::leave(&settings.path_data, &note);
+}
+
+/// What its file says, as somebody would write it anew.
+fn written(settings: &NodeSettings) -> Vec<String> {
+    let launch = launch_of(&settings.launch);
+    let line = |(key, value): (&String, &Value)| {
+        let is_plain = |text: &str| text.parse::<u64>().is_ok() || text.parse::<bool>().is_ok();
+        let worth = match value {
+            Value::Text(text) if is_plain(text) => Worth::Plain(text.clone()),
+            Value::Text(text) => Worth::Text(text.clone()),
+            Value::List(elements) => Worth::List(elements.clone()),
+        };
+        Mend::setting(key, &worth, None).line
+    };
+    let of_file = settings.given.iter().filter(|(key, _)| !launch.gives(key));
+    of_file.map(line).filter(|line| !may_be_secret(line)).collect()
 }
 
 /// What the settings of a node say of it.
@@ -250,12 +267,11 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     if fs::canonicalize(&note.data).ok()? != fs::canonicalize(data).ok()? {
         return None;
     }
-    // Nobody can start a node by a file that is gone.
-    if note.file.as_deref().is_some_and(|file| !Path::new(file).exists()) {
-        return None;
-    }
     let found = look.files.loaded(note.file.as_deref(), &note.launch);
     let found = found.map(|(settings, slip)| (settings.clone(), slip.clone()));
+    let is_gone = note.file.as_deref().is_some_and(|file| !Path::new(file).exists());
+    // Nobody can start a node by a file that is gone.
+    let found = if is_gone { Some(rewritten(&note)?) } else { found };
     let now =
         found.map(|(settings, slip)| Sibling { slip, ..sibling(&settings, note.file.clone(), &look.host.machine) });
     // From where it was started is not known here.
@@ -263,7 +279,10 @@ fn noted(data: &Path, look: &mut Look<'_>) -> Option<Sibling> {
     let Sibling { last, launch, unit, id, .. } = note.clone();
     let (free_bytes, roomy, left) = (room(data), roomy(data), Some(note.data.clone()));
     let (owner, is_mixed) = (owner(data), is_mixed(data));
-    as_its_writer(Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, is_mixed, ..now.unwrap_or(note) })
+    let note = Sibling { written: Vec::new(), ..note };
+    let one = Sibling { last, launch, unit, id, left, free_bytes, roomy, owner, is_mixed, ..now.unwrap_or(note) };
+    // The note is this user's.
+    if is_gone { Some(one) } else { as_its_writer(one) }
 }
 
 /// Configuration files beside a node's own, and in the directories beside its directory.
@@ -382,6 +401,31 @@ mod tests {
         assert_eq!(found.launch.withheld, ["hooks.on_step_down"]);
         let keys: Vec<&str> = found.launch.arguments.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["path.data", "transport.tcp.port"]);
+    }
+
+    #[test]
+    fn the_file_of_a_node_that_is_gone_is_written_anew_without_what_may_be_secret() {
+        let scratch = Scratch::new("rewritten");
+        let own = scratch.settings("n0", &[]);
+        let file = scratch.0.join("n1.yml");
+        let given = [("transport.tcp.port", "9301"), ("hooks.on_step_down", "post,me")];
+        let other = NodeSettings { file: Some(file.clone()), ..scratch.settings("n1", &given) };
+        // As if its file had given them all.
+        let other = NodeSettings { launch: settings::Launch::default(), ..other };
+        scratch.begin(&other, "127.0.0.1:9301");
+        let found = scratch.siblings(&own);
+        let [found] = &found[..] else { panic!("there is one besides: {found:?}") };
+        assert_eq!((found.name.as_deref(), found.port, found.written.len()), (Some("n1"), Some(9301), 0));
+        let mend = found.slip.as_ref().and_then(|slip| slip.mend.as_deref()).expect("it is written anew");
+        assert!(!mend.contains("post"), "{mend}");
+        let done = std::process::Command::new("sh").args(["-c", mend]).status().expect("there is a shell");
+        let text = fs::read_to_string(&file).expect("it was written");
+        let data = other.path_data.display();
+        let expected = format!("cluster.name: shop\nnode.name: n1\npath.data: {data}\ntransport.tcp.port: 9301\n");
+        assert_eq!((done.success(), text), (true, expected));
+        fs::write(&file, "cluster.name: other\n").expect("files of tests can be written");
+        assert!(std::process::Command::new("sh").args(["-c", mend]).status().is_ok_and(|done| done.success()));
+        assert_eq!(fs::read_to_string(&file).ok().as_deref(), Some("cluster.name: other\n"), "it came back meanwhile");
     }
 
     #[test]
