@@ -1317,3 +1317,12 @@ def the_file_of_one_that_is_gone_is_gone(w):
 def the_files_of_two_that_are_gone_are_gone(w):
     w.form()
     for at in (1, 2): w[at].kill(); os.remove(w[at].file)
+
+# Its start tells the others why there is nobody of that name.
+@case({"port-in-use", "data-in-use"}, about=["n3"], heals=False)
+def a_file_was_copied_and_only_the_name_changed(w):
+    w.form()
+    copy = w[2].file.replace("n2.yml", "n3.yml")
+    with open(copy, "w") as file: file.write(open(w[2].file).read().replace("node.name: n2", "node.name: n3"))
+    done = subprocess.run([w.binary, "start", "-c", copy], capture_output=True, timeout=20)
+    assert done.returncode

@@ -49,7 +49,8 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
         }
         let start = case.start(address, &name, Some(&member.id));
         let what = address.filter(|_| start.is_none()).map(|address| what_to_do(case, teller, address));
-        let summary = format!("{name}, whose vote counts, is not there{where_}{}", what.unwrap_or_default());
+        let went = if case.said_so(&member.id) { "left in good order and is not back" } else { "is not there" };
+        let summary = format!("{name}, whose vote counts, {went}{where_}{}", what.unwrap_or_default());
         let found = verdict(Code::VoterDown, &name, summary);
         // A member that fails is taken out, and one on another host can be started there.
         let is_left = |address: &Address| is_member(address) || !is_on_a_known_host(case, address);

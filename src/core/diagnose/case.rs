@@ -159,6 +159,12 @@ impl<'a> Case<'a> {
         all.clone().find(|known| known.id.as_str() == id).map(|known| (known.name.as_str(), &known.address))
     }
 
+    /// Whether a node said good-bye when it went, as far as those know who saw it.
+    pub(super) fn said_so(&self, id: &str) -> bool {
+        let mut all = self.reports.iter().flat_map(|report| &report.facts.remembered);
+        all.any(|known| known.id.as_str() == id && known.said_so)
+    }
+
     /// The name of a member of a group, and where it was last.
     pub(super) fn place(&self, member: &Member) -> (String, Option<Address>) {
         let by_id = member.id.contains(':').then(|| Address::from(&*member.id));

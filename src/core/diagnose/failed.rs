@@ -27,9 +27,9 @@ impl FailedStart {
         self.name == called || self.addresses.iter().any(|address| address.as_str() == called)
     }
 
-    /// Whether this node, which runs, is the one that failed to start before, or has its place.
+    /// Whether this node, which runs, is the one that failed to start before. Who has its address may be why it failed.
     pub fn is_it(&self, name: &str, address: &Address) -> bool {
-        self.name == name || self.addresses.contains(address)
+        self.name == name || self.name == address.as_str()
     }
 
     fn evidence(&self, told_at: u64) -> Evidence {

@@ -223,7 +223,8 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
     let where_ = place.clone().or_else(by_file).map_or_else(|| member.id.to_string(), |place| place.to_string());
     let is_refused = host.is_some_and(|host| matches!(host.outcome, PingOutcome::Refused | PingOutcome::Reset));
     let summary = if is_refused {
-        format!("{name} does not run: nobody listens at [{where_}], where it is needed")
+        let went = if case.said_so(&member.id) { "left in good order and " } else { "" };
+        format!("{name} {went}does not run: nobody listens at [{where_}], where it is needed")
     } else {
         format!("{name} is needed, and nobody hears of it at [{where_}]")
     };

@@ -37,10 +37,11 @@ fn a_newcomer_that_nobody_misses_is_told_of_by_itself_and_once() {
 }
 
 #[test]
-fn who_runs_since_or_has_its_place_is_not_told_of() {
+fn who_runs_since_is_not_told_of_and_who_has_the_place_of_another_is_not_taken_for_it() {
     assert_eq!(verdicts(&[told_of(vec![failed(1, 0)]), follower(1, 0), follower(2, 0)]), []);
-    let renamed = FailedStart { name: "other".into(), ..failed(1, 0) };
-    assert_eq!(verdicts(&[told_of(vec![renamed]), follower(1, 0), follower(2, 0)]), []);
+    let copied = FailedStart { name: "n7".into(), ..failed(1, 0) };
+    let told = verdicts(&[told_of(vec![copied]), follower(1, 0), follower(2, 0)]);
+    assert_eq!(told, expected(&[(Code::PortInUse, "n7", "http.port: 9201")]));
 }
 
 #[test]

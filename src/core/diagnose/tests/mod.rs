@@ -3,6 +3,7 @@
 mod absent;
 mod counts;
 mod failed;
+mod goodbye;
 mod kin;
 mod launch;
 mod machines;
