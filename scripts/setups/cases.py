@@ -1326,3 +1326,14 @@ def a_file_was_copied_and_only_the_name_changed(w):
     with open(copy, "w") as file: file.write(open(w[2].file).read().replace("node.name: n2", "node.name: n3"))
     done = subprocess.run([w.binary, "start", "-c", copy], capture_output=True, timeout=20)
     assert done.returncode
+
+@case({"bad-settings"}, about=["n2"])
+def the_log_of_one_that_is_gone_cannot_be_written(w):
+    w.form(); w[2].kill()
+    w[2].settings["path.logs"] = os.path.join(w.dir, "logs"); w[2].write()
+    with open(w[2].settings["path.logs"], "w") as file: file.write("")
+
+# The directory is that of a configuration of Elasticsearch, and nobody made it here.
+@case({"bad-settings"}, about=["n2"], asked="start")
+def the_log_of_a_newcomer_cannot_be_written(w):
+    w[2].settings["path.logs"] = "/proc/elasticsearch"; w.start()

@@ -47,15 +47,20 @@ pub(super) struct StartArgs {
 impl StartArgs {
     pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
         let loaded = config::load_to_start(&self.config)?;
-        let (log, _flusher) = logging::install(&loaded.settings)?;
-        warn(&loaded);
-        raise_descriptors();
+        let out = logging::output(&loaded.settings);
         let users = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(rest_threads())
             .thread_name("rest")
             .enable_all()
             .build()
             .map_err(|error| failed("make a runtime", error))?;
+        let out = match out {
+            Ok(out) => out,
+            Err(error) => return Err(users.block_on(not_started(&loaded.settings, &error))),
+        };
+        let (log, _flusher) = logging::install(&loaded.settings, out)?;
+        warn(&loaded);
+        raise_descriptors();
         let _pidfile = self.pidfile.as_deref().map(Pidfile::write).transpose()?;
         let outcome = match loaded.settings.discovery.kind {
             DiscoveryKind::Zen | DiscoveryKind::SingleNode => users.block_on(self.serve(loaded.settings, log)),
@@ -69,10 +74,7 @@ impl StartArgs {
         let (mut ends, hang_ups) = self.signals()?;
         let (users, node) = match begin(settings.clone(), log).await {
             Ok(begun) => begun,
-            Err(error) => {
-                inquiry::tell_of_failed_start(&settings, &error).await;
-                return Err(CommandError::Failed(start_failure::words(&error, &settings)));
-            }
+            Err(error) => return Err(not_started(&settings, &error).await),
         };
         let handle = node.handle().clone();
         let hooks = Hooks::start(&handle);
@@ -145,6 +147,12 @@ async fn begin(settings: NodeSettings, log: runtime::log::Log) -> Result<(Users,
     let users = Users::listen(&settings).await?;
     let node = runtime::start(settings, users.place().cloned(), log)?;
     Ok((users, node))
+}
+
+/// Tells the seed hosts why there will be no node, and whoever wanted to start it.
+async fn not_started(settings: &NodeSettings, error: &StartError) -> CommandError {
+    inquiry::tell_of_failed_start(settings, error).await;
+    CommandError::Failed(start_failure::words(error, settings))
 }
 
 /// One thread is enough where it shares two processors with the node's: a second one would be woken for nothing.

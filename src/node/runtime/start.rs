@@ -30,6 +30,7 @@ use crate::zen::{Config, Memory, Zen};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc as std_mpsc;
 use std::thread;
@@ -70,6 +71,8 @@ pub enum StartError {
     Insecure(secure::Insecure),
     /// A file of secrets cannot be used.
     Secret(secure::FileError),
+    /// The log cannot be written in its directory.
+    Log(PathBuf, io::Error),
     /// The client for other nodes could not be made.
     Client(reqwest::Error),
 }
@@ -88,6 +91,9 @@ impl fmt::Display for StartError {
             StartError::System(what, error) => write!(f, "cannot {what}: {error}"),
             StartError::Insecure(error) => write!(f, "{error}"),
             StartError::Secret(error) => write!(f, "{error}"),
+            StartError::Log(path, error) => {
+                write!(f, "cannot write the log in [path.logs: {}]: {error}", path.display())
+            }
             StartError::Client(error) => write!(f, "cannot make a client for other nodes: {error}"),
         }
     }

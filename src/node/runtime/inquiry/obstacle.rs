@@ -83,7 +83,12 @@ pub(super) fn looked_at(one: Sibling, settings: &NodeSettings, host: &Host, held
         Contents::State | Contents::NoState => None,
     };
     // What it holds goes first: one that runs on other data since has its own port.
-    let others = || listens(settings, &one, host).or_else(|| secret(settings, &one)).or_else(|| data(settings, &one));
+    let others = || {
+        listens(settings, &one, host)
+            .or_else(|| secret(settings, &one))
+            .or_else(|| data(settings, &one))
+            .or_else(|| logs(settings, &one))
+    };
     let error = unusable().or_else(|| others().map(Arc::new));
     let obstacle = error.map(|error| obstacle(&one, start_failure::verdict(&error, settings)));
     Sibling { obstacle, has_never_joined: matches!(contents, Contents::NoState), ..one }
@@ -150,21 +155,31 @@ fn secret(settings: &NodeSettings, sibling: &Sibling) -> Option<StartError> {
 /// A data directory that is none, or to which nobody can write.
 fn data(settings: &NodeSettings, sibling: &Sibling) -> Option<StartError> {
     let path = &settings.path_data;
-    let refused =
-        |source: io::Error| StartError::Store(StoreError::Io { tried: "write to", path: path.clone(), source });
+    let source = unwritable(path, sibling)?;
+    Some(StartError::Store(StoreError::Io { tried: "write to", path: path.clone(), source }))
+}
+
+/// The same of the directory of its log, if that goes to one.
+fn logs(settings: &NodeSettings, sibling: &Sibling) -> Option<StartError> {
+    let path = settings.log.path.as_ref()?;
+    Some(StartError::Log(path.clone(), unwritable(path, sibling)?))
+}
+
+/// Why nothing can be written in a directory; what another user may not do is not held against the sibling's own.
+fn unwritable(path: &Path, sibling: &Sibling) -> Option<io::Error> {
     // A link to what is not there, as a disk that is not mounted.
     if !path.exists() && path.is_symlink() {
-        return Some(refused(io::ErrorKind::NotFound.into()));
+        return Some(io::ErrorKind::NotFound.into());
     }
     let nearest = path.ancestors().find(|above| above.exists())?;
     if !nearest.is_dir() {
-        return Some(refused(io::ErrorKind::NotADirectory.into()));
+        return Some(io::ErrorKind::NotADirectory.into());
     }
     let is_another_users = |error: &rustix::io::Errno| {
         sibling.owner.is_some() && io::Error::from(*error).kind() == io::ErrorKind::PermissionDenied
     };
     let error = rustix::fs::access(nearest, rustix::fs::Access::WRITE_OK).err()?;
-    (!is_another_users(&error)).then(|| refused(error.into()))
+    (!is_another_users(&error)).then(|| error.into())
 }
 
 impl Held {
@@ -262,6 +277,12 @@ mod tests {
         let given = [("transport.port", "0".into())];
         let seen = seen("file", &given, |data| fs::write(data, "").expect("it can be written"));
         assert_eq!(code(&seen), Some(Code::DataNotWritable));
+    }
+
+    #[test]
+    fn a_file_is_no_directory_of_a_log() {
+        let given = [("transport.port", "0".into()), ("path.logs", "/proc/version".into())];
+        assert_eq!(code(&seen("logs", &given, |_| ())), Some(Code::BadSettings));
     }
 
     #[test]

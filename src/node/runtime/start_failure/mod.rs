@@ -23,7 +23,6 @@ use crate::runtime::store::StoreError;
 use crate::runtime::{StartError, is_stopped, program};
 use crate::settings::NodeSettings;
 use holder::Holder;
-use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::path::Path;
 
@@ -76,6 +75,7 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
         StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
+        StartError::Log(path, _) => (Code::BadSettings, Some(logs(path, settings))),
         // They say themselves what to type.
         StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => (Code::BadSettings, None),
     };
@@ -104,6 +104,7 @@ fn holder(error: &StartError, settings: &NodeSettings) -> Option<Holder> {
         | StartError::System(..)
         | StartError::Insecure(_)
         | StartError::Secret(_)
+        | StartError::Log(..)
         | StartError::Client(_) => None,
     }
 }
@@ -229,15 +230,15 @@ pub fn words(error: &StartError, settings: &NodeSettings) -> String {
     said(&summary, code, mend.as_ref())
 }
 
-/// Why the log cannot be written, with a directory beside the one that is named.
-pub fn no_log(path: &Path, error: &io::Error, settings: &NodeSettings) -> String {
-    let summary = format!("cannot write the log in [path.logs: {}]: {error}", path.display());
-    let beside = text(settings, "path.logs", &format!("{}-new", path.display()));
-    said(&summary, Code::BadSettings, Some(&beside).filter(|_| path.is_file()))
-}
-
 fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {
     format!("{summary} [{}]{}", code.name(), mend.map_or_else(String::new, Mend::in_words))
+}
+
+/// Another directory for the log: beside a file that is in the way, else where the node has all else that it writes.
+fn logs(path: &Path, settings: &NodeSettings) -> Mend {
+    let beside =
+        if path.is_file() { format!("{}-new", path.display()) } else { absolute(&settings.path_data.join("logs")) };
+    text(settings, "path.logs", &beside)
 }
 
 /// Another value of a setting: in the file, or in the line that starts the node if that, or the environment, gives it.
