@@ -15,7 +15,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 const METHODS: [&str; 10] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"];
 
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 15] = [
     "/",
     "*",
     "//",
@@ -29,6 +29,7 @@ const PATHS: [&str; 14] = [
     "/_zen/publish",
     "/_zen/handover",
     "/_zen/lifeline",
+    "/_zen/failed_start",
     "/_zen/nonsense",
 ];
 

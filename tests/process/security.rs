@@ -79,7 +79,7 @@ fn nodes_that_share_a_secret_lead_fail_over_and_hear_nobody_else() {
     );
     for at in 0..3 {
         let port = cluster.nodes[at].transport;
-        for path in PATHS {
+        for path in PATHS.into_iter().chain(["failed_start"]) {
             for headers in [json, &forged] {
                 assert_eq!(status(port, "POST", &format!("/_zen/{path}"), headers, "{}"), 401, "{path} {headers}");
             }
