@@ -97,11 +97,31 @@ fn is_reached(path: &Path) -> bool {
 pub fn elsewhere(settings: &NodeSettings) -> Option<Mend> {
     let name = settings.node_name.as_deref().unwrap_or("node");
     let beside = format!("{}-new", absolute(&settings.path_data));
-    let file = settings.file.as_deref().map(absolute).map(PathBuf::from);
-    let beside_file = file.as_deref().and_then(Path::parent).map(|dir| format!("{}/data-{name}", dir.display()));
-    let home = env::var("HOME").ok().filter(|home| home.starts_with('/')).map(|home| format!("{home}/zazen-{name}"));
-    let mut all = [Some(beside), beside_file, home].into_iter().flatten().map(|path| unused(&path));
+    let all = [Some(beside), beside_file(settings, &format!("data-{name}")), at_home(&format!("zazen-{name}"))];
+    let mut all = all.into_iter().flatten().map(|path| unused(&path));
     all.find(|path| can_be_made(Path::new(path))).map(|new| text(settings, "path.data", &new))
+}
+
+/// Another directory for the log: beside the one that cannot be written, below the data, beside the file, or at home; else
+/// root makes it this user's.
+pub(super) fn logs_elsewhere(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+    let name = settings.node_name.as_deref().unwrap_or("node");
+    let beside = format!("{}-new", absolute(path));
+    let below = absolute(&settings.path_data.join("logs"));
+    let home = at_home(&format!("zazen-{name}/logs"));
+    let mut all = [Some(beside), Some(below), beside_file(settings, "logs"), home].into_iter().flatten();
+    let is_one = |other: &String| Path::new(other) != path && can_be_made(Path::new(other));
+    let mend = all.find(is_one).map(|new| text(settings, "path.logs", &new));
+    mend.or_else(|| User::own().by_root(settings, &taken_over(&absolute(path), path.exists(), None, User::own())))
+}
+
+fn beside_file(settings: &NodeSettings, name: &str) -> Option<String> {
+    let file = settings.file.as_deref().map(absolute).map(PathBuf::from)?;
+    file.parent().map(|dir| format!("{}/{name}", dir.display()))
+}
+
+fn at_home(name: &str) -> Option<String> {
+    env::var("HOME").ok().filter(|home| home.starts_with('/')).map(|home| format!("{home}/{name}"))
 }
 
 /// Whether a directory can be made here, as far as rights tell.

@@ -75,7 +75,7 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
         StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
-        StartError::Log(path, _) => (Code::BadSettings, Some(logs(path, settings))),
+        StartError::Log(path, _) => (Code::BadSettings, disk::logs_elsewhere(path, settings)),
         // They say themselves what to type.
         StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => (Code::BadSettings, None),
     };
@@ -232,13 +232,6 @@ pub fn words(error: &StartError, settings: &NodeSettings) -> String {
 
 fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {
     format!("{summary} [{}]{}", code.name(), mend.map_or_else(String::new, Mend::in_words))
-}
-
-/// Another directory for the log: beside a file that is in the way, else where the node has all else that it writes.
-fn logs(path: &Path, settings: &NodeSettings) -> Mend {
-    let beside =
-        if path.is_file() { format!("{}-new", path.display()) } else { absolute(&settings.path_data.join("logs")) };
-    text(settings, "path.logs", &beside)
 }
 
 /// Another value of a setting: in the file, or in the line that starts the node if that, or the environment, gives it.
