@@ -5,7 +5,7 @@
 use super::{CommandError, failed};
 use crate::runtime::StartError;
 use crate::runtime::log::{Flusher, Form, Levels, Lines, Log, LogFile, Origin, Rotation, Writer, tell_panics};
-use crate::settings::{LogSettings, NodeSettings};
+use crate::settings::NodeSettings;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::time::SystemTime;
@@ -30,15 +30,13 @@ pub(super) fn install(settings: &NodeSettings, out: Box<dyn io::Write + Send>) -
 /// Where lines are to go.
 #[expect(clippy::disallowed_methods, reason = "a file of the log is as old as the real clock says")]
 pub(super) fn output(settings: &NodeSettings) -> Result<Box<dyn io::Write + Send>, StartError> {
-    let LogSettings { path, max_size, max_age, max_files, .. } = &settings.log;
-    let Some(path) = path else {
+    let Some(path) = &settings.log.path else {
         // A handle of its own: the usual one is locked by the command, for as long as it runs.
         let out =
             io::stdout().as_fd().try_clone_to_owned().map_err(|error| StartError::System("start the log", error))?;
         return Ok(Box::new(File::from(out)));
     };
-    let rotation = Rotation { max_size: *max_size, max_age: *max_age, max_files: *max_files };
-    let file = LogFile::open(path, settings.cluster_name.as_str(), rotation, SystemTime::now);
+    let file = LogFile::open(path, settings.cluster_name.as_str(), Rotation::of(&settings.log), SystemTime::now);
     file.map(|file| Box::new(file) as Box<dyn io::Write + Send>).map_err(|error| StartError::Log(path.clone(), error))
 }
 

@@ -63,6 +63,18 @@ fn a_data_directory_that_nobody_can_make_is_replaced_by_one_beside_the_file() {
 }
 
 #[test]
+fn a_log_that_nobody_can_write_gets_another_directory() {
+    let folder = Folder::new("doctor-log");
+    let settings = "discovery.type: single-node\ntransport.port: 0\npath.data: data";
+    let out = told(&folder, 2, &format!("{settings}\npath.logs: /proc/foo"));
+    let new = folder.0.join("data/logs");
+    assert!(out.contains("bad-settings: ") && out.contains(&format!("path.logs: {}", new.display())), "{out}");
+    let out = told(&folder, 0, &format!("{settings}\npath.logs: logs"));
+    assert!(out.contains("ok  the log can be written in ["), "{out}");
+    assert!(!new.exists() && !folder.0.join("logs").exists(), "nothing is left behind");
+}
+
+#[test]
 fn no_directory_is_left_behind() {
     let folder = Folder::new("doctor-traces");
     for data in ["data/n0".to_owned(), folder.0.join("a/b/c").display().to_string()] {

@@ -5,13 +5,14 @@ use super::Findings;
 use crate::cluster::NodeId;
 use crate::diagnose::Code;
 use crate::runtime::StartError;
+use crate::runtime::log::{LogFile, Rotation};
 use crate::runtime::start_failure;
 use crate::runtime::store::Store;
 use crate::settings::NodeSettings;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A sync that takes longer is told of.
 const SYNC_MAX: Duration = Duration::from_millis(500);
@@ -44,6 +45,21 @@ pub(super) fn look(settings: &NodeSettings, findings: &mut Findings) -> Option<N
         }
     }
     held(settings, findings)
+}
+
+/// Whether the log can be written, if it goes to a file: one that is there is only opened, as another node may write to it.
+#[expect(clippy::disallowed_methods, reason = "a file of the log is as old as the real clock says")]
+pub(super) fn look_at_log(settings: &NodeSettings, findings: &mut Findings) {
+    let Some(path) = &settings.log.path else { return };
+    let (stem, rotation) = (settings.cluster_name.as_str(), Rotation::of(&settings.log));
+    let tried = match path.join(format!("{stem}.log")).exists() {
+        true => LogFile::open(path, stem, rotation, SystemTime::now).map(drop),
+        false => try_write(path).map(drop),
+    };
+    match tried {
+        Ok(()) => findings.well(format!("the log can be written in [{}]", path.display())),
+        Err(error) => findings.fatal(&StartError::Log(path.clone(), error), settings),
+    }
 }
 
 /// What the directory holds.

@@ -38,7 +38,7 @@ const PLACES_MAX: usize = 32;
 /// Look for what would keep a node from working, before it runs.
 ///
 /// Tries the ports and addresses that the configuration names, names settings that weaken what keeps strangers out, writes to
-/// the data directory and measures how long a sync takes, looks at limits, asks the seed hosts who they are and what their
+/// the data directory and that of the log and measures how long a sync takes, looks at limits, asks the seed hosts who they are and what their
 /// clocks say. Nothing is changed.
 ///
 /// Of a node that runs already what it holds itself is left out: its ports and its data directory. What is wrong with it
@@ -77,7 +77,13 @@ impl DoctorArgs {
         }
         runtime.block_on(listen(&settings, running, &mut findings));
         security(&settings, &mut findings);
-        let id = if running.is_some() { None } else { data::look(&settings, &mut findings) };
+        let id = match running {
+            Some(_) => None,
+            None => {
+                data::look_at_log(&settings, &mut findings);
+                data::look(&settings, &mut findings)
+            }
+        };
         limits(&mut findings);
         let asker = Asker::new(&Access::default())?;
         runtime.block_on(seeds::look(&settings, (&asker, id.as_ref()), &mut findings));

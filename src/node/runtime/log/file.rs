@@ -5,6 +5,7 @@
 //! packing.
 
 use super::lines::day;
+use crate::settings::LogSettings;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -24,6 +25,14 @@ pub struct Rotation {
     pub max_age: Duration,
     /// How many old files are kept.
     pub max_files: usize,
+}
+
+impl Rotation {
+    /// As settings say.
+    pub fn of(settings: &LogSettings) -> Self {
+        let LogSettings { max_size, max_age, max_files, .. } = *settings;
+        Rotation { max_size, max_age, max_files }
+    }
 }
 
 /// The file.
