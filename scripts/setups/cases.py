@@ -1337,3 +1337,8 @@ def the_log_of_one_that_is_gone_cannot_be_written(w):
 @case({"bad-settings"}, about=["n2"], asked="start")
 def the_log_of_a_newcomer_cannot_be_written(w):
     w[2].settings["path.logs"] = "/proc/elasticsearch"; w.start()
+
+# Each of its lines makes sense by itself.
+@case("bad-settings", about=["n2"], heals=False)
+def one_that_is_gone_has_one_port_twice(w):
+    w.form(); w[2].kill(); w[2].settings["http.port"] = w[2].transport; w[2].write()

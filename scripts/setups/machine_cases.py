@@ -279,3 +279,12 @@ def healthy_after_a_start_that_failed(w):
     user = w[2].settings.pop("network.host"); w[2].settings["network.host"] = "10.99.9.9"
     w.start(2); w.wait(lambda: not w[2].is_running(), 10)
     w[2].settings["network.host"] = user; w.start(2); w.formed()
+
+# What its file says otherwise is enough to know whom to tell.
+@case("bad-settings", about=["n2"])
+def a_key_of_one_is_mistyped(w):
+    w.open(); fails_to_start(w, lambda node: node.settings.update({"discovery.zen.fd.ping_timout": "1s"}))
+
+@case("bad-settings", about=["n2"], asked=1)
+def a_value_of_one_has_no_unit_with_certificates(w):
+    w.certify(); fails_to_start(w, lambda node: node.settings.update({"discovery.zen.fd.ping_interval": "500"}))

@@ -4,9 +4,10 @@
 
 use super::{CommandError, completions};
 use crate::diagnose::{Code, quoted};
+use crate::runtime::inquiry::{self, launch_of};
 use crate::runtime::program;
 use crate::runtime::start_failure::{self, NAMES, file_in};
-use crate::settings::{self, FileText, Loaded, Sources};
+use crate::settings::{self, FileText, Launch, Loaded, Sources, is_passing};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use std::collections::BTreeMap;
@@ -83,8 +84,23 @@ fn load_for(args: &ConfigArgs, purpose: Purpose) -> Result<Loaded, CommandError>
     let name = path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let file = text.as_deref().map(|text| FileText { name: &name, text });
     let sources = Sources { file, environment: &environment, arguments: &args.settings, path_conf };
-    let refused = |faults| CommandError::Usage(start_failure::faults(&faults, &sources, purpose == Purpose::Start));
+    let refused = |faults| {
+        if purpose == Purpose::Start {
+            tell_others(&sources);
+        }
+        CommandError::Usage(start_failure::faults(&faults, &sources, purpose == Purpose::Start))
+    };
     settings::load(&sources).map_err(refused)
+}
+
+/// The seed hosts hear why there will be no node, as far as the configuration makes sense. Nothing depends on it.
+fn tell_others(sources: &Sources<'_>) {
+    let Some(file) = sources.file.filter(|file| !is_passing(file.name)) else { return };
+    let launch = launch_of(&Launch::of(sources));
+    if let Ok(runtime) = super::runtime() {
+        runtime.block_on(inquiry::tell_of_faults(file.name, file.text, &launch));
+        runtime.shutdown_background();
+    }
 }
 
 /// The environment. Variables that are no text are left out, unless they are ours.

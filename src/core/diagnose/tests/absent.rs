@@ -339,10 +339,9 @@ fn who_cannot_start_by_its_file_is_told_what_is_wrong_with_it() {
     let withheld = told(Slip { mend: None, is_withheld: true, ..slip.clone() });
     assert_eq!(line(&withheld[0]), "/usr/bin/zazen start -c /etc/zazen/n5.yml", "it says itself what is wrong");
     let unclear = told(Slip { mend: None, ..slip });
-    assert!(
-        unclear.iter().all(|verdict| !line(verdict).contains(" start ")),
-        "it would only say so again: {unclear:?}"
-    );
+    let [unclear] = &unclear[..] else { panic!("one thing is wrong: {unclear:?}") };
+    assert_eq!((unclear.code, &unclear.mend), (Code::BadSettings, &None), "a start would only say so again");
+    assert!(unclear.summary.contains("n5.yml:3:1: unknown setting [prot]"), "{}", unclear.summary);
 }
 
 #[test]

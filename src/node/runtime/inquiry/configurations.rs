@@ -61,7 +61,7 @@ pub(super) fn rewritten(note: &Sibling) -> Option<(NodeSettings, Option<Slip>)> 
 }
 
 /// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.
-fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<NodeSettings>, Option<Slip>) {
+pub(super) fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<NodeSettings>, Option<Slip>) {
     let path_conf = file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into();
     let environment: BTreeMap<String, String> =
         launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
@@ -86,10 +86,16 @@ fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<No
     let known = remedies.filter(|_| meant.is_some());
     let is_withheld = known.as_ref().is_some_and(|remedies| !is_told(remedies));
     let mend = known.filter(|_| !is_withheld).map(|remedies| mending(&remedies, file));
-    // Of a file that is none of a node only little would be left.
+    // Of a file that is none of a node only little would be left. Lines may each make sense, and not together.
     let clear = || {
-        let is_clear = |line: &&str| with(line).is_some();
-        with(&text.lines().take(LINES_MAX).filter(is_clear).map(|line| format!("{line}\n")).collect::<String>())
+        let mut clear = String::new();
+        for line in text.lines().take(LINES_MAX) {
+            let longer = format!("{clear}{line}\n");
+            if with(&longer).is_some() {
+                clear = longer;
+            }
+        }
+        with(&clear)
     };
     (meant.or_else(clear), Some(Slip { fault: faults.first(|line| !may_be_secret(line)), mend, is_withheld }))
 }

@@ -4,22 +4,25 @@
 //! Whom it is told is asked nothing, and nothing depends on its hearing it. What comes of a stranger's word is bounded, and a
 //! line to type is for the host that it came from; for this host it is taken only from who showed that he is of the cluster.
 
+use super::configurations::loaded;
+use super::facts::absolute;
 use super::siblings::sibling;
 use crate::cluster::{Address, Nodes};
-use crate::diagnose::{FailedStart, Mend, Obstacle, Verdict};
+use crate::diagnose::{Code, FailedStart, Launch, Mend, Obstacle, Start, Verdict};
 use crate::runtime::addresses::{Machine, is_here};
 use crate::runtime::printable::printable;
 use crate::runtime::secure::Guard;
 use crate::runtime::seeds::{Seeds, with_port};
 use crate::runtime::start_failure::{running, verdict};
 use crate::runtime::transport::Wanted;
-use crate::runtime::{Handle, StartError};
+use crate::runtime::{Handle, StartError, program};
 use crate::settings::{DiscoveryKind, NodeSettings};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use reqwest::Method;
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -48,12 +51,30 @@ pub async fn tell_of_failed_start(settings: &NodeSettings, error: &StartError) {
     if settings.discovery.kind != DiscoveryKind::Zen || running(settings).is_some() {
         return;
     }
-    // Who does not answer in time is not there, and nobody needs to hear it.
-    let _ = timeout(TELLING_MAX, tell(settings, verdict(error, settings))).await;
+    let Verdict { code, summary, mend, .. } = verdict(error, settings);
+    let fault = summary.lines().next().unwrap_or_default().to_owned();
+    tell_in_time(settings, Obstacle { code, fault, mend }).await;
 }
 
-async fn tell(settings: &NodeSettings, told: Verdict) -> Option<()> {
-    let failed = failed_start(settings, told);
+/// The same of a configuration that makes no sense, by what does of it: this file, and what was given besides.
+pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
+    let name = absolute(Path::new(file));
+    let (Some(settings), Some(slip)) = loaded(Some(&name), Some(text), launch) else { return };
+    if settings.discovery.kind != DiscoveryKind::Zen {
+        return;
+    }
+    let start = |mended| Start::new(&program(), Some(&name), launch).mend(&format!("{mended} && "));
+    let obstacle = Obstacle { code: Code::BadSettings, fault: slip.fault, mend: slip.mend.map(start) };
+    tell_in_time(&settings, obstacle).await;
+}
+
+/// Who does not answer in time is not there, and nobody needs to hear it.
+async fn tell_in_time(settings: &NodeSettings, obstacle: Obstacle) {
+    let _ = timeout(TELLING_MAX, tell(settings, obstacle)).await;
+}
+
+async fn tell(settings: &NodeSettings, obstacle: Obstacle) -> Option<()> {
+    let failed = failed_start(settings, obstacle);
     let own = failed.addresses.first().cloned().unwrap_or_else(|| Address::from(failed.name.clone()));
     let body = Bytes::from(serde_json::to_vec(&failed).ok().filter(|body| body.len() <= FAILED_MAX)?);
     // Who cannot show that he is of the cluster is not heard by it.
@@ -69,15 +90,14 @@ async fn tell(settings: &NodeSettings, told: Verdict) -> Option<()> {
     Some(())
 }
 
-fn failed_start(settings: &NodeSettings, told: Verdict) -> FailedStart {
+fn failed_start(settings: &NodeSettings, obstacle: Obstacle) -> FailedStart {
     let about = sibling(settings, None, &Machine::look().unwrap_or_default());
     // Of several ports it would take the first that is free.
     let port = settings.transport.ports.first.first;
     let addresses: Vec<Address> =
         about.hosts.iter().take(ADDRESSES_MAX).map(|host| with_port(host, port).into()).collect();
     let name = about.name.or_else(|| Some(addresses.first()?.to_string())).unwrap_or_default();
-    let fault = told.summary.lines().next().unwrap_or_default().to_owned();
-    FailedStart { name, addresses, obstacle: Obstacle { code: told.code, fault, mend: told.mend }, since_millis: 0 }
+    FailedStart { name, addresses, obstacle, since_millis: 0 }
 }
 
 /// What was heard, the last at the end.
@@ -134,7 +154,6 @@ fn believed(told: FailedStart, from: IpAddr, is_of_cluster: bool) -> FailedStart
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Code;
 
     fn told(name: &str, address: &str) -> FailedStart {
         let mend = Some(Mend::command("zazen start -c n2.yml\n"));

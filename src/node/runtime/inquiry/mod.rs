@@ -20,8 +20,8 @@ mod surroundings;
 mod verify;
 
 pub use facts::{hosts_file, outward, roomy, seed_hosts};
-pub use failed::tell_of_failed_start;
 pub(super) use failed::{FAILED_MAX, FAILED_PATH, hear};
+pub use failed::{tell_of_failed_start, tell_of_faults};
 pub use mending::mending;
 pub use met::meet_neighbours;
 pub use note::note_in;
