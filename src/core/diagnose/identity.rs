@@ -3,7 +3,7 @@
 use super::case::{Case, HOSTS, called, quoted, verdict};
 use super::elsewhere::{began_anew, is_left_behind};
 use super::kin::{is_meant, lie_side_by_side};
-use super::start::as_user;
+use super::start::{as_user, until_ended};
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
 use crate::zen::explain::PingOutcome;
@@ -447,6 +447,5 @@ fn killed(nodes: &[&Report]) -> String {
         return services;
     }
     let all = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-    let alive: Vec<String> = pids.iter().map(|pid| format!("kill -0 {pid} 2>/dev/null")).collect();
-    format!("{services}kill -9 {all}; while {}; do sleep 0.1; done; ", alive.join(" || "))
+    format!("{services}kill -9 {all}; {}", until_ended(&pids))
 }

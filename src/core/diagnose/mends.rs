@@ -29,7 +29,8 @@ impl<'a> Case<'a> {
             None if sibling.data == by.facts.data => start.on(&format!("{}-{name}", sibling.data)),
             None => start,
         };
-        let owner = sibling.owner.filter(|_| self.is_here(by) && self.me.facts.is_root);
+        // What is not another user's is that of the teller.
+        let owner = sibling.owner.or(by.facts.user).filter(|_| self.is_here(by) && self.me.facts.is_root);
         let start = start.owned_by(owner);
         // What root left there its owner cannot read.
         let (data, mixed) = (sibling.left.as_ref().unwrap_or(&sibling.data), owner.filter(|_| sibling.is_mixed));

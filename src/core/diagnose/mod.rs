@@ -341,7 +341,7 @@ pub struct Facts {
     pub machine: Option<String>,
     /// Its process id.
     pub pid: u32,
-    /// Whether it runs as root.
+    /// Whether it runs as root; of the node that was asked, whether root will type what is to be typed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_root: bool,
     /// The user and the group that it runs as, if it does not run as root.

@@ -178,5 +178,11 @@ pub(super) fn stopped(facts: &Facts) -> String {
 
 /// Ends a process, and waits until it has ended, as the beginning of a line.
 pub fn ended(pid: u32) -> String {
-    format!("kill {pid}; while kill -0 {pid} 2>/dev/null; do sleep 0.1; done; ")
+    format!("kill {pid}; {}", until_ended(&[pid]))
+}
+
+/// Waits until none of these runs. One that nobody asks what became of it is listed for ever, and runs no more.
+pub(super) fn until_ended(pids: &[u32]) -> String {
+    let files: String = pids.iter().map(|pid| format!(" /proc/{pid}/status")).collect();
+    format!("while grep -q '^State:.[^XZ]'{files} 2>/dev/null; do sleep 0.1; done; ")
 }

@@ -20,12 +20,20 @@ use serde_json::Value;
 const FIRST: [&str; 4] = ["summary", "standing", "verdicts", "advice"];
 
 /// What can be said.
-pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "local",
-    values: Values::Flag,
-    default: "false",
-    doc: "Tells only what this node knows by itself, at once, and judges nothing.",
-}];
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "local",
+        values: Values::Flag,
+        default: "false",
+        doc: "Tells only what this node knows by itself, at once, and judges nothing.",
+    },
+    Parameter {
+        name: "as_root",
+        values: Values::Flag,
+        default: "false",
+        doc: "Root will type what is to be typed, so that a line starts a node as the user that it ran as.",
+    },
+];
 
 /// The whole explanation.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
@@ -34,7 +42,8 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     if call.parameters.flag("local")?.unwrap_or(false) {
         put(&mut fields, &call.handle.explain().await.ok_or_else(ended)?)?;
     } else {
-        match inquiry::diagnosis(&call.handle).await {
+        let as_root = call.parameters.flag("as_root")?.unwrap_or(false);
+        match inquiry::diagnosis(&call.handle, as_root).await {
             Some((explanation, diagnosis)) => {
                 put(&mut fields, &explanation)?;
                 put(&mut fields, &diagnosis)?;

@@ -310,6 +310,11 @@ fn one_that_is_started_has_the_data_and_the_user_that_it_had() {
     assert_eq!(verdicts(&[root(owned.clone())]), expected(&[(Code::VoterDown, "n5", line)]));
     let line = "/usr/bin/zazen start -c /etc/zazen/n5.yml";
     assert_eq!(verdicts(&[master(gone(5, Some(true)), owned)]), expected(&[(Code::VoterDown, "n5", line)]));
+    // The node that was asked is of a service, and so is its neighbour; root asked it.
+    let mut of_service = root(sibling(5));
+    of_service.facts.user = Some((103, 105));
+    let line = "setpriv --reuid=103 --regid=105 --clear-groups /usr/bin/zazen start -c /etc/zazen/n5.yml";
+    assert_eq!(verdicts(&[of_service]), expected(&[(Code::VoterDown, "n5", line)]));
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_value_that_came_as_an_argument_is_changed_there_and_not_in_the_file() {
         verdicts(&[asked, report(1)]).remove(0).2
     };
     let anew = format!(
-        "kill 100; while kill -0 100 2>/dev/null; do sleep 0.1; done; {ZAZEN} start -c /etc/zazen/n0.yml \
+        "kill 100; while grep -q '^State:.[^XZ]' /proc/100/status 2>/dev/null; do sleep 0.1; done; {ZAZEN} start -c /etc/zazen/n0.yml \
          -E discovery.zen.minimum_master_nodes=2"
     );
     assert_eq!(asks(arguments(&[(MINIMUM, "3")])), anew);

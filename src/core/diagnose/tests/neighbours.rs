@@ -92,7 +92,7 @@ fn clusters_of_one_whose_files_lie_side_by_side_are_told_of_each_other() {
         report.facts.members = vec![(format!("n{number}"), address(number), true)];
         report
     };
-    let line = "kill 102; while kill -0 102 2>/dev/null; do sleep 0.1; done; /usr/bin/zazen start -c /etc/zazen/n2.yml -E \
+    let line = "kill 102; while grep -q '^State:.[^XZ]' /proc/102/status 2>/dev/null; do sleep 0.1; done; /usr/bin/zazen start -c /etc/zazen/n2.yml -E \
                 path.data=/var/lib/zazen/n2-new -E discovery.zen.ping.unicast.hosts=10.0.0.1:9300";
     for reports in [[alone(1), alone(2)], [alone(2), alone(1)]] {
         assert_eq!(verdicts(&reports), expected(&[(Code::WrongSeed, "n2", line)]));

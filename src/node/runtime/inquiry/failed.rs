@@ -2,18 +2,21 @@
 //! tell why the node is not there.
 //!
 //! Whom it is told is asked nothing, and nothing depends on its hearing it. What comes of a stranger's word is bounded, and a
-//! line to type is for the host that it came from; for this host it is taken only from who showed that he is of the cluster.
+//! line to type is for the host that it came from; for this host it is taken only from root, from this node's user, or from who
+//! showed that he is of the cluster.
 
 use super::configurations::loaded;
 use super::facts::absolute;
 use super::siblings::sibling;
+use super::verify::is_trusted;
 use crate::cluster::{Address, Nodes};
 use crate::diagnose::{Code, FailedStart, Launch, Mend, Obstacle, Start, Verdict};
 use crate::runtime::addresses::{Machine, is_here};
 use crate::runtime::printable::printable;
+use crate::runtime::proc::user_of_peer;
 use crate::runtime::secure::Guard;
 use crate::runtime::seeds::{Seeds, with_port};
-use crate::runtime::start_failure::{running, verdict};
+use crate::runtime::start_failure::{in_short, running, verdict};
 use crate::runtime::transport::Wanted;
 use crate::runtime::{Handle, StartError, program};
 use crate::settings::{DiscoveryKind, NodeSettings};
@@ -21,7 +24,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use reqwest::Method;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -52,8 +55,7 @@ pub async fn tell_of_failed_start(settings: &NodeSettings, error: &StartError) {
         return;
     }
     let Verdict { code, summary, mend, .. } = verdict(error, settings);
-    let fault = summary.lines().next().unwrap_or_default().to_owned();
-    tell_in_time(settings, Obstacle { code, fault, mend }).await;
+    tell_in_time(settings, Obstacle { code, fault: in_short(&summary), mend }).await;
 }
 
 /// The same of a configuration that makes no sense, by what does of it: this file, and what was given besides.
@@ -127,27 +129,33 @@ impl FailedStarts {
     }
 }
 
-/// Keeps what a node told of its start.
-pub(in crate::runtime) fn hear(
+/// Keeps what a node told of its start, from where it did.
+pub(in crate::runtime) async fn hear(
     handle: &Handle,
     told: &[u8],
-    (from, is_of_cluster): (IpAddr, bool),
+    (from, is_of_cluster): (SocketAddr, bool),
 ) -> serde_json::Result<()> {
     let failed: FailedStart = serde_json::from_slice(told)?;
-    handle.surroundings.failed.keep(Instant::now(), believed(failed, from, is_of_cluster));
+    let handle = handle.clone();
+    // The tables of a host with many sockets are long.
+    let keep = move || {
+        let is_here = is_here(&from.ip());
+        // Of this host anybody may say so, and root, or the user of this node, would type it.
+        let is_trusted = !is_here || is_of_cluster || user_of_peer(from).is_some_and(|user| is_trusted(Some(user)));
+        let host = (!is_here).then(|| from.ip().to_string());
+        handle.surroundings.failed.keep(Instant::now(), believed(failed, host, is_trusted));
+    };
+    // Nobody waits for what becomes of it.
+    let _ = tokio::task::spawn_blocking(keep).await;
     Ok(())
 }
 
-fn believed(told: FailedStart, from: IpAddr, is_of_cluster: bool) -> FailedStart {
+fn believed(told: FailedStart, host: Option<String>, is_trusted: bool) -> FailedStart {
     let Obstacle { code, fault, mend } = told.obstacle;
-    let is_elsewhere = !is_here(&from);
-    // Of this host anybody may say so, and root would type it; another host's line is for that host.
-    let mend = mend.filter(|_| is_of_cluster || is_elsewhere);
-    let host = is_elsewhere.then(|| from.to_string());
     let typed =
         |mend: Mend| Mend { host, line: printable(&mend.line), file: mend.file.map(|file| printable(&file)), ..mend };
     let addresses = told.addresses.into_iter().take(ADDRESSES_MAX).collect();
-    let obstacle = Obstacle { code, fault: printable(&fault), mend: mend.map(typed) };
+    let obstacle = Obstacle { code, fault: printable(&fault), mend: mend.filter(|_| is_trusted).map(typed) };
     FailedStart { name: printable(&told.name), addresses, obstacle, since_millis: 0 }
 }
 
@@ -161,22 +169,20 @@ mod tests {
         FailedStart { name: name.into(), addresses: vec![address.into()], obstacle, since_millis: 7 }
     }
 
-    fn heard(from: &str, is_of_cluster: bool) -> Option<Mend> {
-        let from = from.parse().expect("it is an address");
-        believed(told("n2", "192.0.2.7:9300"), from, is_of_cluster).obstacle.mend
-    }
-
     #[test]
-    fn a_line_is_for_the_host_that_told_it_and_for_this_one_if_it_showed_that_it_is_of_the_cluster() {
-        let line = heard("192.0.2.7", false).expect("it is for its own host");
+    fn a_line_is_for_the_host_that_told_it_and_for_this_one_only_of_whom_is_trusted() {
+        let heard = |host: Option<&str>, is_trusted| {
+            believed(told("n2", "192.0.2.7:9300"), host.map(Into::into), is_trusted).obstacle.mend
+        };
+        let line = heard(Some("192.0.2.7"), true).expect("it is for its own host");
         assert_eq!((line.host.as_deref(), &*line.line), (Some("192.0.2.7"), r"zazen start -c n2.yml\n"));
-        assert_eq!(heard("127.0.0.1", false), None, "anybody on this host");
-        assert_eq!(heard("127.0.0.1", true).expect("it is of the cluster").host, None);
+        assert_eq!(heard(None, false), None, "anybody on this host");
+        assert_eq!(heard(None, true).expect("it is of the cluster, or of the same user").host, None);
     }
 
     #[test]
     fn what_would_move_the_cursor_is_shown() {
-        let believed = believed(told("n\r2", "h:1"), "192.0.2.7".parse().expect("it is an address"), false);
+        let believed = believed(told("n\r2", "h:1"), None, false);
         assert_eq!((&*believed.name, &*believed.obstacle.fault), (r"n\r2", r"a\u{1b}[2J"));
     }
 

@@ -123,13 +123,14 @@ async fn report(handle: &Handle, age: Age) -> Option<Report> {
     Some(Report { wire: u64::from(wire::VERSION), explanation, facts })
 }
 
-/// Asks all that can be asked, and judges what they say; nothing once the node has ended.
-pub async fn diagnosis(handle: &Handle) -> Option<(Explanation, Diagnosis)> {
-    diagnosis_by(handle, ASKED_MAX).await
+/// Asks all that can be asked, and judges what they say; nothing once the node has ended. What is to be typed may be for
+/// root, though the node is another user's.
+pub async fn diagnosis(handle: &Handle, as_root: bool) -> Option<(Explanation, Diagnosis)> {
+    diagnosis_by(handle, ASKED_MAX, as_root).await
 }
 
 /// The same by so many nodes at most.
-async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation, Diagnosis)> {
+async fn diagnosis_by(handle: &Handle, asked_max: usize, as_root: bool) -> Option<(Explanation, Diagnosis)> {
     let until = Instant::now() + ASKING_MAX;
     let mut own = report(handle, Age::Now).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
@@ -160,6 +161,7 @@ async fn diagnosis_by(handle: &Handle, asked_max: usize) -> Option<(Explanation,
     facts.probes.append(&mut found);
     facts.processes.retain(|known| processes.iter().all(|process| process.address != known.address));
     facts.processes.extend(processes);
+    facts.is_root |= as_root;
     Some((named_by(&reports)?, judge(&reports)?))
 }
 
@@ -288,7 +290,7 @@ pub async fn tell_while_masterless(handle: Handle) {
             Ok(false) => return,
             Err(_) => {}
         }
-        let Some((_, diagnosis)) = diagnosis_by(&handle, ASKED_FOR_THE_LOG_MAX).await else { return };
+        let Some((_, diagnosis)) = diagnosis_by(&handle, ASKED_FOR_THE_LOG_MAX, false).await else { return };
         // What was set on purpose keeps no master away.
         let is_why = |verdict: &&Verdict| !matches!(verdict.code, Code::OpenToStrangers | Code::InsecureSetting);
         for verdict in diagnosis.verdicts.iter().filter(is_why) {

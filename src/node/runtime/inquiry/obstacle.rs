@@ -97,9 +97,7 @@ pub(super) fn looked_at(one: Sibling, settings: &NodeSettings, host: &Host, held
 fn obstacle(one: &Sibling, told: Verdict) -> Obstacle {
     // A command is typed by whoever asked, and would have another user start it than the one whose it is.
     let mend = told.mend.filter(|mend| mend.is_setting || (one.owner.is_none() && one.unit.is_none()));
-    // Commands may stand on lines of their own behind it.
-    let fault = told.summary.lines().next().unwrap_or_default().to_owned();
-    Obstacle { code: told.code, fault, mend }
+    Obstacle { code: told.code, fault: start_failure::in_short(&told.summary), mend }
 }
 
 /// Addresses that are none of this host, or that strangers reach, and ports that others have.

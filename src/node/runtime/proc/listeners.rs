@@ -11,6 +11,9 @@ use std::path::Path;
 /// What a socket that listens has as its state.
 const LISTENS: &str = "0A";
 
+/// The same of one that is connected.
+const CONNECTED: &str = "01";
+
 /// How many ports are tried.
 const PORTS_TRIED: u16 = 200;
 
@@ -58,6 +61,23 @@ pub fn listener(address: SocketAddr) -> Option<Process> {
 /// Its id.
 pub fn listening(address: SocketAddr) -> Option<u32> {
     listener(address).map(|process| process.pid)
+}
+
+/// Whose the other end of a connection is, if that is on this host and somebody has it open.
+pub(in crate::runtime) fn user_of_peer(peer: SocketAddr) -> Option<u32> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(read);
+    tables.into_iter().find_map(|table| user_in(&table, peer))
+}
+
+/// Of a socket that was closed the system says that it is root's.
+fn user_in(table: &str, peer: SocketAddr) -> Option<u32> {
+    let own: Vec<String> = written(peer.ip()).into_iter().map(|host| format!("{host}:{:04X}", peer.port())).collect();
+    table.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (bound, state, user, inode) = (words.nth(1)?, words.nth(1)?, words.nth(3)?, words.nth(1)?);
+        let is_it = own.iter().any(|one| one == bound) && state == CONNECTED && inode != "0";
+        if is_it { user.parse().ok() } else { None }
+    })
 }
 
 /// A port behind this one that nobody listens at, and that is none of these, if the address is one of this host.
@@ -235,6 +255,17 @@ mod tests {
                 freezer: None
             }]
         );
+    }
+
+    #[test]
+    fn the_other_end_of_a_connection_is_somebodys_as_long_as_it_is_open() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there are ports");
+        let at = listener.local_addr().expect("it is bound");
+        let stream = std::net::TcpStream::connect(at).expect("it listens");
+        let (_taken, peer) = listener.accept().expect("somebody connects");
+        assert_eq!(user_of_peer(peer), Some(rustix::process::geteuid().as_raw()));
+        drop(stream);
+        assert_eq!(user_of_peer(peer), None, "whoever closed it may have been anybody");
     }
 
     #[test]

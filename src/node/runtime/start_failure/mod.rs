@@ -80,7 +80,16 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => (Code::BadSettings, None),
     };
     let node = settings.node_name.as_deref().map(ToOwned::to_owned);
-    let summary = match holder(error, settings) {
+    let holder = holder(error, settings);
+    // What stands in the file of the lock may be out of date.
+    let held = match (error, &holder) {
+        (StartError::Store(StoreError::Locked { dir, .. }), Some(holder)) => {
+            Some(StartError::Store(StoreError::Locked { dir: dir.clone(), holder: Some(holder.pid) }))
+        }
+        _ => None,
+    };
+    let error = held.as_ref().unwrap_or(error);
+    let summary = match holder {
         Some(holder) if holder.is_this_node() => {
             format!("{error}: this node runs already, as process [{}]", holder.pid)
         }
@@ -222,6 +231,13 @@ fn secured(settings: &NodeSettings) -> Option<Mend> {
 fn starts(settings: &NodeSettings) -> Option<Start> {
     let (file, launch) = (settings.file.as_deref().map(absolute), launch_of(&settings.launch));
     (file.is_some() || !launch.is_empty()).then(|| Start::new(&program(), file.as_deref(), &launch))
+}
+
+/// What is wrong in a sentence or two, without the commands that may stand on lines of their own behind it.
+pub fn in_short(summary: &str) -> String {
+    let line = summary.lines().next().unwrap_or_default();
+    let announces = line.ends_with(':').then(|| line.rsplit_once(". ")).flatten();
+    announces.map_or(line, |(before, _)| before).to_owned()
 }
 
 /// What is said of a failure at the standard error: the words, the code, and what to type.

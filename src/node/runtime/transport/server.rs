@@ -175,7 +175,7 @@ async fn hear_of_a_failed_start(
     if !known.sealed(&bytes) {
         return (StatusCode::FORBIDDEN, "the body is not the one that was sealed\n").into_response();
     }
-    match inquiry::hear(&port.handle, &bytes, (from.ip(), known.is_of_cluster())) {
+    match inquiry::hear(&port.handle, &bytes, (from, known.is_of_cluster())).await {
         Ok(()) => StatusCode::OK.into_response(),
         Err(error) => (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     }
