@@ -314,7 +314,10 @@ class World:
                 if node.file in mend["line"]:
                     self.wait(lambda: node.pid() not in (None, before[node.name]) and get(node.http, "/", 1), 8)
             return
-        node = next(one for one in self.nodes if one.file == mend["file"])
+        node = next((one for one in self.nodes if one.file == mend["file"]), None)
+        # It is about a node that the set-up does not miss.
+        if node is None:
+            return
         node.kill()
         key = mend["line"].split(":", 1)[0]
         lines = [line for line in open(node.file).read().splitlines() if line.split(":", 1)[0] != key]

@@ -197,7 +197,10 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
         so_many(*there)
     );
     let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
-    let mend = (there + absent < wanted).then(|| case.plain(teller, key, there));
+    // Those who vote were there, and one of them may be about to come back.
+    let voters = teller.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet);
+    let voters = voters.map(|quota| quota.members.len()).filter(|voters| !key.contains("data") && *voters < wanted);
+    let mend = (there + absent < wanted).then(|| case.plain(teller, key, (*there).max(voters.unwrap_or(0))));
     Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend))
 }
 

@@ -118,3 +118,19 @@ fn what_is_waited_for_is_not_lowered_where_those_that_are_down_are_enough() {
     let lower = "gateway.recover_after_nodes: 2";
     assert_eq!(told("4"), expected(&[(Code::VoterDown, "n2", start), (Code::GatewayWaits, "n0", lower)]));
 }
+
+#[test]
+fn what_is_waited_for_is_not_lowered_below_those_that_vote() {
+    let told = |key: &str| {
+        let mut master = voters(follower(0, 0));
+        master.facts.members.truncate(2);
+        master.facts.waits_for_gateway = true;
+        master.facts.given.insert(key.into(), "5".into());
+        let told = verdicts(&[master, follower(1, 0), follower(2, 0)]);
+        told.into_iter().find(|(code, ..)| *code == Code::GatewayWaits).map(|(.., line)| line)
+    };
+    let line = "gateway.recover_after_nodes: 3".to_owned();
+    assert_eq!(told("gateway.recover_after_nodes"), Some(line), "the third is being restarted");
+    let line = "gateway.recover_after_data_nodes: 2".to_owned();
+    assert_eq!(told("gateway.recover_after_data_nodes"), Some(line), "not everyone who votes holds data");
+}
