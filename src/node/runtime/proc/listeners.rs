@@ -4,7 +4,8 @@ use super::read;
 use crate::cluster::Address;
 use crate::diagnose::Process;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
@@ -13,6 +14,10 @@ const LISTENS: &str = "0A";
 
 /// The same of one that is connected.
 const CONNECTED: &str = "01";
+
+/// How many sockets of a host are looked at, and how often.
+const SOCKETS_MAX: usize = 200_000;
+const LOOKS: usize = 3;
 
 /// How many ports are tried.
 const PORTS_TRIED: u16 = 200;
@@ -63,16 +68,17 @@ pub fn listening(address: SocketAddr) -> Option<u32> {
     listener(address).map(|process| process.pid)
 }
 
-/// Whose the other end of a connection is, if that is on this host and somebody has it open.
+/// Whose the other end of a connection is, if that is on this host and somebody has it open. The tables change while they
+/// are read, so that one may be missed.
 pub(in crate::runtime) fn user_of_peer(peer: SocketAddr) -> Option<u32> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(read);
-    tables.into_iter().find_map(|table| user_in(&table, peer))
+    let of = |table: &str| user_in(BufReader::new(File::open(table).ok()?), peer);
+    (0..LOOKS).find_map(|_| of("/proc/net/tcp").or_else(|| of("/proc/net/tcp6")))
 }
 
 /// Of a socket that was closed the system says that it is root's.
-fn user_in(table: &str, peer: SocketAddr) -> Option<u32> {
+fn user_in(table: impl BufRead, peer: SocketAddr) -> Option<u32> {
     let own: Vec<String> = written(peer.ip()).into_iter().map(|host| format!("{host}:{:04X}", peer.port())).collect();
-    table.lines().find_map(|line| {
+    table.lines().take(SOCKETS_MAX).map_while(Result::ok).find_map(|line| {
         let mut words = line.split_whitespace();
         let (bound, state, user, inode) = (words.nth(1)?, words.nth(1)?, words.nth(3)?, words.nth(1)?);
         let is_it = own.iter().any(|one| one == bound) && state == CONNECTED && inode != "0";
