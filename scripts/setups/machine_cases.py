@@ -225,7 +225,7 @@ def a_firewall_drops_all_that_comes_to_one(w): walled(w)
 @case({"link-cut", "unreachable-publish-address"}, about=["n1", "n2"], asked=1, heals=False)
 def a_firewall_drops_all_that_comes_to_one_and_another_is_asked(w): walled(w)
 
-@case({"link-cut", "unreachable-publish-address"}, "frozen-node", about=["n1", "n2"], count=5, heals=False)
+@case({"link-cut", "unreachable-publish-address"}, "frozen-node", about=["n0", "n1", "n2"], count=5, heals=False)
 def a_firewall_drops_all_that_comes_to_one_of_five_and_one_is_stopped(w): walled(w, 1)
 
 @case("wrong-seed", about=["n2"], asked=2)
