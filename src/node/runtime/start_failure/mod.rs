@@ -82,11 +82,10 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
     let node = settings.node_name.as_deref().map(ToOwned::to_owned);
     let holder = holder(error, settings);
     // What stands in the file of the lock may be out of date.
-    let held = match (error, &holder) {
-        (StartError::Store(StoreError::Locked { dir, .. }), Some(holder)) => {
-            Some(StartError::Store(StoreError::Locked { dir: dir.clone(), holder: Some(holder.pid) }))
-        }
-        _ => None,
+    let held = if let (StartError::Store(StoreError::Locked { dir, .. }), Some(holder)) = (error, &holder) {
+        Some(StartError::Store(StoreError::Locked { dir: dir.clone(), holder: Some(holder.pid) }))
+    } else {
+        None
     };
     let error = held.as_ref().unwrap_or(error);
     let summary = match holder {
