@@ -4,6 +4,7 @@
 
 use super::cluster::Cluster;
 use super::node::Node;
+use super::ports::free_ports;
 use super::security::private;
 use super::tool::{Running, output, url, zazen};
 use serde_json::Value;
@@ -137,6 +138,8 @@ fn a_newcomer_with_a_mistyped_cluster_name_changes_its_own() {
 fn a_node_whose_port_is_taken_gets_the_next_one() {
     let cluster = Cluster::start(1);
     let mut node = cluster.stranger(&cluster.nodes[0].cluster, "n1");
+    // The next one is no other test's.
+    node.http = free_ports(4);
     let taken = TcpListener::bind(("127.0.0.1", node.http)).expect("it is free");
     node.start();
     let (code, line) = failure(&mut node);
