@@ -202,7 +202,9 @@ fn the_file_of_all_settings_says_what_holds_anyway() {
     expected.file = Some("zazen.yml".into());
     expected.given = all.settings.given.clone();
     expected.origins = all.settings.origins.clone();
+    expected.in_file = all.settings.in_file.clone();
     assert!(expected.origins.keys().eq(expected.given.keys()), "each is known by its place");
+    assert!(expected.in_file.keys().eq(expected.given.keys()), "the file gives each of them");
     assert_eq!(all.settings, expected);
 }
 

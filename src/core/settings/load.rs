@@ -86,6 +86,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, Faults> {
     settings.file = sources.file.filter(|file| !is_passing(file.name)).map(|file| file.name.into());
     settings.given = loader.canonical();
     settings.origins = loader.origins();
+    settings.in_file = in_file(&written);
     settings.launch = launch(sources, &written);
     let mut warnings = combine::combine(&mut settings, &loader).map_err(Faults::from)?;
     let strange = |name| format!("the environment variable [{name}] names no setting, see docs/configuration.md");
@@ -102,6 +103,12 @@ pub fn remedies(sources: &Sources<'_>, faults: &Faults) -> Option<Vec<Remedy>> {
     let again = Sources { file: Some(FileText { text: &text, ..file }), ..sources.clone() };
     let rest = load(&again).err().and_then(|rest| rest.remedies()).unwrap_or_default();
     Some(remedies.into_iter().chain(rest).collect())
+}
+
+/// What a file gives that nothing goes over.
+fn in_file(given: &Layer) -> BTreeMap<String, Value> {
+    let of_file = given.iter().filter(|(_, one)| matches!(one.at, At::File { .. }));
+    of_file.map(|(key, one)| (key.clone(), canonical(one, is_boolean(key)))).collect()
 }
 
 /// What is given besides a file that can be named again.

@@ -53,6 +53,8 @@ pub struct NodeSettings {
     pub faults: bool,
     /// All that was given, by key, whether it has a meaning here or not.
     pub given: BTreeMap<String, Value>,
+    /// What the file gives, by key, as it was written: with the names of variables, and not what they hold.
+    pub in_file: BTreeMap<String, Value>,
     /// Where each of them was given, in words.
     pub origins: BTreeMap<String, String>,
     /// What it was given besides the file, as it was written.
@@ -375,6 +377,7 @@ impl Default for NodeSettings {
             peer_connections: None,
             faults: false,
             given: BTreeMap::new(),
+            in_file: BTreeMap::new(),
             origins: BTreeMap::new(),
             launch: Launch::default(),
         }

@@ -89,7 +89,8 @@ pub(super) fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) ->
     // Of a file that is none of a node only little would be left. Lines may each make sense, and not together.
     let clear = || {
         let mut clear = String::new();
-        for line in text.lines().take(LINES_MAX) {
+        let says_something = |line: &&str| !line.trim_start().is_empty() && !line.trim_start().starts_with('#');
+        for line in text.lines().filter(says_something).take(LINES_MAX) {
             let longer = format!("{clear}{line}\n");
             if with(&longer).is_some() {
                 clear = longer;

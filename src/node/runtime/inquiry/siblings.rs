@@ -67,7 +67,6 @@ pub(in crate::runtime) fn leave_note(settings: &NodeSettings, id: &NodeId, addre
 
 /// What its file says, as somebody would write it anew.
 fn written(settings: &NodeSettings) -> Vec<String> {
-    let launch = launch_of(&settings.launch);
     let line = |(key, value): (&String, &Value)| {
         let is_plain = |text: &str| text.parse::<u64>().is_ok() || text.parse::<bool>().is_ok();
         let worth = match value {
@@ -77,8 +76,7 @@ fn written(settings: &NodeSettings) -> Vec<String> {
         };
         Mend::setting(key, &worth, None).line
     };
-    let of_file = settings.given.iter().filter(|(key, _)| !launch.gives(key));
-    of_file.map(line).filter(|line| !may_be_secret(line)).collect()
+    settings.in_file.iter().map(line).filter(|line| !may_be_secret(line)).collect()
 }
 
 /// What the settings of a node say of it.
@@ -407,11 +405,17 @@ mod tests {
     fn the_file_of_a_node_that_is_gone_is_written_anew_without_what_may_be_secret() {
         let scratch = Scratch::new("rewritten");
         let own = scratch.settings("n0", &[]);
-        let file = scratch.0.join("n1.yml");
-        let given = [("transport.tcp.port", "9301"), ("hooks.on_step_down", "post,me")];
-        let other = NodeSettings { file: Some(file.clone()), ..scratch.settings("n1", &given) };
-        // As if its file had given them all.
-        let other = NodeSettings { launch: settings::Launch::default(), ..other };
+        let (file, data) = (scratch.0.join("n1.yml"), scratch.0.join("n1"));
+        let lines = format!(
+            "cluster.name: shop\nnode.attr.key: ${{KEY}}\nnode.name: n1\npath.data: {}\ntransport.tcp.port: 9301\n",
+            data.display()
+        );
+        let text = format!("{lines}hooks.on_step_down: [\"exec:/bin/post\"]\n");
+        let environment = BTreeMap::from([("KEY".to_owned(), "1234".to_owned())]);
+        let name = file.display().to_string();
+        let given = Some(FileText { name: &name, text: &text });
+        let sources = Sources { file: given, environment: &environment, arguments: &[], path_conf: scratch.0.clone() };
+        let other = settings::load(&sources).expect("they make sense").settings;
         scratch.begin(&other, "127.0.0.1:9301");
         let found = scratch.siblings(&own);
         let [found] = &found[..] else { panic!("there is one besides: {found:?}") };
@@ -420,9 +424,7 @@ mod tests {
         assert!(!mend.contains("post"), "{mend}");
         let done = std::process::Command::new("sh").args(["-c", mend]).status().expect("there is a shell");
         let text = fs::read_to_string(&file).expect("it was written");
-        let data = other.path_data.display();
-        let expected = format!("cluster.name: shop\nnode.name: n1\npath.data: {data}\ntransport.tcp.port: 9301\n");
-        assert_eq!((done.success(), text), (true, expected));
+        assert_eq!((done.success(), text), (true, lines), "what a variable held is not written");
         fs::write(&file, "cluster.name: other\n").expect("files of tests can be written");
         assert!(std::process::Command::new("sh").args(["-c", mend]).status().is_ok_and(|done| done.success()));
         assert_eq!(fs::read_to_string(&file).ok().as_deref(), Some("cluster.name: other\n"), "it came back meanwhile");
