@@ -3,7 +3,7 @@
 
 use super::case::{Case, verdict};
 use super::obstacle::Obstacle;
-use super::{Evidence, Verdict};
+use super::{Evidence, Report, Verdict};
 use crate::cluster::Address;
 use serde::{Deserialize, Serialize};
 
@@ -48,16 +48,11 @@ impl<'a> Case<'a> {
 
     /// Those of nodes that do not run since.
     fn failed_starts(&self) -> impl Iterator<Item = (&'a FailedStart, Evidence)> {
-        let of = |by: &'a super::Report| {
+        let of = |by: &'a Report| {
             by.facts.failed_starts.iter().map(|failed| (failed, failed.evidence(by.facts.wall_millis)))
         };
-        let runs = |failed: &FailedStart| {
-            let answers = |report: &super::Report| {
-                let node = &report.explanation.node;
-                failed.is_it(&node.name, &node.address)
-            };
-            self.reports.iter().any(answers)
-        };
+        let nodes = self.reports.iter().map(|report| &report.explanation.node);
+        let runs = move |failed: &FailedStart| nodes.clone().any(|node| failed.is_it(&node.name, &node.address));
         self.reports.iter().flat_map(of).filter(move |(failed, _)| !runs(failed))
     }
 }

@@ -32,7 +32,7 @@ fn with_obstacle(case: &Case<'_>, verdict: Verdict) -> Verdict {
         return with_failed_start(case, verdict);
     };
     let mend = obstacle.mend.clone().map(|mend| case.placed_as(mend, known));
-    in_its_way(verdict, &Obstacle { mend, ..obstacle.clone() })
+    obstructed(verdict, &Obstacle { mend, ..obstacle.clone() })
 }
 
 /// What its own start told that failed, where nobody else sees what stands in its way.
@@ -43,15 +43,20 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let about = verdict.mend.as_ref().and_then(|mend| mend.node.as_ref()).or(verdict.node.as_ref());
     let failed = about.filter(|_| is_absent || is_mute).and_then(|about| case.failed_start(about));
     let Some((failed, evidence)) = failed else { return verdict };
-    in_its_way(verdict, &failed.obstacle).because(evidence)
+    obstructed(verdict, &failed.obstacle).because(evidence)
 }
 
-fn in_its_way(verdict: Verdict, obstacle: &Obstacle) -> Verdict {
-    let is_of_several = verdict.code == Code::QuorumLost;
-    let first = verdict.mend.as_ref().and_then(|mend| mend.node.as_deref()).filter(|_| is_of_several);
-    let summary = format!("{}; {} cannot start: {}", verdict.summary, first.unwrap_or("it"), obstacle.fault);
-    let code = if is_of_several { verdict.code } else { obstacle.code };
+fn obstructed(verdict: Verdict, obstacle: &Obstacle) -> Verdict {
     let about = |mend: Mend| Mend { node: verdict.node.clone().or(mend.node), ..mend };
     let mend = obstacle.mend.clone().map(about);
-    Verdict { code, summary, mend, ..verdict }
+    Verdict { mend, ..in_its_way(verdict, obstacle.code, &format!("cannot start: {}", obstacle.fault)) }
+}
+
+/// The same verdict with what keeps a node from starting as its cause. Of several that are needed the cause stays that they
+/// are missed, and the one to begin with is named.
+pub(super) fn in_its_way(verdict: Verdict, code: Code, what: &str) -> Verdict {
+    let is_of_several = verdict.code == Code::QuorumLost;
+    let first = verdict.mend.as_ref().and_then(|mend| mend.node.as_deref()).filter(|_| is_of_several);
+    let summary = format!("{}; {} {what}", verdict.summary, first.unwrap_or("it"));
+    Verdict { code: if is_of_several { verdict.code } else { code }, summary, ..verdict }
 }

@@ -1,6 +1,7 @@
 //! Nodes that do not run as nobody can read their configuration: what is wrong with it, and the line that puts it right.
 
 use super::case::Case;
+use super::obstacle::in_its_way;
 use super::{Code, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -24,22 +25,22 @@ pub(super) fn told(case: &Case<'_>, verdicts: Vec<Verdict>) -> Vec<Verdict> {
 
 fn with_slip(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let slip_of = |mend| case.started_by(mend)?.sibling.slip.as_ref();
-    let Some(slip) = verdict.mend.as_ref().and_then(slip_of) else { return with_riddle(case, verdict) };
-    // Of several that are needed the one to begin with is named first.
-    let is_of_several = verdict.code == Code::QuorumLost;
-    let who = verdict.mend.as_ref().and_then(|mend| mend.node.as_deref()).filter(|_| is_of_several).unwrap_or("it");
-    let summary = format!("{}; {who} cannot start by its file: {}", verdict.summary, slip.fault);
-    let code = if is_of_several { verdict.code } else { Code::BadSettings };
-    Verdict { code, summary, ..verdict }
+    match verdict.mend.as_ref().and_then(slip_of) {
+        Some(slip) => in_its_way(verdict, Code::BadSettings, &by_its_file(slip)),
+        None => with_unclear(case, verdict),
+    }
 }
 
 /// Of whom nobody knows what was meant in its file, so that there is no line for it: it is not gone for good.
-fn with_riddle(case: &Case<'_>, verdict: Verdict) -> Verdict {
+fn with_unclear(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let is_down = matches!(verdict.code, Code::VoterDown | Code::MemberDown);
     let known = verdict.node.as_ref().filter(|_| is_down).and_then(|name| case.sibling_named(name));
-    let Some(slip) = known.and_then(|known| known.sibling.slip.as_ref()).filter(|slip| slip.mend.is_none()) else {
-        return verdict;
-    };
-    let summary = format!("{}; it cannot start by its file: {}", verdict.summary, slip.fault);
-    Verdict { code: Code::BadSettings, summary, mend: None, ..verdict }
+    match known.and_then(|known| known.sibling.slip.as_ref()).filter(|slip| slip.mend.is_none()) {
+        Some(slip) => Verdict { mend: None, ..in_its_way(verdict, Code::BadSettings, &by_its_file(slip)) },
+        None => verdict,
+    }
+}
+
+fn by_its_file(slip: &Slip) -> String {
+    format!("cannot start by its file: {}", slip.fault)
 }
