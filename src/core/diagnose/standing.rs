@@ -179,28 +179,28 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     let members = &teller.facts.members;
     let eligible = members.iter().filter(|(_, _, is_eligible)| *is_eligible).count();
     let holding = teller.facts.data_members.unwrap_or(members.len());
+    // Those who vote were there, and one of them may be about to come back; not everyone who votes holds data.
+    let quota = teller.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet);
+    let voters = quota.map_or(0, |quota| quota.members.len());
     let counts = [
-        ("gateway.recover_after_nodes", members.len()),
-        ("gateway.recover_after_master_nodes", eligible),
-        ("gateway.recover_after_data_nodes", holding),
-        ("gateway.expected_nodes", members.len()),
-        ("gateway.expected_master_nodes", eligible),
-        ("gateway.expected_data_nodes", holding),
+        ("gateway.recover_after_nodes", members.len(), voters),
+        ("gateway.recover_after_master_nodes", eligible, voters),
+        ("gateway.recover_after_data_nodes", holding, 0),
+        ("gateway.expected_nodes", members.len(), voters),
+        ("gateway.expected_master_nodes", eligible, voters),
+        ("gateway.expected_data_nodes", holding, 0),
     ];
     let asks = |key: &str| teller.facts.given.get(key).and_then(|value| value.parse::<usize>().ok());
-    let (key, wanted, there) = counts
-        .iter()
-        .find_map(|(key, there)| asks(key).filter(|wanted| wanted > there).map(|wanted| (key, wanted, there)))?;
+    let is_short = |(key, there, least)| Some((key, asks(key).filter(|wanted| *wanted > there)?, there, least));
+    let (key, wanted, there, least) = counts.into_iter().find_map(is_short)?;
     let name = case.name(teller);
     let summary = format!(
         "the state is held back until [{key}: {wanted}] is met by that many nodes, and there {}",
-        so_many(*there)
+        so_many(there)
     );
     let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
-    // Those who vote were there, and one of them may be about to come back.
-    let voters = teller.explanation.needed.iter().find(|quota| quota.of == Group::VotingSet);
-    let voters = voters.map(|quota| quota.members.len()).filter(|voters| !key.contains("data") && *voters < wanted);
-    let mend = (there + absent < wanted).then(|| case.plain(teller, key, (*there).max(voters.unwrap_or(0))));
+    let lower = if least < wanted { there.max(least) } else { there };
+    let mend = (there + absent < wanted).then(|| case.plain(teller, key, lower));
     Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend))
 }
 
