@@ -19,6 +19,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -47,27 +48,29 @@ pub(super) struct StartArgs {
 impl StartArgs {
     pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
         let loaded = config::load_to_start(&self.config)?;
-        let out = logging::output(&loaded.settings);
         let users = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(rest_threads())
             .thread_name("rest")
             .enable_all()
             .build()
             .map_err(|error| failed("make a runtime", error))?;
-        let out = match out {
-            Ok(out) => out,
-            Err(error) => return Err(users.block_on(not_started(&loaded.settings, &error))),
-        };
+        let outcome = self.run_on(&users, loaded);
+        // A name may still be looked up.
+        users.shutdown_background();
+        outcome
+    }
+
+    fn run_on(&self, users: &Runtime, loaded: Loaded) -> Result<CommandOutcome, CommandError> {
+        let out = logging::output(&loaded.settings);
+        let out = out.map_err(|error| users.block_on(not_started(&loaded.settings, &error)))?;
         let (log, _flusher) = logging::install(&loaded.settings, out)?;
         warn(&loaded);
         raise_descriptors();
         let _pidfile = self.pidfile.as_deref().map(Pidfile::write).transpose()?;
-        let outcome = match loaded.settings.discovery.kind {
+        match loaded.settings.discovery.kind {
             DiscoveryKind::Zen | DiscoveryKind::SingleNode => users.block_on(self.serve(loaded.settings, log)),
             DiscoveryKind::Lab(name) => users.block_on(self.elect(name, loaded.settings)),
-        };
-        users.shutdown_background();
-        outcome
+        }
     }
 
     async fn serve(&self, settings: NodeSettings, log: runtime::log::Log) -> Result<CommandOutcome, CommandError> {
@@ -151,8 +154,10 @@ async fn begin(settings: NodeSettings, log: runtime::log::Log) -> Result<(Users,
 
 /// Tells the seed hosts why there will be no node, and whoever wanted to start it.
 async fn not_started(settings: &NodeSettings, error: &StartError) -> CommandError {
-    inquiry::tell_of_failed_start(settings, error).await;
-    CommandError::Failed(start_failure::words(error, settings))
+    let told = start_failure::verdict(error, settings);
+    let words = start_failure::words(&told);
+    inquiry::tell_of_failed_start(settings, told).await;
+    CommandError::Failed(words)
 }
 
 /// One thread is enough where it shares two processors with the node's: a second one would be woken for nothing.

@@ -16,9 +16,9 @@ use crate::runtime::printable::printable;
 use crate::runtime::proc::user_of_peer;
 use crate::runtime::secure::Guard;
 use crate::runtime::seeds::{Seeds, with_port};
-use crate::runtime::start_failure::{in_short, running, verdict};
+use crate::runtime::start_failure::{in_short, running};
 use crate::runtime::transport::Wanted;
-use crate::runtime::{Handle, StartError, program};
+use crate::runtime::{Handle, program};
 use crate::settings::{DiscoveryKind, NodeSettings};
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -49,22 +49,18 @@ const KEPT_FOR: Duration = Duration::from_secs(900);
 const ADDRESSES_MAX: usize = 8;
 
 /// Tells those among the seed hosts that run why a node does not.
-pub async fn tell_of_failed_start(settings: &NodeSettings, error: &StartError) {
+pub async fn tell_of_failed_start(settings: &NodeSettings, told: Verdict) {
     // Who tries to start what runs already takes nothing from anybody.
-    if settings.discovery.kind != DiscoveryKind::Zen || running(settings).is_some() {
-        return;
+    if running(settings).is_none() {
+        let Verdict { code, summary, mend, .. } = told;
+        tell_in_time(settings, Obstacle { code, fault: in_short(&summary), mend }).await;
     }
-    let Verdict { code, summary, mend, .. } = verdict(error, settings);
-    tell_in_time(settings, Obstacle { code, fault: in_short(&summary), mend }).await;
 }
 
 /// The same of a configuration that makes no sense, by what does of it: this file, and what was given besides.
 pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
     let name = absolute(Path::new(file));
     let (Some(settings), Some(slip)) = loaded(Some(&name), Some(text), launch) else { return };
-    if settings.discovery.kind != DiscoveryKind::Zen {
-        return;
-    }
     let start = |mended| Start::new(&program(), Some(&name), launch).mend(&format!("{mended} && "));
     let obstacle = Obstacle { code: Code::BadSettings, fault: slip.fault, mend: slip.mend.map(start) };
     tell_in_time(&settings, obstacle).await;
@@ -72,7 +68,9 @@ pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
 
 /// Who does not answer in time is not there, and nobody needs to hear it.
 async fn tell_in_time(settings: &NodeSettings, obstacle: Obstacle) {
-    let _ = timeout(TELLING_MAX, tell(settings, obstacle)).await;
+    if settings.discovery.kind == DiscoveryKind::Zen {
+        let _ = timeout(TELLING_MAX, tell(settings, obstacle)).await;
+    }
 }
 
 async fn tell(settings: &NodeSettings, obstacle: Obstacle) -> Option<()> {
@@ -141,7 +139,7 @@ pub(in crate::runtime) async fn hear(
     let keep = move || {
         let is_here = is_here(&from.ip());
         // Of this host anybody may say so, and root, or the user of this node, would type it.
-        let is_trusted = !is_here || is_of_cluster || user_of_peer(from).is_some_and(|user| is_trusted(Some(user)));
+        let is_trusted = !is_here || is_of_cluster || user_of_peer(from).is_some_and(is_trusted);
         let host = (!is_here).then(|| from.ip().to_string());
         handle.surroundings.failed.keep(Instant::now(), believed(failed, host, is_trusted));
     };

@@ -53,7 +53,7 @@ fn held_against(own: &Facts, told: Told, listening: &[(Address, u32)]) -> Option
     if found.contains(&facts.pid) {
         let user = user_of(facts.pid);
         (facts.is_root, facts.user) = (user.is_none(), user);
-        if !is_trusted(facts.user.map(|(user, _)| user)) {
+        if !facts.user.is_none_or(|(user, _)| is_trusted(user)) {
             distrust(facts, own.is_root);
         }
         return Some(report);
@@ -74,8 +74,8 @@ fn user_of(pid: u32) -> Option<(u32, u32)> {
 }
 
 /// Whether a user is root or the one of this process.
-pub(super) fn is_trusted(user: Option<u32>) -> bool {
-    user.is_none_or(|user| user == 0 || user == rustix::process::geteuid().as_raw())
+pub(super) fn is_trusted(user: u32) -> bool {
+    user == 0 || user == rustix::process::geteuid().as_raw()
 }
 
 /// What another user says of files and of others is left out, and how it is started unless it is started as that user.

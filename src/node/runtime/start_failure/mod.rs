@@ -240,9 +240,8 @@ pub fn in_short(summary: &str) -> String {
 }
 
 /// What is said of a failure at the standard error: the words, the code, and what to type.
-pub fn words(error: &StartError, settings: &NodeSettings) -> String {
-    let Verdict { code, summary, mend, .. } = verdict(error, settings);
-    said(&summary, code, mend.as_ref())
+pub fn words(Verdict { code, summary, mend, .. }: &Verdict) -> String {
+    said(summary, *code, mend.as_ref())
 }
 
 fn said(summary: &str, code: Code, mend: Option<&Mend>) -> String {
