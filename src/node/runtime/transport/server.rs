@@ -112,6 +112,16 @@ async fn nothing_here(request: Request) -> Response {
     (StatusCode::NOT_FOUND, what).into_response()
 }
 
+/// What a page in a browser may send without asking has another type.
+fn is_json(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
+}
+
+fn not_json() -> Response {
+    let what = "a message comes with [Content-Type: application/json]\n";
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, what).into_response()
+}
+
 async fn take(
     State(port): State<Port>,
     Path(path): Path<String>,
@@ -122,9 +132,8 @@ async fn take(
     let Some(kind) = kind_of(&path) else {
         return (StatusCode::NOT_FOUND, format!("no message is called [{path}]\n")).into_response();
     };
-    if headers.get(header::CONTENT_TYPE).is_none_or(|kind| kind != "application/json") {
-        let what = "a message comes with [Content-Type: application/json]\n";
-        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, what).into_response();
+    if !is_json(&headers) {
+        return not_json();
     }
     let read = tokio::time::timeout(ARRIVAL_MAX, read(&port, &headers, body)).await;
     let Ok(Some(bytes)) = read else {
@@ -166,8 +175,12 @@ async fn hear_of_a_failed_start(
     State(port): State<Port>,
     Extension(known): Extension<Known>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
     body: Body,
 ) -> Response {
+    if !is_json(&headers) {
+        return not_json();
+    }
     let Ok(Ok(bytes)) = tokio::time::timeout(ARRIVAL_MAX, to_bytes(body, inquiry::FAILED_MAX)).await else {
         let what = format!("a start that failed is told in at most [{}] bytes\n", inquiry::FAILED_MAX);
         return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
