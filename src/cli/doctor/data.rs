@@ -1,4 +1,5 @@
-//! The data directory: whether it is free, can be written to, how long a sync takes, and whether what it holds can be read.
+//! The directories of a node: whether that of its data is free, can be written to, how long a sync takes, and whether what it
+//! holds can be read; and whether its log can be written.
 
 use super::super::stopwatch::Stopwatch;
 use super::Findings;

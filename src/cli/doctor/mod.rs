@@ -38,8 +38,8 @@ const PLACES_MAX: usize = 32;
 /// Look for what would keep a node from working, before it runs.
 ///
 /// Tries the ports and addresses that the configuration names, names settings that weaken what keeps strangers out, writes to
-/// the data directory and that of the log and measures how long a sync takes, looks at limits, asks the seed hosts who they are and what their
-/// clocks say. Nothing is changed.
+/// the directories of the data and of the log and measures how long a sync takes, looks at limits, asks the seed hosts who
+/// they are and what their clocks say. Nothing is changed.
 ///
 /// Of a node that runs already what it holds itself is left out: its ports and its data directory. What is wrong with it
 /// `zazen explain` tells.

@@ -79,9 +79,14 @@ impl View {
     /// Asks a node what it sees.
     pub(in crate::cli) async fn of(asker: &Asker, place: &Place) -> Result<View, Silence> {
         // Nodes of a service are another user's than root, who types what is told.
-        let is_root = rustix::process::geteuid().is_root();
-        let path = if is_root { "/_zazen/explain?as_root=true" } else { "/_zazen/explain" };
-        asker.ask(place, path, DIAGNOSIS_MAX).await
+        if rustix::process::geteuid().is_root() {
+            match asker.ask(place, "/_zazen/explain?as_root=true", DIAGNOSIS_MAX).await {
+                // An older node does not know the parameter.
+                Err(Silence::Status(400)) => {}
+                told => return told,
+            }
+        }
+        asker.ask(place, "/_zazen/explain", DIAGNOSIS_MAX).await
     }
 
     /// Asks a node what it sees by itself.
