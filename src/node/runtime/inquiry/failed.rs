@@ -32,8 +32,8 @@ use tokio::time::{Instant, timeout};
 /// Where a node is told of a start that failed.
 pub(in crate::runtime) const FAILED_PATH: &str = "/_zen/failed_start";
 
-/// How many bytes that may have.
-pub(in crate::runtime) const FAILED_MAX: usize = 8 << 10;
+/// How many bytes that may have, as it is told and as it is kept: all of it is a part of what a node reports of itself.
+pub(in crate::runtime) const FAILED_MAX: usize = 3 << 10;
 
 /// How long it may take to tell: whoever started the node waits to read why it did not.
 const TELLING_MAX: Duration = Duration::from_millis(700);
@@ -76,7 +76,7 @@ async fn tell_in_time(settings: &NodeSettings, obstacle: Obstacle) {
 async fn tell(settings: &NodeSettings, obstacle: Obstacle) -> Option<()> {
     let failed = failed_start(settings, obstacle);
     let own = failed.addresses.first().cloned().unwrap_or_else(|| Address::from(failed.name.clone()));
-    let body = Bytes::from(serde_json::to_vec(&failed).ok().filter(|body| body.len() <= FAILED_MAX)?);
+    let body = Bytes::from(text_of(&failed)?);
     // Who cannot show that he is of the cluster is not heard by it.
     let peers = Guard::of(settings, &own).ok()?.peers().ok()?;
     let seeds = Seeds::new(settings, &own, &[]).resolve().await.peers;
@@ -100,12 +100,21 @@ fn failed_start(settings: &NodeSettings, obstacle: Obstacle) -> FailedStart {
     FailedStart { name, addresses, obstacle, since_millis: 0 }
 }
 
+/// None if it is too long.
+fn text_of(failed: &FailedStart) -> Option<Vec<u8>> {
+    serde_json::to_vec(failed).ok().filter(|text| text.len() <= FAILED_MAX)
+}
+
 /// What was heard, the last at the end.
 #[derive(Default)]
 pub(super) struct FailedStarts(Mutex<Vec<(Instant, FailedStart)>>);
 
 impl FailedStarts {
     fn keep(&self, now: Instant, failed: FailedStart) {
+        // What is not printable takes more room once it is.
+        if text_of(&failed).is_none() {
+            return;
+        }
         let mut kept = self.0.lock();
         kept.retain(|(_, known)| known.name != failed.name);
         kept.push((now, failed));
@@ -182,6 +191,15 @@ mod tests {
     fn what_would_move_the_cursor_is_shown() {
         let believed = believed(told("n\r2", "h:1"), None, false);
         assert_eq!((&*believed.name, &*believed.obstacle.fault), (r"n\r2", r"a\u{1b}[2J"));
+    }
+
+    #[test]
+    fn what_becomes_too_long_by_being_shown_is_not_kept() {
+        let kept = FailedStarts::default();
+        let odd = told(&"\u{7f}".repeat(FAILED_MAX / 2), "h:1");
+        assert!(text_of(&odd).is_some(), "it is short as it is told");
+        kept.keep(Instant::now(), believed(odd, None, false));
+        assert!(kept.told(&Nodes::default()).is_empty());
     }
 
     #[test]
