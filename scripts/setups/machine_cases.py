@@ -228,6 +228,21 @@ def a_firewall_drops_all_that_comes_to_one_and_another_is_asked(w): walled(w)
 @case({"link-cut", "unreachable-publish-address"}, "frozen-node", about=["n0", "n1", "n2"], count=5, heals=False)
 def a_firewall_drops_all_that_comes_to_one_of_five_and_one_is_stopped(w): walled(w, 1)
 
+# Nothing of the nodes' own comes in or goes out, and its users are answered.
+def severed(w):
+    w.open(); w.form(); w.wait(lambda: False, 2)
+    w[2].run("nft", "add table ip t")
+    for way, port in (("input", "dport"), ("output", "dport"), ("input", "sport")):
+        w[2].run("nft", f"add chain ip t {way}{port} {{ type filter hook {way} priority 0; }}")
+        w[2].run("nft", f"add rule ip t {way}{port} tcp {port} 9300 drop")
+    w.wait(lambda: False, 10)
+
+@case("link-cut", about=["n0", "n2"], heals=False)
+def a_firewall_drops_all_of_the_nodes_own_at_one(w): severed(w)
+
+@case("link-cut", about=["n1", "n2"], asked=1, heals=False)
+def a_firewall_drops_all_of_the_nodes_own_at_one_and_another_is_asked(w): severed(w)
+
 @case("wrong-seed", about=["n2"], asked=2)
 def one_looks_for_the_others_at_a_port_that_is_none(w):
     w.open()

@@ -5,7 +5,7 @@
 use super::case::{Case, Known, quoted, verdict};
 use super::identity::is_seed_of;
 use super::node::full;
-use super::reach::{frozen, hung, mute};
+use super::reach::{frozen, hung, mute, walled};
 use super::{Certainty, Code, Found, Mend, Remembered, Report, Sibling, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::{Group, Member, Quota, UNREACHED};
@@ -101,10 +101,11 @@ fn remove(case: &Case<'_>, teller: &Report, id: &str) -> Mend {
 
 /// A node that does not answer: its process stands still if it takes connections.
 fn quiet(case: &Case<'_>, name: &str, address: &Address, votes: bool) -> Verdict {
-    if case.probe(address) == Some(&Found::Mute) {
-        return mute(case, name, address);
+    match case.probe(address) {
+        Some(Found::Mute) => mute(case, name, address),
+        Some(Found::Walled) => walled(name, address),
+        Some(_) | None => unreachable(name, address, votes),
     }
-    unreachable(name, address, votes)
 }
 
 /// A node at whose address neither an answer nor a refusal comes: it may run well behind a network that does not.

@@ -196,7 +196,7 @@ impl<'a> Case<'a> {
 
     /// Whether an address neither answers nor refuses.
     pub(super) fn is_silent(&self, address: &Address) -> bool {
-        matches!(self.probe(address), Some(Found::Silence | Found::Mute))
+        matches!(self.probe(address), Some(Found::Silence | Found::Walled | Found::Mute))
             && self.listens(address).is_none()
             && self.at(address).is_none()
     }

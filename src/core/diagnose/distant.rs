@@ -16,6 +16,9 @@ pub struct Distant {
     pub cluster: String,
     /// Where it listened.
     pub address: Address,
+    /// Where its users were answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<Address>,
     /// Its process, if it was seen since this node began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -32,6 +35,7 @@ impl Distant {
             name: explanation.node.name.to_string(),
             cluster: explanation.cluster_name.to_string(),
             address: explanation.node.address.clone(),
+            http: report.facts.http.as_deref().map(Address::from),
             pid: Some(report.facts.pid),
             start: Start::again(&report.facts)?,
         })

@@ -269,6 +269,8 @@ pub enum Found {
     Stranger,
     /// Somebody who takes connections and says nothing.
     Mute,
+    /// Nothing that other nodes reach, though whoever is there answers its users.
+    Walled,
     /// Nothing: neither an answer nor a refusal came in time.
     Silence,
 }
@@ -285,6 +287,7 @@ impl Found {
             | Found::LapsedCertificate
             | Found::Stranger
             | Found::Mute
+            | Found::Walled
             | Found::Silence => None,
         }
     }

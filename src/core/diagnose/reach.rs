@@ -185,6 +185,9 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
         (PingOutcome::TimedOut, Some(Found::Mute), _) if case.at(address).is_none() && !is_cut => {
             Some(mute(case, name, address).because(evidence))
         }
+        (PingOutcome::TimedOut, Some(Found::Walled), _) if case.at(address).is_none() && !is_cut => {
+            Some(walled(name, address).because(evidence))
+        }
         // What was cut by request is told of already.
         (PingOutcome::TimedOut, _, _) if case.at(address).is_none() && !is_cut => {
             let hears = case.reports.iter().find(|report| {
@@ -284,6 +287,15 @@ pub(super) fn mute(case: &Case<'_>, name: &str, address: &Address) -> Verdict {
         "the host of {name} is there, and nobody answers at [{address}]: its process was stopped or hangs, or a firewall is before it{what}"
     );
     verdict(Code::FrozenNode, name, summary).mended(mend).only(Certainty::Likely)
+}
+
+/// One on another host that answers its users and no node.
+pub(super) fn walled(name: &str, address: &Address) -> Verdict {
+    let summary = format!(
+        "{name} runs and answers its users, and nothing comes from [{address}] where nodes speak to it: a firewall before \
+         that port lets nobody in"
+    );
+    verdict(Code::LinkCut, name, summary).only(Certainty::Likely)
 }
 
 /// The command that lets a group of processes go on. Others may have said which one, so only a file of the system is written.

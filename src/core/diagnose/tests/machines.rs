@@ -105,6 +105,18 @@ fn one_that_says_nothing_on_another_machine_is_let_go_on_if_its_process_is_known
 }
 
 #[test]
+fn one_that_answers_its_users_behind_a_firewall_does_not_stand_still() {
+    let mut asked = on("a", voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::Refused)));
+    asked.facts.siblings.clear();
+    asked.facts.distant = vec![distant(1)];
+    asked.facts.probes = vec![Probe { address: address(1), found: Found::Walled, free_port: None }];
+    let told = judged(slice::from_ref(&asked)).verdicts;
+    let of_it: Vec<_> = told.iter().filter(|one| one.node.as_deref() == Some("n1")).collect();
+    assert_eq!(of_it.iter().map(|one| one.code).collect::<Vec<_>>(), [Code::LinkCut], "{told:?}");
+    assert!(of_it[0].mend.is_none() && of_it[0].summary.contains("answers its users"), "{told:?}");
+}
+
+#[test]
 fn one_that_is_looked_for_at_a_port_of_the_seeker_is_named_where_it_is() {
     let mut asked = on("a", report(0));
     asked.explanation.cluster_uuid = None;

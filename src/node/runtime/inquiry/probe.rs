@@ -13,6 +13,7 @@ use crate::runtime::secure::{CHALLENGE, is_lapsed};
 use crate::runtime::transport::Wanted;
 use crate::wire;
 use bytes::Bytes;
+use futures_util::future::join;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -70,7 +71,7 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     let wanted =
         Wanted { method: Method::GET, target: PATH.into(), part: None, body: Bytes::new(), patience: PATIENCE };
     let Ok(asked) = timeout(PATIENCE, handle.meter().access()?.ask(address, &wanted)).await else {
-        return Some(silence(address).await);
+        return Some(silence(handle, address).await);
     };
     let is_refused = match asked {
         Ok(told) if told.status == StatusCode::OK => return other_version(&told.body),
@@ -79,7 +80,7 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
         // What it says is not understood, or not believed.
         Err(Failure::BadAnswer) => true,
         Err(Failure::Reset) => false,
-        Err(Failure::TimedOut) => return Some(silence(address).await),
+        Err(Failure::TimedOut) => return Some(silence(handle, address).await),
         Err(Failure::Refused) => return None,
     };
     let security = &handle.settings().security;
@@ -115,8 +116,27 @@ async fn of_secret(handle: &Handle, address: &Address) -> Option<Found> {
     Some(if is_demanded { Found::OtherSecret } else { Found::NoSecret })
 }
 
-/// Nothing at all, or somebody who takes connections and says nothing.
-async fn silence(address: &Address) -> Found {
+/// Nothing at all, or somebody who takes connections and says nothing; or one that answers its users all the same.
+async fn silence(handle: &Handle, address: &Address) -> Found {
+    match join(silent(address), answers_users(handle, address)).await {
+        (_, true) => Found::Walled,
+        (found, false) => found,
+    }
+}
+
+/// Whether somebody answers where the member of another host that was at this address answered its users.
+async fn answers_users(handle: &Handle, address: &Address) -> bool {
+    let of = handle.clone();
+    let at = address.clone();
+    let kept = move || of.surroundings.met.all(&of.settings().path_data).distant;
+    let distant = tokio::task::spawn_blocking(kept).await.unwrap_or_default();
+    match distant.into_iter().find(|one| one.address == at).and_then(|one| one.http) {
+        Some(users) => clear(&users).await != Heard::Nothing,
+        None => false,
+    }
+}
+
+async fn silent(address: &Address) -> Found {
     let Ok(at) = address.as_str().parse::<SocketAddr>() else { return Found::Silence };
     match timeout(CLEAR_MAX, TcpStream::connect(at)).await {
         Ok(Ok(_)) => Found::Mute,
