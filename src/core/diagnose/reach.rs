@@ -190,25 +190,7 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
         }
         // What was cut by request is told of already.
         (PingOutcome::TimedOut, _, _) if case.at(address).is_none() && !is_cut => {
-            let hears = case.reports.iter().find(|report| {
-                report.explanation.master_node.as_ref().is_some_and(|master| master.address == *address)
-            });
-            let found = match hears {
-                Some(other) => verdict(Code::LinkCut, name, parted(&own, name, Some(&case.name(other))))
-                    .because(case.says(other, format!("{name} is master")))
-                    .only(Certainty::Likely),
-                None => {
-                    let mut why = "its host or process stands still, or the way to it is cut".to_owned();
-                    let names = seeds::names_for(case.me, address);
-                    if !names.is_empty() {
-                        let names = names.join(" or ");
-                        why.push_str(&format!("; {own} was given this address for {names}: see whether it is right"));
-                    }
-                    let at = if name == address.as_str() { String::new() } else { format!(" ({address})") };
-                    verdict(Code::LinkCut, name, format!("{name}{at} does not answer: {why}")).only(Certainty::Possible)
-                }
-            };
-            Some(found.because(evidence))
+            Some(unknown(case, name, address).because(evidence))
         }
         (
             PingOutcome::TimedOut
@@ -227,6 +209,25 @@ fn silent(case: &Case<'_>, host: &Host, name: &str) -> Option<Verdict> {
             _,
         ) => None,
     }
+}
+
+/// One of whom nothing is known but that it does not answer the node that was asked.
+fn unknown(case: &Case<'_>, name: &str, address: &Address) -> Verdict {
+    let own = case.name(case.me);
+    let is_master =
+        |report: &&Report| report.explanation.master_node.as_ref().is_some_and(|master| master.address == *address);
+    if let Some(other) = case.reports.iter().find(is_master) {
+        let found = verdict(Code::LinkCut, name, parted(&own, name, Some(&case.name(other))));
+        return found.because(case.says(other, format!("{name} is master"))).only(Certainty::Likely);
+    }
+    let mut why = "its host or process stands still, or the way to it is cut".to_owned();
+    let names = seeds::names_for(case.me, address);
+    if !names.is_empty() {
+        let names = names.join(" or ");
+        why.push_str(&format!("; {own} was given this address for {names}: see whether it is right"));
+    }
+    let at = if name == address.as_str() { String::new() } else { format!(" ({address})") };
+    verdict(Code::LinkCut, name, format!("{name}{at} does not answer: {why}")).only(Certainty::Possible)
 }
 
 /// What is said of two that do not reach each other, one of them a master that a third may hear.
