@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,9 @@ pub(crate) struct Alone {
 impl Alone {
     /// Starts it, and waits until it is master.
     pub(crate) fn start() -> Self {
-        Alone::start_at(0, &format!("alone-{}", std::process::id()))
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        Alone::start_at(0, &format!("alone-{}-{number}", std::process::id()))
     }
 
     /// The same with a transport at this port, and a directory of this name.
