@@ -283,6 +283,18 @@ def the_data_of_one_is_damaged_with_certificates(w): w.certify(); fails_to_start
 @case("bad-address", about=["n2"])
 def the_machine_of_one_has_another_address(w): w.open(); fails_to_start(w, moved_away)
 
+# It runs where its certificate was not made for, and is believed nowhere.
+def renumbered(w):
+    w.certify(); w.form(); w.wait(lambda: False, 1)
+    w[2].signal("TERM"); w[2].move("10.88.0.109"); w[2].settings["network.host"] = w[2].host
+    w[2].start(); w.wait(lambda: False, 16)
+
+@case("authorities-differ", about=["n2"])
+def the_certificate_of_one_is_for_the_address_that_it_had(w): renumbered(w)
+
+@case("authorities-differ", about=["n2"], asked=2)
+def the_certificate_of_one_is_for_the_address_that_it_had_and_it_is_asked(w): renumbered(w)
+
 # It never was there, and says itself why.
 @case("port-in-use", about=["n3"], count=4)
 def another_program_has_the_port_of_a_newcomer(w):

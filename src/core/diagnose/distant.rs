@@ -16,7 +16,7 @@ pub struct Distant {
     pub cluster: String,
     /// Where it listened.
     pub address: Address,
-    /// Where its users were answered.
+    /// Where its users were answered, if others than those on its host were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Address>,
     /// Its process, if it was seen since this node began.
@@ -35,7 +35,7 @@ impl Distant {
             name: explanation.node.name.to_string(),
             cluster: explanation.cluster_name.to_string(),
             address: explanation.node.address.clone(),
-            http: report.facts.http.as_deref().map(Address::from),
+            http: report.facts.http.as_deref().map(Address::from).filter(|http| !http.is_loopback()),
             pid: Some(report.facts.pid),
             start: Start::again(&report.facts)?,
         })

@@ -14,6 +14,9 @@ pub struct FailedStart {
     pub name: String,
     /// Where it would be reached.
     pub addresses: Vec<Address>,
+    /// Whether it runs all the same, and is not believed.
+    #[serde(default)]
+    pub runs: bool,
     /// Why it failed, and what to do about that.
     pub obstacle: Obstacle,
     /// How long ago it told so.
@@ -32,9 +35,18 @@ impl FailedStart {
         self.name == name || self.name == address.as_str()
     }
 
+    /// What keeps it from being a member, behind its name.
+    pub(super) fn what(&self) -> String {
+        let how = if self.runs { "runs, and is not believed" } else { "cannot start" };
+        format!("{how}: {}", self.obstacle.fault)
+    }
+
     fn evidence(&self, told_at: u64) -> Evidence {
         let seconds = self.since_millis / 1_000;
-        let what = format!("my start failed [{seconds}s] ago");
+        let what = match self.runs {
+            true => format!("I was not believed [{seconds}s] ago"),
+            false => format!("my start failed [{seconds}s] ago"),
+        };
         Evidence { by: self.name.clone(), at_millis: told_at.saturating_sub(self.since_millis), what }
     }
 }
@@ -65,8 +77,8 @@ pub(super) fn of_failed_starts(case: &Case<'_>, told: &[Verdict]) -> Vec<Verdict
         if told.iter().chain(&verdicts).any(is_told) {
             continue;
         }
-        let Obstacle { code, fault, mend } = failed.obstacle.clone();
-        let found = verdict(code, &failed.name, format!("{} cannot start: {fault}", failed.name));
+        let Obstacle { code, mend, .. } = failed.obstacle.clone();
+        let found = verdict(code, &failed.name, format!("{} {}", failed.name, failed.what()));
         verdicts.push(found.because(evidence).mended(mend));
     }
     verdicts

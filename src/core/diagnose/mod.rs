@@ -305,6 +305,9 @@ pub struct Certificate {
     pub key: Option<String>,
     /// When the first one in it ends: milliseconds since 1970.
     pub ends_millis: u64,
+    /// The host at which its node is reached, if the one for nodes was not made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_for: Option<String>,
 }
 
 /// A setting in force that weakens what keeps strangers out.

@@ -32,7 +32,8 @@ fn with_obstacle(case: &Case<'_>, verdict: Verdict) -> Verdict {
         return with_failed_start(case, verdict);
     };
     let mend = obstacle.mend.clone().map(|mend| case.placed_as(mend, known));
-    obstructed(verdict, &Obstacle { mend, ..obstacle.clone() })
+    let what = format!("cannot start: {}", obstacle.fault);
+    obstructed(verdict, &Obstacle { mend, ..obstacle.clone() }, &what)
 }
 
 /// What its own start told that failed, where nobody else sees what stands in its way.
@@ -43,13 +44,13 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let about = verdict.mend.as_ref().and_then(|mend| mend.node.as_ref()).or(verdict.node.as_ref());
     let failed = about.filter(|_| is_absent || is_mute).and_then(|about| case.failed_start(about));
     let Some((failed, evidence)) = failed else { return verdict };
-    obstructed(verdict, &failed.obstacle).because(evidence)
+    obstructed(verdict, &failed.obstacle, &failed.what()).because(evidence)
 }
 
-fn obstructed(verdict: Verdict, obstacle: &Obstacle) -> Verdict {
+fn obstructed(verdict: Verdict, obstacle: &Obstacle, what: &str) -> Verdict {
     let about = |mend: Mend| Mend { node: verdict.node.clone().or(mend.node), ..mend };
     let mend = obstacle.mend.clone().map(about);
-    Verdict { mend, ..in_its_way(verdict, obstacle.code, &format!("cannot start: {}", obstacle.fault)) }
+    Verdict { mend, ..in_its_way(verdict, obstacle.code, what) }
 }
 
 /// The same verdict with what keeps a node from starting as its cause. Of several that are needed the cause stays that they

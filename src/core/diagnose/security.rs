@@ -10,9 +10,24 @@ const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 /// How long before its end a certificate is told of.
 const EARLY_MILLIS: u64 = 30 * DAY_MILLIS;
 
-/// The certificates of all nodes that end soon.
+/// The certificates of all nodes that end soon, and those that were made for another address.
 pub(super) fn of_certificates(case: &Case<'_>) -> Vec<Verdict> {
-    case.reports.iter().flat_map(|report| ends(case, report)).collect()
+    let of = |report| ends(case, report).chain(misnamed(case, report));
+    case.reports.iter().flat_map(of).collect()
+}
+
+/// A node that publishes an address for which its certificate was not made, as after a move.
+fn misnamed<'a>(case: &'a Case<'_>, report: &'a Report) -> Option<Verdict> {
+    let certificate = report.facts.certificates.iter().find(|certificate| certificate.not_for.is_some())?;
+    let Certificate { setting, file, not_for, .. } = certificate;
+    let (name, host) = (case.name(report), not_for.as_deref()?);
+    let summary = format!(
+        "[{setting}: {file}] of {name} was not made for [{host}], where it publishes to be: no other \
+                           node believes it"
+    );
+    let evidence = case.says(report, format!("I publish [{}]", report.explanation.node.address));
+    let told = verdict(Code::AuthoritiesDiffer, &name, summary).because(evidence);
+    Some(told.mended(renewed(case, report, certificate)))
 }
 
 /// What was set on purpose, of all nodes.

@@ -7,7 +7,7 @@ fn failed(number: usize, since_millis: u64) -> FailedStart {
     let mend = Mend::setting("http.port", &Worth::Plain("9201".into()), Some(format!("/srv/n{number}.yml")));
     let mend = Mend { host: Some("10.0.0.9".into()), ..mend };
     let obstacle = Obstacle { code: Code::PortInUse, fault: "cannot listen".into(), mend: Some(mend) };
-    FailedStart { name: format!("n{number}"), addresses: vec![address(number)], obstacle, since_millis }
+    FailedStart { name: format!("n{number}"), addresses: vec![address(number)], runs: false, obstacle, since_millis }
 }
 
 /// A master of two more, that was told of these starts.
@@ -52,4 +52,15 @@ fn a_silent_program_in_the_place_of_a_node_is_no_node_that_was_stopped() {
     leader.facts.probes.push(Probe { address: address(2), found: Found::Mute, free_port: None });
     let told = verdicts(&[leader, follower(1, 0)]);
     assert_eq!(told, expected(&[(Code::PortInUse, "n2", "http.port: 9201")]));
+}
+
+#[test]
+fn who_runs_and_is_not_believed_is_told_of_as_such() {
+    let doubted = FailedStart { runs: true, ..failed(2, 3_000) };
+    let mut leader = voters(told_of(vec![doubted]));
+    leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
+    leader.facts.members.retain(|(name, ..)| name != "n2");
+    let [verdict] = &judged(&[leader, follower(1, 0)]).verdicts[..] else { panic!("one thing is wrong") };
+    assert!(verdict.summary.ends_with("it runs, and is not believed: cannot listen"), "{}", verdict.summary);
+    assert!(verdict.evidence.iter().any(|one| one.what == "I was not believed [3s] ago"), "{:?}", verdict.evidence);
 }

@@ -332,6 +332,7 @@ fn every_certificate_that_ends_is_told() {
         file: format!("/etc/zazen/{file}"),
         key: setting.ends_with("certificate").then(|| "/etc/zazen/node.key".into()),
         ends_millis: 0,
+        not_for: None,
     };
     let mut reports = [follower(0, 0)];
     reports[0].facts.certificates = vec![

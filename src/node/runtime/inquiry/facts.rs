@@ -6,11 +6,11 @@ use super::credentials::own_credentials;
 use super::siblings::launch_of;
 use super::surroundings::Neighbours;
 use super::wall;
-use crate::cluster::{Address, Block, Metadata, NodeId, Nodes};
+use crate::cluster::{Address, Block, Metadata, Node, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
-use crate::runtime::secure::{Expiry, expiries, open_sides};
+use crate::runtime::secure::{Expiry, OF_NODES, expiries, is_made_for, open_sides};
 use crate::runtime::seeds::{file_of_hosts, with_port};
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
@@ -92,7 +92,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         sync_millis: slowest_write(handle),
         wall_millis: wall(),
         credentials: own_credentials(&settings),
-        certificates: expiries(&settings).into_iter().map(certificate).collect(),
+        certificates: expiries(&settings).into_iter().map(|expiry| certificate(expiry, handle.local())).collect(),
         open: open(&settings, handle),
         weak: settings::weaknesses(&settings).into_iter().map(weak).collect(),
         ahead_millis: None,
@@ -117,10 +117,12 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     }
 }
 
-fn certificate(expiry: Expiry) -> Certificate {
+fn certificate(expiry: Expiry, local: &Node) -> Certificate {
     let Expiry { setting, file, key, at } = expiry;
+    let is_for_nodes = setting == OF_NODES;
+    let not_for = (is_for_nodes && !is_made_for(&file, &local.address)).then(|| local.host().to_owned());
     let (file, key) = (absolute(&file), key.as_deref().map(absolute));
-    Certificate { setting: setting.into(), file, key, ends_millis: at.saturating_mul(1_000) }
+    Certificate { setting: setting.into(), file, key, ends_millis: at.saturating_mul(1_000), not_for }
 }
 
 fn weak(weakness: Weakness) -> Weak {

@@ -66,15 +66,24 @@ pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
     tell_in_time(&settings, obstacle).await;
 }
 
+/// The same of a node that runs and that nobody believes, if that is among what is wrong.
+pub(super) async fn tell_of_disbelief(handle: &Handle, verdicts: &[Verdict]) {
+    let name = &*handle.local().name;
+    let is_it = |one: &&Verdict| one.code == Code::AuthoritiesDiffer && one.node.as_deref() == Some(name);
+    let Some(Verdict { code, summary, mend, .. }) = verdicts.iter().find(is_it).cloned() else { return };
+    let failed =
+        FailedStart { runs: true, ..failed_start(&handle.settings(), Obstacle { code, fault: summary, mend }) };
+    let _ = timeout(TELLING_MAX, tell(&handle.settings(), failed)).await;
+}
+
 /// Who does not answer in time is not there, and nobody needs to hear it.
 async fn tell_in_time(settings: &NodeSettings, obstacle: Obstacle) {
     if settings.discovery.kind == DiscoveryKind::Zen {
-        let _ = timeout(TELLING_MAX, tell(settings, obstacle)).await;
+        let _ = timeout(TELLING_MAX, tell(settings, failed_start(settings, obstacle))).await;
     }
 }
 
-async fn tell(settings: &NodeSettings, obstacle: Obstacle) -> Option<()> {
-    let failed = failed_start(settings, obstacle);
+async fn tell(settings: &NodeSettings, failed: FailedStart) -> Option<()> {
     let own = failed.addresses.first().cloned().unwrap_or_else(|| Address::from(failed.name.clone()));
     let body = Bytes::from(text_of(&failed)?);
     // Who cannot show that he is of the cluster is not heard by it.
@@ -97,7 +106,7 @@ fn failed_start(settings: &NodeSettings, obstacle: Obstacle) -> FailedStart {
     let addresses: Vec<Address> =
         about.hosts.iter().take(ADDRESSES_MAX).map(|host| with_port(host, port).into()).collect();
     let name = about.name.or_else(|| Some(addresses.first()?.to_string())).unwrap_or_default();
-    FailedStart { name, addresses, obstacle, since_millis: 0 }
+    FailedStart { name, addresses, runs: false, obstacle, since_millis: 0 }
 }
 
 /// None if it is too long.
@@ -150,20 +159,23 @@ pub(in crate::runtime) async fn hear(
         // Of this host anybody may say so, and root, or the user of this node, would type it.
         let is_trusted = !is_here || is_of_cluster || user_of_peer(from).is_some_and(is_trusted);
         let host = (!is_here).then(|| from.ip().to_string());
-        handle.surroundings.failed.keep(Instant::now(), believed(failed, host, is_trusted));
+        handle.surroundings.failed.keep(Instant::now(), believed(failed, (host, is_of_cluster), is_trusted));
     };
     // Nobody waits for what becomes of it.
     let _ = tokio::task::spawn_blocking(keep).await;
     Ok(())
 }
 
-fn believed(told: FailedStart, host: Option<String>, is_trusted: bool) -> FailedStart {
+fn believed(told: FailedStart, (from, is_of_cluster): (Option<String>, bool), is_trusted: bool) -> FailedStart {
     let Obstacle { code, fault, mend } = told.obstacle;
+    // Of another host than its own only a node of the cluster may say what is to be typed there.
+    let elsewhere = mend.as_ref().and_then(|mend| mend.host.as_deref()).filter(|_| is_of_cluster).map(printable);
+    let host = elsewhere.or(from);
     let typed =
         |mend: Mend| Mend { host, line: printable(&mend.line), file: mend.file.map(|file| printable(&file)), ..mend };
     let addresses = told.addresses.into_iter().take(ADDRESSES_MAX).collect();
     let obstacle = Obstacle { code, fault: printable(&fault), mend: mend.filter(|_| is_trusted).map(typed) };
-    FailedStart { name: printable(&told.name), addresses, obstacle, since_millis: 0 }
+    FailedStart { name: printable(&told.name), addresses, runs: told.runs, obstacle, since_millis: 0 }
 }
 
 #[cfg(test)]
@@ -173,13 +185,13 @@ mod tests {
     fn told(name: &str, address: &str) -> FailedStart {
         let mend = Some(Mend::command("zazen start -c n2.yml\n"));
         let obstacle = Obstacle { code: Code::PortInUse, fault: "a\u{1b}[2J".into(), mend };
-        FailedStart { name: name.into(), addresses: vec![address.into()], obstacle, since_millis: 7 }
+        FailedStart { name: name.into(), addresses: vec![address.into()], runs: false, obstacle, since_millis: 7 }
     }
 
     #[test]
     fn a_line_is_for_the_host_that_told_it_and_for_this_one_only_of_whom_is_trusted() {
         let heard = |host: Option<&str>, is_trusted| {
-            believed(told("n2", "192.0.2.7:9300"), host.map(Into::into), is_trusted).obstacle.mend
+            believed(told("n2", "192.0.2.7:9300"), (host.map(Into::into), false), is_trusted).obstacle.mend
         };
         let line = heard(Some("192.0.2.7"), true).expect("it is for its own host");
         assert_eq!((line.host.as_deref(), &*line.line), (Some("192.0.2.7"), r"zazen start -c n2.yml\n"));
@@ -188,8 +200,19 @@ mod tests {
     }
 
     #[test]
+    fn a_line_for_a_third_host_is_taken_from_nodes_of_the_cluster_only() {
+        let mut elsewhere = told("n2", "192.0.2.7:9300");
+        elsewhere.obstacle.mend = elsewhere.obstacle.mend.map(|mend| Mend { host: Some("keys".into()), ..mend });
+        let host = |is_of_cluster| {
+            let believed = believed(elsewhere.clone(), (Some("192.0.2.7".into()), is_of_cluster), true);
+            believed.obstacle.mend.and_then(|mend| mend.host)
+        };
+        assert_eq!((host(true).as_deref(), host(false).as_deref()), (Some("keys"), Some("192.0.2.7")));
+    }
+
+    #[test]
     fn what_would_move_the_cursor_is_shown() {
-        let believed = believed(told("n\r2", "h:1"), None, false);
+        let believed = believed(told("n\r2", "h:1"), (None, false), false);
         assert_eq!((&*believed.name, &*believed.obstacle.fault), (r"n\r2", r"a\u{1b}[2J"));
     }
 

@@ -291,6 +291,7 @@ pub async fn tell_while_masterless(handle: Handle) {
             Err(_) => {}
         }
         let Some((_, diagnosis)) = diagnosis_by(&handle, ASKED_FOR_THE_LOG_MAX, false).await else { return };
+        failed::tell_of_disbelief(&handle, &diagnosis.verdicts).await;
         // What was set on purpose keeps no master away.
         let is_why = |verdict: &&Verdict| !matches!(verdict.code, Code::OpenToStrangers | Code::InsecureSetting);
         for verdict in diagnosis.verdicts.iter().filter(is_why) {

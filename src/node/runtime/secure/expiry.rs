@@ -4,12 +4,14 @@
 //! makes sense is said where it is used.
 
 use super::file::read_public;
+use super::tls::names;
+use crate::cluster::Address;
 use crate::runtime::log::NODE;
 use crate::runtime::metrics::Instruments;
 use crate::settings::NodeSettings;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use x509_cert::Certificate;
@@ -17,6 +19,9 @@ use x509_cert::der::Decode;
 
 /// How long before its end a certificate is told of.
 const EARLY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The setting of the certificate that other nodes are shown.
+pub const OF_NODES: &str = "zazen.security.certificate";
 
 /// How often the files are read.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -41,7 +46,7 @@ pub struct Expiry {
 pub fn expiries(settings: &NodeSettings) -> Vec<Expiry> {
     let security = &settings.security;
     let files = [
-        ("zazen.security.certificate", &security.certificate, &security.key),
+        (OF_NODES, &security.certificate, &security.key),
         ("zazen.security.authorities", &security.authorities, &None),
         ("zazen.security.http.certificate", &security.http_certificate, &security.http_key),
     ];
@@ -52,6 +57,13 @@ pub fn expiries(settings: &NodeSettings) -> Vec<Expiry> {
         Some(Expiry { setting, file, key, at })
     };
     files.into_iter().filter_map(expiry).collect()
+}
+
+/// Whether the certificate in a file was made for this address, or cannot be read. Others look at the first one in it.
+pub fn is_made_for(file: &Path, address: &Address) -> bool {
+    let pem = read_public(file).unwrap_or_default();
+    let first = CertificateDer::pem_slice_iter(&pem).next().and_then(Result::ok);
+    first.is_none_or(|certificate| names(&certificate, address))
 }
 
 /// When the first of some certificates in PEM ends.
