@@ -509,6 +509,11 @@ def one_dead_and_one_with_few_files(w):
     w.form(); w[2].kill()
     w.formed(w.nodes[:2])
 
+@case("data-not-writable", about=["n1"])
+def one_may_write_no_files_when_it_is_started_again(w):
+    w.form(); w[1].kill(); w[1].prefix = ["prlimit", "--fsize=0:"]; w.start(1)
+    w.formed([w[0], w[2]]); w[1].prefix = []
+
 @case("voter-down", "settings-differ", about=["n1", "n2"], count=4)
 def one_dead_and_one_with_another_minimum(w):
     for node in w.nodes: node.settings[MINIMUM] = 2

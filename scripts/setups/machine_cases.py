@@ -295,6 +295,20 @@ def the_certificate_of_one_is_for_the_address_that_it_had(w): renumbered(w)
 @case("authorities-differ", about=["n2"], asked=2)
 def the_certificate_of_one_is_for_the_address_that_it_had_and_it_is_asked(w): renumbered(w)
 
+# Its file was replaced by one that says nothing of security.
+def opened(w):
+    w.certify(); w.form(); w.wait(lambda: False, 2)
+    w[2].signal("TERM")
+    for name in ("secret", "certificate", "key", "authorities"): w[2].settings.pop(f"zazen.security.{name}")
+    w[2].settings["zazen.security.allow_open"] = "true"
+    w[2].start(); w.wait(lambda: False, 6)
+
+@case({"authorities-differ", "secrets-differ"}, about=["n2", "10.88.0.3:9300"])
+def the_file_of_one_says_nothing_of_its_certificates_any_more(w): opened(w)
+
+@case({"authorities-differ", "secrets-differ"}, about=["n2"], asked=2)
+def the_file_of_one_says_nothing_of_its_certificates_any_more_and_it_is_asked(w): opened(w)
+
 # It never was there, and says itself why.
 @case("port-in-use", about=["n3"], count=4)
 def another_program_has_the_port_of_a_newcomer(w):

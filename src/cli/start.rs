@@ -238,6 +238,8 @@ impl Ends {
         let hang_up = HangUps::listen()?;
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
+        // Once it is listened to, a file that may not grow further is an error of its disk, which is told.
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         let stdin = if heeds_stdin { Some(end_of_stdin()?) } else { None };
         Ok(Ends { hang_up, interrupt, terminate, stdin })
     }

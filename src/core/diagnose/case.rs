@@ -185,7 +185,13 @@ impl<'a> Case<'a> {
     pub(super) fn is_unbelieved(&self, address: &Address) -> bool {
         matches!(
             self.probe(address),
-            Some(Found::OtherSecret | Found::NoSecret | Found::OtherAuthority | Found::LapsedCertificate)
+            Some(
+                Found::OtherSecret
+                    | Found::NoSecret
+                    | Found::OtherAuthority
+                    | Found::Unsecured
+                    | Found::LapsedCertificate
+            )
         )
     }
 

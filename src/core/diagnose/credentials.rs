@@ -3,10 +3,12 @@
 use super::case::{Case, Known, quoted, verdict};
 use super::certify::{Origin, equipped, renewed_elsewhere};
 use super::kin::is_ours;
+use super::yaml::in_quotes;
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
 use crate::zen::explain::PingOutcome;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The files by which a node shows that it belongs to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,20 @@ pub struct Credentials {
     /// Where the certificate was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// All files of its security by setting, as its configuration names them; where it names none, those that lie beside it
+    /// and are called as `zazen setup` calls them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+}
+
+/// How the keys of all settings of security begin.
+const SECURITY: &str = "zazen.security.";
+
+/// The line of a configuration that gives some settings of security; none if there are none.
+pub(super) fn security(files: &BTreeMap<String, String>) -> Option<(&'static str, Worth)> {
+    let one = |(key, file): (&String, &String)| Some(format!("{}: {}", key.strip_prefix(SECURITY)?, in_quotes(file)));
+    let all: Vec<String> = files.iter().filter_map(one).collect();
+    (!all.is_empty()).then(|| ("zazen.security", Worth::Plain(format!("{{{}}}", all.join(", ")))))
 }
 
 impl Credentials {
@@ -58,6 +74,7 @@ impl Credentials {
             unnamed_secret: None,
             equipped: self.equipped.clone(),
             origin: self.origin.clone(),
+            files: BTreeMap::new(),
         })
     }
 
@@ -84,7 +101,7 @@ const AUTHORITY: Kind = Kind {
 /// All of it.
 pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
     let kinds: [(Kind, &[Found]); 2] =
-        [(SECRET, &[Found::OtherSecret, Found::NoSecret]), (AUTHORITY, &[Found::OtherAuthority])];
+        [(SECRET, &[Found::OtherSecret, Found::NoSecret]), (AUTHORITY, &[Found::OtherAuthority, Found::Unsecured])];
     let differ =
         kinds.iter().flat_map(|(kind, found)| [differ(case, kind, found), misnamed(case, kind, found)].concat());
     differ.chain(lapsed(case)).collect()
@@ -263,6 +280,10 @@ fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend>
     if let Some(unnamed) = own.unnamed_secret.clone().filter(|_| kind.code == Code::SecretsDiffer) {
         return Some(case.text(case.me, "zazen.security.secret", &unnamed));
     }
+    if kind.code == Code::AuthoritiesDiffer && own.certificate.is_none() {
+        let (key, worth) = security(&own.files)?;
+        return Some(case.set(case.me, key, &worth));
+    }
     let secret = own.secret.as_ref().filter(|_| kind.code == Code::SecretsDiffer)?;
     let source = format!("{}:{secret}", other.host());
     let is_elsewhere = other.host() != case.me.explanation.node.host();
@@ -283,6 +304,11 @@ fn elsewhere(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
         }
         let target = format!("{host}:{secret}");
         return Some(Mend::command(format!("scp -p {} {}", quoted(secret), quoted(&target))));
+    }
+    // What named its files before may name them again.
+    let named = (case.probe(address) == Some(&Found::Unsecured)).then(|| case.secure_distant(address)).flatten();
+    if named.is_some() {
+        return named;
     }
     equipped(case, case.me, host)
 }

@@ -1,9 +1,11 @@
 //! A member on another host, as it told of itself while it ran: afterwards nobody there tells how it is started.
 
 use super::case::Case;
+use super::credentials::security;
 use super::{Mend, Report, Start};
 use crate::cluster::{Address, NodeId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A member of another host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct Distant {
     /// Where its users were answered, if others than those on its host were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Address>,
+    /// The files of its security by setting, as its configuration named them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub security: BTreeMap<String, String>,
     /// Its process, if it was seen since this node began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
@@ -36,6 +41,7 @@ impl Distant {
             cluster: explanation.cluster_name.to_string(),
             address: explanation.node.address.clone(),
             http: report.facts.http.as_deref().map(Address::from).filter(|http| !http.is_loopback()),
+            security: report.facts.credentials.files.clone(),
             pid: Some(report.facts.pid),
             start: Start::again(&report.facts)?,
         })
@@ -64,5 +70,12 @@ impl<'a> Case<'a> {
     pub(super) fn go_on_distant(&self, address: &Address) -> Option<Mend> {
         let distant = self.distant(address, None)?;
         Some(distant.mend(Mend::command(format!("kill -CONT {}", distant.pid?))))
+    }
+
+    /// The line by which the configuration of a member of another host names its files of security again.
+    pub(super) fn secure_distant(&self, address: &Address) -> Option<Mend> {
+        let distant = self.distant(address, None)?;
+        let (key, worth) = security(&distant.security)?;
+        Some(distant.mend(Mend::setting(key, &worth, distant.start.file().map(ToOwned::to_owned))))
     }
 }

@@ -263,6 +263,8 @@ pub enum Found {
     NoSecret,
     /// A node that cannot show a certificate of an authority that the one that asks trusts, or the other way round.
     OtherAuthority,
+    /// A node that tells whoever asks, in the clear, where the one that asks has certificates.
+    Unsecured,
     /// A node whose certificate has ended, and is in order else.
     LapsedCertificate,
     /// No Zazen node.
@@ -284,6 +286,7 @@ impl Found {
             | Found::OtherSecret
             | Found::NoSecret
             | Found::OtherAuthority
+            | Found::Unsecured
             | Found::LapsedCertificate
             | Found::Stranger
             | Found::Mute

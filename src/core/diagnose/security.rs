@@ -34,11 +34,15 @@ fn misnamed<'a>(case: &'a Case<'_>, report: &'a Report) -> Option<Verdict> {
 pub(super) fn of_openness(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let mut all: Vec<Verdict> =
         case.reports.iter().flat_map(|report| open(case, report).into_iter().chain(weak(case, report))).collect();
-    // Who is to listen elsewhere would not start without what is weak now.
-    let is_moved = |node: &Option<String>| {
-        before.iter().any(|verdict| verdict.code == Code::LoopbackOnly && verdict.node == *node)
+    let is_told =
+        |code: Code, node: &Option<String>| before.iter().any(|verdict| verdict.code == code && verdict.node == *node);
+    // Who is to listen elsewhere would not start without what is weak now. Who is to have what the others have needs no
+    // authority of its own.
+    let is_needed = |told: &Verdict| {
+        let other = if told.code == Code::InsecureSetting { Code::LoopbackOnly } else { Code::AuthoritiesDiffer };
+        is_told(other, &told.node)
     };
-    for told in all.iter_mut().filter(|told| told.code == Code::InsecureSetting && is_moved(&told.node)) {
+    for told in all.iter_mut().filter(|told| is_needed(told)) {
         told.mend = None;
     }
     all

@@ -103,6 +103,11 @@ impl Start {
         Start { binary, file, launch: launch.clone(), owner: None, unit: None }
     }
 
+    /// Its configuration, if that is a file.
+    pub(super) fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
     /// As a node was that runs; none if nothing tells how.
     pub(super) fn again(facts: &Facts) -> Option<Self> {
         let is_told = facts.file.is_some() || !facts.launch.is_empty();

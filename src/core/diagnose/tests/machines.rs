@@ -131,3 +131,24 @@ fn one_that_is_looked_for_at_a_port_of_the_seeker_is_named_where_it_is() {
     let line = format!("discovery.zen.ping.unicast.hosts: [\"{}\"]", address(1));
     assert_eq!(told, expected(&[(Code::WrongSeed, "n0", &line)]));
 }
+
+#[test]
+fn one_whose_file_names_no_certificates_any_more_is_told_to_name_them_again() {
+    let mut asked = on("a", follower(0, 0));
+    asked.facts.credentials.certificate = Some("/etc/zazen/node.crt".into());
+    let mut told = distant(1);
+    told.security = [("zazen.security.secret", "s"), ("zazen.security.key", "node.key")]
+        .map(|(key, file)| (key.to_owned(), file.to_owned()))
+        .into();
+    asked.facts.distant = vec![told];
+    asked.facts.probes = vec![Probe { address: address(1), found: Found::Unsecured, free_port: None }];
+    let line = |asked: &Report| {
+        let one = judged(slice::from_ref(asked)).verdicts.into_iter().find(|one| one.code == Code::AuthoritiesDiffer);
+        one.expect("they do not believe each other").mend.expect("it is known what helps")
+    };
+    let mend = line(&asked);
+    assert_eq!(mend.line, r#"zazen.security: {key: "node.key", secret: "s"}"#);
+    assert_eq!(mend.place().as_deref(), Some("in /srv/zazen.yml on 10.0.0.1"));
+    asked.facts.probes[0].found = Found::OtherAuthority;
+    assert!(line(&asked).line.starts_with("/usr/bin/zazen setup "), "another authority has made its certificates");
+}

@@ -6,9 +6,9 @@ use super::note::read;
 use super::siblings::{FILES_MAX, listed};
 use crate::diagnose::{Credentials, Origin};
 use crate::runtime::host_name;
-use crate::runtime::secure::made_at;
+use crate::runtime::secure::{LINES, made_at};
 use crate::settings::NodeSettings;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The files of secrets and certificates that settings name.
@@ -23,7 +23,20 @@ pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
         equipped: path(&security.certificate).map(|file| equipped(Path::new(&file))).unwrap_or_default(),
         origin: None,
         unnamed_secret: None,
+        files: BTreeMap::new(),
     }
+}
+
+/// The files that settings of security name; if there are none, those that lie where such settings would name them.
+fn files(settings: &NodeSettings) -> BTreeMap<String, String> {
+    let known = || LINES.lines().filter_map(|line| line.split_once(": "));
+    let given = |(key, _)| Some((String::from(key), settings.given.get(key)?.elements().first()?.to_string()));
+    let named: BTreeMap<String, String> = known().filter_map(given).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let lies_there = |(_, file): &(&str, &str)| settings.path_conf.join(file).is_file();
+    known().filter(lies_there).map(|(key, file)| (key.to_owned(), file.to_owned())).collect()
 }
 
 /// The same of the node itself, with where its certificates were made.
@@ -32,7 +45,7 @@ pub(super) fn own_credentials(settings: &NodeSettings) -> Credentials {
     let named = own.secret.is_none().then_some(own.certificate.as_ref()).flatten();
     let beside = named.map(|certificate| Path::new(certificate).with_file_name("cluster.secret"));
     let unnamed_secret = beside.filter(|secret| secret.is_file()).map(|secret| absolute(&secret));
-    Credentials { origin: origin(&own), unnamed_secret, ..own }
+    Credentials { origin: origin(&own), unnamed_secret, files: files(settings), ..own }
 }
 
 /// The directory with the key of the authority: the one that a certificate names if it is here, or the one above its own.

@@ -221,7 +221,7 @@ mod tests {
         let kept = FailedStarts::default();
         let odd = told(&"\u{7f}".repeat(FAILED_MAX / 2), "h:1");
         assert!(text_of(&odd).is_some(), "it is short as it is told");
-        kept.keep(Instant::now(), believed(odd, None, false));
+        kept.keep(Instant::now(), believed(odd, (None, false), false));
         assert!(kept.told(&Nodes::default()).is_empty());
     }
 

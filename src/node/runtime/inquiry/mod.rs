@@ -25,8 +25,8 @@ pub use failed::{tell_of_failed_start, tell_of_faults};
 pub use mending::mending;
 pub use met::meet_neighbours;
 pub use note::note_in;
-pub(super) use siblings::leave_note;
 pub use siblings::{launch_of, ports_beside};
+pub(super) use siblings::{leave_note, listed};
 pub(super) use surroundings::Surroundings;
 use verify::{Told, Verified, verified};
 

@@ -88,9 +88,9 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     let heard = clear(address).await;
     match heard {
         Heard::Nothing => None,
-        Heard::Tls | Heard::Challenge | Heard::Report if is_refused && is_tls => {
-            Some(if heard == Heard::Tls { of_certificate(handle, address).await } else { Found::OtherAuthority })
-        }
+        Heard::Tls if is_refused && is_tls => Some(of_certificate(handle, address).await),
+        Heard::Challenge if is_refused && is_tls => Some(Found::OtherAuthority),
+        Heard::Report if is_refused && is_tls => Some(Found::Unsecured),
         Heard::Challenge if is_refused => Some(Found::OtherSecret),
         Heard::Report if is_refused && is_sealed => Some(Found::NoSecret),
         Heard::Challenge | Heard::Report => None,

@@ -311,7 +311,7 @@ fn beside(dir: &Path) -> Vec<PathBuf> {
     all.filter(|other| other.is_dir()).collect()
 }
 
-pub(super) fn listed(dir: &Path) -> Vec<PathBuf> {
+pub(in crate::runtime) fn listed(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = entries.take(FILES_MAX * 4).collect();
     paths.sort();

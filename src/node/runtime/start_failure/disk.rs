@@ -41,7 +41,9 @@ pub(super) fn refused(at: &Path, source: &io::Error, settings: &NodeSettings) ->
     if kind == io::ErrorKind::StorageFull {
         return (Code::DiskFull, to_another_disk(&path, settings));
     }
-    let mend = if kind == io::ErrorKind::ReadOnlyFilesystem {
+    let mend = if kind == io::ErrorKind::FileTooLarge {
+        start(settings, "ulimit -f unlimited && ")
+    } else if kind == io::ErrorKind::ReadOnlyFilesystem {
         let mount = quoted(&mount_point(&path));
         user.by_root(settings, &format!("mount -o remount,rw {mount} && "))
     } else if kind == io::ErrorKind::PermissionDenied && is_reached(Path::new(&path)) {

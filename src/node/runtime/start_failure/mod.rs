@@ -1,10 +1,11 @@
 //! Why a node did not start, as a verdict: with a code, and with what to type.
 //!
 //! What the failure means is decided here; who holds a port or a lock is found out in `holder`, what helps against a disk
-//! is told by `disk`, and faults of a configuration become a line in `slips`.
+//! is told by `disk` and where a file is gone by `missing`, and faults of a configuration become a line in `slips`.
 
 mod disk;
 mod holder;
+mod missing;
 mod slips;
 
 pub use disk::elsewhere;
@@ -23,6 +24,7 @@ use crate::runtime::store::StoreError;
 use crate::runtime::{StartError, is_stopped, program};
 use crate::settings::NodeSettings;
 use holder::Holder;
+use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::path::Path;
 
@@ -73,6 +75,9 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         }
         StartError::Secret(FileError::Open(path, _)) => {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
+        }
+        StartError::Secret(FileError::Unreadable(path, error)) if error.kind() == io::ErrorKind::NotFound => {
+            (Code::BadSettings, missing::brought(path, settings))
         }
         StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
         StartError::Log(path, _) => (Code::BadSettings, disk::logs_elsewhere(path, settings)),
