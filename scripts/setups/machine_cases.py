@@ -213,7 +213,11 @@ def a_firewall_refuses_what_comes_to_one_that_was_started_again(w): barred(w, "r
 
 # What comes to one is dropped while it runs: nothing is to be let go on.
 def walled(w, *stopped):
-    w.open(); w.form(); w.wait(lambda: False, 2)
+    w.open()
+    # Whom only a master behind a wall misses nobody else knows of: it is to be another one.
+    if stopped: w.form([node for node in w.nodes if node.number != 2]); w.start(2); w.formed()
+    else: w.form()
+    w.wait(lambda: False, 2)
     for at in stopped: w[at].signal("STOP")
     w[2].run("nft", "add table ip t"); w[2].run("nft", "add chain ip t in { type filter hook input priority 0; }")
     w[2].run("nft", "add rule ip t in tcp dport 9300 drop")
