@@ -45,3 +45,52 @@ fn host_of_another(settings: &NodeSettings) -> Option<String> {
     };
     settings.discovery.hosts.iter().flatten().map(host).find(is_another)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{self, Sources};
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    /// What is typed where a file is missing in a directory of hosts that `leave` fills.
+    fn typed(name: &str, missing: &str, leave: impl FnOnce(&Path)) -> Option<String> {
+        let made = std::env::temp_dir().join(format!("zazen-missing-{name}-{}", std::process::id()));
+        let own = made.join("203.0.113.1");
+        fs::create_dir_all(&own).expect("it can be made");
+        leave(&made);
+        let arguments = [
+            ("zazen.security.users", "users"),
+            ("zazen.security.key", "node.key"),
+            ("discovery.zen.ping.unicast.hosts", "127.0.0.1:9300,203.0.113.2"),
+        ];
+        let arguments = arguments.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let environment = BTreeMap::new();
+        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: own.clone() };
+        let settings = settings::load(&sources).expect("they make sense").settings;
+        let line = brought(&own.join(missing), &settings).map(|mend| mend.line);
+        let _ = fs::remove_dir_all(&made);
+        line.map(|line| line.replace(&absolute(&made), "/made"))
+    }
+
+    #[test]
+    fn what_all_have_alike_is_taken_from_a_node_beside() {
+        let leave = |made: &Path| {
+            fs::create_dir_all(made.join("203.0.113.3")).expect("it can be made");
+            fs::write(made.join("203.0.113.3/users"), "").expect("it can be written");
+        };
+        let line = typed("beside", "users", leave).expect("another has it");
+        assert!(line.starts_with("cp -p /made/203.0.113.3/users /made/203.0.113.1/users && "), "{line}");
+    }
+
+    #[test]
+    fn else_from_the_first_seed_host_that_is_elsewhere() {
+        let line = typed("seed", "users", |_| ()).expect("another has it");
+        assert!(line.starts_with("scp -p 203.0.113.2:/made/203.0.113.1/users /made/203.0.113.1/users && "), "{line}");
+    }
+
+    #[test]
+    fn what_is_a_nodes_own_nobody_else_has() {
+        assert_eq!(typed("own", "node.key", |_| ()), None);
+    }
+}
