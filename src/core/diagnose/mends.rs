@@ -2,9 +2,21 @@
 
 use super::case::{Case, HOSTS, Known, quoted};
 use super::start::stopped;
-use super::{Mend, Process, Report, Start, Worth};
+use super::{Mend, Process, Report, Start, Verdict, Worth};
 use crate::cluster::Address;
 use crate::zen::explain::{Host, PingOutcome};
+
+/// Says of what a line changes for one start where it comes from: an environment gives it again at the next.
+pub(super) fn with_variables(case: &Case<'_>, verdict: Verdict) -> Verdict {
+    let Some(mend) = verdict.mend.clone().filter(|mend| !mend.is_setting) else { return verdict };
+    let Some(report) = case.reports.iter().find(|report| Some(case.name(report)) == mend.node) else { return verdict };
+    let given = report.facts.launch.variables.iter().filter_map(|one| Some((one.name.as_str(), one.gives.as_deref()?)));
+    let changed = given.filter(|(_, key)| mend.line.contains(&format!(" -E {key}=")));
+    changed.fold(verdict, |verdict, (name, key)| {
+        let what = format!("[{key}] comes from the variable [{name}] of my environment, which wins over the file");
+        verdict.because(case.says(report, what))
+    })
+}
 
 impl<'a> Case<'a> {
     /// How a node is started that should be at an address, or goes by a name. Never one that answered.

@@ -488,6 +488,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(open);
     let mut seen = std::collections::BTreeSet::new();
     verdicts.retain(|verdict| seen.insert((verdict.code, verdict.node.clone(), security::subject(verdict))));
+    let verdicts: Vec<Verdict> = verdicts.into_iter().map(|verdict| mends::with_variables(&case, verdict)).collect();
     let asked = reports.iter().map(|report| case.name(report)).collect();
     Some(Diagnosis { standing: case.standing(&verdicts), losses_survived: case.losses_survived(), asked, verdicts })
 }

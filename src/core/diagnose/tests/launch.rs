@@ -87,6 +87,19 @@ fn a_value_that_came_as_an_argument_is_changed_there_and_not_in_the_file() {
 }
 
 #[test]
+fn a_variable_that_gives_it_again_at_the_next_start_is_named() {
+    let mut asked = report(0);
+    let variables = vec![variable("ZAZEN_DISCOVERY_ZEN_MINIMUM_MASTER_NODES", "3", Some(MINIMUM))];
+    asked.facts.given.insert(MINIMUM.into(), "3".into());
+    asked.facts.launch = Launch { variables, ..Launch::default() };
+    let quota = Quota { of: Group::MasterEligibleNodes, members: Vec::new(), needed: 3, found: 2 };
+    asked.explanation.needed.push(quota);
+    let evidence = judged(&[asked, report(1)]).verdicts.remove(0).evidence;
+    let is_named = |one: &super::super::Evidence| one.what.contains("[ZAZEN_DISCOVERY_ZEN_MINIMUM_MASTER_NODES]");
+    assert!(evidence.iter().any(is_named), "{evidence:?}");
+}
+
+#[test]
 fn seed_hosts_that_came_one_by_one_are_given_together() {
     let mut asked = report(0);
     asked.facts.seeds = Some(vec![address(1).to_string(), "10.0.0.2:9200".into()]);
