@@ -83,6 +83,25 @@ fn programs_are_told_of_each_reign_in_order_again_when_they_fail_and_at_the_end(
 }
 
 #[test]
+fn a_master_that_ends_tells_so_whatever_hangs_before_it() {
+    let mut cluster = Cluster::start_with(3, |_, node| {
+        with_hooks(node);
+        node.settings.push("hooks.on_node_joined: [\"/bin/sleep\", \"300\"]".into());
+        node.settings.push("hooks.timeout: 2s".into());
+    });
+    let directory = cluster.scratch.path().to_owned();
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let other = cluster.others(&[master])[0];
+    cluster.kill(other);
+    cluster.wait("the other one is gone", || (cluster.view(master).members.len() == 2).then_some(()));
+    cluster.restart(other);
+    cluster.wait("the other one is back", || (cluster.view(master).members.len() == 3).then_some(()));
+    assert_eq!(cluster.nodes[master].terminate(), Some(0));
+    let done = done(&directory, &format!("n{master}"));
+    assert!(done.iter().any(|(name, _)| name == "on_step_down"), "{done:?}");
+}
+
+#[test]
 fn a_webhook_is_told_what_happened_and_which_event_and_attempt_it_is() {
     let receiver = Receiver::start();
     let webhook = format!("hooks.on_master_elected: \"http://127.0.0.1:{}/told?by=zazen\"", receiver.port);

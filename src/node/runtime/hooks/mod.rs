@@ -21,7 +21,7 @@ use run::run;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 /// The logger of hooks.
@@ -78,6 +78,7 @@ impl Tally {
 pub struct Hooks {
     settings: HookSettings,
     stop: oneshot::Sender<()>,
+    ending: watch::Sender<bool>,
     done: oneshot::Receiver<()>,
 }
 
@@ -92,28 +93,32 @@ impl Hooks {
         let (finished, done) = oneshot::channel();
         let (queue, events) = mpsc::channel(QUEUE_MAX);
         let tally = handle.meter().hooks().clone();
-        tokio::spawn(watch(handle.clone(), settings.clone(), queue, stopped, tally.clone()));
-        let worker = work(settings.clone(), events, tally);
+        tokio::spawn(watch_states(handle.clone(), settings.clone(), queue, stopped, tally.clone()));
+        let (ending, is_ending) = watch::channel(false);
+        let worker = work(Worker { settings: settings.clone(), tally, is_ending }, events);
         tokio::spawn(async move {
             worker.await;
             // Nobody waits if the process is killed.
             let _ = finished.send(());
         });
-        Some(Hooks { settings, stop, done })
+        Some(Hooks { settings, stop, ending, done })
     }
 
-    /// The node has ended: if it was master until then it is told to have stepped down, and the hooks that wait are run, as
-    /// long as one of them may take.
+    /// The node has ended: if it was master until then it is told to have stepped down, once the hook that runs is done or
+    /// its time is over; all others that wait are run as long as one of them may take.
     pub async fn finish(self) {
+        self.ending.send_replace(true);
         let _ = self.stop.send(());
-        if tokio::time::timeout(self.settings.timeout, self.done).await.is_err() {
-            tracing::warn!(target: LOGGER, "hooks that are not done within [{:?}] of the end are given up", self.settings.timeout);
+        // One hook may be under way, and one that tells of the end behind it.
+        let longest = self.settings.timeout.saturating_mul(2).saturating_add(SETTLED);
+        if tokio::time::timeout(longest, self.done).await.is_err() {
+            tracing::warn!(target: LOGGER, "the hooks are not done within [{longest:?}] of the end, and are given up");
         }
     }
 }
 
 /// Turns states into events, until the node ends.
-async fn watch(
+async fn watch_states(
     handle: Handle,
     settings: HookSettings,
     queue: mpsc::Sender<(Instant, Event)>,
@@ -147,38 +152,87 @@ async fn watch(
     push(watcher.end());
 }
 
-async fn work(settings: HookSettings, mut events: mpsc::Receiver<(Instant, Event)>, tally: Arc<Tally>) {
+/// What runs the hooks, one after the other.
+struct Worker {
+    settings: HookSettings,
+    tally: Arc<Tally>,
+    is_ending: watch::Receiver<bool>,
+}
+
+async fn work(mut worker: Worker, mut events: mpsc::Receiver<(Instant, Event)>) {
     while let Some((at, event)) = events.recv().await {
-        let Some(hook) = settings.on.get(event.trigger.name()) else {
-            continue;
-        };
         if event.trigger != Trigger::StepDown {
-            tokio::time::sleep_until(at + SETTLED).await;
+            let mut is_ending = worker.is_ending.clone();
+            // At the end nothing is waited for.
+            let end = is_ending.wait_for(|ending| *ending);
+            let _ = tokio::time::timeout_at(at + SETTLED, end).await;
         }
-        let outcome = carry_out(&settings, hook, &event).await;
-        tally.count(event.trigger, outcome);
+        if *worker.is_ending.borrow_and_update() {
+            return worker.run_last(event, events).await;
+        }
+        let outcome = worker.carry_out(&event).await;
+        worker.tally.count(event.trigger, outcome);
     }
 }
 
-/// Tries a hook until it succeeds, or as often as it may be tried.
-async fn carry_out(settings: &HookSettings, hook: &crate::settings::Hook, event: &Event) -> HookOutcome {
-    let (name, mut pause) = (event.trigger.name(), PAUSE);
-    for attempt in 1..=settings.attempts {
-        let began = Instant::now();
-        match run(hook, event, attempt, settings.timeout).await {
-            Ok(()) => {
-                tracing::debug!(target: LOGGER, "[{name}] in term [{}] took [{:?}]", event.term, began.elapsed());
-                return HookOutcome::Done;
-            }
-            Err(why) => {
-                let of = settings.attempts;
-                tracing::warn!(target: LOGGER, "[{name}] in term [{}] failed ({attempt} of {of}): {why}", event.term);
-            }
+impl Worker {
+    /// Runs what waits at the end of the node: first what tells that it is master no more, whatever came before.
+    async fn run_last(&self, first: Event, mut events: mpsc::Receiver<(Instant, Event)>) {
+        let until = Instant::now() + self.settings.timeout;
+        let mut waiting = vec![first];
+        // There are no more of them once the states end.
+        while let Some((_, event)) = events.recv().await {
+            waiting.push(event);
         }
-        if attempt < settings.attempts {
-            tokio::time::sleep(pause).await;
-            pause *= 2;
+        waiting.sort_by_key(|event| event.trigger != Trigger::StepDown);
+        for event in waiting {
+            // What was under way may have taken all the time that there is for the others.
+            let deadline =
+                if event.trigger == Trigger::StepDown { Instant::now() + self.settings.timeout } else { until };
+            let outcome = tokio::time::timeout_at(deadline, self.carry_out(&event)).await;
+            let outcome = outcome.unwrap_or_else(|_| {
+                let Event { trigger, number, term, .. } = &event;
+                tracing::warn!(target: LOGGER, "[{}], event [{number}] of term [{term}], is given up at the end", trigger.name());
+                HookOutcome::GivenUp
+            });
+            self.tally.count(event.trigger, outcome);
         }
     }
-    HookOutcome::GivenUp
+
+    /// Tries a hook until it succeeds, or as often as it may be tried; when the node ends meanwhile no more after it failed,
+    /// but for the one that tells that it is master no more.
+    async fn carry_out(&self, event: &Event) -> HookOutcome {
+        let (settings, name, mut pause) = (&self.settings, event.trigger.name(), PAUSE);
+        let Some(hook) = settings.on.get(name) else { return HookOutcome::Done };
+        let gives_way = event.trigger != Trigger::StepDown && !*self.is_ending.borrow();
+        for attempt in 1..=settings.attempts {
+            let began = Instant::now();
+            match run(hook, event, attempt, settings.timeout).await {
+                Ok(()) => {
+                    tracing::debug!(target: LOGGER, "[{name}] in term [{}] took [{:?}]", event.term, began.elapsed());
+                    return HookOutcome::Done;
+                }
+                Err(why) => {
+                    let (number, of) = (event.number, settings.attempts);
+                    tracing::warn!(
+                        target: LOGGER,
+                        "[{name}], event [{number}] of term [{}], failed ({attempt} of {of}): {why}", event.term
+                    );
+                }
+            }
+            let mut is_ending = self.is_ending.clone();
+            // What waits behind it has little time then.
+            let ends = async {
+                match gives_way {
+                    true => is_ending.wait_for(|ending| *ending).await.is_ok(),
+                    false => std::future::pending().await,
+                }
+            };
+            if attempt < settings.attempts && tokio::time::timeout(pause, ends).await.is_ok() {
+                break;
+            }
+            pause *= 2;
+        }
+        HookOutcome::GivenUp
+    }
 }
