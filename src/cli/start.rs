@@ -109,7 +109,10 @@ impl StartArgs {
         }
         let ended = if is_asked { node.stop().await } else { node.join() };
         if let Some(hooks) = hooks {
-            hooks.finish().await;
+            tokio::select! {
+                () = hooks.finish() => {}
+                () = ends.next() => tracing::warn!(target: NODE, "asked to end at once: hooks that are not done are given up"),
+            }
         }
         if let Some(server) = server {
             server.stop(DRAIN).await;
