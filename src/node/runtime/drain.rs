@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How long a drained node that was elected all the same waits before it asks another one to lead, so that a cluster in
-/// which nobody else can is not kept busy.
+/// which nobody else can is not kept busy; twice as long each time, up to the second.
 const PAUSE: Duration = Duration::from_secs(5);
+const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How long a wish to hand over may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -58,18 +60,19 @@ pub fn begin(handle: &Handle) {
 
 async fn watch(handle: Handle, drain: Arc<Drain>) {
     let mut states = handle.states();
+    let (mut not_before, mut pause) = (Instant::now(), PAUSE);
     while drain.is_on() {
         let leads = states.borrow_and_update().nodes.master.as_ref() == Some(&handle.local().id);
-        if leads {
-            // Without a successor it stays master, and asks again.
+        let is_due = leads && Instant::now() >= not_before;
+        if is_due {
+            // Without a successor it stays master, and asks again. Where all are drained it comes back to each, ever more rarely.
             handle.ask(Question::HandOver { to: None, master_timeout: PATIENCE }).await;
+            (not_before, pause) = (Instant::now() + pause, (pause * 2).min(PAUSE_MAX));
         }
         let news = async {
-            if leads {
-                tokio::time::sleep(PAUSE).await;
-                true
-            } else {
-                states.changed().await.is_ok()
+            tokio::select! {
+                () = tokio::time::sleep_until(not_before), if leads => true,
+                news = states.changed() => news.is_ok(),
             }
         };
         let goes_on = tokio::select! {
