@@ -1,16 +1,18 @@
 //! `/_zazen/safe_to_stop` and `/_zazen/drain`: may this node be stopped, and getting it ready for that.
 //!
 //! Judged by the newest committed state, which the master vouches for, and by who answers now: every other voting node is
-//! asked itself. Elasticsearch 6.8 has nothing like it.
+//! asked itself whether it follows that master and can write. Elasticsearch 6.8 has nothing like it.
 
 use super::body::Json;
 use super::error::RestError;
-use super::nodes::{TIMEOUT, figures};
+use super::nodes::{TIMEOUT, own};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
 use crate::cluster::{ClusterState, Node, NodeId};
 use crate::runtime::drain;
+use crate::runtime::figures::{Silence, of_all};
+use crate::runtime::sight::{self, Sight};
 use crate::service::{Answer, Question};
 use axum::http::{Method, StatusCode};
 use std::collections::BTreeSet;
@@ -23,6 +25,10 @@ const KEPT_FROM: usize = 3;
 
 /// How long a drained master waits until another one leads.
 const HAND_OVER: Duration = Duration::from_secs(5);
+
+/// How long it is waited for those that do not follow the master yet, and how often they are asked meanwhile.
+const SETTLING: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Whether the cluster goes on without this node.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
@@ -79,22 +85,45 @@ impl From<StopSafety> for Json {
 }
 
 async fn judge(call: &Call) -> StopSafety {
+    let until = Instant::now() + SETTLING;
+    loop {
+        let (found, is_settled) = look(call).await;
+        if is_settled || Instant::now() >= until {
+            return found;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// What is found now, and whether each that answers follows the master already: after a change one may be a moment behind.
+async fn look(call: &Call) -> (StopSafety, bool) {
     let timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT).unwrap_or(MASTER_TIMEOUT);
     let state = match snapshot::confirmed(&call.handle, timeout).await {
         Ok(state) => state,
         Err(_) => {
             let why = || Err("no master vouches for the state: without one nobody can tell what is safe".to_owned());
-            return StopSafety { stop: why(), kill: why() };
+            return (StopSafety { stop: why(), kill: why() }, true);
         }
     };
     let local = call.handle.local();
     let others: Vec<Arc<Node>> =
         state.nodes.iter().filter(|node| node.is_master_eligible() && node.id != local.id).cloned().collect();
-    let told = figures(&call.handle, others, TIMEOUT).await;
+    let here = || sight::look(call.handle.clone(), 0);
+    let asked = of_all(&call.handle, others, (&sight::path(0), TIMEOUT), here).await;
+    let told = own(asked, |sight: &Sight| &sight.node);
+    let master = state.nodes.master.as_ref();
+    let votes = |told: &Result<Sight, Silence>| told.as_ref().is_ok_and(|sight| can_vote(&sight.explanation, master));
+    let is_settled = told.iter().all(|(_, told)| told.is_err() || votes(told));
     let alive: BTreeSet<NodeId> =
-        told.into_iter().filter(|(_, told)| told.is_ok()).map(|(node, _)| node.id.clone()).collect();
+        told.into_iter().filter(|(_, told)| votes(told)).map(|(node, _)| node.id.clone()).collect();
     let minimum = call.handle.settings().tuning.with_dynamic(&state.metadata).0.minimum();
-    verdict(&state, local, &alive, minimum)
+    (verdict(&state, local, &alive, minimum), is_settled)
+}
+
+/// Whether a node that answers also does what a majority is for: it follows this master or is it, and its disk writes.
+fn can_vote(explanation: &serde_json::Value, master: Option<&NodeId>) -> bool {
+    let followed = explanation["master_node"]["id"].as_str();
+    followed.is_some() && followed == master.map(NodeId::as_str) && explanation["disk_hangs_millis"].is_null()
 }
 
 /// Judges by who of the other master-eligible members answers.
@@ -142,6 +171,17 @@ mod tests {
         let alive = alive.iter().map(|id| NodeId::from(*id)).collect();
         let found = verdict(&state, &crate::runtime::sample::node("a"), &alive, minimum);
         (found.stop.is_ok(), found.kill.is_ok())
+    }
+
+    #[test]
+    fn who_answers_and_follows_nobody_or_cannot_write_counts_for_nothing() {
+        let follows = |told: serde_json::Value| can_vote(&told, Some(&"m".into()));
+        let master = serde_json::json!({"id": "m"});
+        assert!(follows(serde_json::json!({"master_node": master})));
+        assert!(!follows(serde_json::json!({"master_node": null})));
+        assert!(!follows(serde_json::json!({"master_node": {"id": "another"}})));
+        assert!(!follows(serde_json::json!({"master_node": master, "disk_hangs_millis": 900})));
+        assert!(!can_vote(&serde_json::json!({}), None));
     }
 
     #[test]
