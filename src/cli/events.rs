@@ -112,15 +112,19 @@ impl EventsArgs {
         let asked: Vec<(Place, u64)> =
             places.iter().map(|place| (place.clone(), told.get(place).copied().unwrap_or(0))).collect();
         let ask = |(place, since): (Place, u64)| async move {
-            let path = format!("/_zazen/history?since={since}");
-            let history: Result<History, _> = asker.ask(&place, &path, HISTORY_MAX).await;
+            let path = |since| format!("/_zazen/history?since={since}");
+            let history: Result<History, _> = asker.ask(&place, &path(since), HISTORY_MAX).await;
+            // A node whose history is gone counts anew, and nothing of that was told.
+            if history.as_ref().is_ok_and(|history| history.last < since) {
+                let anew = asker.ask(&place, &path(0), HISTORY_MAX).await;
+                return (place, anew);
+            }
             (place, history)
         };
         let answers: Vec<_> = stream::iter(asked).map(ask).buffered(ASKED_AT_A_TIME).collect().await;
         let mut newer = Vec::new();
         for (place, history) in answers {
             if let Ok(history) = history {
-                // A node that was wiped counts anew.
                 told.insert(place, history.last);
                 let name = history.node.name;
                 newer.extend(history.entries.into_iter().map(|entry| (name.clone(), entry)));

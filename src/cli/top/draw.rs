@@ -5,6 +5,7 @@ use super::super::status::called;
 use super::cells::{Cell, Sheet, span};
 use super::page::Page;
 use super::screen::{Over, Screen};
+use crate::cluster::NodeId;
 use crate::diagnose::{Standing, Verdict};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -126,9 +127,25 @@ fn verdicts(screen: &Screen) -> Vec<Line<'static>> {
 }
 
 fn survives(screen: &Screen) -> Vec<Line<'static>> {
+    // What is wrong takes longer to be found than who answers.
+    let (missing, voters) = absent_voters(screen);
+    if missing > 0 {
+        let text = format!("{missing} of {voters} voters do not answer; asking what is wrong");
+        return vec![Line::styled(text, style(screen, Tone::Odd))];
+    }
     let losses = screen.seen.findings.as_ref().and_then(|view| view.losses_survived);
     let line = |losses| Line::styled(format!("nothing is wrong; {losses} more may be lost"), style(screen, Tone::Good));
     losses.map(line).into_iter().collect()
+}
+
+/// How many whose votes count are no members, or do not answer, and how many there are.
+fn absent_voters(screen: &Screen) -> (usize, usize) {
+    let Some((overview, ..)) = &screen.seen.overview else { return (0, 0) };
+    let answers = |id: &NodeId| {
+        overview.members.iter().any(|member| member.id == *id && member.in_state && member.sight.is_some())
+    };
+    let voting = &overview.state.voting.own;
+    (voting.iter().filter(|id| !answers(id)).count(), voting.len())
 }
 
 fn verdict_lines(screen: &Screen, tone: Tone, verdict: &Verdict) -> Vec<Line<'static>> {

@@ -6,7 +6,7 @@
 
 use super::lines::day;
 use crate::settings::LogSettings;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -100,7 +100,9 @@ fn is_old(name: &str, stem: &str) -> bool {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().append(true).create(true).mode(MODE).open(path)?;
+    // A pipe in its place would hold the node up until somebody reads it.
+    let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().append(true).create(true).mode(MODE).custom_flags(nonblocking).open(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => {
