@@ -300,8 +300,9 @@ pub(super) static ROUTES: &[Route] = &[
         ),
         name: "zazen_safe_to_stop_get_action",
         doc: "Tells whether the cluster goes on without this node: 200 if it may be stopped, 503 if not, with `reason`.\nEvery \
-              other master-eligible member is asked whether it lives; with those that answer a majority of the voting set \
-              must be left, and as many as `discovery.zen.minimum_master_nodes` asks for.\n`safe` is about SIGTERM, with \
+              other master-eligible member is asked whether it follows the master and can write; with those that do a \
+              majority of the voting set must be left, and as many as `discovery.zen.minimum_master_nodes` asks for. Without \
+              a master it is 503 once `master_timeout` is over.\n`safe` is about SIGTERM, with \
               which a node says good-bye; `safe_to_kill` about SIGKILL and a plug that is pulled.\nOf several nodes that are \
               asked at once each may be told yes: stop one at a time.",
     },
@@ -319,7 +320,7 @@ pub(super) static ROUTES: &[Route] = &[
         doc: "Gets this node ready to be stopped: `POST` hands the mastership over, if it has it, and lets `/readyz` say no, \
               so that load balancers send users elsewhere; `DELETE` takes that back.\nA drained node is a member and \
               answers as before; if it is elected all the same, because nobody else was there, it hands over \
-              again.\nAnswers with what `/_zazen/safe_to_stop` says then.",
+              again, each time after a longer pause.\nAnswers with what `/_zazen/safe_to_stop` says then.",
     },
     Route {
         methods: &["GET", "POST", "DELETE"],
