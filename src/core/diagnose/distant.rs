@@ -18,7 +18,7 @@ pub struct Distant {
     pub cluster: String,
     /// Where it listened.
     pub address: Address,
-    /// Where its users were answered, if others than those on its host were.
+    /// Where its users were answered, if that is at the same address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<Address>,
     /// The files of its security by setting, as its configuration named them.
@@ -35,12 +35,14 @@ impl Distant {
     /// What is worth keeping of what a member told; nothing if it did not tell how it was started.
     pub fn of(report: &Report) -> Option<Self> {
         let explanation = &report.explanation;
+        // A member is not to have others call whatever address it likes.
+        let is_its_own = |http: &Address| !http.is_loopback() && http.host() == explanation.node.host();
         Some(Distant {
             id: explanation.node.id.clone(),
             name: explanation.node.name.to_string(),
             cluster: explanation.cluster_name.to_string(),
             address: explanation.node.address.clone(),
-            http: report.facts.http.as_deref().map(Address::from).filter(|http| !http.is_loopback()),
+            http: report.facts.http.as_deref().map(Address::from).filter(is_its_own),
             security: report.facts.credentials.files.clone(),
             pid: Some(report.facts.pid),
             start: Start::again(&report.facts)?,
