@@ -99,19 +99,26 @@ impl StartArgs {
         diagnoses.abort();
         meetings.abort();
         hang_ups.abort();
+        let mut at_once = false;
         if is_asked {
             tracing::info!(target: NODE, "stopping ...");
             tokio::select! {
                 () = leave(&handle, server.as_ref()) => {}
-                () = ends.next() => {}
+                () = ends.next() => at_once = true,
                 () = handle.ended() => {}
             }
         }
         let ended = if is_asked { node.stop().await } else { node.join() };
         if let Some(hooks) = hooks {
+            let asked_again = async {
+                if !at_once {
+                    ends.next().await;
+                }
+            };
             tokio::select! {
+                biased;
+                () = asked_again => tracing::warn!(target: NODE, "asked to end at once: hooks that are not done are given up"),
                 () = hooks.finish() => {}
-                () = ends.next() => tracing::warn!(target: NODE, "asked to end at once: hooks that are not done are given up"),
             }
         }
         if let Some(server) = server {

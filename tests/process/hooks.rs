@@ -102,6 +102,19 @@ fn a_master_that_ends_tells_so_whatever_hangs_before_it() {
 }
 
 #[test]
+fn a_second_signal_ends_a_node_whose_hook_hangs() {
+    let mut cluster = Cluster::start_with(1, |_, node| {
+        node.settings.push("hooks.on_master_elected: [\"/bin/sleep\", \"3000\"]".into());
+        node.settings.push("hooks.timeout: 1h".into());
+    });
+    cluster.nodes[0].ask_to_leave();
+    cluster.wait("it says good-bye", || cluster.nodes[0].log().contains("stopping ...").then_some(()));
+    cluster.wait("nobody is answered any more", || cluster.nodes[0].get("/livez").is_err().then_some(()));
+    cluster.nodes[0].ask_to_leave();
+    assert_eq!(cluster.nodes[0].ended().code(), Some(0));
+}
+
+#[test]
 fn a_webhook_is_told_what_happened_and_which_event_and_attempt_it_is() {
     let receiver = Receiver::start();
     let webhook = format!("hooks.on_master_elected: \"http://127.0.0.1:{}/told?by=zazen\"", receiver.port);
