@@ -4,7 +4,7 @@
 //! is started again is not drained.
 
 use super::Handle;
-use crate::service::Question;
+use crate::service::{Answer, Question};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,8 +13,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How long a drained node that was elected all the same waits before it asks another one to lead, so that a cluster in
-/// which nobody else can is not kept busy; twice as long each time, up to the second.
+/// which nobody else can is not kept busy.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// How long it waits at the most.
 const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How long a wish to hand over may take.
@@ -58,20 +60,35 @@ pub fn begin(handle: &Handle) {
     }
 }
 
+/// When a drained node may ask another one to lead.
+struct Pace {
+    not_before: Instant,
+    pause: Duration,
+}
+
+impl Pace {
+    /// It asked. Without a successor it stays master, and soon asks again. What it gave away may come back, where all are
+    /// drained again and again: it keeps it for longer each time.
+    fn asked(&mut self, now: Instant, was_handed_over: bool) {
+        self.not_before = now + if was_handed_over { self.pause } else { PAUSE };
+        if was_handed_over {
+            self.pause = (self.pause * 2).min(PAUSE_MAX);
+        }
+    }
+}
+
 async fn watch(handle: Handle, drain: Arc<Drain>) {
     let mut states = handle.states();
-    let (mut not_before, mut pause) = (Instant::now(), PAUSE);
+    let mut pace = Pace { not_before: Instant::now(), pause: PAUSE };
     while drain.is_on() {
         let leads = states.borrow_and_update().nodes.master.as_ref() == Some(&handle.local().id);
-        let is_due = leads && Instant::now() >= not_before;
-        if is_due {
-            // Without a successor it stays master, and asks again. Where all are drained it comes back to each, ever more rarely.
-            handle.ask(Question::HandOver { to: None, master_timeout: PATIENCE }).await;
-            (not_before, pause) = (Instant::now() + pause, (pause * 2).min(PAUSE_MAX));
+        if leads && Instant::now() >= pace.not_before {
+            let answer = handle.ask(Question::HandOver { to: None, master_timeout: PATIENCE }).await;
+            pace.asked(Instant::now(), matches!(answer, Answer::HandedOver { .. }));
         }
         let news = async {
             tokio::select! {
-                () = tokio::time::sleep_until(not_before), if leads => true,
+                () = tokio::time::sleep_until(pace.not_before), if leads => true,
                 news = states.changed() => news.is_ok(),
             }
         };
@@ -83,5 +100,23 @@ async fn watch(handle: Handle, drain: Arc<Drain>) {
         if !goes_on {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_back_is_kept_for_longer_and_a_successor_is_looked_for_as_often_as_ever() {
+        let now = Instant::now();
+        let mut pace = Pace { not_before: now, pause: PAUSE };
+        let mut waits = |was_handed_over| {
+            pace.asked(now, was_handed_over);
+            (pace.not_before - now).as_secs()
+        };
+        assert_eq!([true, true, false, true].map(&mut waits), [5, 10, 5, 20]);
+        assert_eq!((0..20).map(|_| waits(true)).last(), Some(3_600));
+        assert_eq!(waits(false), 5);
     }
 }
