@@ -95,9 +95,9 @@ impl Hooks {
         let tally = handle.meter().hooks().clone();
         tokio::spawn(watch_states(handle.clone(), settings.clone(), queue, stopped, tally.clone()));
         let (ending, is_ending) = watch::channel(false);
-        let worker = work(Worker { settings: settings.clone(), tally, is_ending }, events);
+        let worker = Worker { settings: settings.clone(), tally, is_ending };
         tokio::spawn(async move {
-            worker.await;
+            worker.run(events).await;
             // Nobody waits if the process is killed.
             let _ = finished.send(());
         });
@@ -159,23 +159,22 @@ struct Worker {
     is_ending: watch::Receiver<bool>,
 }
 
-async fn work(mut worker: Worker, mut events: mpsc::Receiver<(Instant, Event)>) {
-    while let Some((at, event)) = events.recv().await {
-        if event.trigger != Trigger::StepDown {
-            let mut is_ending = worker.is_ending.clone();
-            // At the end nothing is waited for.
-            let end = is_ending.wait_for(|ending| *ending);
-            let _ = tokio::time::timeout_at(at + SETTLED, end).await;
-        }
-        if *worker.is_ending.borrow_and_update() {
-            return worker.run_last(event, events).await;
-        }
-        let outcome = worker.carry_out(&event).await;
-        worker.tally.count(event.trigger, outcome);
-    }
-}
-
 impl Worker {
+    /// Runs what comes, until no more does.
+    async fn run(self, mut events: mpsc::Receiver<(Instant, Event)>) {
+        while let Some((at, event)) = events.recv().await {
+            if event.trigger != Trigger::StepDown {
+                // At the end nothing is waited for.
+                self.ends_within((at + SETTLED).saturating_duration_since(Instant::now())).await;
+            }
+            if *self.is_ending.borrow() {
+                return self.run_last(event, events).await;
+            }
+            let outcome = self.carry_out(&event).await;
+            self.tally.count(event.trigger, outcome);
+        }
+    }
+
     /// Runs what waits at the end of the node: first what tells that it is master no more, whatever came before.
     async fn run_last(&self, first: Event, mut events: mpsc::Receiver<(Instant, Event)>) {
         let until = Instant::now() + self.settings.timeout;
@@ -220,19 +219,23 @@ impl Worker {
                     );
                 }
             }
-            let mut is_ending = self.is_ending.clone();
-            // What waits behind it has little time then.
-            let ends = async {
+            if attempt < settings.attempts {
                 match gives_way {
-                    true => is_ending.wait_for(|ending| *ending).await.is_ok(),
-                    false => std::future::pending().await,
+                    // What waits behind it has little time then.
+                    true if self.ends_within(pause).await => break,
+                    true => {}
+                    false => tokio::time::sleep(pause).await,
                 }
-            };
-            if attempt < settings.attempts && tokio::time::timeout(pause, ends).await.is_ok() {
-                break;
+                pause *= 2;
             }
-            pause *= 2;
         }
         HookOutcome::GivenUp
+    }
+
+    /// Waits for so long, or until the node ends, and tells whether it does.
+    async fn ends_within(&self, pause: Duration) -> bool {
+        let mut is_ending = self.is_ending.clone();
+        let end = async { is_ending.wait_for(|ending| *ending).await.is_ok() };
+        tokio::time::timeout(pause, end).await.is_ok_and(|ends| ends)
     }
 }
