@@ -10,7 +10,7 @@ use crate::cluster::{Address, Block, Metadata, Node, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
-use crate::runtime::secure::{Expiry, OF_NODES, expiries, is_made_for, open_sides};
+use crate::runtime::secure::{Expiry, OF_NODES, expiries, names, open_sides};
 use crate::runtime::seeds::{file_of_hosts, with_port};
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
@@ -118,9 +118,9 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
 }
 
 fn certificate(expiry: Expiry, local: &Node) -> Certificate {
-    let Expiry { setting, file, key, at } = expiry;
-    let is_for_nodes = setting == OF_NODES;
-    let not_for = (is_for_nodes && !is_made_for(&file, &local.address)).then(|| local.host().to_owned());
+    let Expiry { setting, file, key, first, at } = expiry;
+    let is_odd = setting == OF_NODES && !names(&first, &local.address);
+    let not_for = is_odd.then(|| local.host().to_owned());
     let (file, key) = (absolute(&file), key.as_deref().map(absolute));
     Certificate { setting: setting.into(), file, key, ends_millis: at.saturating_mul(1_000), not_for }
 }

@@ -4,14 +4,12 @@
 //! makes sense is said where it is used.
 
 use super::file::read_public;
-use super::tls::names;
-use crate::cluster::Address;
 use crate::runtime::log::NODE;
 use crate::runtime::metrics::Instruments;
 use crate::settings::NodeSettings;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use x509_cert::Certificate;
@@ -38,6 +36,8 @@ pub struct Expiry {
     pub file: PathBuf,
     /// The file of its key, if it has one.
     pub key: Option<PathBuf>,
+    /// The certificate that is shown.
+    pub first: CertificateDer<'static>,
     /// When, in seconds since 1970.
     pub at: u64,
 }
@@ -53,22 +53,20 @@ pub fn expiries(settings: &NodeSettings) -> Vec<Expiry> {
     let expiry = |(setting, file, key): (&'static str, &Option<PathBuf>, &Option<PathBuf>)| {
         let file = settings.path_conf.join(file.as_ref()?);
         let key = key.as_ref().map(|key| settings.path_conf.join(key));
-        let at = first_end(&read_public(&file).ok()?)?;
-        Some(Expiry { setting, file, key, at })
+        let all = certificates(&read_public(&file).ok()?);
+        let at = first_end(&all)?;
+        Some(Expiry { setting, file, key, first: all.into_iter().next()?, at })
     };
     files.into_iter().filter_map(expiry).collect()
 }
 
-/// Whether the certificate in a file was made for this address, or cannot be read. Others look at the first one in it.
-pub fn is_made_for(file: &Path, address: &Address) -> bool {
-    let pem = read_public(file).unwrap_or_default();
-    let first = CertificateDer::pem_slice_iter(&pem).next().and_then(Result::ok);
-    first.is_none_or(|certificate| names(&certificate, address))
+fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
+    CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
 }
 
-/// When the first of some certificates in PEM ends.
-fn first_end(pem: &[u8]) -> Option<u64> {
-    CertificateDer::pem_slice_iter(pem).filter_map(|certificate| end_of(&certificate.ok()?)).min()
+/// When the first of some certificates ends.
+fn first_end(all: &[CertificateDer<'_>]) -> Option<u64> {
+    all.iter().filter_map(end_of).min()
 }
 
 /// When a certificate ends.
@@ -122,14 +120,15 @@ mod tests {
     fn the_end_of_a_certificate_is_told_a_month_before() {
         let (authority, _) = Authority::make("prod".into()).expect("there is entropy");
         let made = authority.vouch(Purpose::Users, &["10.0.0.1".into()], 29).expect("it can be made");
-        let end = first_end(made.certificate.as_bytes()).expect("it has an end");
+        let all = certificates(made.certificate.as_bytes());
+        let end = first_end(&all).expect("it has an end");
         let days = (end - now()).div_ceil(86_400);
         assert_eq!(days, 29, "it was made for so long");
-        let expiry = |at| Expiry { setting: "s", file: "f".into(), key: None, at };
+        let expiry = |at| Expiry { setting: "s", file: "f".into(), key: None, first: all[0].clone(), at };
         assert_eq!(warning(&expiry(end), end - EARLY.as_secs() - 1), None);
         let soon = warning(&expiry(end), end - 5 * 86_400).expect("it is told");
         assert!(soon.contains("[s: f] ends in 5 days"), "{soon}");
         assert!(warning(&expiry(end), end + 1).is_some_and(|text| text.contains("has ended")));
-        assert_eq!(first_end(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), None);
+        assert_eq!(first_end(&certificates(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")), None);
     }
 }

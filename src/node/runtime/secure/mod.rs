@@ -17,7 +17,7 @@ mod window;
 
 pub use certificates::{Authority, Made, Purpose, made_at, made_line};
 pub(super) use expiry::watch_expiries;
-pub use expiry::{Expiry, OF_NODES, expiries, is_made_for};
+pub use expiry::{Expiry, OF_NODES, expiries};
 pub use file::{FileError, read_private};
 pub use gate::{Insecure, Side, gate, open_sides};
 pub(super) use guard::Guard;
