@@ -3,7 +3,7 @@
 
 use super::case::{Case, verdict};
 use super::obstacle::Obstacle;
-use super::{Evidence, Report, Verdict};
+use super::{Code, Evidence, Report, Verdict};
 use crate::cluster::Address;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,13 @@ impl<'a> Case<'a> {
         let runs = move |failed: &FailedStart| nodes.clone().any(|node| failed.is_it(&node.name, &node.address));
         self.reports.iter().flat_map(of).filter(move |(failed, _)| !runs(failed))
     }
+}
+
+/// Why nobody believes a node, by what is wrong as it sees it itself; none if it is believed.
+pub fn disbelief(name: &str, verdicts: &[Verdict]) -> Option<Obstacle> {
+    let is_it = |one: &&Verdict| one.code == Code::AuthoritiesDiffer && one.node.as_deref() == Some(name);
+    let Verdict { code, summary, mend, .. } = verdicts.iter().find(is_it)?.clone();
+    Some(Obstacle { code, fault: summary, mend })
 }
 
 /// The starts that failed of nodes of which nothing else is told: nobody misses who never was there.

@@ -35,7 +35,7 @@ pub use certify::Origin;
 pub use code::Code;
 pub use credentials::Credentials;
 pub use distant::Distant;
-pub use failed::FailedStart;
+pub use failed::{FailedStart, disbelief};
 pub use kin::{is_ours, looks_for};
 pub use node::moved;
 pub use obstacle::Obstacle;

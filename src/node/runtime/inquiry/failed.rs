@@ -10,7 +10,7 @@ use super::facts::absolute;
 use super::siblings::sibling;
 use super::verify::is_trusted;
 use crate::cluster::{Address, Nodes};
-use crate::diagnose::{Code, FailedStart, Launch, Mend, Obstacle, Start, Verdict};
+use crate::diagnose::{Code, FailedStart, Launch, Mend, Obstacle, Start, Verdict, disbelief};
 use crate::runtime::addresses::{Machine, is_here};
 use crate::runtime::printable::printable;
 use crate::runtime::proc::user_of_peer;
@@ -68,12 +68,10 @@ pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
 
 /// The same of a node that runs and that nobody believes, if that is among what is wrong.
 pub(super) async fn tell_of_disbelief(handle: &Handle, verdicts: &[Verdict]) {
-    let name = &*handle.local().name;
-    let is_it = |one: &&Verdict| one.code == Code::AuthoritiesDiffer && one.node.as_deref() == Some(name);
-    let Some(Verdict { code, summary, mend, .. }) = verdicts.iter().find(is_it).cloned() else { return };
-    let failed =
-        FailedStart { runs: true, ..failed_start(&handle.settings(), Obstacle { code, fault: summary, mend }) };
-    let _ = timeout(TELLING_MAX, tell(&handle.settings(), failed)).await;
+    let Some(obstacle) = disbelief(&handle.local().name, verdicts) else { return };
+    let settings = handle.settings();
+    let failed = FailedStart { runs: true, ..failed_start(&settings, obstacle) };
+    let _ = timeout(TELLING_MAX, tell(&settings, failed)).await;
 }
 
 /// Who does not answer in time is not there, and nobody needs to hear it.
