@@ -11,7 +11,9 @@ pub(super) fn with_variables(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let Some(mend) = verdict.mend.clone().filter(|mend| !mend.is_setting) else { return verdict };
     let Some(report) = case.reports.iter().find(|report| Some(case.name(report)) == mend.node) else { return verdict };
     let given = report.facts.launch.variables.iter().filter_map(|one| Some((one.name.as_str(), one.gives.as_deref()?)));
-    let changed = given.filter(|(_, key)| mend.line.contains(&format!(" -E {key}=")));
+    // A value with a blank stands in quotes with its key.
+    let changed =
+        given.filter(|(_, key)| ["", "'"].iter().any(|quote| mend.line.contains(&format!(" -E {quote}{key}="))));
     changed.fold(verdict, |verdict, (name, key)| {
         let what = format!("[{key}] comes from the variable [{name}] of my environment, which wins over the file");
         verdict.because(case.says(report, what))
