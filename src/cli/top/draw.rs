@@ -291,6 +291,15 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_said_to_be_well_while_voters_are_missing() {
+        let mut screen = Screen::new(false);
+        let said = |screen: &Screen| survives(screen).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(said(&screen).is_empty(), "nothing is known");
+        screen.take(Update::Overview(Box::new(overview()), place(), Stopwatch::start()));
+        assert_eq!(said(&screen), ["2 of 3 voters do not answer; asking what is wrong"]);
+    }
+
+    #[test]
     fn what_is_old_is_said_to_be_old_and_what_is_held_stays() {
         let mut screen = Screen::new(false);
         let silent = || Update::Silent(vec![(place(), Silence::Failed(Failure::Refused))]);

@@ -147,6 +147,17 @@ mod tests {
     }
 
     #[test]
+    fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+        let directory = std::env::temp_dir().join(format!("zazen-log-{}", uuid::Uuid::new_v4()));
+        fs::create_dir_all(&directory).expect("it can be made");
+        let pipe = directory.join("prod.log");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).expect("a pipe can be made");
+        assert!(open(&pipe).is_err());
+        let _ = fs::remove_dir_all(&directory);
+    }
+
+    #[test]
     fn a_file_is_begun_anew_when_it_is_large_or_old_and_few_are_kept() {
         let directory = std::env::temp_dir().join(format!("zazen-log-{}", uuid::Uuid::new_v4()));
         let rotation = Rotation { max_size: 20, max_age: Duration::from_secs(3_600), max_files: 2 };
