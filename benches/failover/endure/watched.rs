@@ -27,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const METRICS: &[&str] = &["/_prometheus/metrics"];
 const PAGE: &[&str] = &[
     "/_zazen/overview?timeout=600ms&events=40",
+    "/_zazen/explain",
     "/_cluster/pending_tasks?master_timeout=1s",
     "/_zazen/kv?local=true&values=true&limit=200",
     "/_zazen/lease?local=true",

@@ -2,13 +2,15 @@
 // The page itself: asks the node that it came from, keeps what it was told, and shows one moment of that.
 
 const SAMPLES_MAX = 1800, LENGTH_MAX = 12e6, EVENTS_MAX = 1000, PAUSE = 1000, HURRY = 250, PATIENCE = 4000;
+// A node that is well answers sooner, since it gives the others 600 ms; and what is wrong is asked for rarely while nothing is.
+const LATE = 1500, EXPLAINED_EVERY = 5000;
 
 const record = document.getElementById("record");
 const saved = record ? JSON.parse(record.textContent) : null;
 const samples = saved ? saved.samples : [], events = [];
 const views = new WeakMap();
 const viewOf = sample => { if (!views.has(sample)) views.set(sample, view(sample)); return views.get(sample); };
-const ui = { at: null, open: new Set(), links: "map", window: 300, filter: "", defaults: null, keyFilter: "", failed: null, election: null, busy: false };
+const ui = { at: null, open: new Set(), links: "map", window: 300, filter: "", defaults: null, keyFilter: "", failed: null, election: null, asking: null };
 let extra = saved ? saved.extra : { tasks: null, keys: null, leases: null, settings: null };
 
 const page = document.getElementById("page");
@@ -30,14 +32,24 @@ const maybe = (path, before) => ask(path).catch(() => before);
 
 let length = 0;
 function keep(over) {
-  const sample = { over: slim(over) };
-  Object.defineProperty(sample, "size", { value: JSON.stringify(over).length, enumerable: false });
+  const sample = { over: slim(over), diagnosis };
+  Object.defineProperty(sample, "size", { value: JSON.stringify(sample).length, enumerable: false });
   const before = samples[samples.length - 1];
   samples.push(sample);
   length += sample.size;
   while (samples.length > SAMPLES_MAX || length > LENGTH_MAX) { const gone = samples.shift(); length -= gone.size || 0; if (ui.at !== null) ui.at = Math.max(0, ui.at - 1); }
   if (before) events.push(...changes(viewOf(before), viewOf(sample)));
   events.splice(0, Math.max(0, events.length - EVENTS_MAX));
+}
+
+// What is wrong, as `zazen explain` tells it. It is asked for beside the looks, since it waits longer for who is silent.
+let diagnosis = null, explaining = false, explainedAt = -Infinity;
+async function explain(well) {
+  if (explaining || performance.now() - explainedAt < (well ? EXPLAINED_EVERY : PAUSE)) return;
+  explaining = true;
+  diagnosis = await ask("/_zazen/explain").then(brief, () => null);
+  explaining = false;
+  explainedAt = performance.now();
 }
 
 let lastState = "", lastShape = "", hurryUntil = 0, round = 0;
@@ -48,6 +60,7 @@ async function look() {
   const seen = viewOf(samples[samples.length - 1]), state = JSON.stringify(over.state.id) + (seen.explanation && seen.explanation.master_node ? "" : "-");
   // Writes of keys change the state all the time, and are looked at once a second like the rest.
   const shape = JSON.stringify([over.state.id.term, over.state.master_node, over.state.voting, over.members.map(one => [one.ephemeral_id, one.in_state])]);
+  explain(seen.level === "good" && shape === lastShape);
   if (shape !== lastShape || seen.level === "bad") hurryUntil = performance.now() + (shape !== lastShape ? 3000 : 0);
   const more = { ...extra };
   const jobs = [
@@ -67,11 +80,19 @@ async function look() {
 async function watch() {
   for (;;) {
     const began = performance.now();
-    try { await look(); } catch (error) { ui.failed = ui.failed || { since: Date.now(), why: error.name === "TimeoutError" ? "no answer in time" : "no connection" }; }
+    ui.asking = Date.now();
+    try { await look(); } catch (error) { ui.failed = { since: ui.failed ? ui.failed.since : ui.asking, why: error.name === "TimeoutError" ? "no answer" : "no connection" }; }
+    ui.asking = null;
     draw();
     const pause = document.hidden ? 5 * PAUSE : performance.now() < hurryUntil ? HURRY : PAUSE;
     await new Promise(done => setTimeout(done, Math.max(50, pause - (performance.now() - began))));
   }
+}
+
+// Time goes on while nothing is answered.
+function wait() {
+  if (!ui.failed && ui.asking !== null && Date.now() - ui.asking > LATE) ui.failed = { since: ui.asking, why: "no answer" };
+  if (ui.failed) draw();
 }
 
 // ---- drawing
@@ -87,7 +108,7 @@ function draw() {
     return;
   }
   const seen = viewOf(samples[nowAt()]);
-  document.title = `${{ good: "●", warn: "▲", bad: "✕" }[seen.level]} ${seen.over.cluster_name} – Zazen`;
+  document.title = `${{ good: "●", warn: "▲", bad: "✕" }[ui.failed ? "bad" : seen.level]} ${seen.over.cluster_name} – Zazen`;
   page.className = ui.failed ? "stale" : "";
   show(page, top_(seen), verdict(seen), facts(seen), h("div", { key: "grid", class: "grid" }, linksPanel(seen), h("div", { class: "stack" }, membersPanel(seen), eventsPanel())),
     timeline(seen), elections(seen), h("div", { key: "held", class: "grid even" }, keysPanel(), h("div", { class: "stack" }, leasesPanel(), tasksPanel(seen))), settingsPanel(seen), player(seen), help());
@@ -109,14 +130,23 @@ function verdict(seen) {
   if (ui.failed) {
     return h("div", { key: "verdict", class: "verdict bad", role: "status" }, h("h2", {}, `${seen.asked ? seen.asked.name : "This node"} does not answer`),
       h("p", {}, `${ui.failed.why}, for ${span(Date.now() - ui.failed.since)}. What is below is from ${clock(seen.at)}; it goes on by itself when the node is back.`),
-      others.length ? h("p", {}, "The same page at another node: ", others.slice(0, 6).map((one, at) => [at ? ", " : "", h("a", { href: `http://${one.http}/_dashboard` }, one.name)])) : null);
+      others.length ? h("p", {}, "The same page at another node: ", others.slice(0, 6).map((one, at) => [at ? ", " : "", h("a", { href: pageOf(one) }, one.name)])) : null);
   }
   return h("div", { key: "verdict", class: `verdict ${seen.level}`, role: "status", id: "verdict" }, h("h2", {}, seen.title),
     seen.explanation ? h("p", {}, seen.explanation.summary) : h("p", {}, "The node that is asked told nothing."),
+    seen.verdicts.length ? h("ul", { class: "verdicts" }, seen.verdicts.map(shownVerdict)) : null,
     seen.troubles.length ? h("ul", {}, seen.troubles.map(text => h("li", {}, text))) : null,
-    seen.advice.map(text => h("p", {}, h("span", { class: "soft" }, "What to do: "), text, ".")),
-    seen.mends.map(({ text, host }) => h("div", { class: "mend" }, h("span", { class: "soft" }, host ? `To paste on ${host}:` : "To paste:"), h("code", {}, text), h("button", { onclick: event => copy(event, text) }, "Copy"))));
+    seen.advice.map(text => h("p", {}, h("span", { class: "soft" }, "What to do: "), text, ".")));
 }
+
+// A verdict, who says it, and what to type.
+function shownVerdict({ code, certainty, summary, evidence, mend }) {
+  return h("li", { key: `${code} ${summary}` }, h("b", {}, code), certainty === "certain" ? "" : ` (${certainty})`, `: ${summary}`,
+    evidence.map(({ by, what }) => h("p", { class: "soft" }, `${by} says: ${what}`)),
+    mend ? h("div", { class: "mend" }, h("span", { class: "soft" }, mend.place), h("code", {}, mend.line), h("button", { onclick: event => copy(event, mend.line) }, "Copy")) : null);
+}
+
+const pageOf = one => `${location.protocol}//${one.http}/_dashboard`;
 
 function copy(event, text) {
   const button = event.currentTarget;
@@ -175,7 +205,7 @@ function memberDetail(seen, one) {
   const e = one.explanation, f = one.figures;
   const lines = [
     ["id", h("span", { class: "mono" }, one.id)], ["transport", one.address || "–"],
-    ["users", one.http ? (saved ? one.http : h("a", { href: `http://${one.http}/_dashboard` }, one.http)) : "–"],
+    ["users", one.http ? (saved ? one.http : h("a", { href: pageOf(one) }, one.http)) : "–"],
     ["roles", one.roles.join(", ") || "none"], Object.keys(one.attributes).length ? ["attributes", Object.entries(one.attributes).map(([k, v]) => `${k}=${v}`).join(", ")] : null,
     e ? ["says", e.summary] : null, e && e.attempt ? ["is about to", typeof e.attempt === "string" ? e.attempt : Object.entries(e.attempt).map(([what, of]) => `${what}${of.term ? ` in term ${of.term}` : ""}${of.candidate ? ` for ${of.candidate.name}` : ""}${of.master ? ` ${of.master.name}` : ""}`).join(", ")] : null,
     e ? ["accepted", `${e.accepted.term}/${e.accepted.version}`] : null, f.pid ? ["process", `pid ${f.pid}, ${f.process && f.process.threads ? plural(f.process.threads, "thread") + ", " : ""}Zazen ${f.release}`] : null,
@@ -278,10 +308,10 @@ function settingsPanel(seen) {
 }
 
 function player(seen) {
-  const live = ui.at === null && !saved;
+  const live = ui.at === null && !saved, word = saved ? "record" : !live ? "past" : ui.failed ? "no answer since" : "live";
   return h("div", { key: "player", class: "player", role: "group", "aria-label": "Moment that is shown" },
     saved ? null : h("button", { id: "pause", onclick: () => hold(live), title: "Hold this moment, or go on (space)" }, live ? "Pause" : "Go live"),
-    h("span", { class: "when", id: "when" }, h("span", { class: live ? "live" : "past" }, live ? "live" : saved ? "record" : "past"), " ", clock(seen.at)),
+    h("span", { class: "when", id: "when" }, h("span", { class: word === "live" ? "live" : "past" }, word), " ", clock(seen.at)),
     h("button", { onclick: () => go(nowAt() - 1), "aria-label": "One look back" }, "◀"),
     h("input", { type: "range", min: 0, max: samples.length - 1, value: nowAt(), "aria-label": "Moment", "aria-valuetext": clock(seen.at), oninput: event => go(Number(event.target.value)) }),
     h("button", { onclick: () => go(nowAt() + 1), "aria-label": "One look on" }, "▶"));
@@ -347,4 +377,4 @@ async function save() {
   setTimeout(draw, 2500);
 }
 
-if (saved) { ui.at = samples.length - 1; draw(); } else watch();
+if (saved) { ui.at = samples.length - 1; draw(); } else { watch(); setInterval(wait, PAUSE); }

@@ -33,6 +33,19 @@ function slim(over) {
   return over;
 }
 
+// What is kept of an explanation that asked all.
+function brief({ standing, verdicts, advice }) {
+  const kept = (verdicts || []).slice(0, 12).map(({ code, certainty, node, summary, evidence, mend }) => ({ code, certainty, node, summary, evidence: (evidence || []).slice(0, 3).map(({ by, what }) => ({ by, what })), mend: mend ? { line: mend.line, place: placeOf(mend) } : null }));
+  return { standing, verdicts: kept, advice: (advice || []).slice(0, 12) };
+}
+
+// Where a line belongs, and what must be given besides.
+function placeOf({ is_setting, file, host, node, withheld }) {
+  const on = host ? ` on ${host}` : "", of = node || "the node", besides = withheld && withheld.length ? ` (give ${withheld.join(", ")} again, which is kept secret)` : "";
+  if (!is_setting) return `Type${on}${besides}:`;
+  return `${file ? `In ${file}${on}` : `In the configuration of ${of}${on}`}, then restart ${file ? of : "it"}${besides}:`;
+}
+
 const STATUS = { leading: "leads", following: "follows", finding: "searches", electing: "searches", joining: "searches" };
 
 function member(over, given) {
@@ -69,7 +82,7 @@ function view(sample) {
   const leaders = members.filter(one => one.status === "leads").sort((a, b) => b.term - a.term);
   const master = leaders.find(one => members.some(other => other.master === one.id)) || leaders[0] || null;
   const links = pairs(members);
-  const seen = { over, at: over.at_millis, members, byId, asked, voters, newest, master, leaders, links, explanation: asked ? asked.explanation : null };
+  const seen = { over, at: over.at_millis, members, byId, asked, voters, newest, master, leaders, links, explanation: asked ? asked.explanation : null, diagnosis: sample.diagnosis || null };
   return { ...seen, ...judge(seen) };
 }
 
@@ -93,15 +106,11 @@ const OUTCOMES = { answered: "answers", not_connected: "no connection", timed_ou
 const linkBetween = (seen, a, b) => seen.links.find(link => link.from === a && link.to === b);
 
 function judge(seen) {
-  const { explanation, asked, members, master } = seen, troubles = [], advice = [], mends = new Map();
+  const { explanation, asked, members, master, diagnosis } = seen, troubles = [];
   const askedSees = explanation && explanation.master_node;
-  // The explanation of a node may bring verdicts as data; each has its mend.
-  for (const verdict of (explanation && explanation.verdicts) || []) {
-    troubles.push(verdict.summary || verdict.sentence || verdict.code);
-    const mend = verdict.mend && (typeof verdict.mend === "string" ? verdict.mend : verdict.mend.command || verdict.mend.setting || verdict.mend.line || verdict.mend.paste);
-    if (mend) mends.set(mend, verdict.mend.host || "");
-  }
+  const verdicts = diagnosis ? diagnosis.verdicts : [], explained = new Set(verdicts.map(verdict => verdict.node));
   for (const one of members) {
+    if (explained.has(one.name)) continue;
     if (one.status === "silent") troubles.push(`${one.name} is a member and does not answer ${asked ? asked.name : "the node that is asked"}: ${OUTCOMES[one.silence] || one.silence}.`);
     if (one.status === "gone") troubles.push(`${one.name} counts in elections and is gone${one.address ? `; it was at ${one.address}` : ""}.`);
     if (one.explanation && one.explanation.disk_hangs_millis) troubles.push(`The disk of ${one.name} has not finished a write for ${span(one.explanation.disk_hangs_millis)}.`);
@@ -111,16 +120,19 @@ function judge(seen) {
     if (one.status === "leads" && master && one !== master) troubles.push(`${one.name} still takes itself for the master of term ${one.term}; nothing of it can be committed.`);
   }
   for (const link of seen.links) {
+    if (explained.has(link.from.name) || explained.has(link.to.name)) continue;
     if (link.works || link.to.status === "gone" || link.to.status === "silent") continue;
     troubles.push(`${link.from.name} does not reach ${link.to.name}: ${OUTCOMES[link.outcome] || link.outcome}.`);
   }
-  for (const sentence of (explanation && explanation.advice) || []) advice.push(sentence);
+  // As `zazen explain` does: a verdict knows more than what the node would advise by itself.
+  const advice = verdicts.length && !askedSees ? [] : (diagnosis || explanation || {}).advice || [];
   const spare = ((explanation && explanation.needed) || []).filter(group => group.of !== "master_eligible_nodes" || group.needed > 0).map(group => group.found - group.needed);
   const losses = askedSees && spare.length ? Math.max(0, Math.min(...spare)) : null;
   if (losses === 0 && seen.voters.length > 2) troubles.push("No more voter may be lost.");
-  const level = !askedSees ? "bad" : troubles.length ? "warn" : "good";
-  const title = !askedSees ? "No master" : troubles.length ? "Works, with something amiss" : "All is well";
-  return { level, title, troubles: [...new Set(troubles)].slice(0, 12), advice: [...new Set(advice)].filter(text => !mends.has(text)), mends: [...mends].map(([text, host]) => ({ text, host })), losses };
+  const amiss = troubles.length || (diagnosis && diagnosis.standing === "reduced");
+  const level = !askedSees ? "bad" : amiss ? "warn" : "good";
+  const title = !askedSees ? "No master" : amiss ? "Works, with something amiss" : "All is well";
+  return { level, title, verdicts, troubles: [...new Set(troubles)].slice(0, 12), advice: [...new Set(advice)], losses };
 }
 
 // ---- the histories of the nodes, each entry once
