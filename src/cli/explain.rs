@@ -53,7 +53,7 @@ impl ExplainArgs {
 }
 
 fn print(view: &View, out: &mut impl Write) -> io::Result<()> {
-    line(out, format_args!("{} ({}), {}: {}", called(&view.node), view.node.address, view.mode, view.summary))?;
+    line(out, format_args!("{} ({}), {}: {}", called(&view.node), view.node.address, view.does(), view.summary))?;
     if let Some(losses) = view.losses_survived {
         line(out, format_args!("it survives the loss of {losses} more of the nodes whose votes count"))?;
     }

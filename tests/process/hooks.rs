@@ -102,6 +102,28 @@ fn a_master_that_ends_tells_so_whatever_hangs_before_it() {
 }
 
 #[test]
+fn a_node_that_steps_down_tells_so_though_what_came_before_it_fails_again_and_again() {
+    let mut cluster = Cluster::start_with(3, |_, node| {
+        with_hooks(node);
+        node.settings.push("hooks.on_node_joined: [\"/bin/false\"]".into());
+        node.settings.push("hooks.attempts: 10".into());
+    });
+    let directory = cluster.scratch.path().to_owned();
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let other = cluster.others(&[master])[0];
+    cluster.kill(other);
+    cluster.wait("the other one is gone", || (cluster.view(master).members.len() == 2).then_some(()));
+    cluster.restart(other);
+    cluster.wait("its hook fails", || cluster.nodes[master].log().contains("[on_node_joined]").then_some(()));
+    let answer = ask(cluster.nodes[master].http, "POST", "/_zazen/handover", "").expect("another one can lead");
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let name = format!("n{master}");
+    let told = || done(&directory, &name).iter().any(|(name, _)| name == "on_step_down").then_some(());
+    cluster.wait("it tells that it stepped down", told);
+    assert!(!cluster.nodes[master].log().contains("(10 of 10)"), "{}", cluster.nodes[master].tail());
+}
+
+#[test]
 fn a_second_signal_ends_a_node_whose_hook_hangs() {
     let mut cluster = Cluster::start_with(1, |_, node| {
         node.settings.push("hooks.on_master_elected: [\"/bin/sleep\", \"3000\"]".into());

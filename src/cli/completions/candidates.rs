@@ -57,7 +57,7 @@ fn words(setting: &Setting) -> Vec<&'static str> {
         Kind::Level => vec!["off", "fatal", "error", "warn", "info", "debug", "trace", "all"],
         Kind::Time { .. }
         | Kind::Integer { .. }
-        | Kind::Bytes
+        | Kind::Bytes { .. }
         | Kind::Memory
         | Kind::Ports
         | Kind::Port

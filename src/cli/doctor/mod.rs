@@ -4,6 +4,7 @@
 //! are those of `diagnose`.
 
 mod data;
+mod hooks;
 mod seeds;
 
 use super::ask::Asker;
@@ -77,6 +78,7 @@ impl DoctorArgs {
         }
         runtime.block_on(listen(&settings, running, &mut findings));
         security(&settings, &mut findings);
+        hooks::look(&settings, &mut findings);
         let id = match running {
             Some(_) => None,
             None => {

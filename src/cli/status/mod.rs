@@ -6,7 +6,7 @@
 mod picture;
 mod survey;
 
-pub(super) use survey::{View, called, nodes_of};
+pub(super) use survey::{View, called, doing, nodes_of};
 
 use super::ask::{Asker, UrlArgs};
 use super::paint::{ColorWhen, Paint, Tone};

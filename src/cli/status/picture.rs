@@ -97,7 +97,7 @@ fn row(seat: &Seat) -> [Cell; 8] {
         Some(master) => plain(called(master)),
         None => (Tone::Bad, "none".into()),
     };
-    let mode = (if is_master { Tone::Good } else { Tone::Plain }, view.mode.clone());
+    let mode = (if is_master { Tone::Good } else { Tone::Plain }, view.does());
     let (term, version) = (plain(view.term.to_string()), plain(view.committed.version.to_string()));
     [star, name, place, mode, master, term, version, (Tone::Faint, format!("{:.1} ms", time.as_secs_f64() * 1e3))]
 }
@@ -148,6 +148,7 @@ fn seat(seat: &Seat) -> Value {
             "id": view.node.id,
             "master": view.master_node.as_ref().map(called),
             "mode": view.mode,
+            "drained": view.drained,
             "term": view.term,
             "version": view.committed.version,
             "millis": time.as_secs_f64() * 1e3,

@@ -44,6 +44,9 @@ pub(in crate::cli) struct View {
     pub(in crate::cli) cluster_name: ClusterName,
     /// What it is doing.
     pub(in crate::cli) mode: String,
+    /// Whether it is to be stopped soon.
+    #[serde(default)]
+    pub(super) drained: bool,
     /// Its term.
     pub(in crate::cli) term: Term,
     /// The newest state that it knows to be committed.
@@ -68,6 +71,11 @@ pub(in crate::cli) struct View {
     hosts: Vec<Pinged>,
 }
 
+/// What a node is doing, and whether it is to be stopped soon.
+pub(in crate::cli) fn doing(mode: &str, is_drained: bool) -> String {
+    format!("{mode}{}", if is_drained { ", drained" } else { "" })
+}
+
 /// What became of a host that was pinged.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Pinged {
@@ -76,6 +84,11 @@ struct Pinged {
 }
 
 impl View {
+    /// What the node is doing, in words.
+    pub(in crate::cli) fn does(&self) -> String {
+        doing(&self.mode, self.drained)
+    }
+
     /// Asks a node what it sees.
     pub(in crate::cli) async fn of(asker: &Asker, place: &Place) -> Result<View, Silence> {
         // Nodes of a service are another user's than root, who types what is told.

@@ -19,6 +19,9 @@ const VERDICTS_MAX: usize = 3;
 /// Columns between two columns.
 const GAP: u16 = 2;
 
+/// A text is not cut shorter than this.
+const TEXT_MIN: usize = 6;
+
 const HELP: &[&str] = &[
     "1 to 7, Tab     go to a page",
     "up, down, j, k  choose a row; PgUp, PgDn, Home, End leap",
@@ -178,9 +181,10 @@ fn rows(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
         frame.render_widget(Paragraph::new(screen.page().nothing()), area);
         return;
     }
-    let heads = Row::new(heads(screen, &sheet)).style(style(screen, Tone::Faint));
-    let body = sheet.rows.iter().map(|row| Row::new(row.cells.iter().map(|cell| shown(screen, cell))));
-    let table = Table::new(body, widths(&sheet))
+    let columns = fitting(&sheet, area.width);
+    let heads = Row::new(heads(screen, &sheet).into_iter().take(columns)).style(style(screen, Tone::Faint));
+    let body = sheet.rows.iter().map(|row| Row::new(row.cells.iter().take(columns).map(|cell| shown(screen, cell))));
+    let table = Table::new(body, widths(&sheet, columns))
         .header(heads)
         .column_spacing(GAP)
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
@@ -200,19 +204,32 @@ fn heads(screen: &Screen, sheet: &Sheet) -> Vec<Line<'static>> {
     sheet.heads.iter().enumerate().map(head).collect()
 }
 
-/// All columns are as wide as they need; the last one gets the rest if it is text.
-fn widths(sheet: &Sheet) -> Vec<Constraint> {
-    let widths = sheet.widths();
-    let last = widths.len().saturating_sub(1);
+/// How many of the columns there is room for. Half a number is another number, so that one is shown whole or not at all; of
+/// the last text the end may be missing.
+fn fitting(sheet: &Sheet, width: u16) -> usize {
+    let mut left = usize::from(width);
+    let fits = |(column, width): &(usize, usize)| {
+        let has_room = *width <= left || (is_text(sheet, *column) && left >= TEXT_MIN);
+        left = left.saturating_sub(width + usize::from(GAP));
+        has_room
+    };
+    sheet.widths().into_iter().enumerate().take_while(fits).count()
+}
+
+fn is_text(sheet: &Sheet, column: usize) -> bool {
+    sheet.rows.iter().all(|row| row.cells.get(column).is_some_and(|cell| !cell.is_number()))
+}
+
+/// These columns are as wide as they need; the last one gets the rest if it is text.
+fn widths(sheet: &Sheet, columns: usize) -> Vec<Constraint> {
     let width = |(column, width): (usize, usize)| {
-        let is_text = sheet.rows.iter().all(|row| row.cells.get(column).is_some_and(|cell| !cell.is_number()));
-        if column == last && is_text {
+        if column + 1 == columns && is_text(sheet, column) {
             Constraint::Fill(1)
         } else {
             Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX))
         }
     };
-    widths.into_iter().enumerate().map(width).collect()
+    sheet.widths().into_iter().take(columns).enumerate().map(width).collect()
 }
 
 fn shown(screen: &Screen, cell: &Cell) -> Line<'static> {
@@ -331,5 +348,12 @@ mod tests {
         press(&mut screen, KeyCode::Char('q'));
         press(&mut screen, KeyCode::Char('?'));
         assert!(drawn(&screen).contains("reverse the order"), "{}", drawn(&screen));
+    }
+
+    #[test]
+    fn a_number_is_shown_whole_or_not_at_all_and_a_text_may_lack_its_end() {
+        let row = [Cell::text("node-0"), Cell::count(1_234_567), Cell::text("127.0.0.1:9200")];
+        let sheet = Sheet::new(&["name", "version", "http"], [super::super::cells::Row::new("a", row)]);
+        assert_eq!([40, 31, 22, 21, 16, 15, 6, 5].map(|width| fitting(&sheet, width)), [3, 3, 2, 2, 2, 1, 1, 0]);
     }
 }

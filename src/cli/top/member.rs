@@ -1,6 +1,7 @@
 //! The members of a cluster as rows, and all that is known of one of them.
 
 use super::super::paint::Tone;
+use super::super::status::doing;
 use super::cells::{Cell, Row, Sheet, bytes, span};
 use super::feed::{Member, Overview};
 use super::page::name;
@@ -67,7 +68,7 @@ fn told(overview: &Overview, sight: &Sight, explanation: &Explanation) -> Vec<Ce
     let committed = &explanation.committed;
     let figures = sight.figures.as_ref();
     vec![
-        Cell::text(&*explanation.mode),
+        Cell::text(doing(&explanation.mode, sight.drained)),
         master,
         Cell::count(explanation.term.get()),
         Cell::count(committed.version.get()),
@@ -101,7 +102,7 @@ pub(super) fn detail(overview: &Overview, member: &Member) -> Vec<String> {
     };
     lines.push(explanation.summary.clone());
     lines.extend(explanation.advice.iter().map(|advice| format!("  - {advice}")));
-    lines.push(format!("{} for {}", explanation.mode, span(explanation.since_millis).text));
+    lines.push(format!("{} for {}", doing(&explanation.mode, sight.drained), span(explanation.since_millis).text));
     if let Some(millis) = explanation.disk_hangs_millis {
         lines.push(format!("its disk hangs since {}", span(millis).text));
     }

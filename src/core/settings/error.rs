@@ -94,6 +94,11 @@ pub enum Why {
     },
     /// It is no size.
     NotASize,
+    /// It is a size that is too small.
+    TooSmall {
+        /// The smallest that is allowed.
+        min: u64,
+    },
     /// It is neither a size nor a part of the memory.
     NotAPartOfMemory,
     /// It is neither a port nor a range of ports.
@@ -183,6 +188,7 @@ impl Why {
                 "failed to parse setting [{key}] with value [{value}] as a size in bytes or a percentage: allowed are 1% to \
                  100%, or a number and one of [b, kb, mb, gb, tb, pb]"
             ),
+            Why::TooSmall { min } => write!(f, "{failed} must be >= {min}b"),
             Why::NotASize => write!(
                 f,
                 "failed to parse setting [{key}] with value [{value}] as a size in bytes: unit is missing or \

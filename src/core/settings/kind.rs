@@ -27,7 +27,10 @@ pub enum Kind {
         none: Option<i32>,
     },
     /// A number and a unit, as in `100mb`.
-    Bytes,
+    Bytes {
+        /// The fewest that are allowed.
+        min: u64,
+    },
     /// The same, or a part of the memory that the process may have, as in `25%`.
     Memory,
     /// A port, or the first and the last of several.
@@ -100,7 +103,10 @@ impl Kind {
                 let is_allowed = text.parse().is_ok_and(|number: i32| number >= min || Some(number) == none);
                 (!is_allowed).then_some(Why::NotACount { min, none })
             }
-            Kind::Bytes => parse_bytes(text).is_none().then_some(Why::NotASize),
+            Kind::Bytes { min } => match parse_bytes(text) {
+                Some(bytes) => (bytes < min).then_some(Why::TooSmall { min }),
+                None => Some(Why::NotASize),
+            },
             Kind::Memory => parse_memory(text).is_none().then_some(Why::NotAPartOfMemory),
             Kind::Ports => parse_ports(text).is_none().then_some(Why::NotPorts),
             Kind::Port => {
@@ -150,7 +156,10 @@ impl fmt::Display for Kind {
             Kind::Time { min } => write!(f, "time, `{}` to `{}`", time(*min), time(Tuning::TIME_MAX)),
             Kind::Integer { min, none: None } => write!(f, "integer, at least `{min}`"),
             Kind::Integer { min, none: Some(none) } => write!(f, "integer, at least `{min}`, or `{none}` for none"),
-            Kind::Bytes => write!(f, "size, a number and `b`, `kb`, `mb`, `gb`, `tb` or `pb`"),
+            Kind::Bytes { min: 0 } => write!(f, "size, a number and `b`, `kb`, `mb`, `gb`, `tb` or `pb`"),
+            Kind::Bytes { min } => {
+                write!(f, "size, a number and `b`, `kb`, `mb`, `gb`, `tb` or `pb`, at least `{min}b`")
+            }
             Kind::Memory => write!(f, "size as `175mb`, or a part of the memory, `1%` to `100%`"),
             Kind::Ports => write!(f, "ports, as `9200`, `9200-9300` or `9200,9300-9400`"),
             Kind::Port => write!(f, "port, `1` to `65535`, or `-1` for the bound one"),

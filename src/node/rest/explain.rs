@@ -51,6 +51,9 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
             None => put(&mut fields, &call.handle.explain().await.ok_or_else(ended)?)?,
         }
     }
+    if call.handle.drain().is_on() {
+        fields.insert("drained".into(), true.into());
+    }
     let size = Account::of(&snapshot::local(&call.handle));
     if let Some(Value::Array(advice)) = fields.get_mut("advice") {
         advice.extend(make_room(&size).map(Value::from));

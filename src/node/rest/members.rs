@@ -56,7 +56,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 }
 
 /// Who was here once and is not, as the history has it.
-fn gone(call: &Call, state: &ClusterState) -> BTreeMap<NodeId, Subject> {
+pub(super) fn gone(call: &Call, state: &ClusterState) -> BTreeMap<NodeId, Subject> {
     let entries = call.handle.events().since(None, ENTRIES_MAX).into_iter().filter_map(|entry| entry.node);
     entries.filter(|node| !state.nodes.contains(&node.id)).map(|node| (node.id.clone(), node)).collect()
 }

@@ -5,6 +5,7 @@
 
 use super::body::Json;
 use super::error::RestError;
+use super::members;
 use super::nodes::{TIMEOUT, own};
 use super::reply::Reply;
 use super::route::Call;
@@ -37,11 +38,13 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(verdict.into()).with_status(status))
 }
 
-/// Tells users to go elsewhere and hands the mastership over; or takes that back.
+/// Tells users to go elsewhere and hands the mastership over; or takes that back, or only tells how it is.
 pub(super) async fn drain(call: Call) -> Result<Reply, RestError> {
     if call.method == Method::DELETE {
         call.handle.drain().end();
-        return Ok(Reply::tree(Json::object([("drained", false.into())])));
+    }
+    if call.method != Method::POST {
+        return Ok(Reply::tree(Json::object([("drained", call.handle.drain().is_on().into())])));
     }
     let leads = |state: &ClusterState| state.nodes.master.as_ref() == Some(&call.handle.local().id);
     let was_master = leads(&call.handle.state());
@@ -117,7 +120,12 @@ async fn look(call: &Call) -> (StopSafety, bool) {
     let alive: BTreeSet<NodeId> =
         told.into_iter().filter(|(_, told)| votes(told)).map(|(node, _)| node.id.clone()).collect();
     let minimum = call.handle.settings().tuning.with_dynamic(&state.metadata).0.minimum();
-    (verdict(&state, local, &alive, minimum), is_settled)
+    let gone = members::gone(call, &state);
+    let name = |id: &NodeId| {
+        let member = state.nodes.get(id).map(|node| node.name.to_string());
+        member.or_else(|| Some(gone.get(id)?.name.to_string())).unwrap_or_else(|| id.to_string())
+    };
+    (verdict(&state, local, &alive, minimum, name), is_settled)
 }
 
 /// Whether a node that answers also does what a majority is for: it follows this master or is it, and its disk writes.
@@ -127,7 +135,13 @@ fn can_vote(explanation: &serde_json::Value, master: Option<&NodeId>) -> bool {
 }
 
 /// Judges by who of the other master-eligible members answers.
-fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum: usize) -> StopSafety {
+fn verdict(
+    state: &ClusterState,
+    local: &Node,
+    alive: &BTreeSet<NodeId>,
+    minimum: usize,
+    name: impl Fn(&NodeId) -> String,
+) -> StopSafety {
     if !local.is_master_eligible() {
         return StopSafety { stop: Ok(()), kill: Ok(()) };
     }
@@ -145,11 +159,12 @@ fn verdict(state: &ClusterState, local: &Node, alive: &BTreeSet<NodeId>, minimum
     if voting.own.has_majority(|id| alive.contains(id)) {
         return StopSafety { stop: Ok(()), kill: Ok(()) };
     }
-    let silent: Vec<&str> =
-        voting.own.iter().filter(|id| **id != local.id && !alive.contains(*id)).map(NodeId::as_str).collect();
+    let is_silent = |id: &&NodeId| **id != local.id && !alive.contains(*id);
+    let silent: Vec<String> = voting.own.iter().filter(is_silent).map(&name).collect();
+    let voters: Vec<String> = voting.own.iter().map(&name).collect();
     let why = format!(
-        "of the voting set {} no majority is left without this node; of the others these do not answer: [{}]",
-        voting.own,
+        "of the voting nodes [{}] no majority is left without this one; of the others these do not answer: [{}]",
+        voters.join(", "),
         silent.join(", ")
     );
     // As long as a majority is there with this node, its good-bye gives the vote to others.
@@ -169,7 +184,7 @@ mod tests {
         let set = VotingSet::new(voters.iter().map(|id| NodeId::from(*id)));
         (state.metadata.voting.own, state.metadata.voting.committed) = (set.clone(), set);
         let alive = alive.iter().map(|id| NodeId::from(*id)).collect();
-        let found = verdict(&state, &crate::runtime::sample::node("a"), &alive, minimum);
+        let found = verdict(&state, &crate::runtime::sample::node("a"), &alive, minimum, NodeId::to_string);
         (found.stop.is_ok(), found.kill.is_ok())
     }
 

@@ -56,7 +56,7 @@ pub(super) const LOG: [Setting; 9] = [
     Setting {
         key: "zazen.log.max_size",
         topic: Topic::Logging,
-        kind: Kind::Bytes,
+        kind: Kind::Bytes { min: 4096 },
         default: DefaultValue::Fixed("128mb"),
         original: Some("`128mb`, in `log4j2.properties`"),
         changes: Changes::Static,

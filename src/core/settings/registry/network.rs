@@ -220,7 +220,7 @@ pub(super) const NETWORK: [Setting; 23] = [
     Setting {
         key: "http.max_content_length",
         topic: Topic::Http,
-        kind: Kind::Bytes,
+        kind: Kind::Bytes { min: 0 },
         default: DefaultValue::Fixed("100mb"),
         original: Some("`100mb`; more than `2gb` means `100mb`"),
         changes: Changes::Static,

@@ -187,7 +187,8 @@ function membersPanel(seen) {
     const lag = one.lag === null ? "" : one.lag === 0 ? "0" : String(one.lag);
     return [h("tr", { key: one.id, class: `row${open ? " chosen" : ""}` },
       h("td", { class: "first" }, h("i", { class: `dot ${one.status}` }), h("button", { class: "plain name", "aria-expanded": String(open), onclick: () => toggle(one.id) }, one.name), " ",
-        leads ? h("span", { class: "pill lead" }, "master") : null, one.voter ? h("span", { class: "pill", title: "Counts in elections and commits" }, "voter") : null, one === seen.asked ? h("span", { class: "pill", title: "The node that this page asks" }, "asked") : null),
+        leads ? h("span", { class: "pill lead" }, "master") : null, one.voter ? h("span", { class: "pill", title: "Counts in elections and commits" }, "voter") : null, one === seen.asked ? h("span", { class: "pill", title: "The node that this page asks" }, "asked") : null,
+        one.drained ? h("span", { class: "pill over", title: "To be stopped soon: it tells users to go elsewhere" }, "drained") : null),
       h("td", { "data-label": "does", class: one.status === "silent" || one.status === "gone" ? "badtext" : one.status === "searches" ? "warntext" : "" }, one.mode || (one.status === "gone" ? "gone" : OUTCOMES[one.silence] || one.silence)),
       h("td", { class: "num", "data-label": "state" }, one.committed ? `${one.committed.term}/${one.committed.version}` : ""),
       h("td", { class: `num${one.lag > 1 ? " warntext" : ""}`, "data-label": "lag" }, lag),

@@ -52,7 +52,7 @@ function member(over, given) {
   const sight = given.sight, explanation = sight ? sight.explanation : null, figures = (sight && sight.figures) || {};
   const one = {
     id: given.id, name: given.name || given.id.slice(0, 7), address: given.address, roles: given.roles || [], inState: given.in_state,
-    eligible: (given.roles || []).includes("master"), silence: given.silence || null, explanation, figures, settings: sight ? sight.settings : {},
+    eligible: (given.roles || []).includes("master"), silence: given.silence || null, drained: Boolean(sight && sight.drained), explanation, figures, settings: sight ? sight.settings : {},
     reaches: new Map((sight ? sight.reaches : []).map(reach => [reach.node, reach])), attributes: given.attributes || {},
     status: explanation ? STATUS[explanation.mode] || "searches" : "silent", mode: explanation ? explanation.mode : null,
     term: explanation ? explanation.term : null, committed: explanation ? explanation.committed : null,

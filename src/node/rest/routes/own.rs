@@ -307,7 +307,7 @@ pub(super) static ROUTES: &[Route] = &[
               asked at once each may be told yes: stop one at a time.",
     },
     Route {
-        methods: &["POST", "DELETE"],
+        methods: &["GET", "POST", "DELETE"],
         paths: &["/_zazen/drain"],
         parameters: &[&[MASTER]],
         needs: Needs::OPERATE,
@@ -318,7 +318,7 @@ pub(super) static ROUTES: &[Route] = &[
         ),
         name: "zazen_drain_post_action",
         doc: "Gets this node ready to be stopped: `POST` hands the mastership over, if it has it, and lets `/readyz` say no, \
-              so that load balancers send users elsewhere; `DELETE` takes that back.\nA drained node is a member and \
+              so that load balancers send users elsewhere; `DELETE` takes that back, and `GET` tells whether it is so.\nA drained node is a member and \
               answers as before; if it is elected all the same, because nobody else was there, it hands over \
               again, each time after a longer pause.\nAnswers with what `/_zazen/safe_to_stop` says then.",
     },

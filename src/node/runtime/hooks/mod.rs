@@ -74,11 +74,20 @@ impl Tally {
     }
 }
 
+/// Why a hook that failed is not tried again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Haste {
+    /// The node ends.
+    is_ending: bool,
+    /// How often it was told to have stepped down: each of these is waited for by those whom an address belongs to now.
+    step_downs: u64,
+}
+
 /// The hooks of a running node.
 pub struct Hooks {
     settings: HookSettings,
     stop: oneshot::Sender<()>,
-    ending: watch::Sender<bool>,
+    haste: watch::Sender<Haste>,
     done: oneshot::Receiver<()>,
 }
 
@@ -93,21 +102,22 @@ impl Hooks {
         let (finished, done) = oneshot::channel();
         let (queue, events) = mpsc::channel(QUEUE_MAX);
         let tally = handle.meter().hooks().clone();
-        tokio::spawn(watch_states(handle.clone(), settings.clone(), queue, stopped, tally.clone()));
-        let (ending, is_ending) = watch::channel(false);
-        let worker = Worker { settings: settings.clone(), tally, is_ending };
+        let (haste, hurries) = watch::channel(Haste::default());
+        let told = Queue { events: queue, haste: haste.clone(), settings: settings.clone(), tally: tally.clone() };
+        tokio::spawn(watch_states(handle.clone(), told, stopped));
+        let worker = Worker { settings: settings.clone(), tally, haste: hurries, step_downs: 0 };
         tokio::spawn(async move {
             worker.run(events).await;
             // Nobody waits if the process is killed.
             let _ = finished.send(());
         });
-        Some(Hooks { settings, stop, ending, done })
+        Some(Hooks { settings, stop, haste, done })
     }
 
     /// The node has ended: if it was master until then it is told to have stepped down, once the hook that runs is done or
     /// its time is over; all others that wait are run as long as one of them may take.
     pub async fn finish(self) {
-        self.ending.send_replace(true);
+        self.haste.send_modify(|haste| haste.is_ending = true);
         let _ = self.stop.send(());
         // One hook may be under way, and one that tells of the end behind it.
         let longest = self.settings.timeout.saturating_mul(2).saturating_add(SETTLED);
@@ -117,29 +127,37 @@ impl Hooks {
     }
 }
 
-/// Turns states into events, until the node ends.
-async fn watch_states(
-    handle: Handle,
+/// Where events wait for their hooks.
+struct Queue {
+    events: mpsc::Sender<(Instant, Event)>,
+    haste: watch::Sender<Haste>,
     settings: HookSettings,
-    queue: mpsc::Sender<(Instant, Event)>,
-    mut stopped: oneshot::Receiver<()>,
     tally: Arc<Tally>,
-) {
-    let mut states = handle.states();
-    let mut watcher = Watcher::new(handle.local().clone());
-    let push = |events: Vec<Event>| {
-        for event in events.into_iter().filter(|event| settings.on.contains_key(event.trigger.name())) {
+}
+
+impl Queue {
+    /// Those that have a hook wait from now on.
+    fn push(&self, events: Vec<Event>) {
+        for event in events.into_iter().filter(|event| self.settings.on.contains_key(event.trigger.name())) {
             let trigger = event.trigger;
-            if queue.try_send((Instant::now(), event)).is_err() {
-                tally.count(trigger, HookOutcome::Dropped);
+            if self.events.try_send((Instant::now(), event)).is_err() {
+                self.tally.count(trigger, HookOutcome::Dropped);
                 tracing::warn!(target: LOGGER, "[{}] is dropped: [{QUEUE_MAX}] events wait for their hooks", trigger.name());
+            } else if trigger == Trigger::StepDown {
+                self.haste.send_modify(|haste| haste.step_downs += 1);
             }
         }
-    };
-    push(watcher.begin(&handle.state()));
+    }
+}
+
+/// Turns states into events, until the node ends.
+async fn watch_states(handle: Handle, queue: Queue, mut stopped: oneshot::Receiver<()>) {
+    let mut states = handle.states();
+    let mut watcher = Watcher::new(handle.local().clone());
+    queue.push(watcher.begin(&handle.state()));
     loop {
         let state = states.borrow_and_update().clone();
-        push(watcher.see(&state));
+        queue.push(watcher.see(&state));
         tokio::select! {
             changed = states.changed() => {
                 if changed.is_err() {
@@ -149,25 +167,29 @@ async fn watch_states(
             _ = &mut stopped => break,
         }
     }
-    push(watcher.end());
+    queue.push(watcher.end());
 }
 
 /// What runs the hooks, one after the other.
 struct Worker {
     settings: HookSettings,
     tally: Arc<Tally>,
-    is_ending: watch::Receiver<bool>,
+    haste: watch::Receiver<Haste>,
+    /// How many of those that tell that it is master no more were begun.
+    step_downs: u64,
 }
 
 impl Worker {
     /// Runs what comes, until no more does.
-    async fn run(self, mut events: mpsc::Receiver<(Instant, Event)>) {
+    async fn run(mut self, mut events: mpsc::Receiver<(Instant, Event)>) {
         while let Some((at, event)) = events.recv().await {
-            if event.trigger != Trigger::StepDown {
-                // At the end nothing is waited for.
-                self.ends_within((at + SETTLED).saturating_duration_since(Instant::now())).await;
+            if event.trigger == Trigger::StepDown {
+                self.step_downs += 1;
+            } else {
+                // At the end, and before what tells that it is master no more, nothing is waited for.
+                self.hurries_within((at + SETTLED).saturating_duration_since(Instant::now())).await;
             }
-            if *self.is_ending.borrow() {
+            if self.haste.borrow().is_ending {
                 return self.run_last(event, events).await;
             }
             let outcome = self.carry_out(&event).await;
@@ -198,12 +220,12 @@ impl Worker {
         }
     }
 
-    /// Tries a hook until it succeeds, or as often as it may be tried; when the node ends meanwhile no more after it failed,
-    /// but for the one that tells that it is master no more.
+    /// Tries a hook until it succeeds, or as often as it may be tried; no more after it failed when the node ends meanwhile or
+    /// the one that tells that it is master no more waits behind it. That one is tried as often as it may be.
     async fn carry_out(&self, event: &Event) -> HookOutcome {
         let (settings, name, mut pause) = (&self.settings, event.trigger.name(), PAUSE);
         let Some(hook) = settings.on.get(name) else { return HookOutcome::Done };
-        let gives_way = event.trigger != Trigger::StepDown && !*self.is_ending.borrow();
+        let gives_way = event.trigger != Trigger::StepDown && !self.haste.borrow().is_ending;
         for attempt in 1..=settings.attempts {
             let began = Instant::now();
             match run(hook, event, attempt, settings.timeout).await {
@@ -222,7 +244,7 @@ impl Worker {
             if attempt < settings.attempts {
                 match gives_way {
                     // What waits behind it has little time then.
-                    true if self.ends_within(pause).await => break,
+                    true if self.hurries_within(pause).await => break,
                     true => {}
                     false => tokio::time::sleep(pause).await,
                 }
@@ -232,10 +254,10 @@ impl Worker {
         HookOutcome::GivenUp
     }
 
-    /// Waits for so long, or until the node ends, and tells whether it does.
-    async fn ends_within(&self, pause: Duration) -> bool {
-        let mut is_ending = self.is_ending.clone();
-        let end = async { is_ending.wait_for(|ending| *ending).await.is_ok() };
-        tokio::time::timeout(pause, end).await.is_ok_and(|ends| ends)
+    /// Waits for so long, or until the node ends or steps down, and tells whether it does.
+    async fn hurries_within(&self, pause: Duration) -> bool {
+        let mut haste = self.haste.clone();
+        let hurry = async { haste.wait_for(|now| now.is_ending || now.step_downs > self.step_downs).await.is_ok() };
+        tokio::time::timeout(pause, hurry).await.is_ok_and(|hurries| hurries)
     }
 }

@@ -9,7 +9,7 @@ use crate::settings::LogSettings;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -68,8 +68,9 @@ impl LogFile {
     /// Gives the file a name with its day and a number, and begins it anew.
     fn rotate(&mut self) -> io::Result<()> {
         let day = day((self.now)());
-        let old = (1..).map(|number| self.directory.join(format!("{}-{day}-{number}.log", self.stem)));
-        let old = old.into_iter().find(|path| !path.exists()).unwrap_or_default();
+        let of_day = |(of, number): (String, u64)| (of == day).then_some(number);
+        let number = 1 + self.old()?.into_iter().filter_map(of_day).max().unwrap_or(0);
+        let old = self.directory.join(format!("{}-{day}-{number}.log", self.stem));
         let path = self.directory.join(format!("{}.log", self.stem));
         fs::rename(&path, old)?;
         self.file = open(&path)?;
@@ -78,25 +79,44 @@ impl LogFile {
     }
 
     fn remove_oldest(&self) -> io::Result<()> {
-        let mut old: Vec<(SystemTime, PathBuf)> = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
-            let entry = entry?;
-            if entry.file_name().to_str().is_some_and(|name| is_old(name, &self.stem)) {
-                old.push((entry.metadata()?.modified()?, entry.path()));
-            }
-        }
+        let mut old = self.old()?;
         old.sort();
         let too_many = old.len().saturating_sub(self.rotation.max_files);
-        old.iter().take(too_many).try_for_each(|(_, path)| fs::remove_file(path))
+        let paths = old.iter().map(|(day, number)| self.directory.join(format!("{}-{day}-{number}.log", self.stem)));
+        paths.take(too_many).try_for_each(fs::remove_file)
+    }
+
+    /// The days and numbers of the old files.
+    fn old(&self) -> io::Result<Vec<(String, u64)>> {
+        let mut old = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            old.extend(entry?.file_name().to_str().and_then(|name| put_aside(name, &self.stem)));
+        }
+        Ok(old)
+    }
+
+    /// Whether lines go into a file that has no name any more, since somebody removed it or its directory.
+    fn is_gone(&self) -> bool {
+        self.file.metadata().is_ok_and(|about| about.nlink() == 0)
+    }
+
+    /// Begins a file in the place of one that was removed.
+    fn begin(&mut self) -> io::Result<()> {
+        fs::create_dir_all(&self.directory)?;
+        self.file = open(&self.directory.join(format!("{}.log", self.stem)))?;
+        (self.size, self.began) = (self.file.metadata()?.len(), (self.now)());
+        Ok(())
     }
 }
 
-/// Whether a file is one that was begun anew: `STEM-2026-11-25-3.log`.
-fn is_old(name: &str, stem: &str) -> bool {
-    let rest = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".log"));
-    let parts: Option<Vec<&str>> = rest.map(|rest| rest.split('-').collect());
-    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    parts.is_some_and(|parts| parts.len() == 4 && parts.iter().all(is_number))
+/// The day and the number of a file that was put aside, `STEM-2026-11-25-3.log`; nothing of any other.
+fn put_aside(name: &str, stem: &str) -> Option<(String, u64)> {
+    let rest = name.strip_prefix(stem)?.strip_prefix('-')?.strip_suffix(".log")?;
+    let (day, number) = rest.rsplit_once('-')?;
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_day = day.split('-').count() == 3 && day.split('-').all(is_number);
+    (is_day && is_number(number)).then_some(())?;
+    Some((day.to_owned(), number.parse().ok()?))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -114,10 +134,12 @@ fn open(path: &Path) -> io::Result<File> {
 
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.is_due(line.len()) {
-            // What cannot be begun anew is written on: a line more is worth more than a file less.
-            let _ = self.rotate();
-        }
+        // What cannot be begun anew is written on: a line more is worth more than a file less.
+        let _ = match (self.is_gone(), self.is_due(line.len())) {
+            (true, _) => self.begin(),
+            (false, true) => self.rotate(),
+            (false, false) => Ok(()),
+        };
         self.file.write_all(line)?;
         self.size += line.len() as u64;
         Ok(line.len())
@@ -175,6 +197,20 @@ mod tests {
         fs::write(directory.join("prod_1-notes.log"), "mine").expect("it can be written");
         file.write_all(b"this line makes it too large again\n").expect("it can be written");
         assert!(files(&directory).contains(&"prod_1-notes.log".to_owned()), "what is not ours stays");
+        fs::remove_dir_all(&directory).expect("it is ours");
+        file.write_all(b"c\n").expect("it can be written");
+        assert_eq!(fs::read_to_string(directory.join("prod_1.log")).expect("it is back"), "c\n");
+        fs::remove_dir_all(&directory).expect("it is ours");
+    }
+
+    #[test]
+    fn the_newest_of_a_day_has_its_highest_number() {
+        let directory = std::env::temp_dir().join(format!("zazen-log-{}", uuid::Uuid::new_v4()));
+        let rotation = Rotation { max_size: 1, max_age: Duration::from_secs(3_600), max_files: 2 };
+        let mut file =
+            LogFile::open(&directory, "prod", rotation, || SystemTime::UNIX_EPOCH).expect("it can be written");
+        (0..6).for_each(|_| file.write_all(b"line\n").expect("it can be written"));
+        assert_eq!(files(&directory), ["prod-1970-01-01-4.log", "prod-1970-01-01-5.log", "prod.log"]);
         fs::remove_dir_all(&directory).expect("it is ours");
     }
 }

@@ -120,7 +120,7 @@ table! {
             "Nodes of the voting set that are members now. Elections and commits need more than half of the set."
             |s| number(s.voters_present());
         Counter "zazen_nodes_joined" []
-            "Nodes that joined, as this node saw it."
+            "Nodes that joined, as this node saw it; it counts itself where it is elected."
             |s| number(s.told().nodes_joined.get());
         Counter "zazen_nodes_left" []
             "Nodes that left or were removed, as this node saw it."
@@ -312,6 +312,9 @@ table! {
         Gauge "zazen_node_info" ["cluster", "node", "name", "address"]
             "1; what this node is called."
             |s| s.node();
+        Gauge "zazen_drained" []
+            "1 while the node is drained by `/_zazen/drain`, to be stopped soon."
+            |s| number(flag(s.handle.drain().is_on()));
         Gauge "zazen_uptime_seconds" []
             "How long the node has been running."
             |s| s.figure(|figures| Some(figures.uptime_millis as f64 / 1e3));

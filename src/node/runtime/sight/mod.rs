@@ -28,6 +28,9 @@ pub struct Sight {
     pub node: NodeId,
     /// Why it has a master or none, as `/_zazen/explain` tells it.
     pub explanation: serde_json::Value,
+    /// Whether it is to be stopped soon, so that users are told to go elsewhere.
+    #[serde(default)]
+    pub drained: bool,
     /// What its process uses.
     #[serde(default)]
     pub figures: Option<NodeFigures>,
@@ -88,7 +91,8 @@ pub async fn look(handle: Handle, events: usize) -> Option<Sight> {
     let reaches = handle.reaches().look(&handle);
     let events =
         handle.events().since(None, events).iter().filter_map(|event| serde_json::to_value(event).ok()).collect();
-    Some(Sight { node: handle.local().id.clone(), explanation, figures, settings: told(&handle), reaches, events })
+    let (node, drained) = (handle.local().id.clone(), handle.drain().is_on());
+    Some(Sight { node, explanation, drained, figures, settings: told(&handle), reaches, events })
 }
 
 fn told(handle: &Handle) -> BTreeMap<String, Configured> {
