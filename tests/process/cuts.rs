@@ -60,6 +60,20 @@ fn a_master_that_is_cut_off_steps_down_and_the_others_elect() {
 }
 
 #[test]
+fn a_master_may_not_be_stopped_while_the_others_do_not_reach_each_other() {
+    let cluster = start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let others = cluster.others(&[master]);
+    let may_stop = || cluster.nodes[master].get("/_zazen/safe_to_stop").expect("a node answers its users");
+    cluster.wait("all are there", || (may_stop().status == 200).then_some(()));
+    cut_one_way(&cluster, others[0], others[1]);
+    let refused = cluster.wait("it may not", || Some(may_stop()).filter(|told| told.status == 503));
+    assert!(refused.body.contains("reach the rest"), "{refused:?}");
+    heal(&cluster);
+    cluster.wait("it may go", || (may_stop().status == 200).then_some(()));
+}
+
+#[test]
 fn a_follower_that_is_cut_off_replaces_nobody_when_it_is_back() {
     let cluster = start(3);
     let master = cluster.wait_master(&[0, 1, 2]);

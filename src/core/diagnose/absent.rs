@@ -40,7 +40,7 @@ fn voters(case: &Case<'_>) -> Vec<Verdict> {
             return full;
         }
         let where_ = address.map_or_else(String::new, |address| format!(" at [{address}]"));
-        let evidence = case.says(teller, format!("[{}] is in the voting set and not there", member.id));
+        let evidence = case.says(teller, format!("[{name}] is in the voting set and not there"));
         if let Some(silent) = address.filter(|address| case.is_silent(address)) {
             return quiet(case, &name, silent, true).because(evidence);
         }

@@ -142,6 +142,9 @@ fn digits(written: &str, setting: &Setting) -> Option<String> {
         'O' | 'o' => '0',
         other => other,
     };
+    if matches!(setting.kind, Kind::Name { .. } | Kind::String | Kind::List | Kind::Hook | Kind::Url) {
+        return None;
+    }
     let bare = written.trim_matches(['"', '\'']);
     // `no` is no number.
     let is_number = bare.contains(|letter: char| letter.is_ascii_digit());
@@ -210,6 +213,7 @@ mod tests {
             "http.port: 99999",
             "transport.publish_port: none",
             "cluster.name: a:b",
+            "node.name: \"h0 \\t lol\"",
             "network.host: [[a]]",
             "network.host:",
             "node.roles: [master, voting_only]",

@@ -19,6 +19,9 @@ use serde_json::Value;
 /// What a reader looks for first; all else follows by name.
 const FIRST: [&str; 4] = ["summary", "standing", "verdicts", "advice"];
 
+const DRAINED: &str =
+    "this node is drained and tells users to go elsewhere; stop it, or take that back with `DELETE /_zazen/drain`";
+
 /// What can be said.
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -57,6 +60,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let size = Account::of(&snapshot::local(&call.handle));
     if let Some(Value::Array(advice)) = fields.get_mut("advice") {
         advice.extend(make_room(&size).map(Value::from));
+        advice.extend(call.handle.drain().is_on().then(|| Value::from(DRAINED)));
     }
     let first: Vec<(&str, Value)> = FIRST.iter().filter_map(|name| Some((*name, fields.remove(*name)?))).collect();
     let rest = fields.iter().map(|(name, value)| (name.as_str(), value));

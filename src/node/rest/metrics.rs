@@ -15,5 +15,6 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let format = Format::wanted(accept);
     let text = scrape(&call.handle, format).await;
     let text = text.map_err(|_| RestError::new(Kind::IllegalState, "the metrics cannot be written"))?;
-    Ok(Reply::stream(format.content_type(), Body::from(text)))
+    let length = text.len().to_string();
+    Ok(Reply::stream(format.content_type(), Body::from(text)).with_header(header::CONTENT_LENGTH, length))
 }

@@ -4,6 +4,7 @@
 
 use super::body::Json;
 use super::error::{Kind, RestError};
+use super::members;
 use super::nodes::own;
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
@@ -11,8 +12,9 @@ use super::route::Call;
 use super::snapshot;
 use super::time::{self, since_1970};
 use crate::cluster::{Address, ClusterState, Node, NodeId};
+use crate::runtime::events::Subject;
 use crate::runtime::figures::{Asked, Silence, of_all};
-use crate::runtime::sight::{self, Sight};
+use crate::runtime::sight::{self, Sight, Wanted};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,13 +51,14 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let state = snapshot::local(&call.handle);
     let explanation = call.handle.explain().await.ok_or_else(|| RestError::new(Kind::NodeClosed, "node closed"))?;
     let found = explanation.hosts.iter().filter_map(|host| host.node.clone()).take(OTHERS_MAX);
-    let nodes = members(&state, call.handle.local(), found);
+    let nodes = all(&state, call.handle.local(), found);
     let events = call.parameters.number("events")?.unwrap_or(0);
     let events = usize::try_from(events).unwrap_or(usize::MAX).min(sight::EVENTS_MAX);
-    let here = || sight::look(call.handle.clone(), events);
-    let asked = of_all(&call.handle, nodes, (&sight::path(events), timeout), here).await;
+    let wanted = Wanted { events, trial: false };
+    let here = || sight::look(call.handle.clone(), wanted);
+    let asked = of_all(&call.handle, nodes, (&wanted.path(), timeout), here).await;
     let asked = own(asked, |sight: &Sight| &sight.node);
-    let members = asked.iter().map(|asked| member(&state, asked)).collect();
+    let members: Json = asked.iter().map(|asked| member(&state, asked)).collect();
     Ok(Reply::tree(Json::object([
         ("at_millis", u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX).into()),
         ("release", env!("CARGO_PKG_VERSION").into()),
@@ -63,17 +66,32 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
         ("cluster_name", state.cluster_name.as_str().into()),
         ("state", described(&state)?),
         ("members", members),
+        ("gone", gone(&call, &state)),
     ])))
 }
 
 /// The members of the state, this node, and whoever its pings found besides, by id.
-fn members(state: &ClusterState, local: &Arc<Node>, found: impl Iterator<Item = Arc<Node>>) -> Vec<Arc<Node>> {
+fn all(state: &ClusterState, local: &Arc<Node>, found: impl Iterator<Item = Arc<Node>>) -> Vec<Arc<Node>> {
     let mut members: BTreeMap<NodeId, Arc<Node>> = BTreeMap::new();
     // The state may know a process that is gone; who answered a ping is the one that runs.
     for node in state.nodes.iter().cloned().chain(found).chain([local.clone()]) {
         members.insert(node.id.clone(), node);
     }
     members.into_values().collect()
+}
+
+/// Those who count in elections and are no members, as far as the history names them.
+fn gone(call: &Call, state: &ClusterState) -> Json {
+    let missing: Vec<&NodeId> = state.metadata.voting.own.iter().filter(|id| !state.nodes.contains(id)).collect();
+    let known = if missing.is_empty() { BTreeMap::new() } else { members::gone(call, state) };
+    let named = |node: &Subject| {
+        Json::object([
+            ("id", node.id.as_str().into()),
+            ("name", (&*node.name).into()),
+            ("address", node.address.as_str().into()),
+        ])
+    };
+    missing.into_iter().filter_map(|id| known.get(id)).map(named).collect()
 }
 
 /// What the state says of the cluster, as far as it is short.

@@ -1,7 +1,7 @@
 //! `/_zazen/safe_to_stop` and `/_zazen/drain`: may this node be stopped, and getting it ready for that.
 //!
 //! Judged by the newest committed state, which the master vouches for, and by who answers now: every other voting node is
-//! asked itself whether it follows that master and can write. Elasticsearch 6.8 has nothing like it.
+//! asked itself whether it follows that master, can write, and reaches the others. Elasticsearch 6.8 has nothing like it.
 
 use super::body::Json;
 use super::error::RestError;
@@ -10,13 +10,13 @@ use super::nodes::{TIMEOUT, own};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot::{self, MASTER_TIMEOUT};
-use crate::cluster::{ClusterState, Node, NodeId};
+use crate::cluster::{ClusterState, Node, NodeId, VotingSet};
 use crate::runtime::drain;
-use crate::runtime::figures::{Silence, of_all};
-use crate::runtime::sight::{self, Sight};
+use crate::runtime::figures::of_all;
+use crate::runtime::sight::{self, ReachOutcome, Sight, Wanted};
 use crate::service::{Answer, Question};
 use axum::http::{Method, StatusCode};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -111,14 +111,17 @@ async fn look(call: &Call) -> (StopSafety, bool) {
     let local = call.handle.local();
     let others: Vec<Arc<Node>> =
         state.nodes.iter().filter(|node| node.is_master_eligible() && node.id != local.id).cloned().collect();
-    let here = || sight::look(call.handle.clone(), 0);
-    let asked = of_all(&call.handle, others, (&sight::path(0), TIMEOUT), here).await;
+    let wanted = Wanted { events: 0, trial: true };
+    let here = || sight::look(call.handle.clone(), wanted);
+    let asked = of_all(&call.handle, others, (&wanted.path(), TIMEOUT), here).await;
     let told = own(asked, |sight: &Sight| &sight.node);
     let master = state.nodes.master.as_ref();
-    let votes = |told: &Result<Sight, Silence>| told.as_ref().is_ok_and(|sight| can_vote(&sight.explanation, master));
-    let is_settled = told.iter().all(|(_, told)| told.is_err() || votes(told));
-    let alive: BTreeSet<NodeId> =
-        told.into_iter().filter(|(_, told)| votes(told)).map(|(node, _)| node.id.clone()).collect();
+    let votes = |sight: &Sight| sight.disk.is_none() && can_vote(&sight.explanation, master);
+    let sights: BTreeMap<NodeId, Sight> =
+        told.into_iter().filter_map(|(node, told)| Some((node.id.clone(), told.ok()?))).collect();
+    let is_settled = sights.values().all(&votes);
+    let others: BTreeMap<&NodeId, &Sight> = sights.iter().filter(|(_, sight)| votes(sight)).collect();
+    let alive = best_group(&others, &state.metadata.voting.own);
     let minimum = call.handle.settings().tuning.with_dynamic(&state.metadata).0.minimum();
     let gone = members::gone(call, &state);
     let name = |id: &NodeId| {
@@ -126,6 +129,20 @@ async fn look(call: &Call) -> (StopSafety, bool) {
         member.or_else(|| Some(gone.get(id)?.name.to_string())).unwrap_or_else(|| id.to_string())
     };
     (verdict(&state, local, &alive, minimum, name), is_settled)
+}
+
+/// Those who answer and hear each other as the next master would have to: of each with all that it reaches and that reach
+/// it, the group with the most voters. Whom a node has not tried yet it reaches.
+fn best_group(sights: &BTreeMap<&NodeId, &Sight>, voters: &VotingSet) -> BTreeSet<NodeId> {
+    let reaches = |from: &Sight, to: &NodeId| {
+        from.reaches.iter().all(|reach| reach.node != *to || reach.outcome == ReachOutcome::Answered)
+    };
+    let around = |(id, sight): (&&NodeId, &&Sight)| -> BTreeSet<NodeId> {
+        let both = sights.iter().filter(|(other, its)| **other == *id || (reaches(sight, other) && reaches(its, id)));
+        both.map(|(other, _)| (*other).clone()).collect()
+    };
+    let votes = |group: &BTreeSet<NodeId>| voters.iter().filter(|id| group.contains(*id)).count();
+    sights.iter().map(around).max_by_key(|group| (votes(group), group.len())).unwrap_or_default()
 }
 
 /// Whether a node that answers also does what a majority is for: it follows this master or is it, and its disk writes.
@@ -163,7 +180,7 @@ fn verdict(
     let silent: Vec<String> = voting.own.iter().filter(is_silent).map(&name).collect();
     let voters: Vec<String> = voting.own.iter().map(&name).collect();
     let why = format!(
-        "of the voting nodes [{}] no majority is left without this one; of the others these do not answer: [{}]",
+        "of the voting nodes [{}] no majority is left without this one; of the others these do not answer, write to their disks or reach the rest: [{}]",
         voters.join(", "),
         silent.join(", ")
     );

@@ -10,7 +10,7 @@ use super::drain::Drain;
 use super::events::Events;
 use super::figures::Meter;
 use super::inquiry::Surroundings;
-use super::sight::Reaches;
+use super::sight::{DiskTrial, Reaches, Tries};
 use super::spans::Spans;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
@@ -45,7 +45,7 @@ pub struct Handle {
     pub(super) meter: Arc<Meter>,
     pub(super) budget: Arc<Budget>,
     pub(super) events: Events,
-    pub(super) reaches: Arc<Reaches>,
+    pub(super) tries: Arc<Tries>,
     pub(super) surroundings: Arc<Surroundings>,
     pub(super) drain: Arc<Drain>,
     pub(super) spans: Arc<Spans>,
@@ -96,7 +96,7 @@ impl Handle {
         let budget = Budget::new(settings.rest.memory);
         let settings = Current::new(settings);
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
-        let (events, drain, reaches) = (Events::default(), Arc::default(), Arc::default());
+        let (events, drain, tries) = (Events::default(), Arc::default(), Arc::default());
         let requests = asked;
         let handle = Handle {
             settings,
@@ -110,7 +110,7 @@ impl Handle {
             events,
             drain,
             spans: Arc::new(Spans::off(Clock::start())),
-            reaches,
+            tries,
             surroundings: Arc::default(),
         };
         (handle, desk)
@@ -127,8 +127,13 @@ impl Handle {
     }
 
     /// Which members answer this node.
-    pub fn reaches(&self) -> &Arc<Reaches> {
-        &self.reaches
+    pub fn reaches(&self) -> &Reaches {
+        &self.tries.reaches
+    }
+
+    /// What tries its disk.
+    pub fn trial(&self) -> &DiskTrial {
+        &self.tries.trial
     }
 
     /// What takes the spans of this node.

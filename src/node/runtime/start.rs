@@ -225,7 +225,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         meter: meter.clone(),
         budget: Budget::new(settings.rest.memory),
         events,
-        reaches: Arc::default(),
+        tries: Arc::default(),
         surroundings: Arc::default(),
         drain: Arc::default(),
         spans: spans.clone(),

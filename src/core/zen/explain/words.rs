@@ -15,7 +15,9 @@ pub(super) fn summary(all: &Explanation) -> String {
         None => format!("no master for {lasts}: {}", reason(all)),
         Some(master) => {
             let heard = all.master_heard_millis.map(|heard| format!("last heard of {} ago", span(heard)));
-            let head = format!("{} is master of term {} for {lasts}", who(Some(master), &master.address), all.term);
+            // A follower knows how long it has followed, and not how long that one has led.
+            let since = if master.id == all.node.id { " for" } else { ", followed for" };
+            let head = format!("{} is master of term {}{since} {lasts}", who(Some(master), &master.address), all.term);
             let unmet = unmet(all).map(|quota| shortage(all, quota));
             let behind = few(all.nodes.iter().map(straggles), ", ");
             let head = [head].into_iter().chain(heard).collect::<Vec<_>>().join(", ");

@@ -3,7 +3,7 @@
 
 const SAMPLES_MAX = 1800, LENGTH_MAX = 12e6, EVENTS_MAX = 1000, PAUSE = 1000, HURRY = 250, PATIENCE = 4000;
 // A node that is well answers sooner, since it gives the others 600 ms; and what is wrong is asked for rarely while nothing is.
-const LATE = 1500, EXPLAINED_EVERY = 5000;
+const LATE = 1500, EXPLAINED_EVERY = 5000, EXPLAINED_WITHIN = 15000;
 
 const record = document.getElementById("record");
 const saved = record ? JSON.parse(record.textContent) : null;
@@ -47,7 +47,7 @@ let diagnosis = null, explaining = false, explainedAt = -Infinity;
 async function explain(well) {
   if (explaining || performance.now() - explainedAt < (well ? EXPLAINED_EVERY : PAUSE)) return;
   explaining = true;
-  diagnosis = await ask("/_zazen/explain").then(brief, () => null);
+  diagnosis = await ask("/_zazen/explain", EXPLAINED_WITHIN).then(brief, () => null);
   explaining = false;
   explainedAt = performance.now();
 }
@@ -133,7 +133,8 @@ function verdict(seen) {
       others.length ? h("p", {}, "The same page at another node: ", others.slice(0, 6).map((one, at) => [at ? ", " : "", h("a", { href: pageOf(one) }, one.name)])) : null);
   }
   return h("div", { key: "verdict", class: `verdict ${seen.level}`, role: "status", id: "verdict" }, h("h2", {}, seen.title),
-    seen.explanation ? h("p", {}, seen.explanation.summary) : h("p", {}, "The node that is asked told nothing."),
+    seen.explanation ? h("p", {}, seen.diagnosis ? seen.diagnosis.summary : seen.explanation.summary) : h("p", {}, "The node that is asked told nothing."),
+    seen.diagnosis || seen.level === "good" ? null : h("p", { class: "soft" }, "All others are being asked what is wrong."),
     seen.verdicts.length ? h("ul", { class: "verdicts" }, seen.verdicts.map(shownVerdict)) : null,
     seen.troubles.length ? h("ul", {}, seen.troubles.map(text => h("li", {}, text))) : null,
     seen.advice.map(text => h("p", {}, h("span", { class: "soft" }, "What to do: "), text, ".")));
@@ -160,7 +161,7 @@ function facts(seen) {
   const e = seen.explanation, answering = seen.members.filter(one => one.explanation).length, members = seen.members.filter(one => one.inState).length;
   return h("div", { key: "facts", class: "facts" },
     fact("master", seen.explanation && seen.explanation.master_node ? seen.explanation.master_node.name : "none"),
-    fact(e && e.master_node ? "master for" : "without a master for", e ? span(e.since_millis) : "–"),
+    fact(e && e.master_node ? "master for" : "without a master for", span(e && e.master_node ? seen.master && seen.master.explanation.since_millis : e && e.since_millis), "As the master itself knows it"),
     fact("term", e ? e.term : "–"), fact("state", seen.newest ? `${seen.newest.term}/${seen.newest.version}` : "–", "Term and version of the newest committed state"),
     fact("members that answer", `${answering} of ${Math.max(members, answering)}`),
     fact("voters it can lose", seen.losses === null ? "–" : seen.losses, "How many more voters may fail before there is no quorum"),

@@ -34,9 +34,9 @@ function slim(over) {
 }
 
 // What is kept of an explanation that asked all.
-function brief({ standing, verdicts, advice }) {
+function brief({ standing, summary, verdicts, advice }) {
   const kept = (verdicts || []).slice(0, 12).map(({ code, certainty, node, summary, evidence, mend }) => ({ code, certainty, node, summary, evidence: (evidence || []).slice(0, 3).map(({ by, what }) => ({ by, what })), mend: mend ? { line: mend.line, place: placeOf(mend) } : null }));
-  return { standing, verdicts: kept, advice: (advice || []).slice(0, 12) };
+  return { standing, summary, verdicts: kept, advice: (advice || []).slice(0, 12) };
 }
 
 // Where a line belongs, and what must be given besides.
@@ -65,7 +65,9 @@ function member(over, given) {
 }
 
 function view(sample) {
-  const over = sample.over, members = over.members.map(given => member(over, given)), byId = new Map(members.map(one => [one.id, one]));
+  const over = sample.over;
+  for (const { id, name, address } of over.gone || []) if (!known.has(id)) known.set(id, { name, address });
+  const members = over.members.map(given => member(over, given)), byId = new Map(members.map(one => [one.id, one]));
   const asked = byId.get(over.asked), voters = over.state.voting ? over.state.voting.own : [];
   for (const id of voters) {
     if (byId.has(id)) continue;
@@ -110,6 +112,7 @@ function judge(seen) {
   const askedSees = explanation && explanation.master_node;
   const verdicts = diagnosis ? diagnosis.verdicts : [], explained = new Set(verdicts.map(verdict => verdict.node));
   for (const one of members) {
+    if (one.drained) troubles.push(`${one.name} is drained, to be stopped soon: it tells users to go elsewhere.`);
     if (explained.has(one.name)) continue;
     if (one.status === "silent") troubles.push(`${one.name} is a member and does not answer ${asked ? asked.name : "the node that is asked"}: ${OUTCOMES[one.silence] || one.silence}.`);
     if (one.status === "gone") troubles.push(`${one.name} counts in elections and is gone${one.address ? `; it was at ${one.address}` : ""}.`);
@@ -125,7 +128,7 @@ function judge(seen) {
     troubles.push(`${link.from.name} does not reach ${link.to.name}: ${OUTCOMES[link.outcome] || link.outcome}.`);
   }
   // As `zazen explain` does: a verdict knows more than what the node would advise by itself.
-  const advice = verdicts.length && !askedSees ? [] : (diagnosis || explanation || {}).advice || [];
+  const advice = !diagnosis || (verdicts.length && !askedSees) ? [] : diagnosis.advice;
   const spare = ((explanation && explanation.needed) || []).filter(group => group.of !== "master_eligible_nodes" || group.needed > 0).map(group => group.found - group.needed);
   const losses = askedSees && spare.length ? Math.max(0, Math.min(...spare)) : null;
   if (losses === 0 && seen.voters.length > 2) troubles.push("No more voter may be lost.");

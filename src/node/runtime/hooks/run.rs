@@ -13,6 +13,10 @@ use tokio::process::{Child, Command};
 /// What of this process's environment a program gets.
 const PASSED_ON: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
+/// How long a variable may be. Somewhere above that the system runs no program with it, and names are as long as somebody
+/// likes.
+const VARIABLE_MAX: usize = 4096;
+
 /// Runs it; why not, if that failed.
 pub(super) async fn run(hook: &Hook, event: &Event, attempt: u32, timeout: Duration) -> Result<(), String> {
     let body = serde_json::to_string(event).map_err(|error| error.to_string())?;
@@ -71,10 +75,10 @@ async fn feed(child: &mut Child, body: String) -> std::io::Result<std::process::
 }
 
 /// What a program is told without reading.
-fn environment(event: &Event, attempt: u32) -> Vec<(&'static str, String)> {
+fn environment(event: &Event, attempt: u32) -> impl Iterator<Item = (&'static str, String)> {
     let master = event.master.as_ref();
     let subject = event.subject.as_ref();
-    vec![
+    let all = [
         ("ZAZEN_EVENT", event.trigger.name().into()),
         ("ZAZEN_EVENT_NUMBER", event.number.to_string()),
         ("ZAZEN_ATTEMPT", attempt.to_string()),
@@ -91,7 +95,14 @@ fn environment(event: &Event, attempt: u32) -> Vec<(&'static str, String)> {
         ("ZAZEN_MASTER_HOST", master.map(|master| master.host.clone()).unwrap_or_default()),
         ("ZAZEN_SUBJECT_NAME", subject.map(|subject| subject.name.clone()).unwrap_or_default()),
         ("ZAZEN_SUBJECT_ADDRESS", subject.map(|subject| subject.address.clone()).unwrap_or_default()),
-    ]
+    ];
+    all.into_iter().map(|(name, value)| (name, shortened(value)))
+}
+
+/// The beginning of a text that is longer than a variable may be; the whole of it is in what the program reads.
+fn shortened(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(VARIABLE_MAX));
+    text
 }
 
 async fn post(url: &str, event: &Event, attempt: u32, body: String, timeout: Duration) -> Result<(), String> {

@@ -83,8 +83,9 @@ impl Scraped<'_> {
         ]
     }
 
-    pub(super) fn voters_present(&self) -> u64 {
-        self.state.voters_present() as u64
+    pub(super) fn voters_present(&self) -> Vec<Sample> {
+        // The last state that there was would show them all while a quorum is gone.
+        self.state.nodes.master.iter().flat_map(|_| number(self.state.voters_present() as u64)).collect()
     }
 
     pub(super) fn members(&self) -> Vec<Sample> {

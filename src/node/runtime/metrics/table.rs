@@ -117,8 +117,9 @@ table! {
             "Nodes of the voting set, present or not."
             |s| number(s.state.metadata.voting.own.len() as u64);
         Gauge "zazen_voting_nodes_present" []
-            "Nodes of the voting set that are members now. Elections and commits need more than half of the set."
-            |s| number(s.voters_present());
+            "Nodes of the voting set that are members now, as the master has it; none is told without a master. Elections and commits \
+             need more than half of the set."
+            |s| s.voters_present();
         Counter "zazen_nodes_joined" []
             "Nodes that joined, as this node saw it; it counts itself where it is elected."
             |s| number(s.told().nodes_joined.get());

@@ -28,7 +28,12 @@ pub enum Format {
 impl Format {
     /// What a scraper that accepts this is given.
     pub fn wanted(accept: &str) -> Self {
-        if accept.contains("application/openmetrics-text") { Format::OpenMetrics } else { Format::Prometheus }
+        let is_wanted = |range: &str| {
+            let mut parts = range.split(';').map(str::trim);
+            let refuses = |part: &str| part.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+            parts.next() == Some("application/openmetrics-text") && !parts.any(refuses)
+        };
+        if accept.split(',').any(is_wanted) { Format::OpenMetrics } else { Format::Prometheus }
     }
 
     /// Its name in headers.

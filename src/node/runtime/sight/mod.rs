@@ -5,8 +5,10 @@
 //! like it.
 
 mod reaches;
+mod trial;
 
 pub use reaches::{Reach, ReachOutcome, Reaches};
+pub use trial::DiskTrial;
 
 use super::figures::{Meter, NodeFigures};
 use super::handle::Handle;
@@ -21,6 +23,13 @@ pub const PATH: &str = "/_zen/sight";
 /// Where a node's transport tells which process it is, and nothing else.
 pub const HERE_PATH: &str = "/_zen/here";
 
+/// What a node tries when it is asked what it sees.
+#[derive(Debug, Default)]
+pub struct Tries {
+    pub(super) reaches: Reaches,
+    pub(super) trial: DiskTrial,
+}
+
 /// What one node sees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sight {
@@ -31,6 +40,9 @@ pub struct Sight {
     /// Whether it is to be stopped soon, so that users are told to go elsewhere.
     #[serde(default)]
     pub drained: bool,
+    /// Why its disk is not counted on, if a write was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
     /// What its process uses.
     #[serde(default)]
     pub figures: Option<NodeFigures>,
@@ -45,15 +57,35 @@ pub struct Sight {
     pub events: Vec<serde_json::Value>,
 }
 
-/// The path of a question for what a node sees, and for so many of its newest events.
-pub fn path(events: usize) -> String {
-    format!("{PATH}?events={events}")
+/// What is asked of a node beside what it sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// How many of its newest events.
+    pub events: usize,
+    /// Whether a write to its disk, and whom it reaches now and not a while ago.
+    pub trial: bool,
 }
 
-/// How many events such a query asks for.
-pub fn events_of(query: Option<&str>) -> usize {
-    let wanted = query.and_then(|query| query.strip_prefix("events=")?.parse().ok());
-    wanted.unwrap_or(0).min(EVENTS_MAX)
+impl Wanted {
+    /// The path of the question. A node of before, which tries no write, understands it as well.
+    pub fn path(self) -> String {
+        let Wanted { events, trial } = self;
+        if trial { format!("{PATH}?events={events}&trial=true") } else { format!("{PATH}?events={events}") }
+    }
+
+    /// What such a query asks for.
+    pub fn of(query: Option<&str>) -> Self {
+        let pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+        let mut wanted = Wanted::default();
+        for (name, value) in pairs {
+            match name {
+                "events" => wanted.events = value.parse().unwrap_or(0).min(EVENTS_MAX),
+                "trial" => wanted.trial = value == "true",
+                _ => {}
+            }
+        }
+        wanted
+    }
 }
 
 /// How many events are told at the most.
@@ -85,14 +117,24 @@ impl Here {
 }
 
 /// What this node sees; nothing once it has ended.
-pub async fn look(handle: Handle, events: usize) -> Option<Sight> {
+pub async fn look(handle: Handle, wanted: Wanted) -> Option<Sight> {
     let explanation = serde_json::to_value(handle.explain().await?).ok()?;
     let figures = handle.meter().read(Meter::measure).await;
-    let reaches = handle.reaches().look(&handle);
-    let events =
-        handle.events().since(None, events).iter().filter_map(|event| serde_json::to_value(event).ok()).collect();
+    let (reaches, disk) = match wanted.trial {
+        true => {
+            let settings = handle.settings();
+            tokio::join!(handle.reaches().look_now(&handle), handle.trial().run(&settings.path_data))
+        }
+        false => (handle.reaches().look(&handle), None),
+    };
+    let events = handle
+        .events()
+        .since(None, wanted.events)
+        .iter()
+        .filter_map(|event| serde_json::to_value(event).ok())
+        .collect();
     let (node, drained) = (handle.local().id.clone(), handle.drain().is_on());
-    Some(Sight { node, explanation, drained, figures, settings: told(&handle), reaches, events })
+    Some(Sight { node, explanation, drained, disk, figures, settings: told(&handle), reaches, events })
 }
 
 fn told(handle: &Handle) -> BTreeMap<String, Configured> {
@@ -117,8 +159,10 @@ mod tests {
             (Some("events=x"), 0),
             (Some("x=1"), 0),
         ] {
-            assert_eq!(events_of(query), expected, "{query:?}");
+            assert_eq!(Wanted::of(query), Wanted { events: expected, trial: false }, "{query:?}");
         }
-        assert_eq!(events_of(path(12).split_once('?').map(|(_, query)| query)), 12);
+        for wanted in [Wanted { events: 12, trial: false }, Wanted { events: 0, trial: true }] {
+            assert_eq!(Wanted::of(wanted.path().split_once('?').map(|(_, query)| query)), wanted);
+        }
     }
 }

@@ -20,6 +20,9 @@ const TIMEOUT: Duration = Duration::from_millis(400);
 /// How long it takes from the beginning of one round to that of the next, if somebody looks.
 const PAUSE: Duration = Duration::from_millis(900);
 
+/// A round that is younger is as good as another one.
+const FRESH: Duration = Duration::from_millis(300);
+
 /// How many members are tried.
 const MEMBERS_MAX: usize = 32;
 
@@ -55,6 +58,8 @@ pub struct Reaches(Mutex<Rounds>);
 #[derive(Debug, Default)]
 struct Rounds {
     began: Option<Instant>,
+    /// When the round began that these were found in.
+    found_from: Option<Instant>,
     found: Vec<Reach>,
 }
 
@@ -66,12 +71,27 @@ impl Reaches {
         if rounds.began.is_none_or(|began| now.duration_since(began) >= PAUSE) {
             rounds.began = Some(now);
             let handle = handle.clone();
-            tokio::spawn(async move {
-                let found = round(&handle).await;
-                handle.reaches().0.lock().found = found;
-            });
+            tokio::spawn(async move { handle.reaches().go_round(&handle).await });
         }
         rounds.found.clone()
+    }
+
+    /// What is found now.
+    pub(super) async fn look_now(&self, handle: &Handle) -> Vec<Reach> {
+        let is_fresh = |from: Option<Instant>| from.is_some_and(|from| from.elapsed() < FRESH);
+        if !is_fresh(self.0.lock().found_from) {
+            self.go_round(handle).await;
+        }
+        self.0.lock().found.clone()
+    }
+
+    async fn go_round(&self, handle: &Handle) {
+        let from = Instant::now();
+        let found = round(handle).await;
+        let mut rounds = self.0.lock();
+        if rounds.found_from.is_none_or(|before| before <= from) {
+            (rounds.found_from, rounds.found) = (Some(from), found);
+        }
     }
 }
 

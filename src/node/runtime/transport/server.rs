@@ -13,7 +13,7 @@ use crate::runtime::applied;
 use crate::runtime::changes;
 use crate::runtime::figures::{self, Meter};
 use crate::runtime::inquiry;
-use crate::runtime::sight::{self, Here};
+use crate::runtime::sight::{self, Here, Wanted};
 use crate::runtime::tasks::Begun;
 use crate::runtime::versions;
 use crate::wire;
@@ -321,8 +321,7 @@ async fn next_changes(State(port): State<Port>, request: Request) -> Response {
 
 /// What this node sees of its cluster.
 async fn see(State(port): State<Port>, request: Request) -> Response {
-    let events = sight::events_of(request.uri().query());
-    match sight::look(port.handle, events).await {
+    match sight::look(port.handle, Wanted::of(request.uri().query())).await {
         Some(sight) => json(&sight),
         None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
