@@ -275,12 +275,14 @@ pub fn roomy(path: &Path) -> Option<String> {
     ["/var/lib", "/var/tmp", "/home", "/tmp"].into_iter().find(has_room).map(ToOwned::to_owned)
 }
 
-/// The slowest of the writes that its history tells of.
+/// The slowest of the writes that its history tells of, and of one that is tried while nobody has anything to write.
 fn slowest_write(handle: &Handle) -> Option<u64> {
+    let tried = handle.trial().glance(&handle.settings().path_data);
+    let tried = tried.and_then(|past| u64::try_from(past.as_millis()).ok());
     let since = wall().saturating_sub(u64::try_from(SLOW_FOR.as_millis()).unwrap_or(u64::MAX));
     let entries = handle.events().since(None, 50);
     let slow = entries.iter().filter(|entry| entry.kind == Kind::DiskSlow && entry.timestamp_millis >= since);
-    slow.filter_map(|entry| entry.details.get("took_millis")?.as_u64()).max()
+    slow.filter_map(|entry| entry.details.get("took_millis")?.as_u64()).chain(tried).max()
 }
 
 /// The address by which this host would reach the first seed that is one. Nothing is sent.

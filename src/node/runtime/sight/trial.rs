@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 /// A disk that takes longer is not counted on.
@@ -31,16 +32,10 @@ impl DiskTrial {
     pub(super) async fn run(&self, directory: &Path) -> Option<String> {
         let mut under_way = self.0.subscribe();
         let mut failed = None;
-        if let Some(began) = self.begin() {
-            let (done, path) = (self.0.clone(), directory.to_owned());
-            let written = tokio::task::spawn_blocking(move || {
-                let written = write(&path);
-                done.send_replace(None);
-                written
-            });
-            if let Ok(Ok(Err(error))) = timeout_at(began + PATIENCE, written).await {
-                failed = Some(format!("[{}] cannot be written: {error}", directory.display()));
-            }
+        if let Some((began, written)) = self.begin(directory)
+            && let Ok(Ok(Err(error))) = timeout_at(began + PATIENCE, written).await
+        {
+            failed = Some(format!("[{}] cannot be written: {error}", directory.display()));
         }
         let since = *under_way.borrow_and_update();
         let Some(since) = since else { return failed };
@@ -50,15 +45,36 @@ impl DiskTrial {
         }
     }
 
-    /// The beginning of a write, if none is under way.
-    fn begin(&self) -> Option<Instant> {
+    /// How long a write has been under way; begins one if none is, and waits for nothing.
+    pub fn glance(&self, directory: &Path) -> Option<Duration> {
+        let since = *self.0.borrow();
+        if since.is_none() {
+            // Whoever looks again sees what became of it.
+            drop(self.begin(directory));
+        }
+        since.map(|since| since.elapsed())
+    }
+
+    /// Begins a write, if none is under way.
+    fn begin(&self, directory: &Path) -> Option<(Instant, JoinHandle<io::Result<()>>)> {
         let now = Instant::now();
-        let is_first = self.0.send_if_modified(|under_way| {
+        self.take_turn(now).then(|| {
+            let (done, path) = (self.0.clone(), directory.to_owned());
+            let work = move || {
+                let written = write(&path);
+                done.send_replace(None);
+                written
+            };
+            (now, tokio::task::spawn_blocking(work))
+        })
+    }
+
+    fn take_turn(&self, now: Instant) -> bool {
+        self.0.send_if_modified(|under_way| {
             let is_first = under_way.is_none();
             *under_way = under_way.or(Some(now));
             is_first
-        });
-        is_first.then_some(now)
+        })
     }
 }
 
@@ -83,9 +99,10 @@ mod tests {
         assert_eq!(fs::read_dir(&directory).expect("it is there").count(), 0, "nothing is left behind");
         let missing = trial.run(&directory.join("missing")).await.expect("it cannot be written");
         assert!(missing.contains("cannot be written"), "{missing}");
-        trial.begin().expect("none is under way");
+        assert!(trial.take_turn(Instant::now()), "none is under way");
         let hangs = trial.run(&directory).await.expect("the one before hangs");
         assert!(hangs.contains("is not finished after"), "{hangs}");
+        assert!(trial.glance(&directory).is_some_and(|past| past >= PATIENCE));
         fs::remove_dir_all(&directory).expect("it is ours");
     }
 }
