@@ -34,19 +34,20 @@ const HELP: &[&str] = &[
 
 /// Draws all of it.
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
-    let verdicts = verdicts(screen);
-    let wanted = height(&verdicts, frame.area().width);
+    let (headline, verdicts, pages) = ([headline(screen)], verdicts(screen), [pages(screen)]);
+    let rows_of = |lines: &[Line<'_>]| height(lines, frame.area().width);
     let heights = [
-        Constraint::Length(1),
-        Constraint::Max(wanted),
-        Constraint::Length(1),
+        Constraint::Length(rows_of(&headline)),
+        Constraint::Max(rows_of(&verdicts)),
+        Constraint::Length(rows_of(&pages)),
         Constraint::Min(3),
         Constraint::Length(1),
     ];
     let [head, amiss, tabs, body, foot] = Layout::vertical(heights).areas(frame.area());
-    frame.render_widget(Paragraph::new(headline(screen)), head);
+    let text = |lines: Vec<Line<'static>>| Paragraph::new(lines).wrap(Wrap { trim: true });
+    frame.render_widget(text(headline.into()), head);
     frame.render_widget(Paragraph::new(verdicts).wrap(Wrap { trim: false }), amiss);
-    frame.render_widget(Paragraph::new(pages(screen)), tabs);
+    frame.render_widget(text(pages.into()), tabs);
     match &screen.over {
         Over::Rows => rows(frame, body, screen),
         Over::Detail { id, from } => {
