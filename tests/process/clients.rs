@@ -209,3 +209,35 @@ fn clients_that_reconnect_see_no_error_in_a_rolling_restart() {
         }
     });
 }
+
+#[test]
+fn a_node_without_a_quorum_that_is_told_to_end_says_that_nothing_was_done() {
+    let mut cluster = Cluster::start(3);
+    let last = cluster.wait_master(&[0, 1, 2]);
+    for other in cluster.others(&[last]) {
+        cluster.kill(other);
+    }
+    cluster.wait_no_master(last);
+    let port = cluster.nodes[last].http;
+    let requests = [
+        ("GET", "/_cluster/state/version"),
+        ("GET", "/_zazen/kv/a"),
+        ("PUT", "/_zazen/kv/a"),
+        ("GET", "/_cluster/health?wait_for_nodes=9"),
+        ("POST", "/_zazen/lease/a?wait=20s"),
+    ];
+    let asked = requests.map(|(method, path)| {
+        let body = if method == "PUT" { "x" } else { "" };
+        thread::spawn(move || http::ask(port, method, path, body))
+    });
+    let waiting = || cluster.nodes[last].get("/_tasks?detailed=true").expect("a node answers its users").body;
+    cluster.wait("all of them wait", || {
+        let waiting = waiting();
+        requests.iter().all(|(_, path)| waiting.contains(path)).then_some(())
+    });
+    assert_eq!(cluster.nodes[last].terminate(), Some(0));
+    for (asked, what) in asked.into_iter().zip(requests) {
+        let told = asked.join().expect("it asks").expect("it is answered");
+        assert_eq!(told.status, 503, "{what:?}: {told:?}");
+    }
+}

@@ -463,7 +463,8 @@ impl NodeState {
         self.slots.last()
     }
 
-    fn given_up(&self, ticket: Ticket) -> Answer {
+    /// What a client is told whose question is in nobody's hands and will not be.
+    pub(super) fn given_up(&self, ticket: Ticket) -> Answer {
         match self.asks.get(&ticket) {
             Some(Ask { question: Question::Submit { task, .. }, .. }) if self.slots.is_waited_for_by(ticket) => {
                 Answer::TimedOut { source: task.to_string() }

@@ -81,6 +81,11 @@ impl NodeState {
     pub(super) fn has_left(&mut self, out: &mut Effects<Zen>) {
         self.timers.stop(Timer::Leave);
         if let Some(ticket) = self.leaving.take() {
+            // What waits for a master finds one elsewhere.
+            for open in self.open_asks() {
+                let answer = self.given_up(open);
+                self.close_ask(open, answer, out);
+            }
             out.push(Effect::Answer { ticket, answer: Answer::Left });
         }
     }

@@ -47,6 +47,10 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
     let deadline = Instant::now() + call.parameters.time("wait", Duration::ZERO)?;
     loop {
         wait_until_free(&call, &name, deadline).await?;
+        if has_name(&call) && Instant::now() < deadline && is_over(&call.handle, deadline) && !is_told(&call)? {
+            // The node is about to leave. What it is told now would be remembered, and the wait could not go on elsewhere.
+            return Err(RestError::no_master_because(snapshot::closed(&call.handle)));
+        }
         let task = Task::GrantLease { name: name.clone(), holder: holder.clone(), ttl };
         let answer = attempt(&call, task).await?;
         if let Answer::Done { at, outcome: RequestOutcome::Granted { token }, .. } = answer {
@@ -65,7 +69,7 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
 /// Waits until nobody holds the lease, or the time is over.
 async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Result<(), RestError> {
     // Whoever asks again for what was granted waits for nobody.
-    while !is_over(&call.handle, deadline) && !is_remembered(call, &snapshot::local(&call.handle))? {
+    while !is_over(&call.handle, deadline) && !is_told(call)? {
         let answer = ask(call, Query::Lease { name: name.clone() }).await?;
         let Answer::Lease { lease, .. } = answer else {
             return Err(answer.into());
@@ -74,13 +78,18 @@ async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Res
             return Ok(());
         };
         let is_free = |lease: Option<&Lease>| lease.is_none_or(|lease| lease.token != held.token);
-        let is_told = |state: &ClusterState| is_remembered(call, state).unwrap_or(false);
-        wait_long(&call.handle, deadline, |state| is_free(state.metadata.leases.get(&**name)) || is_told(state))
+        let is_known = |state: &ClusterState| is_remembered(call, state).unwrap_or(false);
+        wait_long(&call.handle, deadline, |state| is_free(state.metadata.leases.get(&**name)) || is_known(state))
             .await?;
         // A node that is behind knows neither of the grant nor of its end.
         tokio::time::sleep(ASK_AGAIN).await;
     }
     Ok(())
+}
+
+/// Whether the newest state here remembers what became of the request.
+fn is_told(call: &Call) -> Result<bool, RestError> {
+    is_remembered(call, &snapshot::local(&call.handle))
 }
 
 /// What a holder must know of a lease.

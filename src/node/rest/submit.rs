@@ -7,7 +7,7 @@ use super::parameters::{Parameter, Values};
 use super::route::Call;
 use super::routes::way;
 use super::serve::aim;
-use super::snapshot::{MASTER, MASTER_TIMEOUT};
+use super::snapshot::{MASTER, MASTER_TIMEOUT, patience};
 use super::time::human_time;
 use crate::cluster::{ClusterState, Recall, RequestId, RequestOutcome, StateId, Version};
 use crate::runtime::spans::SpanContext;
@@ -74,7 +74,7 @@ pub(super) async fn submit(call: &Call, task: Task) -> Result<Done, RestError> {
 /// The same, as the node answers.
 pub(super) async fn attempt(call: &Call, task: Task) -> Result<Answer, RestError> {
     let timeout = call.parameters.time("timeout", TIMEOUT)?;
-    let master_timeout = call.parameters.time("master_timeout", MASTER_TIMEOUT)?;
+    let master_timeout = patience(&call.handle, call.parameters.time("master_timeout", MASTER_TIMEOUT)?);
     let retry = call.parameters.flag("retry")?.unwrap_or(false);
     let task = match request_id(call)? {
         Some(request) => {

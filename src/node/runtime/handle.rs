@@ -202,11 +202,13 @@ impl Handle {
     /// Asks a question and waits for the answer.
     pub async fn ask(&self, question: Question) -> Answer {
         let (answer, answered) = oneshot::channel();
-        let reason = || "the node is shutting down".to_string();
+        let changes_nothing = matches!(question, Question::Read { .. } | Question::PendingTasks { .. });
         if self.requests.send(Request::Ask(question, answer)).await.is_err() {
-            return Answer::Unknown { reason: reason() };
+            // No master was ever asked.
+            return Answer::NoMaster;
         }
-        answered.await.unwrap_or_else(|_| Answer::Unknown { reason: reason() })
+        let unknown = || Answer::Unknown { reason: "the node is shutting down".to_string() };
+        answered.await.unwrap_or_else(|_| if changes_nothing { Answer::NoMaster } else { unknown() })
     }
 
     /// Why there is a master or none; nothing once the node has ended.

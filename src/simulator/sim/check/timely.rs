@@ -164,6 +164,8 @@ pub struct Timely {
     judged: BTreeSet<usize>,
     /// The processes that stand still.
     still: BTreeSet<usize>,
+    /// The processes that were told to end: they may send their clients elsewhere.
+    leaving: BTreeSet<usize>,
     /// When each write began that is not on its disk yet.
     writes: BTreeMap<usize, VecDeque<Time>>,
     open: BTreeMap<Ticket, Asked>,
@@ -190,6 +192,9 @@ impl Timely {
 
     /// A node is asked.
     pub fn asked(&mut self, ticket: Ticket, node: usize, question: &Question, began: Time) {
+        if matches!(question, Question::Leave) {
+            self.leaving.insert(node);
+        }
         let patience = self.bounds.patience(question).filter(|_| !self.still.contains(&node));
         let due = patience.map(|patience| began + patience);
         let timeout = match question {
@@ -215,6 +220,7 @@ impl Timely {
     /// A process ended.
     pub fn ended(&mut self, node: usize) {
         self.still.remove(&node);
+        self.leaving.remove(&node);
         self.writes.remove(&node);
     }
 
@@ -300,8 +306,10 @@ impl Timely {
                 count(&mut self.service.well, took, few, error);
                 let bound = self.bounds.with_change();
                 // Whose process ends while it is asked was not well, and nobody waits longer than he wants.
-                let is_excused =
-                    error == Some("lost") || error.is_some() && took >= self.bounds.on_fast_clocks(asked.patience);
+                let is_sent_elsewhere = error.is_some() && self.leaving.contains(node);
+                let is_excused = is_sent_elsewhere
+                    || error == Some("lost")
+                    || error.is_some() && took >= self.bounds.on_fast_clocks(asked.patience);
                 if is_excused || error.is_none() && took <= bound {
                     return Ok(());
                 }
