@@ -59,3 +59,38 @@ fn the_same_data_under_another_address_is_the_same_node() {
     let address = format!("127.0.0.1:{transport}");
     assert_eq!(state["nodes"][&ids_before[moved]]["transport_address"], *address, "{state}");
 }
+
+/// The master of all three, whether the state is given back or not.
+fn master_of_all(cluster: &Cluster) -> usize {
+    cluster.wait("all follow one master", || {
+        let views: Option<Vec<_>> = cluster.nodes.iter().map(|node| node.view()).collect();
+        let views = views.filter(|views| views.iter().all(|view| view.members.len() == 3))?;
+        let master = views.first()?.master.clone()?;
+        let is_one = views.iter().all(|view| view.master.as_ref() == Some(&master));
+        is_one.then(|| cluster.nodes.iter().position(|node| node.name == master))?
+    })
+}
+
+#[test]
+fn a_state_that_waits_for_nodes_is_given_back_by_a_successor_that_waits_for_fewer() {
+    let mut cluster = Cluster::start(3);
+    cluster.wait_redundant(&[0, 1, 2]);
+    for at in 0..3 {
+        cluster.kill(at);
+    }
+    for at in 0..3 {
+        cluster.nodes[at].settings.push("gateway.recover_after_nodes: 5".into());
+        cluster.restart(at);
+    }
+    let master = master_of_all(&cluster);
+    assert!(!cluster.view(master).blocks.is_empty(), "it waits for two more");
+    // The last one hands over to one that needs the vote of one other only.
+    for at in cluster.others(&[master]).into_iter().chain([master]) {
+        cluster.nodes[at].settings.pop();
+        cluster.nodes[at].settings.push("gateway.recover_after_nodes: 3".into());
+        assert_eq!(cluster.nodes[at].terminate(), Some(0));
+        cluster.restart(at);
+        master_of_all(&cluster);
+    }
+    cluster.wait("the state is given back", || cluster.view(master).blocks.is_empty().then_some(()));
+}

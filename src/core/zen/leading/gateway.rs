@@ -20,8 +20,16 @@ pub struct Recovery {
     due: Option<Time>,
     /// Whether it is given back with the next publish.
     is_asked: bool,
-    /// Processes that the state of before still names and that did not join since.
+    /// Processes that the state of before still names and that neither joined nor were seen to follow since.
     absent: BTreeSet<EphemeralId>,
+}
+
+impl Recovery {
+    /// A process follows this master; tells whether that is news. Who gave its vote after others had won it follows without
+    /// joining.
+    pub(super) fn has_come(&mut self, process: &EphemeralId) -> bool {
+        self.absent.remove(process)
+    }
 }
 
 impl Role<'_, Leadership> {

@@ -144,6 +144,7 @@ impl Role<'_, Leadership> {
             lead.sent.note_refused(&peer.node.address);
         }
         take_down(peer, (self.now, patience), report, is_mine, newest);
+        let has_come = is_mine && report.term == lead.term && lead.recovery.has_come(&report.ephemeral_id);
         let is_awaited = is_mine && lead.wish.is_some_and(|wish| peer.heard < wish && asked >= wish);
         peer.heard = if is_mine { peer.heard.max(asked) } else { peer.heard };
         let is_proven_now = !was_proven && peer.is_proven(lead.proven_above);
@@ -175,6 +176,9 @@ impl Role<'_, Leadership> {
         self.count_term_bump();
         self.settle_acks();
         self.answer_reads()?;
+        if has_come {
+            self.recover()?;
+        }
         if is_proven_now || is_awaited || self.mode.succession.is_some() || self.node.leaving.is_some() {
             // A voting set may have waited for it, or a hand-over, or a master that leaves.
             return self.advance();
