@@ -44,8 +44,14 @@ pub struct Credentials {
 /// How the keys of all settings of security begin.
 const SECURITY: &str = "zazen.security.";
 
-/// The line of a configuration that gives some settings of security; none if there are none.
+/// What a node must have all of or nothing, or it does not start.
+const TOGETHER: [&str; 3] = ["zazen.security.authorities", "zazen.security.certificate", "zazen.security.key"];
+
+/// The line of a configuration that gives some settings of security; none if there are none, or not all that belong together.
 pub(super) fn security(files: &BTreeMap<String, String>) -> Option<(&'static str, Worth)> {
+    if !matches!(TOGETHER.iter().filter(|key| files.contains_key(**key)).count(), 0 | 3) {
+        return None;
+    }
     let one = |(key, file): (&String, &String)| Some(format!("{}: {}", key.strip_prefix(SECURITY)?, in_quotes(file)));
     let all: Vec<String> = files.iter().filter_map(one).collect();
     (!all.is_empty()).then(|| ("zazen.security", Worth::Plain(format!("{{{}}}", all.join(", ")))))

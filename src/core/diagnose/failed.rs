@@ -81,7 +81,9 @@ pub(super) fn of_failed_starts(case: &Case<'_>, told: &[Verdict]) -> Vec<Verdict
     let mut verdicts: Vec<Verdict> = Vec::new();
     for (failed, evidence) in case.failed_starts() {
         let is_told = |verdict: &Verdict| verdict.node.as_ref().is_some_and(|node| failed.goes_by(node));
-        if told.iter().chain(&verdicts).any(is_told) {
+        // It may run since, though no master has taken it in yet.
+        let runs = |report: &Report| failed.is_it(&report.explanation.node.name, &report.explanation.node.address);
+        if told.iter().chain(&verdicts).any(is_told) || !failed.runs && case.reports.iter().any(runs) {
             continue;
         }
         let Obstacle { code, mend, .. } = failed.obstacle.clone();

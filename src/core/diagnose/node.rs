@@ -1,6 +1,7 @@
 //! What is wrong with one node by itself: its disk, its descriptors.
 
 use super::case::{Case, quoted, verdict};
+use super::reach::other_disk;
 use super::{Certainty, Code, Facts, Mend, Report, Start, Verdict};
 use crate::cluster::Address;
 
@@ -32,7 +33,7 @@ fn disk_slow(case: &Case<'_>, report: &Report) -> Option<Verdict> {
         None => format!("a write to [{data}] took {millis}ms"),
     };
     let summary = format!("the disk of {name} under [{data}] does not finish writes in time");
-    let mend = case.text(report, "path.data", &format!("{data}-on-another-disk"));
+    let mend = other_disk(data).map(|other| case.text(report, "path.data", &other));
     Some(verdict(Code::DiskSlow, &name, summary).only(certainty).because(case.says(report, what)).mended(mend))
 }
 

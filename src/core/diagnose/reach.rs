@@ -273,11 +273,17 @@ fn waiting(case: &Case<'_>, by: &Report, name: &str, process: &Process) -> Verdi
     let summary =
         format!("the process [{pid}] of {name} listens at [{address}] and answers nobody: it waits for its disk");
     let evidence = case.says(by, format!("[{address}] does not answer, and a thread of its process waits for a disk"));
-    let mend = case.sibling_at(address).map(|known| {
-        let other = format!("{}-on-another-disk", known.sibling.data);
-        case.set_sibling(known, "path.data", &Worth::Text(other)).about(name)
+    let mend = case.sibling_at(address).and_then(|known| {
+        let other = other_disk(&known.sibling.data)?;
+        Some(case.set_sibling(known, "path.data", &Worth::Text(other)).about(name))
     });
     verdict(Code::DiskSlow, name, summary).because(evidence).mended(mend).only(Certainty::Likely)
+}
+
+/// A name for the data on another disk; none if the file has such a name already, and its process waits for the one before.
+pub(super) fn other_disk(data: &str) -> Option<String> {
+    const OTHER: &str = "-on-another-disk";
+    (!data.ends_with(OTHER)).then(|| format!("{data}{OTHER}"))
 }
 
 /// One on another host whose system takes connections for it, and that says nothing.

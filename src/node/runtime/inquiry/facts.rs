@@ -109,7 +109,8 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         outward: outward(&looked_for(&settings, explanation)),
         strays,
         distant,
-        failed_starts: handle.surroundings.failed.told(&state.nodes),
+        // Without a master the state names whoever was there at the end, and nobody of these needs to run.
+        failed_starts: handle.surroundings.failed.told(state.nodes.master.as_ref().map(|_| &state.nodes)),
         siblings,
         processes: processes(handle, silent(explanation, &remembered)),
         probes: Vec::new(),

@@ -130,13 +130,14 @@ impl FailedStarts {
     }
 
     /// Those of nodes that are no members, and not for ever: it may have been a try of somebody who went home.
-    pub(super) fn told(&self, members: &Nodes) -> Vec<FailedStart> {
+    pub(super) fn told(&self, members: Option<&Nodes>) -> Vec<FailedStart> {
         self.told_at(Instant::now(), members)
     }
 
-    fn told_at(&self, now: Instant, members: &Nodes) -> Vec<FailedStart> {
+    fn told_at(&self, now: Instant, members: Option<&Nodes>) -> Vec<FailedStart> {
         let mut kept = self.0.lock();
-        let runs = |failed: &FailedStart| members.iter().any(|node| failed.is_it(&node.name, &node.address));
+        let members = || members.into_iter().flat_map(Nodes::iter);
+        let runs = |failed: &FailedStart| members().any(|node| failed.is_it(&node.name, &node.address));
         kept.retain(|(heard, failed)| now - *heard < KEPT_FOR && !runs(failed));
         let since = |heard: Instant| u64::try_from((now - heard).as_millis()).unwrap_or(u64::MAX);
         kept.iter().map(|(heard, failed)| FailedStart { since_millis: since(*heard), ..failed.clone() }).collect()
@@ -220,14 +221,15 @@ mod tests {
         let odd = told(&"\u{7f}".repeat(FAILED_MAX / 2), "h:1");
         assert!(text_of(&odd).is_some(), "it is short as it is told");
         kept.keep(Instant::now(), believed(odd, (None, false), false));
-        assert!(kept.told(&Nodes::default()).is_empty());
+        assert!(kept.told(None).is_empty());
     }
 
     #[test]
     fn it_is_kept_until_the_node_runs_or_nobody_asks_for_it_any_more() {
         let (kept, begin, nobody) = (FailedStarts::default(), Instant::now(), Nodes::default());
-        let names =
-            |now, nodes: &Nodes| kept.told_at(now, nodes).into_iter().map(|failed| failed.name).collect::<Vec<_>>();
+        let names = |now, nodes: &Nodes| {
+            kept.told_at(now, Some(nodes)).into_iter().map(|failed| failed.name).collect::<Vec<_>>()
+        };
         for number in 0..=KEPT_MAX {
             kept.keep(begin, told(&format!("n{number}"), &format!("h:{number}")));
         }
@@ -235,7 +237,7 @@ mod tests {
         kept.keep(begin + Duration::from_secs(1), told("n2", "h:9"));
         assert_eq!(names(begin + Duration::from_secs(1), &nobody).last().map(String::as_str), Some("n2"));
         assert_eq!(names(begin + KEPT_FOR, &nobody), ["n2"]);
-        assert_eq!(kept.told_at(begin + KEPT_FOR, &nobody)[0].since_millis, 899_000);
+        assert_eq!(kept.told_at(begin + KEPT_FOR, Some(&nobody))[0].since_millis, 899_000);
         assert!(names(begin + KEPT_FOR + Duration::from_secs(1), &nobody).is_empty());
     }
 }
