@@ -137,9 +137,8 @@ fn one_whose_file_names_no_certificates_any_more_is_told_to_name_them_again() {
     let mut asked = on("a", follower(0, 0));
     asked.facts.credentials.certificate = Some("/etc/zazen/node.crt".into());
     let mut told = distant(1);
-    told.security = [("zazen.security.secret", "s"), ("zazen.security.key", "node.key")]
-        .map(|(key, file)| (key.to_owned(), file.to_owned()))
-        .into();
+    let files = [("authorities", "ca.crt"), ("certificate", "node.crt"), ("key", "node.key"), ("secret", "s")];
+    told.security = files.map(|(key, file)| (format!("zazen.security.{key}"), file.to_owned())).into();
     asked.facts.distant = vec![told];
     asked.facts.probes = vec![Probe { address: address(1), found: Found::Unsecured, free_port: None }];
     let line = |asked: &Report| {
@@ -147,8 +146,12 @@ fn one_whose_file_names_no_certificates_any_more_is_told_to_name_them_again() {
         one.expect("they do not believe each other").mend.expect("it is known what helps")
     };
     let mend = line(&asked);
-    assert_eq!(mend.line, r#"zazen.security: {key: "node.key", secret: "s"}"#);
+    let all = r#"zazen.security: {authorities: "ca.crt", certificate: "node.crt", key: "node.key", secret: "s"}"#;
+    assert_eq!(mend.line, all);
     assert_eq!(mend.place().as_deref(), Some("in /srv/zazen.yml on 10.0.0.1"));
+    let key = asked.facts.distant[0].security.remove("zazen.security.key").expect("it is there");
+    assert!(line(&asked).line.starts_with("/usr/bin/zazen setup "), "a node does not start without its key");
+    asked.facts.distant[0].security.insert("zazen.security.key".into(), key);
     asked.facts.probes[0].found = Found::OtherAuthority;
     assert!(line(&asked).line.starts_with("/usr/bin/zazen setup "), "another authority has made its certificates");
 }
