@@ -27,12 +27,14 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const METRICS: &[&str] = &["/_prometheus/metrics"];
 const PAGE: &[&str] = &[
     "/_zazen/overview?timeout=600ms&events=40",
-    "/_zazen/explain",
     "/_cluster/pending_tasks?master_timeout=1s",
     "/_zazen/kv?local=true&values=true&limit=200",
     "/_zazen/lease?local=true",
     "/_cluster/settings?local=true&flat_settings=true",
 ];
+
+/// A page asks what is wrong once in so many rounds while nothing is.
+const EXPLAINED_EVERY: usize = 10;
 
 /// Measures fail-over and throughput with metrics, pages and hooks beside those without.
 #[derive(Args)]
@@ -68,10 +70,16 @@ fn attend(site: &Site, is_over: &Arc<AtomicBool>) -> Vec<JoinHandle<()>> {
 /// Asks the same again and again; a node that is away is asked later.
 fn ask_on(door: SocketAddr, paths: &[&str], is_over: &AtomicBool) {
     let mut http = Http::at(door, PATIENCE);
-    while !is_over.load(Ordering::Relaxed) {
+    for round in 0_usize.. {
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
         let began = now();
         for path in paths {
             drop(http.get(path));
+        }
+        if paths == PAGE && round % EXPLAINED_EVERY == 0 {
+            drop(http.get("/_zazen/explain"));
         }
         pause(PERIOD.saturating_sub(now() - began));
     }

@@ -3,7 +3,7 @@
 
 const SAMPLES_MAX = 1800, LENGTH_MAX = 12e6, EVENTS_MAX = 1000, PAUSE = 1000, HURRY = 250, PATIENCE = 4000;
 // A node that is well answers sooner, since it gives the others 600 ms; and what is wrong is asked for rarely while nothing is.
-const LATE = 1500, EXPLAINED_EVERY = 5000, EXPLAINED_WITHIN = 15000;
+const LATE = 1500, EXPLAINED_EVERY = 10000, EXPLAINED_WITHIN = 15000;
 
 const record = document.getElementById("record");
 const saved = record ? JSON.parse(record.textContent) : null;
