@@ -1,6 +1,7 @@
 //! `zazen run`: a command on one machine at a time, whatever happens to the machines and to the cluster.
 
 use super::cluster::Cluster;
+use super::http;
 use super::node::wait_for;
 use super::tool::{Running, output, url, zazen};
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
+use zazen::cluster::Uuid;
 
 /// A runner whose command writes its token and its pid into a file, and then waits.
 fn runner(cluster: &Cluster, name: &str, ttl: &str) -> (Running, PathBuf) {
@@ -195,4 +197,34 @@ fn a_lease_is_taken_kept_and_given_up_from_a_shell() {
     assert_eq!(lease(1, &["get", "job"]), "error: nobody holds lease [job]\n");
     assert_eq!(lease(0, &["acquire", "job"]), "2\n");
     assert!(lease(2, &["release", "job", "none"]).contains("allowed: a whole number"));
+}
+
+#[test]
+fn a_named_wait_at_a_node_that_is_told_to_end_goes_on_elsewhere_under_its_name() {
+    let mut cluster = Cluster::start(3);
+    cluster.wait_master(&[0, 1, 2]);
+    let (ending, other) = (cluster.nodes[0].http, cluster.nodes[1].http);
+    let held = http::ask(other, "POST", "/_zazen/lease/l?ttl=1m", "").expect("it is free").json();
+    let name = format!("Idempotency-Key: {}/1\r\n", Uuid::from_u128(7));
+    let waits = {
+        let name = name.clone();
+        thread::spawn(move || http::ask_with(ending, ("POST", "/_zazen/lease/l?wait=1m"), &name, ""))
+    };
+    cluster.wait("it waits", || {
+        let tasks = cluster.nodes[0].get("/_tasks?detailed=true").ok()?;
+        tasks.body.contains("wait=1m").then_some(())
+    });
+    assert_eq!(cluster.nodes[0].terminate(), Some(0));
+    let cut = waits.join().expect("it asks").expect("it is answered");
+    assert_eq!(cut.status, 503, "{cut:?}");
+    let goes_on =
+        thread::spawn(move || http::ask_with(other, ("POST", "/_zazen/lease/l?wait=1m&retry=true"), &name, ""));
+    cluster.wait("it waits elsewhere", || {
+        let tasks = cluster.nodes[1].get("/_tasks?detailed=true").ok()?;
+        tasks.body.contains("retry=true").then_some(())
+    });
+    let release = format!("/_zazen/lease/l?token={}", held["token"]);
+    assert_eq!(http::ask(other, "DELETE", &release, "").expect("it is answered").status, 200);
+    let granted = goes_on.join().expect("it asks").expect("it is answered");
+    assert_eq!(granted.status, 200, "{granted:?}");
 }
