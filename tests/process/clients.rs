@@ -222,7 +222,7 @@ fn a_node_without_a_quorum_that_is_told_to_end_says_that_nothing_was_done() {
     let requests = [
         ("GET", "/_cluster/state/version"),
         ("GET", "/_zazen/kv/a"),
-        ("PUT", "/_zazen/kv/a"),
+        ("PUT", "/_zazen/kv/b"),
         ("GET", "/_cluster/health?wait_for_nodes=9"),
         ("POST", "/_zazen/lease/a?wait=20s"),
     ];

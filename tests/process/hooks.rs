@@ -41,6 +41,21 @@ fn done(directory: &Path, node: &str) -> Vec<(String, u64)> {
     done.map(|(_, event)| (name(&event), event["fencing_token"].as_u64().expect("a token"))).collect()
 }
 
+/// Starts nodes with these settings besides, kills one that is not the master, and starts it again; which one is the master.
+fn rejoined(settings: &[&str]) -> (Cluster, usize) {
+    let mut cluster = Cluster::start_with(3, |_, node| {
+        with_hooks(node);
+        node.settings.extend(settings.iter().map(|line| (*line).to_owned()));
+    });
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let other = cluster.others(&[master])[0];
+    cluster.kill(other);
+    cluster.wait("the other one is gone", || (cluster.view(master).members.len() == 2).then_some(()));
+    cluster.restart(other);
+    cluster.wait("the other one is back", || (cluster.view(master).members.len() == 3).then_some(()));
+    (cluster, master)
+}
+
 fn with_hooks(node: &mut Node) {
     let directory = node.home().parent().expect("nodes share a folder").to_owned();
     let program = recorder(&directory);
@@ -84,41 +99,20 @@ fn programs_are_told_of_each_reign_in_order_again_when_they_fail_and_at_the_end(
 
 #[test]
 fn a_master_that_ends_tells_so_whatever_hangs_before_it() {
-    let mut cluster = Cluster::start_with(3, |_, node| {
-        with_hooks(node);
-        node.settings.push("hooks.on_node_joined: [\"/bin/sleep\", \"300\"]".into());
-        node.settings.push("hooks.timeout: 2s".into());
-    });
-    let directory = cluster.scratch.path().to_owned();
-    let master = cluster.wait_master(&[0, 1, 2]);
-    let other = cluster.others(&[master])[0];
-    cluster.kill(other);
-    cluster.wait("the other one is gone", || (cluster.view(master).members.len() == 2).then_some(()));
-    cluster.restart(other);
-    cluster.wait("the other one is back", || (cluster.view(master).members.len() == 3).then_some(()));
+    let (mut cluster, master) = rejoined(&["hooks.on_node_joined: [\"/bin/sleep\", \"300\"]", "hooks.timeout: 2s"]);
     assert_eq!(cluster.nodes[master].terminate(), Some(0));
-    let done = done(&directory, &format!("n{master}"));
+    let done = done(cluster.scratch.path(), &format!("n{master}"));
     assert!(done.iter().any(|(name, _)| name == "on_step_down"), "{done:?}");
 }
 
 #[test]
 fn a_node_that_steps_down_tells_so_though_what_came_before_it_fails_again_and_again() {
-    let mut cluster = Cluster::start_with(3, |_, node| {
-        with_hooks(node);
-        node.settings.push("hooks.on_node_joined: [\"/bin/false\"]".into());
-        node.settings.push("hooks.attempts: 10".into());
-    });
-    let directory = cluster.scratch.path().to_owned();
-    let master = cluster.wait_master(&[0, 1, 2]);
-    let other = cluster.others(&[master])[0];
-    cluster.kill(other);
-    cluster.wait("the other one is gone", || (cluster.view(master).members.len() == 2).then_some(()));
-    cluster.restart(other);
+    let (cluster, master) = rejoined(&["hooks.on_node_joined: [\"/bin/false\"]", "hooks.attempts: 10"]);
     cluster.wait("its hook fails", || cluster.nodes[master].log().contains("[on_node_joined]").then_some(()));
     let answer = ask(cluster.nodes[master].http, "POST", "/_zazen/handover", "").expect("another one can lead");
     assert_eq!(answer.status, 200, "{}", answer.body);
     let name = format!("n{master}");
-    let told = || done(&directory, &name).iter().any(|(name, _)| name == "on_step_down").then_some(());
+    let told = || done(cluster.scratch.path(), &name).iter().any(|(name, _)| name == "on_step_down").then_some(());
     cluster.wait("it tells that it stepped down", told);
     assert!(!cluster.nodes[master].log().contains("(10 of 10)"), "{}", cluster.nodes[master].tail());
 }
