@@ -51,7 +51,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let state = snapshot::local(&call.handle);
     let explanation = call.handle.explain().await.ok_or_else(|| RestError::new(Kind::NodeClosed, "node closed"))?;
     let found = explanation.hosts.iter().filter_map(|host| host.node.clone()).take(OTHERS_MAX);
-    let nodes = all(&state, call.handle.local(), found);
+    let nodes = whom_to_ask(&state, call.handle.local(), found);
     let events = call.parameters.number("events")?.unwrap_or(0);
     let events = usize::try_from(events).unwrap_or(usize::MAX).min(sight::EVENTS_MAX);
     let wanted = Wanted { events, trial: false };
@@ -71,7 +71,7 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
 }
 
 /// The members of the state, this node, and whoever its pings found besides, by id.
-fn all(state: &ClusterState, local: &Arc<Node>, found: impl Iterator<Item = Arc<Node>>) -> Vec<Arc<Node>> {
+fn whom_to_ask(state: &ClusterState, local: &Arc<Node>, found: impl Iterator<Item = Arc<Node>>) -> Vec<Arc<Node>> {
     let mut members: BTreeMap<NodeId, Arc<Node>> = BTreeMap::new();
     // The state may know a process that is gone; who answered a ping is the one that runs.
     for node in state.nodes.iter().cloned().chain(found).chain([local.clone()]) {

@@ -193,7 +193,7 @@ fn verdict(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{ClusterState, VotingSet};
+    use crate::runtime::sight::Reach;
 
     /// Whether `a` may be stopped and killed, with this voting set, while these others answer.
     fn judged(voters: &[&str], alive: &[&str], minimum: usize) -> (bool, bool) {
@@ -214,6 +214,26 @@ mod tests {
         assert!(!follows(serde_json::json!({"master_node": {"id": "another"}})));
         assert!(!follows(serde_json::json!({"master_node": master, "disk_hangs_millis": 900})));
         assert!(!can_vote(&serde_json::json!({}), None));
+    }
+
+    #[test]
+    fn only_those_count_that_hear_each_other() {
+        let sight = |node: &str, lost: &[&str]| {
+            let reach = |id: &&str| Reach { node: (*id).into(), outcome: ReachOutcome::TimedOut, micros: 0 };
+            let told = serde_json::json!({"node": node, "explanation": {}});
+            let bare: Sight = serde_json::from_value(told).expect("all else may be missing");
+            Sight { reaches: lost.iter().map(reach).collect(), ..bare }
+        };
+        let group = |sights: &[Sight]| {
+            let by_id: BTreeMap<&NodeId, &Sight> = sights.iter().map(|sight| (&sight.node, sight)).collect();
+            let voters = VotingSet::new(["b", "c", "d", "e"].map(NodeId::from));
+            best_group(&by_id, &voters).iter().map(ToString::to_string).collect::<String>()
+        };
+        assert_eq!(group(&[]), "");
+        assert_eq!(group(&[sight("b", &[]), sight("c", &[])]), "bc");
+        assert_eq!(group(&[sight("b", &["c"]), sight("c", &[])]).len(), 1, "one way is not enough");
+        assert_eq!(group(&[sight("b", &["d"]), sight("c", &[]), sight("d", &["b"])]), "bcd", "one hears both");
+        assert_eq!(group(&[sight("b", &["c", "d"]), sight("c", &[]), sight("d", &[])]), "cd");
     }
 
     #[test]

@@ -223,14 +223,15 @@ pub(super) static ROUTES: &[Route] = &[
         takes: Takes::Tree,
         answers: Answers::Reply(
             |call| Box::pin(overview::show(call)),
-            "{at_millis:integer,release:string,asked:string,cluster_name:string,state:{*:any},members:[{*:any}]}",
+            "{at_millis:integer,release:string,asked:string,cluster_name:string,state:{*:any},members:[{*:any}],gone:[{id:string,name:string,address:string}]}",
         ),
         name: "zazen_overview_get_action",
         doc: "Tells what every member sees, each asked itself: its explanation, its figures, what it was told at its start and \
               where, and which members answer it.\n`members` are those of the state of the node that is asked, itself, and \
               those that its pings found; each has `sight`, or `silence` if it did not answer: `not_connected`, `timed_out` \
               or `strange`.\n`reaches` tells for each other member whether it `answered` when it was last tried, at the most \
-              once in 0.9 s and only while somebody asks for this.\nIt needs no master, and is what \
+              once in 0.9 s and only while somebody asks for this.\n`gone` names those who count in elections and are no \
+              members, as far as the history knows them.\nIt needs no master, and is what \
               [the dashboard](dashboard.md) shows.",
     },
     Route {
