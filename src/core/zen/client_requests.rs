@@ -98,6 +98,11 @@ impl Ask {
         }
     }
 
+    /// How often it was given to a master, or to who passes it on.
+    pub(super) fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
     /// Whether this process got it last.
     pub(super) fn was_given_to(&self, process: &EphemeralId) -> bool {
         self.asked.as_ref() == Some(process)

@@ -107,6 +107,7 @@ impl Role<'_, Following> {
                 let silent = heard + self.silence_of(&node);
                 self.out.note(Note::PingFailed { node, tried, of: retries });
                 self.ping_master(PingKind::Regular);
+                self.ask_through_others();
                 if !is_doubtful {
                     self.node.timers.set(Timer::Silence, silent.max(self.now));
                 }

@@ -1,8 +1,10 @@
 //! A node that follows a master: what it applies, and what it asks its master.
 //!
 //! Which states are accepted is the same in every mode, and stands in `accept`. How the master is watched is in
-//! `fault_detection`, how followers agree that nobody hears it in `silence`. Mirrors `ClusterApplierService` (6.8).
+//! `fault_detection`, how followers agree that nobody hears it in `silence`, and how it is asked meanwhile in `detour`. Mirrors
+//! `ClusterApplierService` (6.8).
 
+mod detour;
 mod fault_detection;
 mod silence;
 
@@ -70,17 +72,17 @@ impl Role<'_, Following> {
         }
     }
 
-    /// Sends a client's question to the master, if readers see it.
+    /// Sends a client's question to the master, if readers see it, or to who passes it on.
     pub(in crate::zen) fn route(&mut self, ticket: Ticket) {
         if !self.is_open() {
             return;
         }
-        match self.node.place(ticket, &self.mode.master, true) {
+        let detour = self.detour(ticket);
+        let (to, leads) = detour.as_ref().map_or((&self.mode.master, true), |relay| (relay, false));
+        match self.node.place(ticket, to, leads) {
             Placed::Not => {}
             Placed::Answered(answer) => self.close_ask(ticket, answer),
-            Placed::With(ask) => {
-                self.node.forward(self.now, (ticket, ask), &self.mode.master.address, false, self.out);
-            }
+            Placed::With(ask) => self.node.forward(self.now, (ticket, ask), &to.address, !leads, self.out),
         }
     }
 

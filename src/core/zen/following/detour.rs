@@ -1,0 +1,38 @@
+//! What clients ask of a master that has missed a ping: it goes by way of another member.
+//!
+//! Whether the master is gone, or only the link to it, is known when it has missed enough pings; clients need not wait for that.
+//! What is asked twice is carried out once, by its name (`slots`). A node that has lost its master already asks by `relay`.
+//! Elasticsearch has nothing of the kind.
+
+use crate::cluster::Node;
+use crate::protocol::Ticket;
+use crate::zen::mode::Following;
+use crate::zen::role::Role;
+use std::sync::Arc;
+
+impl Role<'_, Following> {
+    /// The master did not answer a ping: what it was asked, it is asked by way of others.
+    pub(super) fn ask_through_others(&mut self) {
+        if self.mode.failures == 0 || self.members_between().next().is_none() {
+            return;
+        }
+        let master = self.mode.master.ephemeral_id.clone();
+        self.node.take_back_asks(|ask| ask.was_given_to(&master) && ask.is_for_relays());
+        self.route_asks();
+    }
+
+    /// By way of whom the master is asked while it misses pings; each time by another one, since that one may not reach it either.
+    pub(super) fn detour(&self, ticket: Ticket) -> Option<Arc<Node>> {
+        let ask = self.node.asks.get(&ticket).filter(|ask| self.mode.failures > 0 && ask.is_for_relays())?;
+        let turn = ask.attempts() as usize % self.members_between().count().max(1);
+        self.members_between().nth(turn).cloned()
+    }
+
+    /// The members that may hear the master: none of them has said since that it does not.
+    fn members_between(&self) -> impl Iterator<Item = &Arc<Node>> {
+        let (following, local) = (&*self.mode, &self.node.local.id);
+        let misses = |node: &Node| following.others.get(&node.id).is_some_and(|word| word.told > following.heard);
+        let nodes = self.node.shown.nodes.iter();
+        nodes.filter(move |node| node.id != following.master.id && node.id != *local && !misses(node))
+    }
+}
