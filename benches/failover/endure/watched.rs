@@ -79,7 +79,7 @@ fn ask_on(door: SocketAddr, paths: &[&str], is_over: &AtomicBool) {
             drop(http.get(path));
         }
         if paths == PAGE && round % EXPLAINED_EVERY == 0 {
-            drop(http.get("/_zazen/explain"));
+            drop(http.get("/_zazen/explain?max_age=1s"));
         }
         pause(PERIOD.saturating_sub(now() - began));
     }

@@ -15,6 +15,8 @@ use crate::runtime::inquiry;
 use crate::service::Account;
 use serde::Serialize;
 use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// What a reader looks for first; all else follows by name.
 const FIRST: [&str; 4] = ["summary", "standing", "verdicts", "advice"];
@@ -36,6 +38,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         default: "false",
         doc: "Root will type what is to be typed, so that a line starts a node as the user that it ran as.",
     },
+    Parameter {
+        name: "max_age",
+        values: Values::Time,
+        default: "0ms",
+        doc: "What somebody was told at this node no longer ago than this will do: pages that are open for good ask all \
+              nodes once for all of them.",
+    },
 ];
 
 /// The whole explanation.
@@ -45,11 +54,11 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     if call.parameters.flag("local")?.unwrap_or(false) {
         put(&mut fields, &call.handle.explain().await.ok_or_else(ended)?)?;
     } else {
-        let as_root = call.parameters.flag("as_root")?.unwrap_or(false);
-        match inquiry::diagnosis(&call.handle, as_root).await {
-            Some((explanation, diagnosis)) => {
-                put(&mut fields, &explanation)?;
-                put(&mut fields, &diagnosis)?;
+        match diagnosis(&call).await? {
+            Some(known) => {
+                let (explanation, diagnosis) = &*known;
+                put(&mut fields, explanation)?;
+                put(&mut fields, diagnosis)?;
             }
             None => put(&mut fields, &call.handle.explain().await.ok_or_else(ended)?)?,
         }
@@ -66,6 +75,18 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let rest = fields.iter().map(|(name, value)| (name.as_str(), value));
     let all = first.iter().map(|(name, value)| (*name, value)).chain(rest);
     Ok(Reply::tree(Json::map(all.map(|(name, value)| (name, value.into()))).with("size", account(&size))))
+}
+
+async fn diagnosis(call: &Call) -> Result<inquiry::Known, RestError> {
+    let as_root = call.parameters.flag("as_root")?.unwrap_or(false);
+    let max_age = call.parameters.time("max_age", Duration::ZERO)?;
+    // What root is told is told to nobody else.
+    let age = if as_root { Duration::ZERO } else { max_age };
+    Ok(if age.is_zero() {
+        inquiry::diagnosis(&call.handle, as_root).await.map(Arc::new)
+    } else {
+        inquiry::diagnosis_of_late(&call.handle, age).await
+    })
 }
 
 fn put(fields: &mut serde_json::Map<String, Value>, part: &impl Serialize) -> Result<(), RestError> {

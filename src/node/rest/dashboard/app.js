@@ -47,7 +47,7 @@ let diagnosis = null, explaining = false, explainedAt = -Infinity;
 async function explain(well) {
   if (explaining || performance.now() - explainedAt < (well ? EXPLAINED_EVERY : PAUSE)) return;
   explaining = true;
-  diagnosis = await ask("/_zazen/explain", EXPLAINED_WITHIN).then(brief, () => null);
+  diagnosis = await ask("/_zazen/explain?max_age=1s", EXPLAINED_WITHIN).then(brief, () => null);
   explaining = false;
   explainedAt = performance.now();
 }
