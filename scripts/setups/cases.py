@@ -469,6 +469,16 @@ def one_clock_is_ten_seconds_ahead(w):
     w[0].prefix = ["env", f"LD_PRELOAD={shim(w)}", "SKEW=10"]
     w.form()
 
+@case("clock-skew", about=["n0"], heals=False)
+def a_clock_is_three_days_behind_the_certificates_of_all(w):
+    certify(w, *w.nodes)
+    w[0].prefix = ["env", f"LD_PRELOAD={shim(w)}", "SKEW=-259200"]
+    w.start(); w.formed(w.nodes[1:])
+
+@case("clock-skew", about=["n0"], asked=1, heals=False)
+def another_clock_is_three_days_behind_the_certificates_of_all(w):
+    a_clock_is_three_days_behind_the_certificates_of_all(w)
+
 
 # Two causes.
 

@@ -3,7 +3,7 @@
 use super::super::ask::{Asker, Place, Silence};
 use super::{Findings, SEED_MAX};
 use crate::cluster::{Address, NodeId, is_loopback};
-use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, Worth, hosts_meant};
+use crate::diagnose::{Certainty, Code, Evidence, Mend, Report, SET_CLOCK, Worth, hosts_meant};
 use crate::protocol::{Failure, Unresolved};
 use crate::runtime::inquiry::{hosts_file, seed_hosts};
 use crate::runtime::seeds::places_of;
@@ -258,7 +258,7 @@ fn judge(settings: &NodeSettings, seed: &str, report: &Report, findings: &mut Fi
         let what = format!("my clock says [{}]", report.facts.wall_millis);
         let by = report.explanation.node.name.to_string();
         let summary = format!("the clock of [{seed}] is {ahead}ms off the one of this host");
-        findings.odd(Code::ClockSkew, summary, Some(Mend::command("timedatectl set-ntp true")));
+        findings.odd(Code::ClockSkew, summary, Some(Mend::command(SET_CLOCK)));
         if let Some(last) = findings.odd.last_mut() {
             last.evidence.push(Evidence { by, at_millis: report.facts.wall_millis, what });
         }

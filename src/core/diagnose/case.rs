@@ -191,6 +191,8 @@ impl<'a> Case<'a> {
                     | Found::OtherAuthority
                     | Found::Unsecured
                     | Found::LapsedCertificate
+                    | Found::EarlyCertificate(_)
+                    | Found::OtherTime
             )
         )
     }

@@ -8,6 +8,7 @@
 mod absent;
 mod case;
 mod certify;
+mod clock;
 mod code;
 mod credentials;
 mod distant;
@@ -33,6 +34,7 @@ mod yaml;
 pub use case::quoted;
 pub use certify::Origin;
 pub use code::Code;
+pub use clock::SET_CLOCK;
 pub use credentials::Credentials;
 pub use distant::Distant;
 pub use failed::{FailedStart, disbelief};
@@ -268,6 +270,10 @@ pub enum Found {
     /// A node whose certificate has ended, and is in order else.
     LapsedCertificate,
     /// No Zazen node.
+    /// A node whose certificate begins so many seconds from now by the clock of the one that asks, and is in order else.
+    EarlyCertificate(u64),
+    /// A node that refuses the certificate of the one that asks for its time, though it is in its time by that one's clock.
+    OtherTime,
     Stranger,
     /// Somebody who takes connections and says nothing.
     Mute,
@@ -289,6 +295,8 @@ impl Found {
             | Found::Unsecured
             | Found::LapsedCertificate
             | Found::Stranger
+            | Found::EarlyCertificate(_)
+            | Found::OtherTime
             | Found::Mute
             | Found::Walled
             | Found::Silence => None,
@@ -478,6 +486,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(identity::of_identity(&case));
     verdicts.extend(credentials::of_credentials(&case));
     verdicts.extend(reach::of_reach(&case, &verdicts));
+    verdicts.extend(clock::untimely(&case));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
     let mut verdicts = obstacle::told(&case, slip::told(&case, verdicts));

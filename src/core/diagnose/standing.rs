@@ -4,15 +4,13 @@
 
 use super::absent;
 use super::case::{Case, called, so_many, verdict};
+use super::clock::clocks;
 use super::reach::{frozen, outcome, parted};
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::zen::explain::{Group, Host, PingOutcome, Straggler, UNREACHED};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Clocks that differ by less are well.
-const SKEW_MAX_MILLIS: i64 = 2_000;
 
 /// Settings that mean something else if they differ.
 const SHARED: [&str; 3] = [MINIMUM_MASTER_NODES, "gateway.recover_after_nodes", "gateway.recover_after_master_nodes"];
@@ -202,26 +200,6 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     let lower = if least < wanted { there.max(least) } else { there };
     let mend = (there + absent < wanted).then(|| case.plain(teller, key, lower));
     Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend))
-}
-
-fn clocks(case: &Case<'_>) -> Vec<Verdict> {
-    let ahead: Vec<(&Report, i64)> =
-        case.reports.iter().filter_map(|report| Some((report, report.facts.ahead_millis?))).collect();
-    let mut all: Vec<i64> = ahead.iter().map(|(_, millis)| *millis).chain([0]).collect();
-    all.sort_unstable();
-    // Of those that agree there are more: the odd one is told.
-    let middle = all[all.len() / 2];
-    let odd = case.reports.iter().map(|report| (report, report.facts.ahead_millis.unwrap_or(0) - middle));
-    let odd = odd.filter(|(_, millis)| millis.abs() > SKEW_MAX_MILLIS);
-    let of = |(report, millis): (&Report, i64)| {
-        let name = case.name(report);
-        let (by, way) = (millis.abs(), if millis > 0 { "ahead of" } else { "behind" });
-        let summary = format!("the clock of {name} is {by}ms {way} those of the others");
-        let evidence = case.says(report, format!("my clock says [{}]", report.facts.wall_millis));
-        let mend = case.command(report, "timedatectl set-ntp true".to_owned());
-        verdict(Code::ClockSkew, &name, summary).because(evidence).mended(mend)
-    };
-    odd.map(of).collect()
 }
 
 /// Settings that most nodes have otherwise than one.

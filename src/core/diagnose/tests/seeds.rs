@@ -368,3 +368,14 @@ fn a_file_of_hosts_that_is_missing_is_to_name_those_who_are_known() {
     let line = r"printf '%s\n' 10.0.0.1:9300 10.0.0.2:9300 > /etc/zazen/unicast_hosts.txt";
     assert_eq!(verdicts(&[asked])[0], (Code::SeedUnresolved, "n0".to_owned(), line.to_owned()));
 }
+
+#[test]
+fn certificates_that_are_not_of_a_clocks_time_tell_of_the_clock_and_of_nothing_else() {
+    let early = Found::EarlyCertificate(259_200);
+    let of = |name| expected(&[(Code::ClockSkew, name, "timedatectl set-ntp true")]);
+    assert_eq!(verdicts(&[waiting(unbelieving(report(0), &[1, 2], &early))]), of("n0"), "it is alone in its time");
+    for found in [early, Found::OtherTime] {
+        let well = unbelieving(follower(1, 1), &[0], &found);
+        assert_eq!(verdicts(&[well, follower(2, 1)]), of("n0"), "{found:?}");
+    }
+}

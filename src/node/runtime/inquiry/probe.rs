@@ -9,7 +9,7 @@ use crate::protocol::Failure;
 use crate::runtime::Handle;
 use crate::runtime::figures::of_one;
 use crate::runtime::proc;
-use crate::runtime::secure::{CHALLENGE, is_lapsed};
+use crate::runtime::secure::{CHALLENGE, Untimely, untimely};
 use crate::runtime::transport::Wanted;
 use crate::wire;
 use bytes::Bytes;
@@ -105,8 +105,12 @@ async fn of_certificate(handle: &Handle, address: &Address) -> Found {
     if let Some(found) = of_secret(handle, address).await {
         return found;
     }
-    let is_lapsed = timeout(PATIENCE, is_lapsed(handle.settings(), address)).await.ok().flatten();
-    if is_lapsed == Some(true) { Found::LapsedCertificate } else { Found::OtherAuthority }
+    match timeout(PATIENCE, untimely(handle.settings(), address)).await.ok().flatten() {
+        Some(Untimely::Ended) => Found::LapsedCertificate,
+        Some(Untimely::Begins(seconds)) => Found::EarlyCertificate(seconds),
+        Some(Untimely::Refused) => Found::OtherTime,
+        None => Found::OtherAuthority,
+    }
 }
 
 /// What differs where the certificates are believed: then it answers what is not sealed, or asks for the seal.

@@ -70,9 +70,14 @@ fn first_end(all: &[CertificateDer<'_>]) -> Option<u64> {
 }
 
 /// When a certificate ends.
-pub(super) fn end_of(certificate: &CertificateDer<'_>) -> Option<u64> {
-    let certificate = Certificate::from_der(certificate).ok()?;
-    Some(certificate.tbs_certificate.validity.not_after.to_unix_duration().as_secs())
+fn end_of(certificate: &CertificateDer<'_>) -> Option<u64> {
+    validity(certificate).map(|(_, end)| end)
+}
+
+/// From when to when a certificate holds, in seconds since 1970.
+pub(super) fn validity(certificate: &CertificateDer<'_>) -> Option<(u64, u64)> {
+    let validity = Certificate::from_der(certificate).ok()?.tbs_certificate.validity;
+    Some((validity.not_before.to_unix_duration().as_secs(), validity.not_after.to_unix_duration().as_secs()))
 }
 
 /// Tells of the ends as long as the node runs, if it has certificates.
@@ -107,7 +112,7 @@ fn warning(expiry: &Expiry, now: u64) -> Option<String> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "certificates end by the clock on the wall")]
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 

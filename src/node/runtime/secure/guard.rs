@@ -12,12 +12,10 @@ use crate::runtime::transport::{Peers, client_with};
 use crate::settings::NodeSettings;
 use rustls::ClientConfig;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 /// How often it is said that a port is open to everybody.
 const REMIND: Duration = Duration::from_secs(60);
@@ -132,16 +130,7 @@ pub fn readable(settings: &NodeSettings) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Whether a node is refused for nothing but the end of its certificate, if that can be told. Nothing is said to it.
-pub(in crate::runtime) async fn is_lapsed(settings: Arc<NodeSettings>, address: &Address) -> Option<bool> {
-    let at: SocketAddr = address.as_str().parse().ok()?;
-    let files = move || node_files(&settings).ok()??.for_lapsed(&settings.cluster_name).ok();
-    let client = tokio::task::spawn_blocking(files).await.ok()??;
-    let stream = TcpStream::connect(at).await.ok()?;
-    Some(TlsConnector::from(Arc::new(client)).connect(at.ip().into(), stream).await.is_ok())
-}
-
-fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, FileError> {
+pub(super) fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, FileError> {
     let security = &settings.security;
     let path = |path: &PathBuf| settings.path_conf.join(path);
     match (&security.certificate, &security.key, &security.authorities) {

@@ -11,6 +11,7 @@ mod guard;
 mod seal;
 mod secret;
 mod tls;
+mod untimely;
 mod users;
 mod watch;
 mod window;
@@ -21,11 +22,11 @@ pub use expiry::{Expiry, OF_NODES, expiries};
 pub use file::{FileError, read_private};
 pub use gate::{Insecure, Side, gate, open_sides};
 pub(super) use guard::Guard;
-pub(super) use guard::is_lapsed;
 pub use guard::{readable, remind};
 pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
 pub use secret::{Secrets, fresh_secret};
 pub use tls::{NodeFiles, Tls, for_users, names, role, trusting, trusting_as_the_system};
+pub(super) use untimely::{Untimely, untimely};
 pub use users::{
     Role, Share, User, UserList, find_nobody, fresh_token, hash_of_password, is_user_name, parse_users, read_users,
 };

@@ -3,7 +3,7 @@
 //! A node's certificate names a role beside its addresses, made of the name of its cluster: one that the same authority gave
 //! to somebody else, or to a node of another cluster, is refused by both ends.
 
-use super::expiry::end_of;
+use super::expiry::validity;
 use super::file::{FileError, read_private, read_public};
 use super::hex;
 use crate::cluster::{Address, ClusterName};
@@ -97,7 +97,7 @@ impl NodeFiles {
         let roots = Arc::new(roots(&self.authorities)?);
         let of_clients = WebPkiClientVerifier::builder_with_provider(roots, provider()).build();
         let inner = of_clients.map_err(|error| strange(&self.authorities, error))?;
-        let clients = Arc::new(NodesOnly { inner, role: self.role(cluster)?, is_lapsed: false });
+        let clients = Arc::new(NodesOnly { inner, role: self.role(cluster)?, at_any_time: false });
         let server =
             ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
         let server = server.with_client_cert_verifier(clients);
@@ -105,13 +105,12 @@ impl NodeFiles {
         Ok((self.client(cluster, false)?, server))
     }
 
-    /// How a node speaks to others: to those of its cluster, or to those that would be of it if their certificates had not
-    /// ended.
-    fn client(&self, cluster: &ClusterName, is_lapsed: bool) -> Result<ClientConfig, FileError> {
+    /// How a node speaks to others: to those of its cluster, or to all that would be of it at some time.
+    fn client(&self, cluster: &ClusterName, at_any_time: bool) -> Result<ClientConfig, FileError> {
         let wrong = |error: rustls::Error| strange(&self.certificate, error);
         let of_servers = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(&self.authorities)?), provider());
         let inner = of_servers.build().map_err(|error| strange(&self.authorities, error))?;
-        let servers = Arc::new(NodesOnly { inner, role: self.role(cluster)?, is_lapsed });
+        let servers = Arc::new(NodesOnly { inner, role: self.role(cluster)?, at_any_time });
         let client =
             ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
         let client = client.dangerous().with_custom_certificate_verifier(servers);
@@ -122,8 +121,8 @@ impl NodeFiles {
         ServerName::try_from(role(cluster)).map_err(|error| strange(&self.certificate, error))
     }
 
-    /// How a node speaks to those that are refused for nothing but the end of their certificates.
-    pub(super) fn for_lapsed(&self, cluster: &ClusterName) -> Result<ClientConfig, FileError> {
+    /// How a node speaks to those that may be refused for nothing but the time of their certificates.
+    pub(super) fn at_any_time(&self, cluster: &ClusterName) -> Result<ClientConfig, FileError> {
         self.client(cluster, true)
     }
 }
@@ -145,15 +144,16 @@ fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(
 struct NodesOnly<V: ?Sized> {
     role: ServerName<'static>,
     inner: Arc<V>,
-    /// Whether only a certificate that has ended is taken, as if it had not.
-    is_lapsed: bool,
+    /// Whether a certificate is taken that has ended, or not begun.
+    at_any_time: bool,
 }
 
-/// The second before the end of a certificate, if that is over.
-fn before_its_end(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<UnixTime, rustls::Error> {
-    let end = end_of(certificate).filter(|end| *end < now.as_secs());
-    let before = end.map(|end| UnixTime::since_unix_epoch(Duration::from_secs(end.saturating_sub(1))));
-    before.ok_or(rustls::Error::InvalidCertificate(rustls::CertificateError::ApplicationVerificationFailure))
+/// The time within that of a certificate that is nearest to now.
+fn within(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<UnixTime, rustls::Error> {
+    let wrong = rustls::Error::InvalidCertificate(rustls::CertificateError::BadEncoding);
+    let (begin, end) = validity(certificate).ok_or(wrong)?;
+    let nearest = now.as_secs().min(end.saturating_sub(1)).max(begin);
+    Ok(UnixTime::since_unix_epoch(Duration::from_secs(nearest)))
 }
 
 impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
@@ -165,7 +165,7 @@ impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let now = if self.is_lapsed { before_its_end(certificate, now)? } else { now };
+        let now = if self.at_any_time { within(certificate, now)? } else { now };
         let verified = self.inner.verify_server_cert(certificate, above, name, ocsp, now)?;
         is_named(certificate, &self.role).map(|()| verified)
     }
