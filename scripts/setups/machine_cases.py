@@ -152,6 +152,10 @@ def a_newcomer_may_not_be_open(w):
 def one_has_a_port_of_its_own_at_which_it_looks_for_the_others(w):
     w.open(); w[2].settings["transport.port"] = "9310"; w.start(); w.formed(w.nodes[:2])
 
+@case({"wrong-seed", "settings-differ"}, about=["n2"])
+def another_one_has_a_port_of_its_own_at_which_it_looks_for_the_others(w):
+    w.open(); w[2].settings["transport.port"] = "9310"; w.start(); w.formed(w.nodes[:2]); w.wait(lambda: False, 14)
+
 @case("wrong-cluster-name", about=["n2"])
 def one_has_another_cluster_name(w):
     w.open(); w[2].settings["cluster.name"] = "shpo"; w.start(); w.formed(w.nodes[:2])

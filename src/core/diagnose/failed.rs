@@ -14,7 +14,7 @@ pub struct FailedStart {
     pub name: String,
     /// Where it would be reached.
     pub addresses: Vec<Address>,
-    /// Whether it runs all the same, and is not believed.
+    /// Whether it runs all the same, and is no member for what is wrong with itself.
     #[serde(default)]
     pub runs: bool,
     /// Why it failed, and what to do about that.
@@ -37,14 +37,14 @@ impl FailedStart {
 
     /// What keeps it from being a member, behind its name.
     pub(super) fn what(&self) -> String {
-        let how = if self.runs { "runs, and is not believed" } else { "cannot start" };
+        let how = if self.runs { "runs, and has no master" } else { "cannot start" };
         format!("{how}: {}", self.obstacle.fault)
     }
 
     fn evidence(&self, told_at: u64) -> Evidence {
         let seconds = self.since_millis / 1_000;
         let what = match self.runs {
-            true => format!("I was not believed [{seconds}s] ago"),
+            true => format!("I had no master [{seconds}s] ago"),
             false => format!("my start failed [{seconds}s] ago"),
         };
         Evidence { by: self.name.clone(), at_millis: told_at.saturating_sub(self.since_millis), what }
@@ -69,9 +69,16 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Why nobody believes a node, by what is wrong as it sees it itself; none if it is believed.
-pub fn disbelief(name: &str, verdicts: &[Verdict]) -> Option<Obstacle> {
-    let is_it = |one: &&Verdict| one.code == Code::AuthoritiesDiffer && one.node.as_deref() == Some(name);
+/// What is wrong with a node without a master, as it sees it itself, that others cannot see: they do not hear it, or do not
+/// believe it.
+pub fn own_fault(name: &str, verdicts: &[Verdict]) -> Option<Obstacle> {
+    let is_it = |one: &&Verdict| {
+        let is_hidden = matches!(
+            one.code,
+            Code::AuthoritiesDiffer | Code::ClockSkew | Code::WrongSeed | Code::SettingsDiffer | Code::HttpPortInSeeds
+        );
+        is_hidden && one.node.as_deref() == Some(name)
+    };
     let Verdict { code, summary, mend, .. } = verdicts.iter().find(is_it)?.clone();
     Some(Obstacle { code, fault: summary, mend })
 }

@@ -37,7 +37,7 @@ pub use code::Code;
 pub use clock::SET_CLOCK;
 pub use credentials::Credentials;
 pub use distant::Distant;
-pub use failed::{FailedStart, disbelief};
+pub use failed::{FailedStart, own_fault};
 pub use kin::{is_ours, looks_for};
 pub use node::moved;
 pub use obstacle::Obstacle;

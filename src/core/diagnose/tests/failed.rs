@@ -61,6 +61,6 @@ fn who_runs_and_is_not_believed_is_told_of_as_such() {
     leader.explanation.needed[0].members.retain(|member| &*member.id != "id-1");
     leader.facts.members.retain(|(name, ..)| name != "n2");
     let [verdict] = &judged(&[leader, follower(1, 0)]).verdicts[..] else { panic!("one thing is wrong") };
-    assert!(verdict.summary.ends_with("it runs, and is not believed: cannot listen"), "{}", verdict.summary);
-    assert!(verdict.evidence.iter().any(|one| one.what == "I was not believed [3s] ago"), "{:?}", verdict.evidence);
+    assert!(verdict.summary.ends_with("it runs, and has no master: cannot listen"), "{}", verdict.summary);
+    assert!(verdict.evidence.iter().any(|one| one.what == "I had no master [3s] ago"), "{:?}", verdict.evidence);
 }

@@ -10,7 +10,7 @@ use super::facts::absolute;
 use super::siblings::sibling;
 use super::verify::is_trusted;
 use crate::cluster::{Address, Nodes};
-use crate::diagnose::{Code, FailedStart, Launch, Mend, Obstacle, Start, Verdict, disbelief};
+use crate::diagnose::{Code, FailedStart, Launch, Mend, Obstacle, Start, Verdict, own_fault};
 use crate::runtime::addresses::{Machine, is_here};
 use crate::runtime::printable::printable;
 use crate::runtime::proc::user_of_peer;
@@ -24,6 +24,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use reqwest::Method;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -66,28 +67,30 @@ pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
     tell_in_time(&settings, obstacle).await;
 }
 
-/// The same of a node that runs and that nobody believes, if that is among what is wrong.
-pub(super) async fn tell_of_disbelief(handle: &Handle, verdicts: &[Verdict]) {
-    let Some(obstacle) = disbelief(&handle.local().name, verdicts) else { return };
+/// The same of a node that runs and has no master for what is wrong with itself, if that is so; those that answered it are
+/// told as well, as its seed hosts may be what is wrong.
+pub(super) async fn tell_of_own_fault(handle: &Handle, verdicts: &[Verdict], answered: Vec<Address>) {
+    let Some(obstacle) = own_fault(&handle.local().name, verdicts) else { return };
     let settings = handle.settings();
     let failed = FailedStart { runs: true, ..failed_start(&settings, obstacle) };
-    let _ = timeout(TELLING_MAX, tell(&settings, failed)).await;
+    let _ = timeout(TELLING_MAX, tell(&settings, failed, answered)).await;
 }
 
 /// Who does not answer in time is not there, and nobody needs to hear it.
 async fn tell_in_time(settings: &NodeSettings, obstacle: Obstacle) {
     if settings.discovery.kind == DiscoveryKind::Zen {
-        let _ = timeout(TELLING_MAX, tell(settings, failed_start(settings, obstacle))).await;
+        let _ = timeout(TELLING_MAX, tell(settings, failed_start(settings, obstacle), Vec::new())).await;
     }
 }
 
-async fn tell(settings: &NodeSettings, failed: FailedStart) -> Option<()> {
+async fn tell(settings: &NodeSettings, failed: FailedStart, answered: Vec<Address>) -> Option<()> {
     let own = failed.addresses.first().cloned().unwrap_or_else(|| Address::from(failed.name.clone()));
     let body = Bytes::from(text_of(&failed)?);
     // Who cannot show that he is of the cluster is not heard by it.
     let peers = Guard::of(settings, &own).ok()?.peers().ok()?;
     let seeds = Seeds::new(settings, &own, &[]).resolve().await.peers;
-    let others = seeds.into_iter().filter(|seed| !failed.addresses.contains(seed)).take(TOLD_MAX);
+    let all: BTreeSet<Address> = answered.into_iter().chain(seeds).collect();
+    let others = all.into_iter().filter(|to| !failed.addresses.contains(to)).take(TOLD_MAX);
     let tells = others.map(|to| {
         let (peers, target, body) = (peers.clone(), FAILED_PATH.to_owned(), body.clone());
         let wanted = Wanted { method: Method::POST, target, part: None, body, patience: TELLING_MAX };

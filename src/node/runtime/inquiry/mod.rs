@@ -50,6 +50,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
+use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::slice;
 use std::sync::Arc;
@@ -77,6 +78,9 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// How long all of it may take: `zazen explain` waits for little longer.
 const ASKING_MAX: Duration = Duration::from_millis(4_500);
+
+/// After this time what the node said of itself at first is asked for anew.
+const STALE: Duration = Duration::from_millis(500);
 
 /// How many hosts are looked at that do not answer as nodes do.
 const PROBED_MAX: usize = 8;
@@ -128,12 +132,15 @@ async fn report(handle: &Handle, age: Age) -> Option<Report> {
 /// Asks all that can be asked, and judges what they say; nothing once the node has ended. What is to be typed may be for
 /// root, though the node is another user's.
 pub async fn diagnosis(handle: &Handle, as_root: bool) -> Option<(Explanation, Diagnosis)> {
-    diagnosis_by(handle, ASKED_MAX, as_root).await
+    let mut reports = asked_around(handle, ASKED_MAX).await?;
+    reports[0].facts.is_root |= as_root;
+    Some((named_by(&reports)?, judge(&reports)?))
 }
 
-/// The same by so many nodes at most.
-async fn diagnosis_by(handle: &Handle, asked_max: usize, as_root: bool) -> Option<(Explanation, Diagnosis)> {
-    let until = Instant::now() + ASKING_MAX;
+/// What this node and those that answer say, so many at most; it comes first, with what it found of the rest.
+async fn asked_around(handle: &Handle, asked_max: usize) -> Option<Vec<Report>> {
+    let begun = Instant::now();
+    let until = begun + ASKING_MAX;
     let mut own = report(handle, Age::Now).await?;
     own.facts.probes = probes(handle, strange(&own.explanation), until).await;
     let mut asked: BTreeSet<Address> = [own.explanation.node.address.clone()].into();
@@ -159,12 +166,17 @@ async fn diagnosis_by(handle: &Handle, asked_max: usize, as_root: bool) -> Optio
     found.retain(|probe| !matches!(probe.found, Found::HttpOf(_) | Found::Version(_)));
     let at: Vec<Address> = found.iter().chain(&reports[0].facts.probes).map(|probe| probe.address.clone()).collect();
     let processes = tokio::task::spawn_blocking(move || proc::listeners(&at)).await.unwrap_or_default();
+    if begun.elapsed() > STALE {
+        // Whoever answered nobody meanwhile may have been lost since.
+        let now = handle.explain().await?;
+        let unresolved = mem::take(&mut reports[0].explanation.unresolved);
+        reports[0].explanation = Explanation { unresolved, ..now };
+    }
     let facts = &mut reports[0].facts;
     facts.probes.append(&mut found);
     facts.processes.retain(|known| processes.iter().all(|process| process.address != known.address));
     facts.processes.extend(processes);
-    facts.is_root |= as_root;
-    Some((named_by(&reports)?, judge(&reports)?))
+    Some(reports)
 }
 
 /// What some nodes tell of themselves, as far as it can be believed.
@@ -292,8 +304,10 @@ pub async fn tell_while_masterless(handle: Handle) {
             Ok(false) => return,
             Err(_) => {}
         }
-        let Some((_, diagnosis)) = diagnosis_by(&handle, ASKED_FOR_THE_LOG_MAX, false).await else { return };
-        failed::tell_of_disbelief(&handle, &diagnosis.verdicts).await;
+        let Some(reports) = asked_around(&handle, ASKED_FOR_THE_LOG_MAX).await else { return };
+        let Some(diagnosis) = judge(&reports) else { return };
+        let answered = reports.iter().map(|report| report.explanation.node.address.clone()).collect();
+        failed::tell_of_own_fault(&handle, &diagnosis.verdicts, answered).await;
         // What was set on purpose keeps no master away.
         let is_why = |verdict: &&Verdict| !matches!(verdict.code, Code::OpenToStrangers | Code::InsecureSetting);
         for verdict in diagnosis.verdicts.iter().filter(is_why) {
