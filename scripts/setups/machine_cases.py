@@ -156,6 +156,13 @@ def one_has_a_port_of_its_own_at_which_it_looks_for_the_others(w):
 def another_one_has_a_port_of_its_own_at_which_it_looks_for_the_others(w):
     w.open(); w[2].settings["transport.port"] = "9310"; w.start(); w.formed(w.nodes[:2]); w.wait(lambda: False, 14)
 
+@case("wrong-seed", about=["n0"])
+def all_have_addresses_in_another_network(w):
+    w.open(); w.form()
+    for node in w.nodes:
+        node.signal("TERM"); node.move(f"10.99.0.{node.number + 1}"); node.settings["network.host"] = node.host
+    w.start(); w.wait(lambda: False, 5)
+
 @case("wrong-cluster-name", about=["n2"])
 def one_has_another_cluster_name(w):
     w.open(); w[2].settings["cluster.name"] = "shpo"; w.start(); w.formed(w.nodes[:2])

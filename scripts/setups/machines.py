@@ -100,7 +100,9 @@ class Machine:
         sh("ip", "-n", self.space, "addr", "del", self.host + "/24", "dev", f"{self.space}b")
         sh("ip", "-n", self.space, "addr", "add", host + "/24", "dev", f"{self.space}b")
         self.host = host
-        os.symlink(self.root, os.path.join(self.world.dir, host.rsplit(".", 1)[1]))
+        link = os.path.join(self.world.dir, host.rsplit(".", 1)[1])
+        if not os.path.exists(link):
+            os.symlink(self.root, link)
 
     def signal(self, name):
         self.run("pkill", f"-{name}", "-f", "start -c /srv")

@@ -21,6 +21,7 @@ mod node;
 mod obstacle;
 mod quorum;
 mod reach;
+mod renumbered;
 mod security;
 mod seeds;
 mod sibling;
@@ -489,6 +490,12 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(clock::untimely(&case));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
+    if let Some(found) = renumbered::of_renumbered(&case) {
+        // That the others are not where they were is no other cause.
+        let is_absence = |code| matches!(code, Code::LinkCut | Code::QuorumLost | Code::VoterDown | Code::MemberDown);
+        verdicts.retain(|verdict| !is_absence(verdict.code));
+        verdicts.push(found);
+    }
     let mut verdicts = obstacle::told(&case, slip::told(&case, verdicts));
     let failed = failed::of_failed_starts(&case, &verdicts);
     verdicts.extend(failed);

@@ -379,3 +379,15 @@ fn certificates_that_are_not_of_a_clocks_time_tell_of_the_clock_and_of_nothing_e
         assert_eq!(verdicts(&[well, follower(2, 1)]), of("n0"), "{found:?}");
     }
 }
+
+#[test]
+fn where_all_addresses_were_changed_the_seed_hosts_get_the_new_ones() {
+    let mut moved = voters(pinged(pinged(report(0), 1, PingOutcome::TimedOut), 2, PingOutcome::TimedOut));
+    moved.facts.members = follower(0, 1).facts.members;
+    Arc::make_mut(&mut moved.explanation.node).address = "10.9.9.0:9300".into();
+    moved.facts.bound = vec!["10.9.9.0:9300".into()];
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.9.9.0:9300\", \"10.9.9.1:9300\", \"10.9.9.2:9300\"]";
+    assert_eq!(verdicts(&[moved.clone()]), expected(&[(Code::WrongSeed, "n0", line)]));
+    let stayed = verdicts(&[moved, report(1)]);
+    assert!(stayed.iter().all(|(code, ..)| *code != Code::WrongSeed), "somebody answers where he was: {stayed:?}");
+}
