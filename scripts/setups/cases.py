@@ -1233,6 +1233,18 @@ def a_dead_one_is_missed_when_the_master_that_missed_it_was_restarted(w):
     w[4].kill(); time.sleep(3)
     leader.kill(signal.SIGTERM); leader.start(); w.formed(w.nodes[:4])
 
+@case({"voter-down", "member-down"}, about=["n2", "n3", "n4"], count=5)
+def three_of_five_are_killed_in_turn(w):
+    w.form(); time.sleep(3)
+    for left in (4, 3, 2): w[left].kill(); w.formed(w.nodes[:left]); time.sleep(3)
+
+@case("bad-settings", about=["n1"])
+def the_file_of_one_may_not_be_read_by_its_user(w):
+    w.let_everybody_in()
+    data = w[1].settings["path.data"]; os.makedirs(data); os.chown(data, 65534, 65534)
+    w[1].prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    w.form(); w[1].kill(); os.chmod(w[1].file, 0o600); w.formed([w[0], w[2]])
+
 # So many files of other clusters lie beside that not all can be told of.
 @case("wrong-cluster-name", about=["n2"])
 def a_mistyped_cluster_name_beside_a_hundred_files_of_others(w):

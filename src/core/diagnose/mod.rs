@@ -34,8 +34,8 @@ mod yaml;
 
 pub use case::quoted;
 pub use certify::Origin;
-pub use code::Code;
 pub use clock::SET_CLOCK;
+pub use code::Code;
 pub use credentials::Credentials;
 pub use distant::Distant;
 pub use failed::{FailedStart, own_fault};
@@ -270,11 +270,11 @@ pub enum Found {
     Unsecured,
     /// A node whose certificate has ended, and is in order else.
     LapsedCertificate,
-    /// No Zazen node.
     /// A node whose certificate begins so many seconds from now by the clock of the one that asks, and is in order else.
     EarlyCertificate(u64),
     /// A node that refuses the certificate of the one that asks for its time, though it is in its time by that one's clock.
     OtherTime,
+    /// No Zazen node.
     Stranger,
     /// Somebody who takes connections and says nothing.
     Mute,
@@ -295,9 +295,9 @@ impl Found {
             | Found::OtherAuthority
             | Found::Unsecured
             | Found::LapsedCertificate
-            | Found::Stranger
             | Found::EarlyCertificate(_)
             | Found::OtherTime
+            | Found::Stranger
             | Found::Mute
             | Found::Walled
             | Found::Silence => None,
@@ -486,8 +486,8 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.extend(security::of_certificates(&case));
     verdicts.extend(identity::of_identity(&case));
     verdicts.extend(credentials::of_credentials(&case));
-    verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(clock::untimely(&case));
+    verdicts.extend(reach::of_reach(&case, &verdicts));
     verdicts.extend(quorum::of_quorum(&case, &verdicts));
     verdicts.extend(standing::of_standing(&case, &verdicts));
     if let Some(found) = renumbered::of_renumbered(&case) {

@@ -1,7 +1,7 @@
 //! Nodes that do not run and could not be started: what stands in their way, which a start would tell, and what to type.
 
-use super::case::Case;
-use super::{Certainty, Code, Mend, Verdict};
+use super::case::{Case, quoted};
+use super::{Certainty, Code, Mend, Sibling, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// What would keep a node from starting.
@@ -28,12 +28,24 @@ fn with_obstacle(case: &Case<'_>, verdict: Verdict) -> Verdict {
         return with_failed_start(case, verdict);
     }
     let known = verdict.mend.as_ref().and_then(|mend| case.started_by(mend));
+    if let Some(obstacle) = known.and_then(|known| unread(known.sibling, verdict.mend.as_ref()?)) {
+        let what = format!("cannot start: {}", obstacle.fault);
+        return obstructed(verdict, &obstacle, &what);
+    }
     let Some((known, obstacle)) = known.and_then(|known| Some((known, known.sibling.obstacle.as_ref()?))) else {
         return with_failed_start(case, verdict);
     };
     let mend = obstacle.mend.clone().map(|mend| case.placed_as(mend, known));
     let what = format!("cannot start: {}", obstacle.fault);
     obstructed(verdict, &Obstacle { mend, ..obstacle.clone() }, &what)
+}
+
+/// A file that the user of a node may not read: it is given to that user before the node is started.
+fn unread(sibling: &Sibling, start: &Mend) -> Option<Obstacle> {
+    let ((user, group), file) = (sibling.unread_by?, sibling.file.as_ref()?);
+    let line = format!("chown {user}:{group} {} && {}", quoted(file), start.line);
+    let fault = format!("user [{user}], whose its data directory is, may not read [{file}]");
+    Some(Obstacle { code: Code::BadSettings, fault, mend: Some(Mend { line, ..start.clone() }) })
 }
 
 /// What its own start told that failed, where nobody else sees what stands in its way.

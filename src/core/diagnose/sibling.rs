@@ -76,6 +76,9 @@ pub struct Sibling {
     /// The user and the group whose its data directory is, if that is another user than the teller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<(u32, u32)>,
+    /// The user and the group whose node it is, if these may not read its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unread_by: Option<(u32, u32)>,
     /// Whether something in it is another user's than the directory, so that its owner may not read it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_mixed: bool,

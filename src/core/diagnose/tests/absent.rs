@@ -526,3 +526,13 @@ fn who_asks_to_be_taken_in_and_is_not_reached_runs_and_is_never_to_be_started() 
     leader.facts.remembered = vec![gone(2, Some(true))];
     assert_eq!(verdicts(&[leader, follower(1, 0)]), expected(&[(Code::UnreachablePublishAddress, "n2", "")]));
 }
+
+#[test]
+fn a_file_that_its_user_may_not_read_is_given_to_that_user_before_the_node_is_started() {
+    let mut asked = voters(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    asked.facts.siblings = vec![Sibling { unread_by: Some((990, 991)), ..sibling(1) }, sibling(2)];
+    let second = "/usr/bin/zazen start -c /etc/zazen/n2.yml";
+    let first = "chown 990:991 /etc/zazen/n1.yml && /usr/bin/zazen start -c /etc/zazen/n1.yml";
+    let all = [(Code::QuorumLost, "n1", first), (Code::BadSettings, "n1", first), (Code::VoterDown, "n2", second)];
+    assert_eq!(verdicts(&[asked]), expected(&all));
+}

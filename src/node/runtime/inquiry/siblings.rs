@@ -130,6 +130,21 @@ fn as_its_writer(sibling: Sibling) -> Option<Sibling> {
     }
 }
 
+/// The user and the group whose a data directory is, if these may not read the file by which its node is started. Of what is
+/// another user's nothing is known of who belongs to a group.
+fn unread_by(one: &Sibling) -> Option<(u32, u32)> {
+    let (file, data) = (one.file.as_ref()?, Path::new(one.left.as_ref().unwrap_or(&one.data)));
+    let user = as_user(&fs::metadata(data.join("nodes").join("0")).ok()?);
+    let (about, own) = (fs::metadata(file).ok()?, rustix::process::geteuid().as_raw());
+    let may_read = if user.0 == own {
+        rustix::fs::access(file, rustix::fs::Access::READ_OK).is_ok()
+    } else {
+        let owns = |mode: u32| if about.uid() == user.0 { mode & 0o400 != 0 } else { mode & 0o044 != 0 };
+        user.0 == 0 || owns(about.mode())
+    };
+    (!may_read).then_some(user)
+}
+
 /// Whether files of a node are another user's than the directory that they are in.
 fn is_mixed(data: &Path) -> bool {
     let inside = data.join("nodes").join("0");
@@ -185,6 +200,7 @@ pub(super) fn siblings(settings: &NodeSettings, met: &BTreeSet<PathBuf>, look: &
         .map(|one| Sibling {
             shares_secret: is_same(&own.secret, &one.credentials.secret, believe_each_other),
             shares_authority: is_same(&own.authorities, &one.credentials.authorities, share_an_authority),
+            unread_by: unread_by(&one),
             ..one
         })
         .map(|one| if distance(settings, &hosts, &one) < FAR { looked_into(one, look) } else { one })
