@@ -81,7 +81,9 @@ fn ports(node: &NodeSettings, loader: &Loader<'_>, faults: &mut Vec<Fault>) {
     {
         let message =
             format!("[http.port] and [transport.port] are both [{http}] on the same host, each needs its own");
-        faults.push(loader.fault("http.port", message));
+        // As far apart as Elasticsearch's are.
+        let other = http.checked_sub(100).filter(|port| *port >= 1_024).unwrap_or(http.saturating_add(100));
+        faults.push(loader.fault("http.port", message).with_remedy(loader.remedy_to("http.port", &other.to_string())));
     }
 }
 

@@ -7,7 +7,7 @@
 use super::fault::{FAULTS_MAX, Fault, Faults, Remedy};
 use super::launch::is_passing;
 use super::layer::{At, Given, Layer, Part, layer};
-use super::meant::{plausible, remedy};
+use super::meant::{plausible, remedy, remedy_to};
 use super::repair::{Repaired, repaired};
 use super::setting::Presumed;
 use super::{DefaultValue, Effect, Kind, Launch, NodeSettings, Origin, REGISTRY, Setting, Value};
@@ -197,6 +197,11 @@ impl Loader<'_> {
             Some(given) => given.fault(self.file, Part::Value, message),
             None => Fault::new("settings", message),
         }
+    }
+
+    /// Gives a key that stands in the file another value.
+    pub(super) fn remedy_to(&self, key: &str, value: &str) -> Option<Remedy> {
+        self.given(key).zip(self.file).and_then(|(given, file)| remedy_to(file, given, value))
     }
 
     /// Every key must be known and have a value of its kind.

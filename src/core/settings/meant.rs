@@ -38,6 +38,13 @@ pub(super) fn remedy(file: &FileText<'_>, given: &Given, error: &SettingsError) 
     Some(Remedy { line: value.line, way }).filter(|_| is_one_line)
 }
 
+/// Another value in the place of one in a file.
+pub(super) fn remedy_to(file: &FileText<'_>, given: &Given, value: &str) -> Option<Remedy> {
+    let At::File { key, value: at } = &given.at else { return None };
+    let way = Way::Value(written(file, *at)?, value.to_owned());
+    Some(Remedy { line: at.line, way }).filter(|_| key.line == at.line)
+}
+
 /// What Elasticsearch 7 has in the place of a truth for each role.
 const ROLES: &str = "node.roles";
 
