@@ -201,6 +201,7 @@ mod tests {
             ("node.roles: []", line("node.master: false\nnode.data: false\nnode.ingest: false")),
             ("discovery.zen.commit_timeout:", Way::Remove),
             ("cluster.name:shop", line("cluster.name: shop")),
+            ("transport.port: 9300\nhttp.port: 9300", value("9300", "9200")),
             ("no.such.thing.at.all: 1", Way::Remove),
             ("node.name: a\nnode.name: b", Way::Remove),
         ];
