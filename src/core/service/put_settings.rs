@@ -13,6 +13,12 @@ use std::sync::Arc;
 /// How the names of settings begin that are kept though nobody understands them.
 pub const ARCHIVED: &str = "archived.";
 
+/// With so many bytes of names the wildcards of one change are compared at the most.
+const LOOKED_AT_MAX: usize = 16 << 20;
+
+/// What it costs to come to a name, in bytes of one.
+const LOOKING: usize = 64;
+
 const READ_ONLY: &str = "cluster.blocks.read_only";
 const READ_ONLY_ALLOW_DELETE: &str = "cluster.blocks.read_only_allow_delete";
 
@@ -41,6 +47,7 @@ impl Batch {
         }
         self.judge(transient, false)?;
         self.judge(persistent, true)?;
+        demand_little_to_look_at(&self.state.metadata, persistent, transient)?;
         for (_, value) in transient.iter().chain(persistent).filter(|(key, _)| &**key == MINIMUM_MASTER_NODES) {
             if let Some(value) = value {
                 check_minimum(value)?;
@@ -115,7 +122,7 @@ struct Change {
 fn patch(settings: &mut Settings, changes: &SettingsPatch, may_remove: impl Fn(&str) -> bool) -> Change {
     let mut change = Change::default();
     for (pattern, _) in changes.iter().filter(|(_, value)| value.is_none()) {
-        let gone = settings.keys().filter(|key| matches(pattern, key) && may_remove(key));
+        let gone = in_question(settings, pattern).filter(|key| matches(pattern, key) && may_remove(key));
         let gone: Vec<Arc<str>> = gone.cloned().collect();
         for key in gone {
             change.removed += settings.remove(&key).map_or(0, |old| setting_bytes(&key, &old));
@@ -128,6 +135,38 @@ fn patch(settings: &mut Settings, changes: &SettingsPatch, may_remove: impl Fn(&
         }
     }
     change
+}
+
+/// The settings that a pattern may stand for, by what stands before its first wildcard; without one it is a name.
+fn in_question<'a>(settings: &'a Settings, pattern: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+    let (prefix, is_name) = pattern.split_once('*').map_or((pattern, true), |(prefix, _)| (prefix, false));
+    let from = settings.range_from(prefix).map(|(key, _)| key);
+    from.take_while(move |key| if is_name { &***key == pattern } else { key.starts_with(prefix) })
+}
+
+/// A master compares each wildcard with each name, and does nothing else meanwhile.
+fn demand_little_to_look_at(
+    metadata: &Metadata,
+    persistent: &SettingsPatch,
+    transient: &SettingsPatch,
+) -> Result<(), Refusal> {
+    let sets = [(&metadata.persistent, persistent), (&metadata.transient, transient)];
+    let mut bytes = 0;
+    for (settings, changes) in sets {
+        for (pattern, _) in changes.iter().filter(|(key, value)| value.is_none() && key.contains('*')) {
+            for key in in_question(settings, pattern) {
+                bytes += key.len() + LOOKING;
+                if bytes > LOOKED_AT_MAX {
+                    let why = format!(
+                        "the wildcards would be compared with names of more than [{LOOKED_AT_MAX}] bytes of settings, \
+                         allowed are as many: reset fewer at a time, or by their names"
+                    );
+                    return Err(Refusal::Invalid(why));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Says what no set may hold, though the other one should win.
@@ -214,10 +253,13 @@ mod tests {
         }
     }
 
+    fn set_of<'a>(changes: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Task {
+        let changes = changes.map(|(key, value)| (Arc::from(key), value.map(Arc::from))).collect();
+        Task::PutSettings { persistent: changes, transient: Vec::new() }
+    }
+
     fn set(batch: &mut Batch, changes: &[(&str, Option<&str>)]) -> Result<(), String> {
-        let changes = changes.iter().map(|(key, value)| (Arc::from(*key), value.map(Arc::from))).collect();
-        let task = Task::PutSettings { persistent: changes, transient: Vec::new() };
-        batch.carry_out(&task).map(|_| ()).map_err(|refusal| refusal.to_string())
+        batch.carry_out(&set_of(changes.iter().copied())).map(|_| ()).map_err(|refusal| refusal.to_string())
     }
 
     fn held(batch: &Batch) -> Vec<&str> {
@@ -233,6 +275,22 @@ mod tests {
         assert_eq!(set(&mut batch, &[("a.x", Some("2")), ("a.*", None)]), Ok(()));
         assert_eq!(held(&batch), ["a.x"]);
         assert_eq!(set(&mut batch, &[("nothing.there.*", None)]), Ok(()));
+    }
+
+    #[test]
+    fn many_wildcards_on_many_settings_are_refused_and_names_are_not() {
+        let mut batch = Batch::new(ClusterState::initial("one".into()), rule);
+        for number in 0..1_000 {
+            batch.state.metadata.persistent.insert(format!("a.{}{number}", "k".repeat(400)).into(), "1".into());
+        }
+        let patterns: Vec<String> = (0..1_000).map(|number| format!("a.*z{number}*")).collect();
+        let changes = |all: &[String]| set_of(all.iter().map(|key| (&**key, None)));
+        assert!(batch.carry_out(&changes(&patterns)).is_err_and(|why| why.to_string().contains("reset fewer")));
+        assert_eq!(held(&batch).len(), 1_000);
+        assert!(batch.carry_out(&changes(&patterns[..30])).is_ok());
+        let names: Vec<String> = held(&batch).into_iter().map(ToOwned::to_owned).collect();
+        assert!(batch.carry_out(&changes(&names)).is_ok());
+        assert_eq!(held(&batch), Vec::<&str>::new());
     }
 
     #[test]
