@@ -30,6 +30,8 @@ pub struct Leadership {
     pub publish: Option<Publish>,
     /// The states that were sent to others.
     pub(in crate::zen) sent: Sent,
+    /// The last proposal that was taken back: it is no state that later ones were made of.
+    pub taken_back: Option<StateId>,
     /// Every other node of the newest state.
     pub peers: BTreeMap<NodeId, Peer>,
     /// The newest state that was made when the mastership began or a node was taken for dead: who has stored none since may be
@@ -109,6 +111,7 @@ impl Leadership {
             queue: Queue::default(),
             publish: None,
             sent: Sent::default(),
+            taken_back: None,
             peers: BTreeMap::new(),
             joiners: BTreeMap::new(),
             leaving: BTreeMap::new(),

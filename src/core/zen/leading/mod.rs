@@ -280,6 +280,7 @@ impl Role<'_, Leadership> {
         let Some(abandoned) = self.mode.publish.take() else {
             return;
         };
+        self.mode.taken_back = Some(abandoned.state.id());
         let state = ClusterState { term: self.mode.term, version, uuid, ..(*abandoned.base).clone() };
         let tasks = abandoned.tasks.into_iter().map(|task| task.queued).collect();
         let (mut state, tasks) = self.carry_out(state, tasks);

@@ -83,9 +83,21 @@ impl Role<'_, Leadership> {
             timeout = answer + intake_time(&publish.state);
         }
         let purpose = CallPurpose::Publish { node: id.clone(), at: address.clone(), asked: self.now };
-        let committed = self.node.ledger.committed;
+        let committed = self.committed_of(id);
         let message = Message::Publish { from: self.node.sender.clone(), term, committed, body };
         self.node.call(&address, message, purpose, timeout, self.out);
+    }
+
+    /// The last committed state, or the one before it that a peer has stored: where states follow each other faster than
+    /// answers come, it would otherwise never have the one that it hears of, and apply none.
+    fn committed_of(&self, id: &NodeId) -> StateId {
+        let (lead, committed) = (&*self.mode, self.node.ledger.committed);
+        let stored = lead.peers.get(id).map(|peer| (peer.accepted, &peer.node.address));
+        let is_before = |(stored, at): &(StateId, &Address)| {
+            let is_of_the_line = lead.taken_back.is_none_or(|gone| stored.rank() > gone.rank());
+            stored.rank() < committed.rank() && is_of_the_line && lead.sent.has(at, *stored)
+        };
+        stored.filter(is_before).map_or(committed, |(stored, _)| stored)
     }
 
     /// Forgets what was sent to nodes that are members no more.

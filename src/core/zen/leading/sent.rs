@@ -71,6 +71,11 @@ impl Sent {
         last.is_some_and(|(state, at)| state.id() == id && *at >= since)
     }
 
+    /// Whether this is one of the last states that a node was sent.
+    pub(super) fn has(&self, to: &Address, id: StateId) -> bool {
+        self.to.get(to).is_some_and(|sent| sent.states.iter().any(|(state, _)| state.id() == id))
+    }
+
     /// What makes `state` of the one that a node has stored, if that is one of the last that it was sent.
     pub(super) fn diff(&self, to: &Address, stored: StateId, state: &ClusterState) -> Option<Diff> {
         let mut known = self.to.get(to)?.states.iter().map(|(state, _)| state);
