@@ -4,123 +4,19 @@
 //! (`slots`), so that it is carried out once, whoever had it. Mirrors `TransportMasterNodeAction` (6.8), which ran such
 //! changes a second time.
 
+use super::ask::Ask;
 use super::leading::Origin;
 use super::message::{Message, Sender};
 use super::node::NodeState;
 use super::rules::Protection;
 use super::{CallPurpose, Mode, Timer, Zen, relay};
-use crate::cluster::{Address, EphemeralId, Forward, Node, Slot};
+use crate::cluster::{Address, Forward, Node, Slot};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, Question, Refusal, Task};
-use std::hash::Hash;
 use std::time::Duration;
 
 /// How many questions a node keeps for its clients.
 const ASKS_MAX: usize = 10_000;
-
-/// A client's question that is not answered yet.
-#[derive(Clone, Debug, Hash)]
-pub struct Ask {
-    pub(super) question: Question,
-    /// Until when it waits for a master and its queue.
-    deadline: Time,
-    /// Until when it is asked again if a master may have carried it out: its client waits as long for all nodes.
-    until: Time,
-    /// Whether it is in a master's hands, here or elsewhere.
-    is_placed: bool,
-    /// How often it was given to a master.
-    attempts: u32,
-    /// Who got it last.
-    asked: Option<EphemeralId>,
-    /// What tells it from all others, if it changes something and was given to a master.
-    name: Option<Forward>,
-    /// Why a master that gave no answer may have carried it out, if one may.
-    doubt: Option<String>,
-}
-
-impl Ask {
-    fn new(now: Time, question: Question) -> Self {
-        let (patience, timeout) = match &question {
-            Question::Submit { master_timeout, timeout, .. } => (*master_timeout, *timeout),
-            Question::Read { master_timeout, .. }
-            | Question::PendingTasks { master_timeout }
-            | Question::HandOver { master_timeout, .. } => (*master_timeout, Duration::ZERO),
-            Question::Leave => (Duration::ZERO, Duration::ZERO),
-        };
-        let (deadline, until) = (now + patience, now + patience.saturating_add(timeout));
-        Ask { question, deadline, until, is_placed: false, attempts: 0, asked: None, name: None, doubt: None }
-    }
-
-    /// Whether it is all the same how often it is carried out.
-    fn changes_nothing(&self) -> bool {
-        match self.question {
-            Question::Read { .. } | Question::PendingTasks { .. } => true,
-            Question::Submit { .. } | Question::HandOver { .. } | Question::Leave => false,
-        }
-    }
-
-    /// Whether another node may pass it on.
-    pub(super) fn is_for_relays(&self) -> bool {
-        match self.question {
-            Question::Submit { .. } | Question::Read { .. } | Question::PendingTasks { .. } => true,
-            Question::HandOver { .. } | Question::Leave => false,
-        }
-    }
-
-    /// Whether the next master can tell what became of it.
-    fn is_known_to_the_next(&self) -> bool {
-        self.name.is_some() || matches!(self.question, Question::HandOver { .. })
-    }
-
-    /// Until when a master is looked for.
-    fn limit(&self) -> Time {
-        if self.doubt.is_some() { self.until } else { self.deadline }
-    }
-
-    /// How long a master may keep it in its queue, and how long it may wait for all nodes.
-    pub(super) fn patience(&self, now: Time) -> (Duration, Duration) {
-        match self.question {
-            Question::Submit { timeout, .. } if now < self.deadline => (self.deadline.since(now), timeout),
-            Question::Submit { .. } => (self.until.since(now) / 2, self.until.since(now) / 2),
-            Question::Read { .. } | Question::PendingTasks { .. } | Question::HandOver { .. } | Question::Leave => {
-                (self.deadline.since(now), Duration::ZERO)
-            }
-        }
-    }
-
-    /// A change as a master is asked for it.
-    pub(super) fn named(&self, task: &Task) -> Task {
-        match &self.name {
-            Some(name) => {
-                Task::Forwarded { name: name.clone(), retry: self.doubt.is_some(), task: Box::new(task.clone()) }
-            }
-            None => task.clone(),
-        }
-    }
-
-    /// How often it was given to a master, or to who passes it on.
-    pub(super) fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    /// Whether this process got it last.
-    pub(super) fn was_given_to(&self, process: &EphemeralId) -> bool {
-        self.asked.as_ref() == Some(process)
-    }
-
-    /// Takes it out of a master's hands that may have carried it out.
-    fn take_back(&mut self, why: &str) {
-        self.is_placed = false;
-        if !self.changes_nothing() {
-            self.doubt = Some(why.to_owned());
-        }
-    }
-
-    /// What its client is told if no master is found in time.
-    fn without_master(&self) -> Answer {
-        self.doubt.clone().map_or(Answer::NoMaster, |reason| Answer::Unknown { reason })
-    }
-}
 
 /// What came of giving a question to a master.
 pub(super) enum Placed {
@@ -240,7 +136,10 @@ impl Zen {
         if !self.node.is_current(ticket, attempt) {
             return;
         }
-        let is_done_once = self.node.asks.get(&ticket).is_some_and(|ask| !ask.changes_nothing());
+        let mut is_done_once = false;
+        if let Some(ask) = self.node.asks.get_mut(&ticket) {
+            (is_done_once, ask.was_in_vain) = (!ask.changes_nothing(), why != Failure::Refused);
+        }
         if is_done_once && why != Failure::Refused && self.node.keeps(Protection::UnknownStays) {
             let reason = format!("the master was asked and did not answer ({why})");
             return self.answer_client(now, ticket, Answer::Unknown { reason }, out);

@@ -17,6 +17,7 @@
 //! It reads no clock and draws from the generator it was given. Mirrors `ZenDiscovery` (6.8).
 
 mod accept;
+mod ask;
 mod client_requests;
 mod dispatch;
 pub mod elect;
@@ -57,7 +58,7 @@ mod tuning;
 mod view;
 mod votes;
 
-pub use client_requests::Ask;
+pub use ask::Ask;
 pub use explain::Explanation;
 pub use memory::{Ledger, Memory, Promise, Write};
 pub use message::Message;

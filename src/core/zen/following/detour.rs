@@ -1,4 +1,4 @@
-//! What clients ask of a master that has missed a ping: it goes by way of another member.
+//! What clients ask of a master that has missed a ping, or that did not answer it: it goes by way of another member.
 //!
 //! Whether the master is gone, or only the link to it, is known when it has missed enough pings; clients need not wait for that.
 //! What is asked twice is carried out once, by its name (`slots`). A node that has lost its master already asks by `relay`.
@@ -21,11 +21,13 @@ impl Role<'_, Following> {
         self.route_asks();
     }
 
-    /// By way of whom the master is asked while it misses pings; each time by another one, since that one may not reach it either.
+    /// By way of whom the master is asked while it misses pings, or for what it was asked in vain; each time by another one, and
+    /// straight in between, since that one may not reach it either.
     pub(super) fn detour(&self, ticket: Ticket) -> Option<Arc<Node>> {
-        let ask = self.node.asks.get(&ticket).filter(|ask| self.mode.failures > 0 && ask.is_for_relays())?;
-        let turn = ask.attempts() as usize % self.members_between().count().max(1);
-        self.members_between().nth(turn).cloned()
+        let ask = self.node.asks.get(&ticket).filter(|ask| ask.is_for_relays())?;
+        let others = Some(self.members_between().count()).filter(|_| self.mode.failures > 0 || ask.was_in_vain)?;
+        let turn = ask.attempts.max(1) as usize % (others + 1);
+        self.members_between().nth(turn.checked_sub(1)?).cloned()
     }
 
     /// The members that may hear the master: none of them has said since that it does not.

@@ -43,6 +43,7 @@ impl Role<'_, Following> {
     /// A master is followed for all to see: what waited for one goes on, and what another node passes on goes straight.
     fn begin_following(&mut self) {
         self.node.take_back_asks(|_| true);
+        self.node.asks.values_mut().for_each(|ask| ask.was_in_vain = false);
         self.route_asks();
         self.say_good_bye();
     }

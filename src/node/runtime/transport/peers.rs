@@ -21,8 +21,9 @@ const POOL_IDLE: Duration = Duration::from_secs(50);
 /// How many idle connections to one peer are kept.
 const POOL_SIZE: usize = 4;
 
-/// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole.
-const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3);
+/// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole. On a link
+/// that comes and goes it would wait for longer and longer before it tries again.
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(1);
 
 /// The longest epoch that a peer may name.
 const CHALLENGE_MAX: usize = 64;
