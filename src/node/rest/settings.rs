@@ -131,10 +131,14 @@ fn held_then(metadata: &Metadata, changes: [&Changes; 2], key: &str) -> Option<S
     })
 }
 
-/// The keys that a set has once it is changed.
+/// How the keys of settings begin that need others beside them.
+const REMOTES: &str = "cluster.remote.";
+
+/// The keys about remote clusters that a set has once it is changed; the many that it may have besides are not looked at.
 fn keys_then<'a>(stored: &'a Settings, changes: &'a Changes) -> BTreeSet<&'a str> {
     let is_removed = |key: &str| changes.iter().any(|(pattern, value)| value.is_none() && matches(pattern, key));
-    let kept = stored.keys().map(|key| &**key).filter(|key| !is_removed(key));
+    let known = stored.range_from(REMOTES).map(|(key, _)| &**key).take_while(|key| key.starts_with(REMOTES));
+    let kept = known.filter(|key| !is_removed(key));
     kept.chain(changes.iter().filter(|(_, value)| value.is_some()).map(|(key, _)| key.as_str())).collect()
 }
 
