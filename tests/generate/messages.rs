@@ -46,7 +46,10 @@ pub(crate) fn random_message_of(kind: &str, rng: &mut Rng) -> Message {
         "read" => Message::Read { from, query: random_query(rng), master_timeout: random_span(rng) },
         "pending_tasks" => Message::PendingTasks { from },
         "relay" => Message::Relay { from: from.clone(), question: Box::new(Message::PendingTasks { from }) },
-        "succession" => Message::Succession { from, to: maybe(rng, |rng| random_text(rng).as_str().into()) },
+        "succession" => {
+            let to = maybe(rng, |rng| random_text(rng).as_str().into());
+            Message::Succession { from, to, term: Some(term) }
+        }
         "pong" => {
             let mentioned = (0..rng.below(4)).map(|_| random_node(rng).address.clone()).collect();
             Message::Pong { from, sight: random_sight(rng), mentioned }

@@ -41,8 +41,8 @@ pub(crate) fn samples() -> Vec<Message> {
     samples.extend([
         Message::PendingTasks { from: from.clone() },
         Message::Relay { from: from.clone(), question: Box::new(Message::PendingTasks { from: from.clone() }) },
-        Message::Succession { from: from.clone(), to: Some("b".into()) },
-        Message::Succession { from: from.clone(), to: None },
+        Message::Succession { from: from.clone(), to: Some("b".into()), term: Some(term(3)) },
+        Message::Succession { from: from.clone(), to: None, term: None },
         Message::Pong { from: from.clone(), sight: Box::new(full_sight()), mentioned: vec!["10.0.0.3:9300".into()] },
         Message::Pong { from: newcomer(), sight: Box::new(bare_sight()), mentioned: Vec::new() },
         Message::Joining(JoinAnswer::Noted),

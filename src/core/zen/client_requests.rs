@@ -10,7 +10,7 @@ use super::message::{Message, Sender};
 use super::node::NodeState;
 use super::rules::Protection;
 use super::{CallPurpose, Mode, Timer, Zen, relay};
-use crate::cluster::{Address, Forward, Node, Slot};
+use crate::cluster::{Address, Forward, Node, NodeId, Slot, Term};
 use crate::protocol::{Effect, Effects, Exchange, Failure, Ticket, Time};
 use crate::service::{Answer, Question, Refusal, Task};
 use std::time::Duration;
@@ -111,6 +111,22 @@ impl Zen {
             return self.node.answer(now, origin, Answer::Refused(Refusal::Invalid(why)), out);
         }
         self.ask_master(now, origin, out, |master, origin| master.submit(origin, task, timeout, now + master_timeout));
+    }
+
+    /// A hand-over that was asked for in a lower term was asked of the mastership of that term: a copy that comes late would
+    /// depose the next master.
+    pub(super) fn on_succession(
+        &mut self,
+        now: Time,
+        exchange: Exchange,
+        (to, term): (Option<NodeId>, Option<Term>),
+        out: &mut Effects<Zen>,
+    ) {
+        let origin = Origin::Node(exchange);
+        if term.is_some_and(|term| term < self.node.ledger.promise.term) {
+            return self.node.answer(now, origin, Answer::NotMaster, out);
+        }
+        self.ask_master(now, origin, out, |master, origin| master.wish_succession(origin, to));
     }
 
     /// A master answers. What one says that is followed no more counts only if it was carried out.
@@ -223,7 +239,9 @@ impl NodeState {
             }
             // It is answered at once, or by nobody.
             Question::PendingTasks { .. } => (Message::PendingTasks { from }, self.tuning.fd_ping_timeout),
-            Question::HandOver { to, .. } => (Message::Succession { from, to: to.clone() }, patience),
+            Question::HandOver { to, .. } => {
+                (Message::Succession { from, to: to.clone(), term: Some(self.ledger.promise.term) }, patience)
+            }
             Question::Leave => return,
         };
         let (message, patience) = if is_relay {

@@ -124,9 +124,7 @@ impl Zen {
             Message::PendingTasks { .. } => {
                 self.ask_master(now, Origin::Node(exchange), out, |master, origin| master.tell_pending(origin))
             }
-            Message::Succession { to, .. } => {
-                self.ask_master(now, Origin::Node(exchange), out, |master, origin| master.wish_succession(origin, to))
-            }
+            Message::Succession { to, term, .. } => self.on_succession(now, exchange, (to, term), out),
             Message::Pong { .. }
             | Message::Joining(_)
             | Message::Fetched { .. }

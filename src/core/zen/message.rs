@@ -247,11 +247,13 @@ pub enum Message {
     PendingTasks { from: Arc<Sender> },
     /// Pass a task, a read or a wish for the queue on to the master. Replied to with `Answered`.
     Relay { from: Arc<Sender>, question: Box<Message> },
-    /// Hand the mastership over. Replied to with `Answered`.
+    /// Hand the mastership of this term over. Replied to with `Answered`.
     Succession {
         from: Arc<Sender>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<NodeId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        term: Option<Term>,
     },
 
     /// The reply to a ping, and further addresses worth pinging.
