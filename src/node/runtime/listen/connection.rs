@@ -6,6 +6,7 @@ use super::places::{Place, Visit};
 use super::{Manners, Terms};
 use crate::runtime::lenient_request_line::Lenient;
 use crate::runtime::secure::Tls;
+use crate::runtime::transport::UNACKNOWLEDGED_MAX;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::connect_info::ConnectInfo;
@@ -52,10 +53,18 @@ pub(super) struct Serving {
     pub(super) stop: CancellationToken,
 }
 
+fn millis(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+}
+
 /// Serves whoever connected until one of both ends it.
 pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, serving: Serving) {
     // Without it a small answer waits for an acknowledgement of the one before it.
     let _ = stream.set_nodelay(true);
+    if matches!(serving.terms.manners, Manners::Strict) {
+        // A node that lost an answer asks again; on a link that comes and goes the answer would be sent ever more rarely.
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis(UNACKNOWLEDGED_MAX));
+    }
     let is_short = place.visit == Visit::Short;
     let stream = Patient::new(stream, serving.terms.write_timeout);
     let served = async {

@@ -27,7 +27,7 @@ pub(super) use entrance::Entrance;
 pub use faults::{Cut, Faults};
 pub(super) use links::{Links, Manner, Received};
 pub use peers::client;
-pub(super) use peers::{Peers, Wanted, client_with};
+pub(super) use peers::{Peers, UNACKNOWLEDGED_MAX, Wanted, client_with};
 pub(super) use server::{ARRIVAL_MAX, LIFELINE, report_only, router};
 
 use crate::cluster::Address;

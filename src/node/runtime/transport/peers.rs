@@ -21,9 +21,13 @@ const POOL_IDLE: Duration = Duration::from_secs(50);
 /// How many idle connections to one peer are kept.
 const POOL_SIZE: usize = 4;
 
+/// How long a connection may be silent until its other end is asked whether it still has it: it may have given it up with an
+/// answer that did not get through.
+const SILENT_MAX: Duration = Duration::from_secs(2);
+
 /// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole. On a link
 /// that comes and goes it would wait for longer and longer before it tries again.
-const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(1);
+pub(in crate::runtime) const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(1);
 
 /// The longest epoch that a peer may name.
 const CHALLENGE_MAX: usize = 64;
@@ -42,6 +46,9 @@ pub(in crate::runtime) fn client_with(tls: Option<ClientConfig>) -> reqwest::Res
         .retry(reqwest::retry::never())
         .tcp_nodelay(true)
         .tcp_user_timeout(UNACKNOWLEDGED_MAX)
+        .tcp_keepalive(SILENT_MAX)
+        .tcp_keepalive_interval(UNACKNOWLEDGED_MAX)
+        .tcp_keepalive_retries(2)
         .pool_idle_timeout(POOL_IDLE)
         .pool_max_idle_per_host(POOL_SIZE);
     match tls {
