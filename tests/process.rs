@@ -17,6 +17,8 @@ mod experiments;
 mod garbage;
 #[path = "process/goodbye.rs"]
 mod goodbye;
+#[path = "process/half_closed.rs"]
+mod half_closed;
 #[path = "process/half_well.rs"]
 mod half_well;
 #[path = "process/hang_up.rs"]

@@ -1,6 +1,7 @@
 //! One connection of a listener, from its first byte to its last.
 
 use super::bodies::{Arriving, Leaving};
+use super::half_closed::HalfClosed;
 use super::patient::Patient;
 use super::places::{Place, Visit};
 use super::{Manners, Terms};
@@ -101,9 +102,13 @@ async fn by_manners<S>(stream: S, caller: Caller, place: Place, serving: Serving
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let place = Arc::new(place);
     match serving.terms.manners {
-        Manners::Strict => converse(stream, caller, Arc::new(place), serving).await,
-        Manners::Lenient => converse(Lenient::new(stream), caller, Arc::new(place), serving).await,
+        Manners::Strict => converse(stream, caller, place, serving).await,
+        Manners::Lenient => {
+            let stream = HalfClosed::new(Lenient::new(stream), place.clone());
+            converse(stream, caller, place, serving).await;
+        }
     }
 }
 

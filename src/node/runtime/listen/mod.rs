@@ -7,6 +7,7 @@ mod bodies;
 mod connection;
 mod count;
 mod door;
+mod half_closed;
 mod patient;
 mod places;
 
