@@ -1,5 +1,6 @@
 //! Reads CBOR (RFC 8949) into a tree. Tags are passed over; bytes that are no text are not taken.
 
+use super::fields::put;
 use serde_json::{Map, Number, Value};
 
 /// How deep a body may nest.
@@ -116,7 +117,7 @@ impl<'a> Reader<'a> {
             let Value::String(name) = self.value(depth)? else {
                 return Err("a field has a name that is no text".into());
             };
-            fields.insert(name, self.value(depth)?);
+            put(&mut fields, name, self.value(depth)?)?;
         }
         Ok(Value::Object(fields))
     }
@@ -136,7 +137,9 @@ impl<'a> Reader<'a> {
     fn simple(&mut self, code: u8) -> Result<Value, String> {
         let float = match code {
             20 | 21 => return Ok(Value::Bool(code == 21)),
-            22 | 23 => return Ok(Value::Null),
+            22 => return Ok(Value::Null),
+            // Taken for nothing, it would take a setting away that nobody meant.
+            23 => return Err("a value that is not defined is not taken".into()),
             25 => half(u16::try_from(self.count(code)?).unwrap_or_default()),
             26 => f32::from_bits(u32::try_from(self.count(code)?).unwrap_or_default()).into(),
             27 => f64::from_bits(self.count(code)?),
@@ -192,6 +195,8 @@ mod tests {
             (b"\x7b\xff\xff\xff\xff\xff\xff\xff\xff", CUT),
             (b"\x41a", "bytes that are no text are not taken"),
             (b"\xa1\x01\x01", "a field has a name that is no text"),
+            (b"\xa2\x61a\x01\x61a\x01", "Duplicate field 'a'"),
+            (b"\xa1\x61a\xf7", "a value that is not defined is not taken"),
             (b"\xf9\x7c\x00", "inf is no number in JSON"),
             (b"\x01\x01", "byte 0x01 follows the end"),
         ] {

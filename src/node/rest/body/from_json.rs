@@ -2,6 +2,7 @@
 //!
 //! Mirrors `JsonXContent` with strict duplicate detection (6.8).
 
+use super::fields::twice;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::fmt;
@@ -64,7 +65,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut map = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
             if map.contains_key(&name) {
-                return Err(A::Error::custom(format!("Duplicate field '{name}'")));
+                return Err(A::Error::custom(twice(&name)));
             }
             let Tree(value) = fields.next_value()?;
             map.insert(name, value);

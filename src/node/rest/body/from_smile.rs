@@ -2,6 +2,7 @@
 //!
 //! Nests no deeper than JSON is read, and becomes not much larger than what was sent, though texts may be referred to.
 
+use super::fields::put;
 use super::smile::NAMES_MAX;
 use serde_json::{Map, Number, Value};
 
@@ -128,7 +129,7 @@ impl<'a> Reader<'a> {
             }
             let name = self.name(kind)?;
             let kind = self.byte()?;
-            fields.insert(name, self.value(kind, depth)?);
+            put(&mut fields, name, self.value(kind, depth)?)?;
         }
     }
 
@@ -267,6 +268,7 @@ mod tests {
             (b":)\n\x00\xfa\x40\x21\xfb", "text 0 is referred to before it came"),
             (b":)\n\x00\xfd\x81a", "a value of kind 0xfd is not taken"),
             (b":)\n\x00\x24\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x80", "a whole number has more than 64 bits"),
+            (b":)\n\x01\xfa\x80n\x21\x40\x21\xfb", "Duplicate field 'n'"),
             (b":)\n\x00\x21\x21", "byte 0x21 follows the end"),
         ] {
             assert_eq!(from_smile(bytes), Err(expected.to_owned()));

@@ -3,6 +3,7 @@
 //! Words that are not quoted mean what Elasticsearch's parser takes them for: numbers, nothing, and `yes` or `off` besides
 //! `true` and `false`. Aliases and keys that are no texts are refused. Mirrors `YamlXContentParser` (6.8).
 
+use super::fields::put;
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 use serde_json::{Map, Value};
 
@@ -80,7 +81,7 @@ impl<'a> Reader<'a> {
             };
             let event = self.next()?;
             let value = self.value(event, depth)?;
-            fields.insert(name.into_owned(), value);
+            put(&mut fields, name.into_owned(), value)?;
         }
     }
 }
@@ -114,6 +115,9 @@ mod tests {
     fn what_is_no_yaml_or_too_much_of_it_is_refused() {
         for text in ["a: [", "[1]: x", "a: &x 1\nb: *x", "a: b: c"] {
             assert!(from_yaml(text).is_err(), "{text}");
+        }
+        for text in ["a: 1\nb: 2\na: 3", "{a: 1, \"a\": 3}"] {
+            assert_eq!(from_yaml(text), Err("Duplicate field 'a'".into()), "{text}");
         }
         let deep = format!("{}1{}", "[".repeat(DEPTH_MAX + 1), "]".repeat(DEPTH_MAX + 1));
         assert_eq!(from_yaml(&deep), Err("it nests more than 64 levels deep".into()));

@@ -4,6 +4,7 @@
 //! Knows nothing of requests. Mirrors `XContentBuilder` and its kin (6.8).
 
 mod cbor;
+mod fields;
 mod filter;
 mod from_cbor;
 mod from_json;
