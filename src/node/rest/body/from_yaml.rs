@@ -4,8 +4,9 @@
 //! `true` and `false`. Aliases and keys that are no texts are refused. Mirrors `YamlXContentParser` (6.8).
 
 use super::fields::put;
+use crate::settings::double_text;
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// How deep a body may nest.
 const DEPTH_MAX: usize = 64;
@@ -92,8 +93,51 @@ fn plain(text: &str) -> Value {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
         "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Value::Bool(false),
-        _ => serde_json::from_str(text).map_or_else(|_| Value::String(text.into()), Value::Number),
+        _ => number(text).unwrap_or_else(|| Value::String(text.into())),
     }
+}
+
+/// A number as Java reads it. One that is none in JSON is the text that Java makes of it.
+fn number(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // Octal digits are read as decimal ones, and what has others behind a zero as a number with a fraction.
+    let is_odd = digits.len() > 1 && digits.starts_with('0') && digits.contains(['8', '9']);
+    if is_whole && !is_odd {
+        let kept = digits.trim_start_matches('0');
+        let sign = if kept.is_empty() || digits == text { "" } else { "-" };
+        let whole = format!("{sign}{}", if kept.is_empty() { "0" } else { kept });
+        let short = whole.parse::<i64>().map(Value::from).or_else(|_| whole.parse::<u64>().map(Value::from));
+        return Some(short.unwrap_or(Value::String(whole)));
+    }
+    let value = (is_whole || is_fraction(text)).then(|| text.replace('_', "").parse::<f64>().ok())??;
+    Some(Number::from_f64(value).map_or_else(|| Value::String(double_text(value)), Value::Number))
+}
+
+/// Whether a text is a number with a fraction or an exponent, as YAML writes it: digits with `_` among them, and a dot or an
+/// exponent at least.
+fn is_fraction(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let has_digit = mantissa.bytes().any(|byte| byte.is_ascii_digit());
+    let is_power = |text: &str| {
+        let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    has_digit
+        && !whole.starts_with('_')
+        && (fraction.is_some() || exponent.is_some())
+        && are_digits(whole)
+        && fraction.is_none_or(are_digits)
+        && exponent.is_none_or(is_power)
 }
 
 #[cfg(test)]
@@ -109,6 +153,36 @@ mod tests {
         assert_eq!(from_yaml(r#"{"transient":{"a":"7"}}"#), Ok(json!({"transient": {"a": "7"}})), "JSON is YAML");
         assert_eq!(from_yaml("2001-01-01"), Ok(json!("2001-01-01")));
         assert_eq!(from_yaml(""), Ok(Value::Null));
+    }
+
+    #[test]
+    fn numbers_are_those_that_java_reads() {
+        let texts = ["0x10", "0b1", "+5", "1_000", "1_", "+", "1.5.2", "0o7", "1:30", ".", "._", "_1.5", "1e", "e5"];
+        for text in texts {
+            assert_eq!(from_yaml(&format!("[{text}]")), Ok(json!([text])));
+        }
+        let wholes = [("010", 10), ("00", 0), ("-010", -10), ("-7", -7), ("-0", 0)];
+        for (text, number) in wholes {
+            assert_eq!(from_yaml(text), Ok(json!(number)), "{text}");
+        }
+        let fractions = [
+            ("1.", 1.0),
+            (".5", 0.5),
+            ("-.5", -0.5),
+            ("+1.5", 1.5),
+            ("1e5", 1e5),
+            ("1.e5", 1e5),
+            ("1_0.5", 10.5),
+            ("008", 8.0),
+            ("1.5e+3", 1.5e3),
+            ("1e-400", 0.0),
+        ];
+        for (text, number) in fractions {
+            assert_eq!(from_yaml(text), Ok(json!(number)), "{text}");
+        }
+        for (text, kept) in [("1e400", "Infinity"), ("12345678901234567890123", "12345678901234567890123")] {
+            assert_eq!(from_yaml(text), Ok(json!(kept)), "{text}");
+        }
     }
 
     #[test]
