@@ -60,17 +60,37 @@ async fn pages_of_allowed_origins_are_answered_and_others_refused() {
     let preflight = |origin| [("origin", origin), ("access-control-request-method", "POST")];
     let told = world.ask("OPTIONS", "/_search", &preflight("http://a"), "").await;
     assert_eq!((told.status, told.header("access-control-allow-origin")), (StatusCode::OK, Some("http://a")));
-    assert_eq!(told.headers.get_all("access-control-allow-methods").iter().count(), 6);
+    let lines = |name: &str| told.headers.get_all(name).iter().cloned().collect::<Vec<_>>();
+    assert_eq!(lines("access-control-allow-methods"), ["OPTIONS,HEAD,GET,POST,PUT,DELETE"]);
+    assert_eq!(lines("access-control-allow-headers"), ["X-Requested-With,Content-Type,Content-Length"]);
     assert_eq!(told.header("access-control-max-age"), Some("1728000"));
-    assert_eq!((told.header("vary"), told.header("connection")), (Some("Origin"), Some("close")));
+    assert_eq!((told.header("vary"), told.header("connection")), (Some("Origin"), None));
     let told = world.ask("OPTIONS", "/_search", &preflight("http://b"), "").await;
     assert_eq!((told.status, told.header("access-control-allow-origin")), (StatusCode::FORBIDDEN, None));
     let told = world.ask("GET", "/", &[("origin", "http://a")], "").await;
     assert_eq!((told.status, told.header("access-control-allow-origin")), (StatusCode::OK, Some("http://a")));
+    assert_eq!(told.header("vary"), Some("Origin"));
+    let told = world.ask("GET", "/", &[("origin", "")], "").await;
+    assert_eq!((told.status, told.header("access-control-allow-origin")), (StatusCode::OK, None));
+    let told = world.ask("OPTIONS", "/_search", &preflight(""), "").await;
+    assert_eq!((told.status, told.header("access-control-allow-origin")), (StatusCode::FORBIDDEN, None));
     let told = world.ask("GET", "/", &[("origin", "http://b"), ("host", "c:9200")], "").await;
     assert_eq!((told.status, told.body.as_str()), (StatusCode::FORBIDDEN, ""));
     let told = world.ask("GET", "/", &[("origin", "http://c:9200"), ("host", "c:9200")], "").await;
     assert_eq!((told.status, told.header("access-control-allow-origin")), (StatusCode::OK, None));
+}
+
+#[tokio::test]
+async fn an_answer_that_names_its_origin_is_kept_for_no_other_one() {
+    for (allow_credentials, origin, vary) in [(false, "*", None), (true, "http://a", Some("Origin"))] {
+        let cors =
+            CorsSettings { enabled: true, allow_origin: "*".into(), allow_credentials, ..CorsSettings::default() };
+        let world = world(RestSettings { cors, ..RestSettings::default() });
+        let asks = [("origin", "http://a"), ("access-control-request-method", "GET")];
+        for told in [world.ask("GET", "/", &asks, "").await, world.ask("OPTIONS", "/", &asks, "").await] {
+            assert_eq!((told.header("access-control-allow-origin"), told.header("vary")), (Some(origin), vary));
+        }
+    }
 }
 
 #[tokio::test]

@@ -65,14 +65,16 @@ impl Cors {
         let Some(origin) = parts.headers.get(header::ORIGIN) else {
             return CorsDecision::Passed(None);
         };
-        let is_allowed = origin.to_str().is_ok_and(|origin| self.allows(origin));
+        let is_allowed = origin.to_str().is_ok_and(|origin| !origin.is_empty() && self.allows(origin));
         let is_preflight =
             parts.method == Method::OPTIONS && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         match (is_preflight, is_allowed) {
             (true, true) => CorsDecision::Answered(self.preflight(origin)),
-            (true, false) => CorsDecision::Answered(closing(StatusCode::FORBIDDEN)),
+            (true, false) => CorsDecision::Answered(closing()),
             (false, true) => CorsDecision::Passed(Some(origin.clone())),
-            (false, false) if is_same(origin, parts.headers.get(header::HOST)) => CorsDecision::Passed(None),
+            (false, false) if origin.is_empty() || is_same(origin, parts.headers.get(header::HOST)) => {
+                CorsDecision::Passed(None)
+            }
             (false, false) => CorsDecision::Answered(super::reply::bare(StatusCode::FORBIDDEN)),
         }
     }
@@ -82,6 +84,10 @@ impl Cors {
         let all = HeaderValue::from_static("*");
         let is_all = matches!(self.origins, Origins::All) && !self.settings.allow_credentials;
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, if is_all { all } else { origin.clone() });
+        if !is_all {
+            // What one origin was told, no cache may tell another one.
+            headers.append(header::VARY, HeaderValue::from_static("Origin"));
+        }
         if self.settings.allow_credentials {
             headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
@@ -89,19 +95,18 @@ impl Cors {
 
     /// What a browser asks beforehand.
     fn preflight(&self, origin: &HeaderValue) -> Response<Body> {
-        let mut response = closing(StatusCode::OK);
+        let mut response = super::reply::bare(StatusCode::OK);
         let headers = response.headers_mut();
         self.mark(origin, headers);
-        if !matches!(self.origins, Origins::All) || self.settings.allow_credentials {
-            headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-        }
         let lines = [
             (header::ACCESS_CONTROL_ALLOW_METHODS, &self.settings.allow_methods),
             (header::ACCESS_CONTROL_ALLOW_HEADERS, &self.settings.allow_headers),
         ];
         for (name, values) in lines {
-            for value in values.iter().filter_map(|value| HeaderValue::try_from(value.as_str()).ok()) {
-                headers.append(&name, value);
+            let sendable = values.iter().filter(|value| HeaderValue::try_from(value.as_str()).is_ok());
+            let line = sendable.map(String::as_str).collect::<Vec<_>>().join(",");
+            if let Some(line) = HeaderValue::try_from(line).ok().filter(|line| !line.is_empty()) {
+                headers.insert(name, line);
             }
         }
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(self.settings.max_age));
@@ -109,8 +114,9 @@ impl Cors {
     }
 }
 
-fn closing(status: StatusCode) -> Response<Body> {
-    let mut response = super::reply::bare(status);
+/// What a page is told that may not ask.
+fn closing() -> Response<Body> {
+    let mut response = super::reply::bare(StatusCode::FORBIDDEN);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
