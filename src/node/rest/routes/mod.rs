@@ -46,8 +46,12 @@ pub(super) fn way(method: &str, path: &str) -> Result<Way, RestError> {
 }
 
 /// The parameters of tables that are understood even where only their columns are wanted.
-const WITH_HELP: [(&str, &str); 3] =
-    [("cat_indices_action", "local"), ("cat_indices_action", "health"), ("cat_tasks_action", "detailed")];
+const WITH_HELP: [(&str, &str); 4] = [
+    ("cat_indices_action", "local"),
+    ("cat_indices_action", "health"),
+    ("cat_tasks_action", "detailed"),
+    ("cat_threadpool_action", "thread_pool_patterns"),
+];
 
 /// The parameters that a route understands. Where only its columns are wanted, the route itself is not asked.
 fn understood(route: &'static Route, is_help: bool) -> impl Iterator<Item = &'static Parameter> {
