@@ -62,6 +62,15 @@ async fn nodes_tell_their_own_figures_and_nobody_elses() {
 }
 
 #[tokio::test]
+async fn a_node_that_is_slow_is_told_from_one_that_is_not_there() {
+    let world = World::new(led_by(&[local(), node('b', &teller(None).await), node('c', "127.0.0.1:1")]));
+    let told = world.get("/_nodes/stats/os?timeout=200ms&filter_path=_nodes.failures.caused_by.type").await.body;
+    let cause = |kind: &str| format!(r#"{{"caused_by":{{"type":"{kind}"}}}}"#);
+    let causes = ["receive_timeout_transport_exception", "node_not_connected_exception"].map(cause).join(",");
+    assert_eq!(told, format!(r#"{{"_nodes":{{"failures":[{causes}]}}}}"#));
+}
+
+#[tokio::test]
 async fn a_row_tells_what_a_node_is() {
     let mut voting_only = (*node('b', "[::1]:9301")).clone();
     voting_only.roles = Roles { master: true, ..Roles::NONE };

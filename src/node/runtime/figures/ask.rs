@@ -10,6 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How many nodes are asked at a time.
 const ASKED_AT_A_TIME: usize = 64;
@@ -68,7 +69,10 @@ pub(in crate::runtime) async fn of_one<T: DeserializeOwned>(
     at: &Address,
     (target, patience): (&str, Duration),
 ) -> Result<T, Silence> {
+    let began = Instant::now();
     let why = |failure: Failure| match failure {
+        Failure::TimedOut if began.elapsed() >= patience => Silence::TimedOut(patience),
+        // What takes less is a network that leads nowhere.
         Failure::Refused | Failure::Reset | Failure::TimedOut => Silence::NotConnected,
         Failure::BadAnswer => Silence::Strange,
     };
