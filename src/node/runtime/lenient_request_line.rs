@@ -1,7 +1,8 @@
 //! Lets users write request lines as they are used to: `?wait_for_nodes=>=3`.
 //!
 //! Elasticsearch takes any letter in a path or a query; the HTTP library here refuses some before anybody sees them. A
-//! stream is wrapped and what would be refused is escaped on its way in; all else passes as it is. To find the request
+//! stream is wrapped and what would be refused is escaped on its way in, and what stands behind a `#` in a query, which means
+//! nothing, is left out; all else passes as it is. To find the request
 //! lines, heads are read for the lengths of bodies; from a body of no stated length on, nothing is escaped any more.
 
 use std::io;
@@ -85,6 +86,8 @@ struct Reading {
     line: Vec<u8>,
     body: u64,
     has_open_end: bool,
+    /// Whether a query has begun in the first line of a request.
+    has_query: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +95,8 @@ enum Place {
     /// In the first line of a request, or before it.
     #[default]
     Target,
+    /// In the part of such a line behind a query, which nobody reads.
+    Fragment,
     /// In the lines below it.
     Head,
     /// This far from the end of a body.
@@ -114,11 +119,17 @@ impl Reading {
                     if usual > 0 {
                         out.extend_from_slice(&bytes[..usual]);
                         self.line.resize(1, byte);
+                        self.has_query |= bytes[..usual].contains(&b'?');
                         bytes = &bytes[usual..];
                     } else {
                         bytes = rest;
                         self.target(byte, out);
                     }
+                }
+                Place::Fragment => {
+                    let end = bytes.iter().position(|byte| b" \r\n".contains(byte));
+                    bytes = &bytes[end.unwrap_or(bytes.len())..];
+                    self.place = if end.is_some() { Place::Target } else { Place::Fragment };
                 }
                 Place::Head => {
                     let end = bytes.iter().position(|byte| *byte == b'\n');
@@ -144,6 +155,7 @@ impl Reading {
 
     fn target(&mut self, byte: u8, out: &mut Vec<u8>) {
         match byte {
+            b'#' if self.has_query => self.place = Place::Fragment,
             b'"' | b'#' | b'<' | b'>' | b'`' | 0x7f.. => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
             other => out.push(other),
         }
@@ -152,7 +164,7 @@ impl Reading {
             b'\n' if self.line.is_empty() => {}
             b'\n' => {
                 self.line.clear();
-                (self.place, self.body, self.has_open_end) = (Place::Head, 0, false);
+                (self.place, self.body, self.has_open_end, self.has_query) = (Place::Head, 0, false, false);
             }
             b'\r' => {}
             other => self.line.resize(1, other),
@@ -210,11 +222,11 @@ mod tests {
 
     #[test]
     fn only_request_lines_are_escaped_however_the_bytes_arrive() {
-        let sent = "\r\nGET /<a>?n=>=3&q=\"#`é\" HTTP/1.1\r\nX: <b>\r\n\r\n\
+        let sent = "\r\nGET /<a>#?n=>=3&q=\"`é\"#x?#y HTTP/1.1\r\nX: <b>\r\n\r\n\
                     PUT /x>y HTTP/1.1\r\nCONTENT-LENGTH: 15 \r\nHost: h\r\n\r\nGET /> HTTP/1.1\
                     GET /c>d HTTP/1.1\nHost: >\n\n\
                     POST /e>f HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n>\r\n0\r\n\r\nGET /> HTTP/1.1\r\n\r\n";
-        let expected = "\r\nGET /%3Ca%3E?n=%3E=3&q=%22%23%60%C3%A9%22 HTTP/1.1\r\nX: <b>\r\n\r\n\
+        let expected = "\r\nGET /%3Ca%3E%23?n=%3E=3&q=%22%60%C3%A9%22 HTTP/1.1\r\nX: <b>\r\n\r\n\
                         PUT /x%3Ey HTTP/1.1\r\nCONTENT-LENGTH: 15 \r\nHost: h\r\n\r\nGET /> HTTP/1.1\
                         GET /c%3Ed HTTP/1.1\nHost: >\n\n\
                         POST /e%3Ef HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n>\r\n0\r\n\r\nGET /> HTTP/1.1\r\n\r\n";
