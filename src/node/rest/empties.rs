@@ -152,6 +152,27 @@ pub(super) fn check_kinds(call: &Call, groups: &[&[Parameter]]) -> Result<(), Re
     Ok(())
 }
 
+/// What is about fields and segments, with the parts of which any reads it.
+const READ_BY: [(&str, &[&str]); 4] = [
+    ("completion_fields", &["completion"]),
+    ("fielddata_fields", &["fielddata"]),
+    ("fields", &["completion", "fielddata"]),
+    ("include_segment_file_sizes", &["segments"]),
+];
+
+/// Refuses what nobody reads, as the parts that do are not wanted.
+fn check_unread(call: &Call, metrics: &[&str]) -> Result<(), RestError> {
+    let is_all = matches!(metrics, [] | ["_all"]);
+    let is_wanted = |parts: &[&str]| is_all || parts.iter().any(|part| metrics.contains(part));
+    let unread = READ_BY.iter().filter(|(_, parts)| !is_wanted(parts)).map(|(name, _)| *name);
+    let given: Vec<&str> = unread.filter(|name| call.parameters.text(name).is_some()).collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let known = ["level", "groups", "types", "metric", "index", "expand_wildcards", "ignore_unavailable"];
+    Err(unrecognized(&call.path, "parameter", &given, &known.into()))
+}
+
 /// The parts that `_stats` can be asked for.
 const METRICS: [&str; 18] = [
     "_all",
@@ -215,6 +236,7 @@ pub(super) async fn stats(call: Call) -> Result<Reply, RestError> {
         let allowed = "level parameter must be one of [cluster] or [indices] or [shards]";
         return Err(RestError::illegal(format!("{allowed} but was [{level}]")));
     }
+    check_unread(&call, &metrics)?;
     check_names(&call)?;
     let all = Json::object([("primaries", nothing()), ("total", nothing())]);
     let body = Json::object([("_shards", no_shards()), ("_all", all)]);

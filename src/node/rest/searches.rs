@@ -19,9 +19,10 @@ pub(super) const QUERY: &[Parameter] = &[
     idle_as("analyze_wildcard", Values::Flag),
     idle("default_operator"),
     idle_as("lenient", Values::Flag),
-    idle("preference"),
-    idle("routing"),
 ];
+
+/// Which copies of documents are looked through.
+pub(super) const COPIES: &[Parameter] = &[idle("preference"), idle("routing")];
 
 /// What documents are counted with besides.
 pub(super) const COUNT: &[Parameter] = &[idle("min_score"), idle_as("terminate_after", Values::Number)];

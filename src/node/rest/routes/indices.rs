@@ -8,7 +8,7 @@ use crate::rest::index;
 use crate::rest::indices::INDICES;
 use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
-use crate::rest::searches::{self, COUNT, QUERY, SEARCH};
+use crate::rest::searches::{self, COPIES, COUNT, QUERY, SEARCH};
 use crate::rest::sent::SOURCE;
 use crate::rest::snapshot::{LOCAL, MASTER, READ};
 use crate::rest::state::FLAT_SETTINGS;
@@ -52,7 +52,7 @@ pub(super) static ROUTES: &[Route] = &[
         [RECOVERY, &[INDEX], INDICES], empties::recoveries, "{*:any}", "recovery_action",
         "Tells how shards came to their nodes: there are none."),
     empty!(["GET"], ["/_upgrade", "/{index}/_upgrade"],
-        [UPGRADE, &[INDEX], INDICES], empties::upgrade, "{size_in_bytes:integer,size_to_upgrade_in_bytes:integer,size_to_upgrade_ancient_in_bytes:integer,indices:{}}", "upgrade_status_action",
+        [&[INDEX], INDICES], empties::upgrade, "{size_in_bytes:integer,size_to_upgrade_in_bytes:integer,size_to_upgrade_ancient_in_bytes:integer,indices:{}}", "upgrade_status_action",
         "Tells how much of indices has to be written anew for a newer release: nothing."),
     empty!(["GET", "POST"], ["/_refresh", "/{index}/_refresh"],
         [&[INDEX], INDICES], empties::broadcast, "{_shards:@Shards}", "refresh_action",
@@ -101,13 +101,13 @@ pub(super) static ROUTES: &[Route] = &[
         [READ, &[INDEX, NAME, DEFAULTS, FLAT_SETTINGS], INDICES], empties::settings, "{*:any}", "get_settings_action",
         "Tells the settings of indices: there are none."),
     empty!(["GET", "POST"], ["/_search", "/{index}/_search", "/{index}/{type}/_search"],
-        [QUERY, SEARCH, SOURCE, &[INDEX, TYPE], INDICES], searches::search, "{took:integer,timed_out:boolean,_shards:@Searched,hits:{total:integer,max_score:number|null,hits:[any]}}", "search_action",
+        [QUERY, COPIES, SEARCH, SOURCE, &[INDEX, TYPE], INDICES], searches::search, "{took:integer,timed_out:boolean,_shards:@Searched,hits:{total:integer,max_score:number|null,hits:[any]}}", "search_action",
         "Finds documents: none.\nTools ask this to see whether somebody is there; of a body names and kinds are looked at, as far as the queries inside queries."),
     empty!(["GET", "POST"], ["/_count", "/{index}/_count", "/{index}/{type}/_count"],
-        [QUERY, COUNT, SOURCE, &[INDEX, TYPE], INDICES], searches::count, "{count:integer,terminated_early?:null,_shards:@Searched}", "count_action",
+        [QUERY, COPIES, COUNT, SOURCE, &[INDEX, TYPE], INDICES], searches::count, "{count:integer,terminated_early?:null,_shards:@Searched}", "count_action",
         "Counts documents: none."),
     empty!(["GET", "POST"], ["/_search_shards", "/{index}/_search_shards"],
-        [SHARDS, READ, &[INDEX], INDICES], empties::search_shards, "{nodes:{},indices:{},shards:[any]}", "cluster_search_shards_action",
+        [SHARDS, &[LOCAL, INDEX], INDICES], empties::search_shards, "{nodes:{},indices:{},shards:[any]}", "cluster_search_shards_action",
         "Tells the shards that a search would go to: none."),
     empty!(["GET"], ["/_snapshot/{repository}/{snapshot}"],
         [&[MASTER, REPOSITORY, SNAPSHOT, IGNORED, VERBOSE]], empties::snapshots, "{*:any}", "get_snapshots_action",

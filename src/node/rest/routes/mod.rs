@@ -12,6 +12,7 @@ use super::error::RestError;
 use super::parameters::Parameter;
 use super::response_format::COMMON;
 use super::route::{Answers, Call, Route, Way, find};
+use super::sent::SOURCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -71,11 +72,14 @@ pub(super) fn known(route: &'static Route, is_help: bool) -> BTreeSet<&'static s
 
 /// Refuses parameters that a route does not understand.
 pub(super) fn check_known(call: &Call, route: &'static Route, is_help: bool) -> Result<(), RestError> {
-    let is_known = |name: &str| understood(route, is_help).any(|parameter| parameter.name == name);
+    // Nobody looks for a body in the query where one was sent.
+    let is_read = |name: &str| call.body.is_empty() || !SOURCE.iter().any(|source| source.name == name);
+    let is_known = |name: &str| is_read(name) && understood(route, is_help).any(|parameter| parameter.name == name);
     if call.parameters.are_all(is_known) {
         return Ok(());
     }
-    call.parameters.check_known((&call.path, route.name), &known(route, is_help))
+    let known = known(route, is_help).into_iter().filter(|name| is_read(name)).collect();
+    call.parameters.check_known((&call.path, route.name), &known)
 }
 
 #[cfg(test)]
