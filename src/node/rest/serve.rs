@@ -254,7 +254,7 @@ async fn answer(route: &'static Route, call: Call, wanted: &ResponseFormat) -> R
         }
         Answers::Refused => return Err(index::refusal(call.method.as_str(), &call.path, &[], false)),
     };
-    let display = Display::read(columns, &call.parameters)?;
+    let display = Display::read(columns, &call.parameters, wanted.asked.is_none())?;
     check_known(&call, route, display.is_help)?;
     if display.is_help {
         return Ok(Reply::text(display.help()));

@@ -57,23 +57,31 @@ pub(in crate::rest) struct Display {
 
 impl Display {
     /// Reads it from a request.
-    pub(in crate::rest) fn read(columns: &'static [Column], parameters: &Parameters) -> Result<Self, RestError> {
+    pub(in crate::rest) fn read(
+        columns: &'static [Column],
+        parameters: &Parameters,
+        is_text: bool,
+    ) -> Result<Self, RestError> {
         let is_help = parameters.flag("help")?.unwrap_or(false);
-        let tells_time = columns.iter().any(|column| TIMESTAMPS.contains(&column.name));
-        // A table that does not tell what time it is does not look at it.
-        let has_time = !tells_time || parameters.flag("ts")?.unwrap_or(true);
         let mut shown = match parameters.list("h") {
             Some(names) => chosen(columns, &names),
             None => usual(columns),
         };
-        shown.retain(|(place, _)| has_time || !TIMESTAMPS.contains(&columns[*place].name));
+        let tells_time = |place: usize| TIMESTAMPS.contains(&columns[place].name);
+        // What does not tell what time it is does not look at it.
+        if !is_help && shown.iter().any(|(place, _)| tells_time(*place)) {
+            let has_time = parameters.flag("ts")?.unwrap_or(true);
+            shown.retain(|(place, _)| has_time || !tells_time(*place));
+        }
         let sorted = match parameters.list("s") {
             Some(keys) if !is_help => sorted(columns, &keys)?,
             Some(_) | None => Vec::new(),
         };
         let unit = |name| parameters.text(name).map(str::to_owned);
         let units = Units { bytes: unit("bytes"), time: unit("time") };
-        Ok(Display { columns, shown, sorted, has_header: parameters.flag("v")?.unwrap_or(false), is_help, units })
+        // Only a text has a header.
+        let has_header = is_text && !is_help && parameters.flag("v")?.unwrap_or(false);
+        Ok(Display { columns, shown, sorted, has_header, is_help, units })
     }
 
     /// The columns that there are, one a line.
@@ -222,7 +230,7 @@ mod tests {
     fn display(query: &str) -> Result<Display, RestError> {
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let given: BTreeMap<String, String> = pairs.map(|(name, value)| (name.into(), value.into())).collect();
-        Display::read(&COLUMNS, &given.into())
+        Display::read(&COLUMNS, &given.into(), true)
     }
 
     fn text(query: &str) -> String {
@@ -247,6 +255,19 @@ mod tests {
         assert_eq!(text("h=nope&v="), "\n\n\n\n");
         assert_eq!(text("h="), "\n\n\n");
         assert_eq!(text("h=epoch,n&ts=false"), "n1\nnode-two\né\n");
+    }
+
+    #[test]
+    fn what_is_not_shown_may_be_asked_for_in_any_words() {
+        assert_eq!(text("h=n&ts=x"), text("h=n"));
+        let refused = |query: &str| display(query).err().map(|error| error.to_string());
+        let expected =
+            Some("IllegalArgumentException[Failed to parse value [x] as only [true] or [false] are allowed.]");
+        assert_eq!(refused("h=epoch&ts=x").as_deref(), expected);
+        assert_eq!(refused("h=n&v=x").as_deref(), expected);
+        assert_eq!(refused("help=&v=x&ts=x"), None);
+        let given = BTreeMap::from([("v".to_owned(), "x".to_owned())]);
+        assert!(Display::read(&COLUMNS, &given.into(), false).is_ok(), "a tree has no header");
     }
 
     #[test]
