@@ -113,16 +113,30 @@ fn line(depth: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// A name that YAML might take for something else stands between quotation marks.
+/// A name stands there as it is where YAML's own signs allow it, though it may look like a number or a word of YAML: between
+/// single quotes where they do not, and as a text is written where it has letters that these do not hold.
+///
+/// Mirrors what `Emitter` of SnakeYAML does with plain scalars.
 fn key(name: &str, out: &mut String) {
-    let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    let is_taken = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
-    if is_word && !is_taken.contains(&name.to_ascii_lowercase().as_str()) {
-        out.push_str(name);
-    } else {
+    let is_special =
+        |c: char| !matches!(c, ' '..='~' | '\u{a0}'..='\u{ffff}') || sign_of(c).is_some_and(|_| !c.is_ascii());
+    if name.chars().any(|c| is_special(c) || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')) {
         quoted(name, out);
+    } else if has_signs(name) {
+        out.extend(["'", &name.replace('\'', "''"), "'"]);
+    } else {
+        out.push_str(name);
     }
+}
+
+/// Whether a name is none without quotes.
+fn has_signs(name: &str) -> bool {
+    let is_blank_behind = |at: usize| name[at..].chars().nth(1).is_none_or(|next| next == ' ');
+    let begins = name.starts_with(|c| "#,[]{}&*!|>'\"%@`".contains(c))
+        || name.starts_with(['?', '-']) && is_blank_behind(0)
+        || ["---", "..."].iter().any(|mark| name.starts_with(mark));
+    let has_colon = name.match_indices(':').any(|(at, _)| is_blank_behind(at));
+    name.is_empty() || name.starts_with(' ') || name.ends_with(' ') || begins || has_colon || name.contains(" #")
 }
 
 #[cfg(test)]
@@ -144,12 +158,24 @@ mod tests {
             ("empty", Json::object([])),
         ]);
         let expected = "---\nerror:\n  root_cause:\n  - type: \"x\"\n    reason: null\n  - type: \"x\"\n    reason: null\n  \
-                        type: \"x\"\nstatus: 400\nblocks:\n  \"2\":\n    levels:\n    - \"write\"\nnone: []\nempty: {}\n";
+                        type: \"x\"\nstatus: 400\nblocks:\n  2:\n    levels:\n    - \"write\"\nnone: []\nempty: {}\n";
         assert_eq!(yaml(&json), expected);
         assert_eq!(yaml(&Json::object([])), "--- {}\n");
         let rows: Json =
             [Json::object([("id", "a".into()), ("n", "b".into())]), Json::object([])].into_iter().collect();
-        assert_eq!(yaml(&rows), "---\n- id: \"a\"\n  \"n\": \"b\"\n- {}\n");
+        assert_eq!(yaml(&rows), "---\n- id: \"a\"\n  n: \"b\"\n- {}\n");
+    }
+
+    #[test]
+    fn names_are_quoted_where_the_original_quotes_them() {
+        let plain =
+            ["5abc", "yes", "n", "0x", "1e5", "5", "-5", "null", "2001-01-01", "a b", "a#b", "a:b", "--", "ä", "a'b"];
+        let single = [("-", "'-'"), ("---", "'---'"), ("", "''"), ("'a", "'''a'"), ("a: b", "'a: b'"), ("a:", "'a:'")];
+        let double = [("a\tb", r#""a\tb""#), ("😀", r#""\U0001f600""#), ("a\u{2028}", r#""a\L""#)];
+        let same = plain.map(|name| (name, name));
+        for (name, expected) in same.into_iter().chain(single).chain(double) {
+            assert_eq!(yaml(&Json::map([(name, Json::Null)])), format!("---\n{expected}: null\n"));
+        }
     }
 
     #[test]
@@ -174,10 +200,15 @@ mod tests {
         let opened = count(|event| matches!(event, Event::SequenceStart(..) | Event::MappingStart(..)));
         assert_eq!(opened, count(|event| matches!(event, Event::SequenceEnd | Event::MappingEnd)));
         let text = |event: &Event<'_>| {
-            let Event::Scalar(text, ScalarStyle::DoubleQuoted, ..) = event else { return None };
+            let Event::Scalar(text, ScalarStyle::DoubleQuoted | ScalarStyle::SingleQuoted | ScalarStyle::Plain, ..) =
+                event
+            else {
+                return None;
+            };
             Some(text.to_string())
         };
-        let texts: Vec<String> = events.iter().filter_map(|(event, _)| text(event)).collect();
+        let texts: Vec<String> =
+            events.iter().filter_map(|(event, _)| text(event)).filter(|text| text != "null").collect();
         assert_eq!(texts, [odd.as_str(), "a", odd.as_str(), "yes", "a", odd.as_str(), "-a: b"], "{document}");
     }
 }
