@@ -184,7 +184,8 @@ async fn dispatch(
     };
     if matches!(route.answers, Answers::Refused) {
         handle.meter().count_action(route.name);
-        return Err(index::refusal(parts.method.as_str(), parts.uri.path(), &captured, !body.is_empty()));
+        let asked = (parts.method.as_str(), parts.uri.path(), !body.is_empty());
+        return Err(index::refusal(asked, &captured, &parameters));
     }
     parameters.extend(captured);
     if let Some(guest) = guest {
@@ -252,7 +253,9 @@ async fn answer(route: &'static Route, call: Call, wanted: &ResponseFormat) -> R
             check_known(&call, route, false).map_err(|unknown| tasks::malformed(&call).unwrap_or(unknown))?;
             return reply(call).await;
         }
-        Answers::Refused => return Err(index::refusal(call.method.as_str(), &call.path, &[], false)),
+        Answers::Refused => {
+            return Err(index::refusal((call.method.as_str(), &call.path, false), &[], &call.parameters));
+        }
     };
     let display = Display::read(columns, &call.parameters, wanted.asked.is_none())?;
     check_known(&call, route, display.is_help)?;
