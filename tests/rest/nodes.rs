@@ -71,6 +71,16 @@ async fn a_node_that_is_slow_is_told_from_one_that_is_not_there() {
 }
 
 #[tokio::test]
+async fn a_node_that_tells_nothing_keeps_its_rows() {
+    let world = World::new(led_by(&[local(), node('b', "127.0.0.1:1")]));
+    let told = world.get("/_cat/allocation?h=node,disk.total&format=json&filter_path=node").await.body;
+    assert_eq!(told, r#"[{"node":"node-a"},{"node":"node-b"}]"#);
+    let told = world.get("/_cat/thread_pool/generic?h=node_name,name,active,size,type&format=json").await.body;
+    let silent = r#"{"node_name":"node-b","name":"generic","active":null,"size":null,"type":null}"#;
+    assert!(told.ends_with(&format!("{silent}]")), "{told}");
+}
+
+#[tokio::test]
 async fn a_row_tells_what_a_node_is() {
     let mut voting_only = (*node('b', "[::1]:9301")).clone();
     voting_only.roles = Roles { master: true, ..Roles::NONE };

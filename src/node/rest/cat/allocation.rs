@@ -19,12 +19,12 @@ pub(super) static COLUMNS: [Column; 9] = [
     Column::new("node", &["n"], "name of the node").shown(),
 ];
 
-/// A row for each node that answers; without a filter for those that hold data.
+/// A row for each node, with empty cells for one that does not answer; without a filter for those that hold data.
 pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
     let filter = call.parameters.list("nodes").unwrap_or_else(|| vec!["data:true"]);
     let state = snapshot::wanted(&call, None).await?;
     let nodes = select(&state.nodes, &call.handle.local().id, Some(&filter))?;
-    Ok(figures(&call.handle, nodes, TIMEOUT).await.iter().filter(|(_, figures)| figures.is_ok()).map(row).collect())
+    Ok(figures(&call.handle, nodes, TIMEOUT).await.iter().map(row).collect())
 }
 
 fn row((node, figures): &Asked<NodeFigures>) -> Row {

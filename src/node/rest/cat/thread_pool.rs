@@ -9,9 +9,8 @@ use crate::rest::error::RestError;
 use crate::rest::nodes::{POOLS, Pool, TIMEOUT, figures};
 use crate::rest::route::Call;
 use crate::rest::snapshot;
-use crate::runtime::figures::NodeFigures;
+use crate::runtime::figures::{Asked, NodeFigures};
 use crate::service::matches;
-use std::sync::Arc;
 
 pub(super) static COLUMNS: [Column; 19] = [
     Column::new("node_name", &["nn"], "name of the node").shown(),
@@ -35,7 +34,7 @@ pub(super) static COLUMNS: [Column; 19] = [
     Column::new("keep_alive", &["ka"], "how long idle threads are kept").right(),
 ];
 
-/// A row for each pool that is wanted of each node that answers.
+/// A row for each pool that is wanted of each node; one that does not answer has empty cells.
 pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
     let patterns = call.parameters.list("thread_pool_patterns");
     let is_wanted = |pool: &&Pool| {
@@ -44,36 +43,36 @@ pub(super) async fn rows(call: Call) -> Result<Vec<Row>, RestError> {
     };
     let state = snapshot::wanted(&call, None).await?;
     let measured = figures(&call.handle, state.nodes.iter().cloned().collect(), TIMEOUT).await;
-    let told = measured.iter().filter_map(|(node, figures)| Some((node, figures.as_ref().ok()?)));
-    let of_node = |(node, figures): (&Arc<Node>, &NodeFigures)| {
-        let row = |pool: &Pool| row(node, figures, pool);
+    let of_node = |(node, figures): &Asked<NodeFigures>| {
+        let row = |pool: &Pool| row(node, figures.as_ref().ok(), pool);
         POOLS.iter().filter(&is_wanted).map(row).collect::<Vec<Row>>()
     };
-    Ok(told.flat_map(of_node).collect())
+    Ok(measured.iter().flat_map(of_node).collect())
 }
 
-fn row(node: &Node, figures: &NodeFigures, pool: &Pool) -> Row {
-    let threads = || Cell::Count(pool.threads(figures.process.threads));
-    let none = || Cell::Count(0);
+fn row(node: &Node, figures: Option<&NodeFigures>, pool: &Pool) -> Row {
+    let told = |cell: fn(&NodeFigures, &Pool) -> Cell| figures.map_or(Cell::Empty, |figures| cell(figures, pool));
+    let threads = || told(|figures, pool| Cell::Count(pool.threads(figures.process.threads)));
+    let none = || told(|_, _| Cell::Count(0));
     vec![
         Cell::text(&*node.name),
         Cell::text(node.id.as_str()),
         Cell::text(node.ephemeral_id.as_str()),
-        Cell::text(figures.pid.to_string()),
+        told(|figures, _| Cell::text(figures.pid.to_string())),
         Cell::text(node.host()),
         Cell::text(node.host()),
         port(node),
         Cell::text(pool.name),
-        Cell::text(pool.kind),
+        told(|_, pool| Cell::text(pool.kind)),
         none(),
         threads(),
         none(),
-        Cell::text(pool.queue.to_string()),
+        told(|_, pool| Cell::text(pool.queue.to_string())),
         none(),
         threads(),
         none(),
         none(),
         none(),
-        pool.keep_alive.map_or(Cell::Empty, Cell::text),
+        told(|_, pool| pool.keep_alive.map_or(Cell::Empty, Cell::text)),
     ]
 }
