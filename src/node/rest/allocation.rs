@@ -44,8 +44,8 @@ pub(super) async fn explain(call: Call) -> Result<Reply, RestError> {
 fn index(call: &Call) -> Result<Option<String>, RestError> {
     let known = ["index", "shard", "primary", "current_node"];
     let Fields { text, fields } = fields(call, BODY)?;
-    for (name, value) in &fields {
-        let wanted = match name.as_str() {
+    for (name, value) in object::in_order(&text, &fields) {
+        let wanted = match name {
             "index" | "current_node" => Wanted::Text,
             "shard" => Wanted::Number,
             "primary" => Wanted::Flag,

@@ -82,18 +82,18 @@ impl Command {
 /// The commands of a body.
 pub(super) fn commands(call: &Call) -> Result<Vec<Command>, RestError> {
     let Fields { text, fields } = fields(call, BODY)?;
-    if let Some(name) = fields.keys().find(|name| !["commands", "dry_run"].contains(&name.as_str())) {
-        return Err(unknown_field(&text, BODY, name));
+    let mut commands = Vec::new();
+    for (name, value) in object::in_order(&text, &fields) {
+        match (name, value) {
+            ("commands", Value::Array(list)) => {
+                commands = list.iter().map(|value| command(&text, value)).collect::<Result<_, _>>()?;
+            }
+            ("commands", other) => return Err(no_list(&text, other)),
+            ("dry_run", value) => object::check(&text, BODY, name, value, Wanted::Flag)?,
+            _ => return Err(unknown_field(&text, BODY, name)),
+        }
     }
-    if let Some(value) = fields.get("dry_run") {
-        object::check(&text, BODY, "dry_run", value, Wanted::Flag)?;
-    }
-    let list = match fields.get("commands") {
-        None => return Ok(Vec::new()),
-        Some(Value::Array(list)) => list,
-        Some(other) => return Err(no_list(&text, other)),
-    };
-    list.iter().map(|value| command(&text, value)).collect()
+    Ok(commands)
 }
 
 fn no_list(text: &str, found: &Value) -> RestError {
@@ -134,10 +134,12 @@ fn command(text: &str, value: &Value) -> Result<Command, RestError> {
         return Err(no_object(text, name, told));
     };
     let told = &renamed(name, told);
-    if let Some(strange) = told.keys().find(|field| ![*needed, *allowed].concat().contains(&field.as_str())) {
-        return Err(strange_field(text, name, strange));
+    for (field, value) in object::in_order(text, told) {
+        if !needed.contains(&field) && !allowed.contains(&field) {
+            return Err(strange_field(text, name, field));
+        }
+        check_told(text, name, field, value)?;
     }
-    told.iter().try_for_each(|(field, value)| check_told(text, name, field, value))?;
     match needed.iter().find(|field| is_missing(told, field)) {
         Some(missing) => Err(missing_field(text, name, missing)),
         None if fields.len() > 1 => Err(second(text, name, fields)),
@@ -166,6 +168,11 @@ fn renamed(name: &str, told: &Map<String, Value>) -> Map<String, Value> {
 fn no_object(text: &str, name: &str, told: &Value) -> RestError {
     let length = told.to_string().len();
     let at = position_after(text, name, if told.is_array() { 1 } else { length });
+    if allocates(name) {
+        let end = if told.is_array() { "END_ARRAY" } else { "END_OBJECT" };
+        let reason = format!("[{at}] [{name}] Expected START_OBJECT but was: {end}");
+        return malformed(&at, RestError::new(Kind::XContentParse, reason));
+    }
     let reason = if told.is_array() {
         format!("[{name}] command does not support complex json tokens [END_ARRAY]")
     } else {

@@ -142,6 +142,13 @@ pub(super) fn position_of_end(text: &str, name: &str) -> String {
     position(text, text.len())
 }
 
+/// The fields of an object as they stand in its text; where that does not tell, by name.
+pub(super) fn in_order<'a>(text: &str, fields: &'a Map<String, Value>) -> Vec<(&'a str, &'a Value)> {
+    let mut fields: Vec<(&str, &Value)> = fields.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    fields.sort_by_cached_key(|(name, _)| find(text, name));
+    fields
+}
+
 /// Where a name stands.
 pub(super) fn find(text: &str, name: &str) -> usize {
     text.find(&format!("\"{name}\"")).unwrap_or(0)
@@ -166,5 +173,9 @@ mod tests {
         let error = unknown_field("{\n  \"x\": 1}", "cluster_reroute", "x").to_string();
         assert_eq!(error, "XContentParseException[[2:3] [cluster_reroute] unknown field [x], parser not found]");
         assert_eq!(position_behind("", "x"), "1:1");
+        let text = r#"{"z":1,"b":2,"a":3}"#;
+        let Ok(Value::Object(fields)) = serde_json::from_str(text) else { panic!("it is an object") };
+        let names = |text| in_order(text, &fields).into_iter().map(|(name, _)| name).collect::<String>();
+        assert_eq!([names(text), names("")], ["zba", "abz"]);
     }
 }
