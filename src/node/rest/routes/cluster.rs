@@ -142,8 +142,8 @@ pub(super) static ROUTES: &[Route] = &[
         takes: Takes::Tree,
         answers: Answers::Reply(|call| Box::pin(tasks::list(call)), "@Tasks"),
         name: "list_tasks_action",
-        doc: "Lists the requests that nodes are answering.\nThose that wait, for health, for a state or for changes, can be \
-              ended.",
+        doc: "Lists the requests that nodes are answering, of each node the 256 that began first.\nThose that wait, for \
+              health, for a state or for changes, can be ended.",
     },
     Route {
         methods: &["GET"],
@@ -164,6 +164,7 @@ pub(super) static ROUTES: &[Route] = &[
         answers: Answers::Reply(|call| Box::pin(tasks::cancel(call)), "@Tasks"),
         name: "cancel_tasks_action",
         doc: "Ends requests that wait, and tells which they were; who waited is answered with 400 \
-              `task_cancelled_exception`.",
+              `task_cancelled_exception`.\nWithout a task, `nodes`, `actions` or `parent_task_id` it ends every request that \
+              waits, of each node the 256 that began first.",
     },
 ];
