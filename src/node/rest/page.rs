@@ -37,6 +37,9 @@ Of each client the last 128 requests are remembered, and of all clients the 256 
 
 A request may have a body of `http.max_content_length`, a first line of 4096 bytes and headers of 8192 bytes.
 
+`HEAD` is answered as `GET` is, without the body: of an error there is the status alone.
+Clients whose `exists()` takes 404 for no and any other error for a failure so fail without a reason where documents are refused, with 400; `GET` on the same path tells it.
+
 | what went wrong | status | `error.type` |
 |---|---|---|
 | a parameter, a value or an escape makes no sense | 400 | `illegal_argument_exception`, `number_format_exception`, `bad_parameter_exception` |
@@ -46,7 +49,7 @@ A request may have a body of `http.max_content_length`, a first line of 4096 byt
 | a body is missing, or is no JSON or YAML | 400 | `parse_exception`, `json_parse_exception` |
 | a request asks for nothing | 400 | `action_request_validation_exception` |
 | a field or a command of a body is not known | 400 | `x_content_parse_exception` |
-| the request is about documents, searches or changes of indices | 400 | `unsupported_operation_exception` |
+| the request is about documents, or changes of indices, or a search that is none of `_search` and `_count` | 400 | `unsupported_operation_exception` |
 | another request ended this one | 400 | `task_cancelled_exception` |
 | no index can have this name | 400 | `invalid_index_name_exception` |
 | there is no such index | 404 | `index_not_found_exception` |

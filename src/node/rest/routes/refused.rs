@@ -4,7 +4,8 @@ use crate::rest::rights::Needs;
 use crate::rest::route::{Answers, Route, Takes};
 
 const fn refused(methods: &'static [&'static str], paths: &'static [&'static str]) -> Route {
-    let doc = "Refuses, whatever it is given: there are no documents and no indices, and nothing to search in.";
+    let doc = "Refuses: there are no documents and no indices, and nothing to search in. Of an index that cannot be, as its \
+               name begins with `_`, it says what Elasticsearch says.";
     Route {
         methods,
         paths,
