@@ -142,10 +142,15 @@ pub(super) fn position_of_end(text: &str, name: &str) -> String {
     position(text, text.len())
 }
 
-/// The fields of an object as they stand in its text; where that does not tell, by name.
+/// Of more fields the places are not looked for, each in the whole text.
+const LOOKED_FOR_MAX: usize = 64;
+
+/// The fields of an object as they stand in its text; where that does not tell, or there are more than anybody writes, by name.
 pub(super) fn in_order<'a>(text: &str, fields: &'a Map<String, Value>) -> Vec<(&'a str, &'a Value)> {
     let mut fields: Vec<(&str, &Value)> = fields.iter().map(|(name, value)| (name.as_str(), value)).collect();
-    fields.sort_by_cached_key(|(name, _)| find(text, name));
+    if fields.len() <= LOOKED_FOR_MAX {
+        fields.sort_by_cached_key(|(name, _)| find(text, name));
+    }
     fields
 }
 
