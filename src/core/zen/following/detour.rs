@@ -30,11 +30,14 @@ impl Role<'_, Following> {
         self.members_between().nth(turn.checked_sub(1)?).cloned()
     }
 
-    /// The members that may hear the master: none of them has said since that it does not.
+    /// The members that may hear the master, as none of them has said since that it does not. Each node begins with the one behind
+    /// itself, so that not all ask the same.
     fn members_between(&self) -> impl Iterator<Item = &Arc<Node>> {
         let (following, local) = (&*self.mode, &self.node.local.id);
         let misses = |node: &Node| following.others.get(&node.id).is_some_and(|word| word.told > following.heard);
         let nodes = self.node.shown.nodes.iter();
-        nodes.filter(move |node| node.id != following.master.id && node.id != *local && !misses(node))
+        let behind = nodes.clone().filter(move |node| node.id > *local);
+        let all = behind.chain(nodes.filter(move |node| node.id < *local));
+        all.filter(move |node| node.id != following.master.id && !misses(node))
     }
 }
