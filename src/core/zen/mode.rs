@@ -105,6 +105,10 @@ pub struct Candidacy {
     pub term: Term,
     /// When it began.
     pub since: Time,
+    /// When the first one began that this one follows without a pause, in a higher term each.
+    pub first: Time,
+    /// When it lets others go first, if it has not won by then.
+    pub doubted_at: Option<Time>,
     /// The joins of this term, by node.
     pub joins: BTreeMap<NodeId, Ballot>,
     /// The bootstrap sets of all who voted, the candidate included, as they last told them; as long as the cluster is
@@ -115,7 +119,17 @@ pub struct Candidacy {
 impl Candidacy {
     /// A candidacy that begins.
     pub fn new(now: Time, term: Term) -> Self {
-        Candidacy { term, since: now, joins: BTreeMap::new(), bootstrap: BTreeMap::new() }
+        let (joins, bootstrap) = (BTreeMap::new(), BTreeMap::new());
+        Candidacy { term, since: now, first: now, doubted_at: None, joins, bootstrap }
+    }
+
+    /// The same in the place of one that stood until now: two that drive each other's terms up would else begin anew for ever,
+    /// and neither would ever let the other go first.
+    pub fn after(self, before: &Mode) -> Self {
+        match before {
+            Mode::Electing(before) => Candidacy { first: before.first, doubted_at: before.doubted_at, ..self },
+            Mode::Finding | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => self,
+        }
     }
 }
 

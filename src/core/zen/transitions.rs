@@ -155,9 +155,10 @@ impl Zen {
             // Nothing was asked yet: those who have not heard that their master hands over would name it.
             self.node.search.since = now;
         }
+        let candidacy = Candidacy::new(now, term).after(&self.mode);
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
-        self.mode = Mode::Electing(Candidacy::new(now, term));
+        self.mode = Mode::Electing(candidacy);
         // Voters need not wait for this disk: a vote counts only when the own one is stored.
         self.node.tell_if_changed(now, self.mode.stance(), out);
         if !stands_again {

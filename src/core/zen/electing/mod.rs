@@ -20,7 +20,8 @@ impl Role<'_, Candidacy> {
     /// Waits for votes, and goes on looking for a better candidate meanwhile.
     pub(in crate::zen) fn begin(&mut self) -> Flow {
         self.heed_bootstrap(&self.node.local.id.clone(), self.node.own_bootstrap());
-        self.node.timers.set(Timer::Candidacy, self.now + self.node.tuning.vote_timeout());
+        let doubted_at = *self.mode.doubted_at.get_or_insert(self.now + self.node.tuning.vote_timeout());
+        self.node.timers.set(Timer::Candidacy, doubted_at);
         self.node.keep_searching(self.now);
         self.count_votes()
     }
@@ -204,12 +205,14 @@ impl Role<'_, Candidacy> {
     /// A candidate that does not win as long as voters wait for it lets others go first; after much longer it gives up.
     pub(in crate::zen) fn doubt_candidacy(&mut self) -> Flow {
         let candidacy = &*self.mode;
-        let end = candidacy.since + self.node.tuning.candidacy_timeout();
+        let end = candidacy.first + self.node.tuning.candidacy_timeout();
         if self.now >= end {
             return self.end_candidacy("timed out while waiting for joins");
         }
         self.stand_back();
-        self.node.timers.set(Timer::Candidacy, (self.now + self.node.tuning.vote_timeout()).min(end));
+        let doubted_at = (self.now + self.node.tuning.vote_timeout()).min(end);
+        self.mode.doubted_at = Some(doubted_at);
+        self.node.timers.set(Timer::Candidacy, doubted_at);
         STAYS
     }
 
