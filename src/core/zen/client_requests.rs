@@ -165,9 +165,7 @@ impl Zen {
 
     /// Gives up what has waited too long for a master, and tries the rest again.
     pub(super) fn retry_asks(&mut self, now: Time, out: &mut Effects<Zen>) {
-        let late = self.node.asks.iter().filter(|(_, ask)| !ask.is_placed && ask.limit() <= now);
-        let late: Vec<Ticket> = late.map(|(ticket, _)| *ticket).collect();
-        for ticket in late {
+        for ticket in self.node.late_asks(now) {
             let answer = self.node.given_up(ticket);
             self.close_ask(now, ticket, answer, out);
         }
@@ -183,6 +181,12 @@ impl NodeState {
     /// The questions that are in nobody's hands.
     pub(super) fn open_asks(&self) -> Vec<Ticket> {
         self.asks.iter().filter(|(_, ask)| !ask.is_placed).map(|(ticket, _)| *ticket).collect()
+    }
+
+    /// Those of them that have waited long enough.
+    pub(super) fn late_asks(&self, now: Time) -> Vec<Ticket> {
+        let late = self.asks.iter().filter(|(_, ask)| !ask.is_placed && ask.limit() <= now);
+        late.map(|(ticket, _)| *ticket).collect()
     }
 
     /// Puts a question into the hands of a master, or of a node that passes it on.

@@ -18,7 +18,16 @@ impl Role<'_, Following> {
         }
         let master = self.mode.master.ephemeral_id.clone();
         self.node.take_back_asks(|ask| ask.was_given_to(&master) && ask.is_for_relays());
+        self.give_up_late();
         self.route_asks();
+    }
+
+    /// What was taken back when its time was over is not given away again: each time it would be waited for anew.
+    fn give_up_late(&mut self) {
+        for ticket in self.node.late_asks(self.now) {
+            let answer = self.node.given_up(ticket);
+            self.close_ask(ticket, answer);
+        }
     }
 
     /// By way of whom the master is asked while it misses pings, or for what it was asked in vain; each time by another one, and
