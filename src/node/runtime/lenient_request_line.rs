@@ -2,8 +2,8 @@
 //!
 //! Elasticsearch takes any letter in a path or a query; the HTTP library here refuses some before anybody sees them. A
 //! stream is wrapped and what would be refused is escaped on its way in, and what stands behind a `#` in a query, which means
-//! nothing, is left out; all else passes as it is. To find the request
-//! lines, heads are read for the lengths of bodies; from a body of no stated length on, nothing is escaped any more.
+//! nothing, is left out; all else passes as it is. To find the request lines, heads are read for the lengths of bodies; from
+//! a body of no stated length on, nothing is escaped any more.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -36,12 +36,16 @@ impl<S> Lenient<S> {
 impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.handed == this.ready.len() {
+        // What was left out whole is no end.
+        while this.handed == this.ready.len() {
             let mut chunk = [MaybeUninit::uninit(); CHUNK];
             let mut chunk = ReadBuf::uninit(&mut chunk);
             ready!(Pin::new(&mut this.stream).poll_read(cx, &mut chunk))?;
             this.ready.clear();
             this.handed = 0;
+            if chunk.filled().is_empty() {
+                break;
+            }
             this.reading.escape(chunk.filled(), &mut this.ready);
         }
         let left = this.ready.get(this.handed..).unwrap_or_default();
@@ -242,6 +246,21 @@ mod tests {
             let expected = sent.replacen("/>", "/%3E", 1);
             assert_eq!(escaped(&sent, 100), expected, "{}", &head[..10]);
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_left_out_whole_is_not_taken_for_the_end() {
+        // Each write fills the pipe, so that the next one waits until it was read.
+        let (mut client, server) = tokio::io::duplex(8);
+        let sending = tokio::spawn(async move {
+            for piece in ["GET /?a#", "12345678", "12345678", " HTTP/1."] {
+                client.write_all(piece.as_bytes()).await.expect("it is open");
+            }
+        });
+        let mut read = String::new();
+        Lenient::new(server).read_to_string(&mut read).await.expect("it is text");
+        sending.await.expect("it was sent");
+        assert_eq!(read, "GET /?a HTTP/1.");
     }
 
     #[tokio::test]
