@@ -5,11 +5,12 @@
 //! nothing, is left out; all else passes as it is. To find the request lines, heads are read for the lengths of bodies; from
 //! a body of no stated length on, nothing is escaped any more.
 
+use super::read_side::{ReadSide, Through};
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// How much is read at a time.
 const CHUNK: usize = 8 << 10;
@@ -18,67 +19,47 @@ const CHUNK: usize = 8 << 10;
 const LINE_MAX: usize = 8 << 10;
 
 /// A stream whose request lines are escaped on their way in.
-pub struct Lenient<S> {
-    stream: S,
-    reading: Reading,
-    /// What was read and escaped, and how much of it was handed on.
-    ready: Vec<u8>,
-    handed: usize,
-}
+pub type Lenient<S> = Through<S, Escaping>;
 
 impl<S> Lenient<S> {
     /// Wraps a stream.
     pub fn new(stream: S) -> Self {
-        Lenient { stream, reading: Reading::default(), ready: Vec::new(), handed: 0 }
+        Through::with(stream, Escaping::default())
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
+/// What was read and escaped, and how much of it was handed on.
+#[derive(Default)]
+pub struct Escaping {
+    reading: Reading,
+    ready: Vec<u8>,
+    handed: usize,
+}
+
+impl ReadSide for Escaping {
+    fn poll_read<S: AsyncRead + Unpin>(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         // What was left out whole is no end.
-        while this.handed == this.ready.len() {
+        while self.handed == self.ready.len() {
             let mut chunk = [MaybeUninit::uninit(); CHUNK];
             let mut chunk = ReadBuf::uninit(&mut chunk);
-            ready!(Pin::new(&mut this.stream).poll_read(cx, &mut chunk))?;
-            this.ready.clear();
-            this.handed = 0;
+            ready!(Pin::new(&mut *stream).poll_read(cx, &mut chunk))?;
+            self.ready.clear();
+            self.handed = 0;
             if chunk.filled().is_empty() {
                 break;
             }
-            this.reading.escape(chunk.filled(), &mut this.ready);
+            self.reading.escape(chunk.filled(), &mut self.ready);
         }
-        let left = this.ready.get(this.handed..).unwrap_or_default();
+        let left = self.ready.get(self.handed..).unwrap_or_default();
         let now = left.len().min(into.remaining());
         into.put_slice(&left[..now]);
-        this.handed += now;
+        self.handed += now;
         Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Lenient<S> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 }
 

@@ -36,6 +36,7 @@ pub mod printable;
 mod proc;
 mod program;
 mod reach;
+mod read_side;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod secure;
