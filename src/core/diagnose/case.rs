@@ -123,6 +123,11 @@ impl<'a> Case<'a> {
         !address.is_loopback() || self.is_here(report)
     }
 
+    /// The node of this host that is to listen at an address.
+    pub(super) fn neighbour_at(&self, address: &Address) -> Option<Known<'a>> {
+        self.sibling_at(address).filter(|known| self.is_here(known.by) && !known.sibling.is_elsewhere)
+    }
+
     /// The node of some host that should listen at an address.
     pub(super) fn sibling_at(&self, address: &Address) -> Option<Known<'a>> {
         let all = self.siblings().filter(|known| known.sibling.is_at(address) && self.can_tell(known.by, address));

@@ -43,9 +43,7 @@ pub(super) fn untimely(case: &Case<'_>) -> Vec<Verdict> {
     }
     let of = |(address, evidence): (&Address, Evidence)| {
         let name = case.name_at(address);
-        let is_here =
-            case.sibling_at(address).is_some_and(|known| case.is_here(known.by) && !known.sibling.is_elsewhere);
-        let host = (!is_here).then(|| address.host().to_owned());
+        let host = case.neighbour_at(address).is_none().then(|| address.host().to_owned());
         in_another_time(&name, [evidence]).mended(Mend { host, ..Mend::command(SET_CLOCK).about(&name) })
     };
     odd.into_iter().map(of).collect()

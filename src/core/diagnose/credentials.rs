@@ -242,9 +242,7 @@ fn changes(kind: &Kind, files: &Credentials) -> Vec<(&'static str, Worth)> {
 
 /// What the asked node does to have what a neighbour has.
 fn take_over(case: &Case<'_>, others: &Address, kind: &Kind) -> Option<Mend> {
-    let right = case.sibling_at(others);
-    let right = right.filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere);
-    let Some(right) = right else { return from_elsewhere(case, others, kind) };
+    let Some(right) = case.neighbour_at(others) else { return from_elsewhere(case, others, kind) };
     let files = fitting(kind, &right.sibling.credentials, case.me.explanation.node.host())?;
     let changes = changes(kind, &files);
     match &changes[..] {
@@ -267,8 +265,7 @@ fn with(start: Start, changes: &[(&'static str, Worth)]) -> Start {
 fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
     let files = fitting(kind, &case.me.facts.credentials, address.host());
     let changes = files.map(|files| changes(kind, &files)).unwrap_or_default();
-    let known = case.sibling_at(address).filter(|known| case.is_here(known.by) && !known.sibling.is_elsewhere);
-    let Some(known) = known else { return elsewhere(case, address, kind) };
+    let Some(known) = case.neighbour_at(address) else { return elsewhere(case, address, kind) };
     match &changes[..] {
         [] => None,
         [(key, worth)] => Some(case.set_sibling(known, key, worth)),

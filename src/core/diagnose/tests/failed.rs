@@ -1,5 +1,6 @@
 //! Starts that failed, as the nodes told them.
 
+use super::super::own_fault;
 use super::*;
 use crate::diagnose::{FailedStart, Obstacle};
 
@@ -63,4 +64,14 @@ fn who_runs_and_is_not_believed_is_told_of_as_such() {
     let [verdict] = &judged(&[leader, follower(1, 0)]).verdicts[..] else { panic!("one thing is wrong") };
     assert!(verdict.summary.ends_with("it runs, and has no master: cannot listen"), "{}", verdict.summary);
     assert!(verdict.evidence.iter().any(|one| one.what == "I had no master [3s] ago"), "{:?}", verdict.evidence);
+}
+
+#[test]
+fn a_node_without_a_master_tells_of_what_is_wrong_with_itself_and_of_nothing_else() {
+    let asked = pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused);
+    let told = judged(&[voters(asked)]).verdicts;
+    let about = |code, node: &str| Verdict { code, node: Some(node.into()), ..told[0].clone() };
+    let of = |verdicts: &[Verdict]| own_fault("n0", verdicts).map(|fault| fault.code);
+    assert_eq!(of(&[about(Code::VoterDown, "n0"), about(Code::WrongSeed, "n0")]), Some(Code::WrongSeed));
+    assert_eq!(of(&[about(Code::WrongSeed, "n1"), about(Code::VoterDown, "n0")]), None);
 }
