@@ -18,6 +18,7 @@ use crate::cluster::{Node, NodeId, StateId, Term};
 use crate::protocol::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a node is doing.
 #[derive(Clone, Debug, Hash)]
@@ -108,7 +109,7 @@ pub struct Candidacy {
     /// When the first one began that this one follows without a pause, in a higher term each.
     pub first: Time,
     /// When it lets others go first, if it has not won by then.
-    pub doubted_at: Option<Time>,
+    pub doubted_at: Time,
     /// The joins of this term, by node.
     pub joins: BTreeMap<NodeId, Ballot>,
     /// The bootstrap sets of all who voted, the candidate included, as they last told them; as long as the cluster is
@@ -118,9 +119,9 @@ pub struct Candidacy {
 
 impl Candidacy {
     /// A candidacy that begins.
-    pub fn new(now: Time, term: Term) -> Self {
+    pub fn new(now: Time, term: Term, patience: Duration) -> Self {
         let (joins, bootstrap) = (BTreeMap::new(), BTreeMap::new());
-        Candidacy { term, since: now, first: now, doubted_at: None, joins, bootstrap }
+        Candidacy { term, since: now, first: now, doubted_at: now + patience, joins, bootstrap }
     }
 
     /// The same in the place of one that stood until now: two that drive each other's terms up would else begin anew for ever,

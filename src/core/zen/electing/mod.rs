@@ -20,8 +20,7 @@ impl Role<'_, Candidacy> {
     /// Waits for votes, and goes on looking for a better candidate meanwhile.
     pub(in crate::zen) fn begin(&mut self) -> Flow {
         self.heed_bootstrap(&self.node.local.id.clone(), self.node.own_bootstrap());
-        let doubted_at = *self.mode.doubted_at.get_or_insert(self.now + self.node.tuning.vote_timeout());
-        self.node.timers.set(Timer::Candidacy, doubted_at);
+        self.node.timers.set(Timer::Candidacy, self.mode.doubted_at);
         self.node.keep_searching(self.now);
         self.count_votes()
     }
@@ -210,9 +209,8 @@ impl Role<'_, Candidacy> {
             return self.end_candidacy("timed out while waiting for joins");
         }
         self.stand_back();
-        let doubted_at = (self.now + self.node.tuning.vote_timeout()).min(end);
-        self.mode.doubted_at = Some(doubted_at);
-        self.node.timers.set(Timer::Candidacy, doubted_at);
+        self.mode.doubted_at = (self.now + self.node.tuning.vote_timeout()).min(end);
+        self.node.timers.set(Timer::Candidacy, self.mode.doubted_at);
         STAYS
     }
 
