@@ -261,7 +261,6 @@ impl Search {
         }
     }
 
-    /// What was answered before this node had a master or was one says nothing about those who have none after that.
     /// The nodes of this host that answered on loopback and publish another address: the one, and where they answered. What
     /// listens at a port of the host's own address is what listens there on loopback only if it says so itself; and an
     /// address elsewhere may lead to another node each time.
@@ -275,6 +274,7 @@ impl Search {
         self.seen.iter().filter(is_one).map(pair)
     }
 
+    /// What was answered before this node had a master or was one says nothing about those who have none after that.
     pub(in crate::zen) fn forget_all(&mut self) {
         self.seen.clear();
         self.backers.clear();
