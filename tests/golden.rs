@@ -26,7 +26,7 @@ const SEEDS: u64 = 2_000;
 const SEARCHED: u64 = 2_000;
 
 /// Protections against what comes in one order of many thousands, and the story that holds such an order.
-const RARE: [(Protection, &str); 20] = [
+const RARE: [(Protection, &str); 23] = [
     (Protection::VotesTellAccepted, "slow_disk_vote"),
     (Protection::NamedVotes, "vote_for_a_wiped_node"),
     (Protection::FetchedTerm, "fetched_of_a_later_term"),
@@ -36,6 +36,9 @@ const RARE: [(Protection, &str); 20] = [
     (Protection::BlankForms, "two_wiped_beside_a_survivor"),
     (Protection::SettledSets, "inherited_proposal_taken_back"),
     (Protection::OwnTakeBack, "inherited_proposal_taken_back"),
+    (Protection::GoneStates, "taken_back_is_not_told_as_committed"),
+    (Protection::CandidaciesAge, "late_joins"),
+    (Protection::WishesOfTerm, "late_hand_over"),
     (Protection::SureProposals, "loss_before_a_late_answer"),
     (Protection::NewAnswers, "loss_before_a_late_answer"),
     (Protection::Twins, "copied_master_of_one"),

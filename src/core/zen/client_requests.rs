@@ -123,7 +123,8 @@ impl Zen {
         out: &mut Effects<Zen>,
     ) {
         let origin = Origin::Node(exchange);
-        if term.is_some_and(|term| term < self.node.ledger.promise.term) {
+        let is_of_another = term.is_some_and(|term| term < self.node.ledger.promise.term);
+        if is_of_another && self.node.keeps(Protection::WishesOfTerm) {
             return self.node.answer(now, origin, Answer::NotMaster, out);
         }
         self.ask_master(now, origin, out, |master, origin| master.wish_succession(origin, to));

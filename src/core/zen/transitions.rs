@@ -155,7 +155,10 @@ impl Zen {
             // Nothing was asked yet: those who have not heard that their master hands over would name it.
             self.node.search.since = now;
         }
-        let candidacy = Candidacy::new(now, term, self.node.tuning.vote_timeout()).after(&self.mode);
+        let mut candidacy = Candidacy::new(now, term, self.node.tuning.vote_timeout());
+        if self.node.keeps(Protection::CandidaciesAge) {
+            candidacy = candidacy.after(&self.mode);
+        }
         self.leave_mode(now, out);
         out.note(Note::Stands { term, reason });
         self.mode = Mode::Electing(candidacy);

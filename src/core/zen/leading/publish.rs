@@ -92,9 +92,10 @@ impl Role<'_, Leadership> {
     /// answers come, it would otherwise never have the one that it hears of, and apply none.
     fn committed_of(&self, id: &NodeId) -> StateId {
         let (lead, committed) = (&*self.mode, self.node.ledger.committed);
+        let taken_back = lead.taken_back.filter(|_| self.node.keeps(Protection::GoneStates));
         let stored = lead.peers.get(id).map(|peer| (peer.accepted, &peer.node.address));
         let is_before = |(stored, at): &(StateId, &Address)| {
-            let is_of_the_line = lead.taken_back.is_none_or(|gone| stored.rank() > gone.rank());
+            let is_of_the_line = taken_back.is_none_or(|gone| stored.rank() > gone.rank());
             stored.rank() < committed.rank() && is_of_the_line && lead.sent.has(at, *stored)
         };
         stored.filter(is_before).map_or(committed, |(stored, _)| stored)
