@@ -146,10 +146,9 @@ impl Conditions {
             if is_known && self.hold(handle, &state) && self.events_are_over(handle).await {
                 return Ok((state, true));
             }
-            if snapshot::is_over(handle, deadline) {
-                // Who waits at a node that is about to end, or over a change of masters, hears how it was while there was one.
-                let is_told = |at: Instant| at.elapsed() < CHANGE_OF_MASTERS || handle.closing().is_cancelled();
-                let known = known.filter(|(_, at)| is_known || is_told(*at));
+            if Instant::now() >= deadline {
+                // Who waits over a change of masters hears how it was while there was one.
+                let known = known.filter(|(_, at)| is_known || at.elapsed() < CHANGE_OF_MASTERS);
                 return known.map(|(state, _)| (state, false)).ok_or_else(RestError::no_master);
             }
             let again = if self.events.is_some() { Some(LOOK_AGAIN) } else { None };
@@ -177,7 +176,7 @@ async fn next(
     let is_new = |newer: &ClusterState| newer.id() != seen.id() || newer.nodes.master != seen.nodes.master;
     snapshot::wait_long(handle, until, is_new).await?;
     let own = snapshot::local(handle);
-    if !is_cut_off() || snapshot::is_over(handle, deadline) {
+    if !is_cut_off() || Instant::now() >= deadline {
         return Ok(own);
     }
     let patience = ASK_AGAIN.min(deadline.saturating_duration_since(Instant::now()));

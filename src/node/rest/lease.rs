@@ -8,7 +8,7 @@ use super::kv::{ask, token, written};
 use super::parameters::{Parameter, Parameters, Values};
 use super::reply::Reply;
 use super::route::Call;
-use super::snapshot::{self, is_over, wait_long};
+use super::snapshot::{self, wait_long};
 use super::submit::{attempt, has_name, is_remembered, refused, submit};
 use crate::cluster::{ClusterState, Holding, Lease, RequestOutcome, Token};
 use crate::service::{Answer, Query, Refusal, Task, limits};
@@ -47,10 +47,6 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
     let deadline = Instant::now() + call.parameters.time("wait", Duration::ZERO)?;
     loop {
         wait_until_free(&call, &name, deadline).await?;
-        if has_name(&call) && Instant::now() < deadline && is_over(&call.handle, deadline) && !is_told(&call)? {
-            // The node is about to leave. What it is told now would be remembered, and the wait could not go on elsewhere.
-            return Err(RestError::no_master_because(snapshot::closed(&call.handle)));
-        }
         let task = Task::GrantLease { name: name.clone(), holder: holder.clone(), ttl };
         let answer = attempt(&call, task).await?;
         if let Answer::Done { at, outcome: RequestOutcome::Granted { token }, .. } = answer {
@@ -59,7 +55,7 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
         }
         // Another was faster. What became of a request that has a name is remembered, so that it cannot be asked again.
         let is_held = matches!(answer, Answer::Refused(Refusal::Held { .. }));
-        if !is_held || has_name(&call) || is_over(&call.handle, deadline) {
+        if !is_held || has_name(&call) || Instant::now() >= deadline {
             return Err(refused(&call, answer)?);
         }
         tokio::time::sleep(ASK_AGAIN).await;
@@ -69,7 +65,7 @@ pub(super) async fn acquire(call: Call) -> Result<Reply, RestError> {
 /// Waits until nobody holds the lease, or the time is over.
 async fn wait_until_free(call: &Call, name: &Arc<str>, deadline: Instant) -> Result<(), RestError> {
     // Whoever asks again for what was granted waits for nobody.
-    while !is_over(&call.handle, deadline) && !is_told(call)? {
+    while Instant::now() < deadline && !is_told(call)? {
         let answer = ask(call, Query::Lease { name: name.clone() }).await?;
         let Answer::Lease { lease, .. } = answer else {
             return Err(answer.into());

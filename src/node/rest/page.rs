@@ -27,7 +27,7 @@ A change goes to the master, whichever node is asked, and follows a change of ma
 What it is answered with is committed, on the disks of a majority; `acknowledged` says whether every node had applied it \
 within `timeout` as well.
 The two times add up: a change that was sent to a master is waited for as long as both together.
-A node that is told to stop answers whoever waits there for a lease, or for `_cluster/health`, as if the time were over: what they wait for may come elsewhere.
+A node that is told to stop answers whoever waits there for a lease, `_cluster/health` or `_cluster/state` with 503: what they wait for may come elsewhere, where clients of Elasticsearch ask next.
 Every change understands the header `Idempotency-Key`: a client draws 128 random bits, written as 22 characters of \
 URL-safe base64, and counts its requests behind a slash, `AAAAcAAAAAAAAAAAAAAABw/7`.
 A request that got no answer is sent again with the same name and `retry=true`, and is carried out once.

@@ -101,14 +101,16 @@ pub(super) async fn wait(
     }
 }
 
-/// As [`wait`], for what may come late or never: none also when the node is about to leave.
+/// As [`wait`], for what may come late or never: it may come elsewhere, where clients look that are told so as long as the node
+/// is about to leave.
 pub(super) async fn wait_long(
     handle: &Handle,
     deadline: Instant,
     fits: impl FnMut(&ClusterState) -> bool,
 ) -> Result<Option<Arc<ClusterState>>, RestError> {
     let waiting = wait(handle, deadline, fits);
-    handle.closing().run_until_cancelled(waiting).await.unwrap_or(Ok(None))
+    let leaves = || RestError::no_master_because(closed(handle));
+    handle.closing().run_until_cancelled(waiting).await.unwrap_or_else(|| Err(leaves()))
 }
 
 /// Whether who waits for what may come late has waited long enough.
