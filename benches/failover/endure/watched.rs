@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 const METRICS: &[&str] = &["/_prometheus/metrics"];
 const PAGE: &[&str] = &[
-    "/_zazen/overview?timeout=600ms&events=40",
+    "/_zazen/overview?timeout=600ms&max_age=900ms&events=40",
     "/_cluster/pending_tasks?master_timeout=1s",
     "/_zazen/kv?local=true&values=true&limit=200",
     "/_zazen/lease?local=true",

@@ -12,12 +12,14 @@ use super::route::Call;
 use super::snapshot;
 use super::time::{self, since_1970};
 use crate::cluster::{Address, ClusterState, Node, NodeId};
+use crate::runtime::Handle;
 use crate::runtime::events::Subject;
 use crate::runtime::figures::{Asked, Silence, of_all};
-use crate::runtime::sight::{self, Sight, Wanted};
+use crate::runtime::sight::{self, Sight, View, Wanted};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How long a member may take to answer unless the request says otherwise.
 const TIMEOUT: Duration = Duration::from_millis(500);
@@ -42,32 +44,50 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         default: "0",
         doc: "How many of the newest entries of its history each member tells as well, at most 300.",
     },
+    Parameter {
+        name: "max_age",
+        values: Values::Time,
+        default: "0ms",
+        doc: "What somebody was told at this node no longer ago than this will do, unless it has another master since: pages \
+              that are open for good ask all nodes once for all of them.",
+    },
 ];
 
 /// What all see.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
-    let timeout = call.parameters.text("timeout").map(|text| time::parse("timeout", text)).transpose()?;
-    let timeout = timeout.map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT_MAX));
-    let state = snapshot::local(&call.handle);
-    let explanation = call.handle.explain().await.ok_or_else(|| RestError::new(Kind::NodeClosed, "node closed"))?;
-    let found = explanation.hosts.iter().filter_map(|host| host.node.clone()).take(OTHERS_MAX);
-    let nodes = whom_to_ask(&state, call.handle.local(), found);
+    let time = |name, default| call.parameters.text(name).map_or(Ok(default), |text| time::parse(name, text));
+    let timeout = time("timeout", TIMEOUT)?.min(TIMEOUT_MAX);
+    let max_age = time("max_age", Duration::ZERO)?;
     let events = call.parameters.number("events")?.unwrap_or(0);
     let events = usize::try_from(events).unwrap_or(usize::MAX).min(sight::EVENTS_MAX);
-    let wanted = Wanted { events, trial: false };
-    let here = || sight::look(call.handle.clone(), wanted);
-    let asked = of_all(&call.handle, nodes, (&wanted.path(), timeout), here).await;
-    let asked = own(asked, |sight: &Sight| &sight.node);
-    let members: Json = asked.iter().map(|asked| member(&state, asked)).collect();
+    let now = snapshot::local(&call.handle);
+    let question = (events, timeout, now.term, now.nodes.master.clone());
+    let ask = look_around(call.handle.clone(), Wanted { events, trial: false }, timeout);
+    let view = call.handle.views().get(question, (Instant::now(), max_age), ask).await;
+    let view = view.ok_or_else(|| RestError::new(Kind::NodeClosed, "node closed"))?;
+    let state = &view.state;
+    let members: Json = view.members.iter().map(|asked| member(state, asked)).collect();
     Ok(Reply::tree(Json::object([
-        ("at_millis", u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX).into()),
+        ("at_millis", u64::try_from(view.at.as_millis()).unwrap_or(u64::MAX).into()),
         ("release", env!("CARGO_PKG_VERSION").into()),
         ("asked", call.handle.local().id.as_str().into()),
         ("cluster_name", state.cluster_name.as_str().into()),
-        ("state", described(&state)?),
+        ("state", described(state)?),
         ("members", members),
-        ("gone", gone(&call, &state)),
+        ("gone", gone(&call, state)),
     ])))
+}
+
+/// Asks all what they see; nothing once this node has ended.
+async fn look_around(handle: Handle, wanted: Wanted, timeout: Duration) -> Option<Arc<View>> {
+    let (at, state) = (since_1970(), snapshot::local(&handle));
+    let explanation = handle.explain().await?;
+    let found = explanation.hosts.iter().filter_map(|host| host.node.clone()).take(OTHERS_MAX);
+    let nodes = whom_to_ask(&state, handle.local(), found);
+    let here = || sight::look(handle.clone(), wanted);
+    let asked = of_all(&handle, nodes, (&wanted.path(), timeout), here).await;
+    let members = own(asked, |sight: &Sight| &sight.node);
+    Some(Arc::new(View { at, state, members }))
 }
 
 /// The members of the state, this node, and whoever its pings found besides, by id.

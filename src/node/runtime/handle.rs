@@ -10,7 +10,7 @@ use super::drain::Drain;
 use super::events::Events;
 use super::figures::Meter;
 use super::inquiry::Surroundings;
-use super::sight::{DiskTrial, Reaches, Tries};
+use super::sight::{DiskTrial, Reaches, Tries, Views};
 use super::spans::Spans;
 use super::transport::Faults;
 use crate::cluster::{ClusterState, Node};
@@ -134,6 +134,11 @@ impl Handle {
     /// What tries its disk.
     pub fn trial(&self) -> &DiskTrial {
         &self.tries.trial
+    }
+
+    /// What all members were seen to see last.
+    pub fn views(&self) -> &Views {
+        &self.tries.views
     }
 
     /// What takes the spans of this node.

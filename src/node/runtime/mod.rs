@@ -26,6 +26,7 @@ mod handle;
 pub mod hooks;
 pub mod inquiry;
 mod journal;
+pub mod latest;
 mod lenient_request_line;
 pub mod listen;
 pub mod log;

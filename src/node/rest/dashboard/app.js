@@ -54,7 +54,9 @@ async function explain(well) {
 
 let lastState = "", lastShape = "", hurryUntil = 0, round = 0;
 async function look() {
-  const over = await ask(`/_zazen/overview?timeout=600ms&events=${round % 20 === 0 ? 300 : 40}`);
+  // A node asks all others once for all pages that are open there.
+  const age = performance.now() < hurryUntil ? HURRY - 50 : PAUSE - 100;
+  const over = await ask(`/_zazen/overview?timeout=600ms&max_age=${age}ms&events=${round % 20 === 0 ? 300 : 40}`);
   learn(over);
   keep(over);
   const seen = viewOf(samples[samples.length - 1]), state = JSON.stringify(over.state.id) + (seen.explanation && seen.explanation.master_node ? "" : "-");

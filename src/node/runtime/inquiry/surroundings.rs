@@ -8,10 +8,11 @@ use super::left::{abandoned, strays};
 use super::lookups::LookUps;
 use super::met::{Kept, Met};
 use super::obstacle::Held;
-use super::shared::LastDiagnosis;
+use super::shared::Told;
 use super::siblings::{Look, siblings};
 use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Distant, Facts, Process, Sibling};
+use crate::runtime::latest::Latest;
 use crate::runtime::proc;
 use crate::settings::NodeSettings;
 use parking_lot::Mutex;
@@ -38,7 +39,7 @@ pub(in crate::runtime) struct Surroundings {
     pub(super) met: Met,
     pub(super) failed: FailedStarts,
     pub(super) look_ups: LookUps,
-    pub(super) last: LastDiagnosis,
+    pub(super) last: Latest<(), Told>,
 }
 
 /// The other nodes of a host and members of others, and data directories that were moved or that the node itself left.

@@ -10,12 +10,15 @@ mod trial;
 pub use reaches::{Reach, ReachOutcome, Reaches};
 pub use trial::DiskTrial;
 
-use super::figures::{Meter, NodeFigures};
+use super::figures::{Asked, Meter, NodeFigures};
 use super::handle::Handle;
-use crate::cluster::{EphemeralId, NodeId};
+use super::latest::Latest;
+use crate::cluster::{ClusterState, EphemeralId, NodeId, Term};
 use crate::settings::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a node's transport tells what it sees.
 pub const PATH: &str = "/_zen/sight";
@@ -23,11 +26,29 @@ pub const PATH: &str = "/_zen/sight";
 /// Where a node's transport tells which process it is, and nothing else.
 pub const HERE_PATH: &str = "/_zen/here";
 
-/// What a node tries when it is asked what it sees.
-#[derive(Debug, Default)]
+/// What a node tries when it is asked what it sees, and what it was told of all last.
+#[derive(Default)]
 pub struct Tries {
     pub(super) reaches: Reaches,
     pub(super) trial: DiskTrial,
+    pub(super) views: Views,
+}
+
+/// What all see, as it was told last.
+pub type Views = Latest<ViewQuestion, Arc<View>>;
+
+/// What is asked of all: how many events of each, for how long, and in which state. Who has another master is asked anew.
+pub type ViewQuestion = (usize, Duration, Term, Option<NodeId>);
+
+/// What all see at one moment.
+#[derive(Debug)]
+pub struct View {
+    /// When it was asked for, since 1970.
+    pub at: Duration,
+    /// The state of the node that asked.
+    pub state: Arc<ClusterState>,
+    /// What became of asking each.
+    pub members: Vec<Asked<Sight>>,
 }
 
 /// What one node sees.
