@@ -48,12 +48,21 @@ impl Process {
         matches!(self.0.try_wait(), Ok(Some(_)))
     }
 
-    /// The memory that it has in use, in KiB.
+    /// The memory that it has in use, in KiB, the pages of its program included that the kernel has mapped.
     pub(crate) fn resident_kib(&self) -> io::Result<u64> {
+        self.kib("VmRSS")
+    }
+
+    /// The memory that it has for itself, in KiB: what no file holds.
+    pub(crate) fn own_kib(&self) -> io::Result<u64> {
+        self.kib("RssAnon")
+    }
+
+    fn kib(&self, name: &str) -> io::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-        kib.ok_or_else(|| io::Error::other("the kernel tells no VmRSS"))
+        kib.ok_or_else(|| io::Error::other(format!("the kernel tells no {name}")))
     }
 
     /// The processor time that its threads have used.

@@ -85,10 +85,11 @@ pub(crate) const RATE_OF_MANY: &str = "rate_of_many";
 pub(crate) const LATENCY_OF_ONE: &str = "latency_of_one";
 pub(crate) const LATENCY_OF_MANY: &str = "latency_of_many";
 pub(crate) const MEMORY: &str = "memory";
+pub(crate) const OWN_MEMORY: &str = "own_memory";
 pub(crate) const PROCESSOR: &str = "processor";
 
 /// All rows, in the order of the table.
-pub(crate) const ROWS: [Row; 14] = [
+pub(crate) const ROWS: [Row; 15] = [
     row(
         KILLED,
         "SIGKILL of the master → new master named by every survivor",
@@ -107,6 +108,7 @@ pub(crate) const ROWS: [Row; 14] = [
     row(LATENCY_OF_ONE, "an update of 1 client", Unit::Milliseconds, None),
     row(LATENCY_OF_MANY, "an update of one of 64 clients", Unit::Milliseconds, None),
     row(MEMORY, "idle: resident memory of the largest node", Unit::Mebibytes, median(10.0)),
+    row(OWN_MEMORY, "idle: memory of its own of the largest node", Unit::Mebibytes, None),
     row(PROCESSOR, "idle: processor time of the busiest node", Unit::SecondsAMinute, median(0.06)),
 ];
 

@@ -6,13 +6,15 @@ use super::load::{Seen, load};
 use super::meter::{Meter, Shares};
 use super::observe::{Observers, agreement};
 use super::peer::{Peer, Writer};
+use super::process::Process;
 use super::progress::Progress;
 use super::rows::{
-    FROZEN, KILLED, LATENCY_OF_MANY, LATENCY_OF_ONE, LAUNCHED, LISTENING, MEMORY, PROCESSOR, RATE_OF_MANY, RATE_OF_ONE,
-    RESTARTED, ROWS, Scenario, TERMINATED, THAWED, WRITTEN,
+    FROZEN, KILLED, LATENCY_OF_MANY, LATENCY_OF_ONE, LAUNCHED, LISTENING, MEMORY, OWN_MEMORY, PROCESSOR, RATE_OF_MANY,
+    RATE_OF_ONE, RESTARTED, ROWS, Scenario, TERMINATED, THAWED, WRITTEN,
 };
 use rustix::process::Signal;
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::thread;
@@ -263,7 +265,14 @@ impl<'a> Victim<'a> {
         let span = self.fail_over(master, Signal::TERM, SETTLE_MAX)?;
         self.samples.add_span(TERMINATED, span);
         self.cluster.wait(master)?;
-        self.cluster.launch(master).map(drop)
+        self.start_again(master)
+    }
+
+    /// Starts a node that was down, and waits for it: a service that takes seconds to start would else take the processors from
+    /// the trial of the next one.
+    fn start_again(&mut self, index: usize) -> Result<(), String> {
+        self.cluster.launch(index)?;
+        self.cluster.settle().map(drop)
     }
 
     /// Signals the master, and tells how long it took until every other node named another one.
@@ -320,7 +329,7 @@ impl<'a> Victim<'a> {
         })?;
         self.samples.add_span(WRITTEN, span);
         self.cluster.wait(master)?;
-        self.cluster.launch(master).map(drop)
+        self.start_again(master)
     }
 
     fn idle(&mut self, watched: Duration) -> Result<(), String> {
@@ -330,11 +339,17 @@ impl<'a> Victim<'a> {
         let (spent, after) = (now() - began, self.processor_times()?);
         let busiest = before.iter().zip(&after).map(|(before, after)| after.saturating_sub(*before)).max();
         let a_minute = busiest.unwrap_or_default().as_secs_f64() * 60.0 / spent.as_secs_f64();
-        let sizes = (0..NODES).map(|index| self.cluster.node(index).resident_kib());
-        let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        self.samples.add(MEMORY, sizes.into_iter().max().unwrap_or_default() as f64 / 1024.0);
+        self.samples.add(MEMORY, self.largest(Process::resident_kib)?);
+        self.samples.add(OWN_MEMORY, self.largest(Process::own_kib)?);
         self.samples.add(PROCESSOR, a_minute);
         self.cluster.demand_running()
+    }
+
+    /// The most memory that a node has, in MiB.
+    fn largest(&self, kib: fn(&Process) -> io::Result<u64>) -> Result<f64, String> {
+        let sizes = (0..NODES).map(|index| kib(self.cluster.node(index)));
+        let sizes = sizes.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        Ok(sizes.into_iter().max().unwrap_or_default() as f64 / 1024.0)
     }
 
     /// Lets many clients write until the service is as fast as it gets. Tells whether it has such clients.
