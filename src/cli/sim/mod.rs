@@ -141,7 +141,7 @@ pub(super) struct SimArgs {
           help_heading = "Cluster")]
     nodes: Option<u16>,
 
-    /// More nodes than these are a crowd [default: 64].
+    /// More nodes than these are a crowd [default: 32].
     ///
     /// A quarter as many look for everybody, and all others only for these.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]

@@ -141,12 +141,10 @@ impl Run {
     pub(super) fn recovered(&mut self, healed: Healed) {
         let took = self.world.now().since(healed.at);
         // Settings that were asked for before may have come to nodes meanwhile.
-        if healed.is_hard || self.is_hard() {
-            self.hard_recoveries.push(took)
-        } else {
-            self.recoveries.push(took)
-        }
-        self.world.remark(&format!("= recovered after {took:?}"));
+        let is_hard = healed.is_hard || self.is_hard();
+        if is_hard { self.hard_recoveries.push(took) } else { self.recoveries.push(took) }
+        let beside = if is_hard { ", beside sick nodes" } else { "" };
+        self.world.remark(&format!("= recovered after {took:?}{beside}"));
     }
 
     /// All is healed that will be: tells what a recovery has to do from now on.
