@@ -168,3 +168,20 @@ async fn the_dashboard_is_whole_and_may_do_nothing_but_ask_its_own_node() {
     }
     assert_eq!(world.ask("GET", "/_dashboard/..%2fetc", &[], "").await.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn the_end_of_one_task_is_waited_for_as_long_as_is_said() {
+    let world = world(RestSettings::default());
+    let asked = world.ask("GET", "/_cluster/health?wait_for_nodes=9&timeout=400ms", &[], "");
+    let waited = async {
+        let id = waiting(&world).await;
+        let late = world.get(&format!("/_tasks/{id}?wait_for_completion=true&timeout=60ms")).await;
+        assert_eq!(late.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(late.body.contains("timeout_exception") && late.body.contains(&id), "{late:?}");
+        let told = world.get(&format!("/_tasks/{id}?wait_for_completion=true&timeout=20s")).await;
+        let told: Value = serde_json::from_str(&told.body).expect("it is JSON");
+        assert_eq!((&told["completed"], &told["task"]["action"]), (&true.into(), &"cluster:monitor/health".into()));
+    };
+    let (health, ()) = tokio::time::timeout(PATIENCE, async { tokio::join!(asked, waited) }).await.expect("it ended");
+    assert_eq!(health.status, StatusCode::REQUEST_TIMEOUT);
+}

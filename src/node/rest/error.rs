@@ -66,6 +66,8 @@ pub(super) enum Kind {
     Security,
     /// Somebody ended the request.
     TaskCancelled,
+    /// What was waited for did not come in time.
+    Timeout,
     /// The request line or the headers are too long.
     TooLongFrame,
     /// There is no mapping of this type.
@@ -109,6 +111,7 @@ impl Kind {
             Kind::ResourceNotFound => "ResourceNotFound",
             Kind::Security => "ElasticsearchSecurity",
             Kind::TaskCancelled => "TaskCancelled",
+            Kind::Timeout => "ElasticsearchTimeout",
             Kind::TooLongFrame => "TooLongFrame",
             Kind::TypeMissing => "TypeMissing",
             Kind::UnsupportedOperation => "UnsupportedOperation",
@@ -142,7 +145,7 @@ impl Kind {
                 StatusCode::CONFLICT
             }
             Kind::CircuitBreaking | Kind::EsRejectedExecution => StatusCode::TOO_MANY_REQUESTS,
-            Kind::FailedToCommitClusterState | Kind::IllegalState | Kind::NodeClosed => {
+            Kind::FailedToCommitClusterState | Kind::IllegalState | Kind::NodeClosed | Kind::Timeout => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
             Kind::Security => StatusCode::FORBIDDEN,
@@ -169,6 +172,7 @@ impl Kind {
             | Kind::ResourceNotFound
             | Kind::Security
             | Kind::TaskCancelled
+            | Kind::Timeout
             | Kind::TypeMissing
             | Kind::VersionConflict => true,
             Kind::ActionRequestValidation

@@ -9,7 +9,7 @@ mod tree;
 pub(super) use actions::{action, is_cancellable};
 
 use super::body::Json;
-use super::error::RestError;
+use super::error::{Kind, RestError};
 use super::nodes::{Action, NODE_TIMEOUT, choose, failures, own};
 use super::parameters::{Parameter, Values};
 use super::reply::Reply;
@@ -25,6 +25,9 @@ use tree::{Grouping, Telling};
 
 /// By which name the request for tasks goes.
 pub(super) const LIST: &str = "cluster:monitor/tasks/lists";
+
+/// How long the end of one task is waited for.
+const COMPLETION: Duration = Duration::from_secs(30);
 
 /// How often tasks that are waited for are looked at.
 const WAIT_STEP: Duration = Duration::from_millis(50);
@@ -58,7 +61,16 @@ pub(super) const LISTING: &[&[Parameter]] =
 pub(super) const TASK: Parameter = parameter("task_id", Values::Text, "none", "A task: its node, a colon, its number.");
 
 /// What one task is asked for with.
-pub(super) const ONE: &[&[Parameter]] = &[&[TASK, WAITS, NODE_TIMEOUT]];
+pub(super) const ONE: &[&[Parameter]] = &[&[
+    TASK,
+    parameter(
+        "wait_for_completion",
+        Values::Flag,
+        "false",
+        "Waits until it has ended, as long as `timeout`; 500 if it has not.",
+    ),
+    parameter("timeout", Values::Time, "30s", "How long to wait for that."),
+]];
 
 /// What tasks are ended with.
 pub(super) const CANCELLING: &[&[Parameter]] = &[CHOSEN, &[TASK]];
@@ -155,9 +167,10 @@ pub(super) async fn list(call: Call) -> Result<Reply, RestError> {
     }
 }
 
-/// One task that is running; of one that ended nothing is known.
+/// One task that is running; of one that ended nothing is known, but what was seen of it by who waited for its end.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
-    call.parameters.flag("wait_for_completion")?;
+    let waits = call.parameters.flag("wait_for_completion")?.unwrap_or(false);
+    let deadline = tokio::time::Instant::now() + call.parameters.time("timeout", COMPLETION)?;
     let id = TaskId::parse(call.parameters.text("task_id").unwrap_or_default())?;
     let id = id.ok_or_else(|| RestError::asks_for_nothing("task id is required"))?;
     let filter = [id.node];
@@ -169,14 +182,28 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
         );
         return Err(RestError::no_resource(reason).caused_by(not_running(&id)).rooted_in(RestError::no_task_index()));
     }
-    let mut asked = asked(&call, chosen.nodes, chosen.timeout).await;
-    keep(&mut asked, |_, task| task.id == id.number);
-    let found = asked.iter().find_map(|(node, told)| Some((node, told.as_ref().ok()?.tasks.first()?)));
-    let Some((node, task)) = found else {
-        return Err(not_running(&id).rooted_in(RestError::no_task_index()));
-    };
-    let telling = Telling { is_detailed: true, is_human: call.is_human };
-    Ok(Reply::tree(Json::object([("completed", false.into()), ("task", telling.task(node, task).json())])))
+    let mut last: Option<(Arc<Node>, Task)> = None;
+    loop {
+        let mut asked = asked(&call, chosen.nodes.clone(), chosen.timeout).await;
+        keep(&mut asked, |_, task| task.id == id.number);
+        let is_told = asked.iter().any(|(_, told)| told.is_ok());
+        let found = asked.into_iter().find_map(|(node, told)| Some((node, told.ok()?.tasks.into_iter().next()?)));
+        let has_ended = found.is_none() && is_told;
+        last = match (found.or(last), waits && !has_ended) {
+            (None, _) => return Err(not_running(&id).rooted_in(RestError::no_task_index())),
+            (Some((node, task)), false) => {
+                let telling = Telling { is_detailed: true, is_human: call.is_human };
+                let task = telling.task(&node, &task).json();
+                return Ok(Reply::tree(Json::object([("completed", has_ended.into()), ("task", task)])));
+            }
+            (seen, true) => seen,
+        };
+        if snapshot::is_over(&call.handle, deadline) {
+            let reason = format!("Timed out waiting for completion of [{id}]");
+            return Err(RestError::new(Kind::Timeout, reason));
+        }
+        tokio::time::sleep(WAIT_STEP).await;
+    }
 }
 
 fn not_running(id: &TaskId<'_>) -> RestError {
