@@ -124,8 +124,22 @@ async fn a_read_only_cluster_takes_nothing_but_the_end_of_that() {
     let refused = put(&world, r#"{"transient":{"cluster.metadata.a":"1"}}"#).await;
     let words = "blocked by: [FORBIDDEN/6/cluster read-only (api)];";
     assert_eq!(reason(&refused), (403, "cluster_block_exception".into(), words.into()));
+    let two = r#"{"transient":{"cluster.blocks.read_only":null,"cluster.blocks.read_only_allow_delete":null}}"#;
+    assert_eq!(reason(&put(&world, two).await), reason(&refused), "one block alone can be taken away");
+    assert_eq!(reason(&world.ask("POST", "/_forcemerge", &[], "").await), reason(&refused));
     assert_eq!(put(&world, r#"{"transient":{"cluster.blocks.read_only":null}}"#).await.status, StatusCode::OK);
     assert_eq!(put(&world, r#"{"transient":{"cluster.metadata.a":"1"}}"#).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn without_a_master_nothing_is_done_to_shards() {
+    let world = World::new(leaderless(state_of("led")));
+    for path in ["/_forcemerge", "/_cache/clear", "/_upgrade", "/x/_forcemerge"] {
+        let told = world.ask("POST", path, &[], "").await;
+        let words = "blocked by: [SERVICE_UNAVAILABLE/2/no master];";
+        assert_eq!(reason(&told), (503, "cluster_block_exception".into(), words.into()), "{path}");
+    }
+    assert_eq!(world.ask("POST", "/_flush", &[], "").await.status, StatusCode::OK);
 }
 
 #[tokio::test]

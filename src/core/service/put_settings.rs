@@ -209,9 +209,11 @@ fn effective<'a>(metadata: &'a Metadata, key: &str) -> Option<&'a str> {
     metadata.transient.get(key).or_else(|| metadata.persistent.get(key)).map(|value| &**value)
 }
 
-/// Whether a change concerns nothing but whether changes are blocked, and so must not be blocked itself.
+/// Whether a change concerns nothing but one block of changes, and so must not be blocked itself. As in Elasticsearch one that
+/// names two of them is no exception.
 pub(super) fn is_about_blocks(persistent: &SettingsPatch, transient: &SettingsPatch) -> bool {
-    persistent.iter().chain(transient).all(|(key, _)| [READ_ONLY, READ_ONLY_ALLOW_DELETE].contains(&&**key))
+    let mut keys = persistent.iter().chain(transient).map(|(key, _)| &**key);
+    matches!((keys.next(), keys.next()), (Some(READ_ONLY | READ_ONLY_ALLOW_DELETE), None))
 }
 
 /// Leaves of the settings what survives a restart: those that the rule does not understand under names that nobody heeds,
@@ -314,5 +316,17 @@ mod tests {
         assert!(batch.state.blocks.contains(Block::READ_ONLY.id));
         assert_eq!(set(&mut batch, &[(READ_ONLY, None)]), Ok(()));
         assert!(batch.state.blocks.is_empty());
+    }
+
+    #[test]
+    fn only_a_change_of_one_block_passes_the_blocks() {
+        let patch = |keys: &[&str]| keys.iter().map(|key| ((*key).into(), None)).collect::<SettingsPatch>();
+        let none = SettingsPatch::default();
+        assert!(
+            is_about_blocks(&patch(&[READ_ONLY]), &none) && is_about_blocks(&none, &patch(&[READ_ONLY_ALLOW_DELETE]))
+        );
+        assert!(!is_about_blocks(&patch(&[READ_ONLY, READ_ONLY_ALLOW_DELETE]), &none), "two of them");
+        assert!(!is_about_blocks(&patch(&[READ_ONLY]), &patch(&[READ_ONLY])), "one of each kind");
+        assert!(!is_about_blocks(&patch(&["cluster.metadata.a"]), &none) && !is_about_blocks(&none, &none));
     }
 }

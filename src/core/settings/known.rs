@@ -85,7 +85,8 @@ pub(super) fn is_of_plugin(key: &str) -> bool {
 
 /// Whether a key is one of a family, whose key has a `*` in it.
 pub(super) fn is_of_family(family: &str, key: &str) -> bool {
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     let Some((before, behind)) = family.split_once('*') else {
         return false;
     };

@@ -10,6 +10,7 @@ use super::parameters::{Parameter, Values, unrecognized};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
+use crate::cluster::BlockLevel;
 use axum::http::StatusCode;
 use std::time::Duration;
 
@@ -290,8 +291,20 @@ pub(super) async fn broadcast(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::object([("_shards", no_shards())])))
 }
 
+/// The same of what changes indices, which is refused while changes are.
+pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
+    check_blocks(&call)?;
+    broadcast(call).await
+}
+
+fn check_blocks(call: &Call) -> Result<(), RestError> {
+    let blocks = snapshot::local(&call.handle).blocks.at(BlockLevel::MetadataWrite);
+    if blocks.is_empty() { Ok(()) } else { Err(RestError::blocked(&blocks)) }
+}
+
 /// Which indices were written anew: none.
 pub(super) async fn upgraded(call: Call) -> Result<Reply, RestError> {
+    check_blocks(&call)?;
     check_names(&call)?;
     Ok(Reply::tree(Json::object([("_shards", no_shards()), ("upgraded_indices", nothing())])))
 }
