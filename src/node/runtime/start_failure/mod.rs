@@ -48,14 +48,13 @@ const PUBLISH: [&str; 6] = [
 /// The process of this very node, if it runs already: it holds the data directory, and was started by the same file. A
 /// relative directory may be another one where this is asked; then it is known by its port.
 pub fn running(settings: &NodeSettings) -> Option<u32> {
-    let directory = settings.path_data.join("nodes").join("0");
     let of_port = || {
         let port = settings.transport.ports.only().filter(|_| settings.path_data.is_relative())?;
         let hosts = addresses::bind_addresses(&settings.transport).ok()?;
         hosts.into_iter().find_map(|host| Holder::of_port(host, port, settings))
     };
-    let is_this_node = |holder: &Holder| holder.is_this_node();
-    let holder = Holder::of_lock(&directory, settings).filter(is_this_node).or_else(|| of_port().filter(is_this_node));
+    let holder = of_data(settings).filter(Holder::is_this_node);
+    let holder = holder.or_else(|| of_port().filter(Holder::is_this_node));
     holder.map(|holder| holder.pid)
 }
 
@@ -80,7 +79,7 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
             (Code::BadSettings, missing::brought(path, settings))
         }
         StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
-        StartError::Log(path, _) => (Code::BadSettings, disk::logs_elsewhere(path, settings)),
+        StartError::Log(path, _) => (Code::BadSettings, logs(path, settings)),
         // They say themselves what to type.
         StartError::Secret(_) | StartError::System(..) | StartError::Client(_) => (Code::BadSettings, None),
     };
@@ -110,6 +109,8 @@ fn holder(error: &StartError, settings: &NodeSettings) -> Option<Holder> {
     match error {
         StartError::Bind(error) if error.is_taken() => Holder::of_port(error.host(), error.first_port(), settings),
         StartError::Store(StoreError::Locked { dir, .. }) => Holder::of_lock(dir, settings),
+        // The log is opened first of all.
+        StartError::Log(..) => of_data(settings).filter(Holder::is_this_node),
         StartError::Bind(_)
         | StartError::Store(_)
         | StartError::Address(_)
@@ -117,8 +118,19 @@ fn holder(error: &StartError, settings: &NodeSettings) -> Option<Holder> {
         | StartError::System(..)
         | StartError::Insecure(_)
         | StartError::Secret(_)
-        | StartError::Log(..)
         | StartError::Client(_) => None,
+    }
+}
+
+fn of_data(settings: &NodeSettings) -> Option<Holder> {
+    Holder::of_lock(&settings.path_data.join("nodes").join("0"), settings)
+}
+
+/// Another place for the log, or the end of the process that is this very node.
+fn logs(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+    match of_data(settings).filter(Holder::is_this_node) {
+        Some(same) => instead_of(settings, same.pid),
+        None => disk::logs_elsewhere(path, settings),
     }
 }
 
