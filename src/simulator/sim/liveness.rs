@@ -142,7 +142,11 @@ impl Run {
         let took = self.world.now().since(healed.at);
         // Settings that were asked for before may have come to nodes meanwhile.
         let is_hard = healed.is_hard || self.is_hard();
-        if is_hard { self.hard_recoveries.push(took) } else { self.recoveries.push(took) }
+        if is_hard {
+            self.hard_recoveries.push(took)
+        } else {
+            self.recoveries.push(took)
+        }
         let beside = if is_hard { ", beside sick nodes" } else { "" };
         self.world.remark(&format!("= recovered after {took:?}{beside}"));
     }
