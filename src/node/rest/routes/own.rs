@@ -196,7 +196,7 @@ pub(super) static ROUTES: &[Route] = &[
         name: "zazen_explain_get_action",
         doc: "Tells why there is a master or none, what is wrong, and what to type: `verdicts`, each with a `code` \
               ([troubleshooting](troubleshooting.md)), who said what, and a `mend` of one line.\nThe node asks all others that \
-              answer, for two seconds at most; [Why is there no master?](explain.md) tells what the fields mean.\nIt is \
+              answer, for 4.5 seconds at most; [Why is there no master?](explain.md) tells what the fields mean.\nIt is \
               answered with a master and without.",
     },
     Route {
