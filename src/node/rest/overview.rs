@@ -10,7 +10,7 @@ use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
-use super::time::{self, since_1970};
+use super::time::since_1970;
 use crate::cluster::{Address, ClusterState, Node, NodeId};
 use crate::runtime::Handle;
 use crate::runtime::events::Subject;
@@ -55,15 +55,17 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 /// What all see.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
-    let time = |name, default| call.parameters.text(name).map_or(Ok(default), |text| time::parse(name, text));
-    let timeout = time("timeout", TIMEOUT)?.min(TIMEOUT_MAX);
-    let max_age = time("max_age", Duration::ZERO)?;
+    let timeout = call.parameters.time("timeout", TIMEOUT)?.min(TIMEOUT_MAX);
+    let max_age = call.parameters.time("max_age", Duration::ZERO)?;
     let events = call.parameters.number("events")?.unwrap_or(0);
     let events = usize::try_from(events).unwrap_or(usize::MAX).min(sight::EVENTS_MAX);
-    let now = snapshot::local(&call.handle);
-    let question = (events, timeout, now.term, now.nodes.master.clone());
+    let here = snapshot::local(&call.handle);
+    let question = (events, timeout, here.term, here.nodes.master.clone());
     let ask = look_around(call.handle.clone(), Wanted { events, trial: false }, timeout);
-    let view = call.handle.views().get(question, (Instant::now(), max_age), ask).await;
+    let view = match max_age.is_zero() {
+        true => ask.await,
+        false => call.handle.views().get(question, (Instant::now(), max_age), ask).await,
+    };
     let view = view.ok_or_else(|| RestError::new(Kind::NodeClosed, "node closed"))?;
     let state = &view.state;
     let members: Json = view.members.iter().map(|asked| member(state, asked)).collect();
