@@ -172,7 +172,7 @@ async fn the_dashboard_is_whole_and_may_do_nothing_but_ask_its_own_node() {
 #[tokio::test]
 async fn the_end_of_one_task_is_waited_for_as_long_as_is_said() {
     let world = world(RestSettings::default());
-    let asked = world.ask("GET", "/_cluster/health?wait_for_nodes=9&timeout=400ms", &[], "");
+    let asked = world.ask("GET", "/_cluster/health?wait_for_nodes=9&timeout=2s", &[], "");
     let waited = async {
         let id = waiting(&world).await;
         let late = world.get(&format!("/_tasks/{id}?wait_for_completion=true&timeout=60ms")).await;

@@ -182,28 +182,40 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
         );
         return Err(RestError::no_resource(reason).caused_by(not_running(&id)).rooted_in(RestError::no_task_index()));
     }
-    let mut last: Option<(Arc<Node>, Task)> = None;
+    let mut last = None;
     loop {
-        let mut asked = asked(&call, chosen.nodes.clone(), chosen.timeout).await;
-        keep(&mut asked, |_, task| task.id == id.number);
-        let is_told = asked.iter().any(|(_, told)| told.is_ok());
-        let found = asked.into_iter().find_map(|(node, told)| Some((node, told.ok()?.tasks.into_iter().next()?)));
+        // A node that stops answering is not waited for beyond that.
+        let left = deadline.saturating_duration_since(tokio::time::Instant::now()).max(WAIT_STEP);
+        let nodes = (chosen.nodes.clone(), chosen.timeout.min(left));
+        let (found, is_told) = look_for(&call, &id, nodes).await;
         let has_ended = found.is_none() && is_told;
-        last = match (found.or(last), waits && !has_ended) {
-            (None, _) => return Err(not_running(&id).rooted_in(RestError::no_task_index())),
-            (Some((node, task)), false) => {
-                let telling = Telling { is_detailed: true, is_human: call.is_human };
-                let task = telling.task(&node, &task).json();
-                return Ok(Reply::tree(Json::object([("completed", has_ended.into()), ("task", task)])));
-            }
-            (seen, true) => seen,
+        let Some((node, task)) = found.or(last) else {
+            return Err(not_running(&id).rooted_in(RestError::no_task_index()));
         };
-        if snapshot::is_over(&call.handle, deadline) {
-            let reason = format!("Timed out waiting for completion of [{id}]");
-            return Err(RestError::new(Kind::Timeout, reason));
+        if !waits || has_ended {
+            let telling = Telling { is_detailed: true, is_human: call.is_human };
+            let task = telling.task(&node, &task).json();
+            return Ok(Reply::tree(Json::object([("completed", has_ended.into()), ("task", task)])));
         }
+        if snapshot::is_over(&call.handle, deadline) {
+            return Err(RestError::new(Kind::Timeout, format!("Timed out waiting for completion of [{id}]")));
+        }
+        last = Some((node, task));
         tokio::time::sleep(WAIT_STEP).await;
     }
+}
+
+/// The task, if it is running, and whether its node told.
+async fn look_for(
+    call: &Call,
+    id: &TaskId<'_>,
+    (nodes, timeout): (Vec<Arc<Node>>, Duration),
+) -> (Option<(Arc<Node>, Task)>, bool) {
+    let mut asked = asked(call, nodes, timeout).await;
+    keep(&mut asked, |_, task| task.id == id.number);
+    let is_told = asked.iter().any(|(_, told)| told.is_ok());
+    let found = asked.into_iter().find_map(|(node, told)| Some((node, told.ok()?.tasks.into_iter().next()?)));
+    (found, is_told)
 }
 
 fn not_running(id: &TaskId<'_>) -> RestError {
