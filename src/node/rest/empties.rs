@@ -291,8 +291,8 @@ pub(super) async fn broadcast(call: Call) -> Result<Reply, RestError> {
     Ok(Reply::tree(Json::object([("_shards", no_shards())])))
 }
 
-/// The same of what changes indices, which is refused while changes are.
-pub(super) async fn change(call: Call) -> Result<Reply, RestError> {
+/// The same of what Elasticsearch refuses while changes are blocked.
+pub(super) async fn broadcast_unless_blocked(call: Call) -> Result<Reply, RestError> {
     check_blocks(&call)?;
     broadcast(call).await
 }

@@ -101,8 +101,7 @@ pub(super) async fn wait(
     }
 }
 
-/// As [`wait`], for what may come late or never: it may come elsewhere, where clients look that are told so as long as the node
-/// is about to leave.
+/// As [`wait`], for what may come late or never. A node that is about to leave refuses to wait on: clients ask the next one.
 pub(super) async fn wait_long(
     handle: &Handle,
     deadline: Instant,
