@@ -30,8 +30,8 @@ pub struct BadRequestId;
 
 impl fmt::Display for BadRequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a request is named by its client, 22 characters of URL-safe base64, and a number, as in ")?;
-        f.write_str("`AAAAcAAAAAAAAAAAAAAABw/7`")
+        f.write_str("a request is named by its client, 22 characters of URL-safe base64 that end with A, Q, g or w, ")?;
+        f.write_str("and a number, as in `AAAAcAAAAAAAAAAAAAAABw/7`")
     }
 }
 

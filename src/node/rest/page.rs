@@ -29,7 +29,7 @@ within `timeout` as well.
 The two times add up: a change that was sent to a master is waited for as long as both together.
 A node that is told to stop answers whoever waits there for a lease, `_cluster/health` or `_cluster/state` with 503: what they wait for may come elsewhere, where clients of Elasticsearch ask next.
 Every change understands the header `Idempotency-Key`: a client draws 128 random bits, written as 22 characters of \
-URL-safe base64, and counts its requests behind a slash, `AAAAcAAAAAAAAAAAAAAABw/7`.
+URL-safe base64, the last of which is `A`, `Q`, `g` or `w`, and counts its requests behind a slash, `AAAAcAAAAAAAAAAAAAAABw/7`.
 A request that got no answer is sent again with the same name and `retry=true`, and is carried out once.
 A name is for one request: another one under the same name is refused with 400 as long as the first is remembered, and nothing is done.
 A client that may have been forgotten is refused then; one that says as `since` which version of the state it knew before its first attempt, as `GET /_cluster/state/version` tells it, is not, if that is later than all that was forgotten.
