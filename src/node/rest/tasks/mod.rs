@@ -173,20 +173,16 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     let deadline = tokio::time::Instant::now() + call.parameters.time("timeout", COMPLETION)?;
     let id = TaskId::parse(call.parameters.text("task_id").unwrap_or_default())?;
     let id = id.ok_or_else(|| RestError::asks_for_nothing("task id is required"))?;
-    let filter = [id.node];
-    let chosen = choose(&call, "timeout", Some(&filter))?;
-    if !chosen.nodes.iter().any(|node| node.id.as_str() == id.node) {
-        let reason = format!(
-            "task [{id}] belongs to the node [{}] which isn't part of the cluster and there is no record of the task",
-            id.node
-        );
-        return Err(RestError::no_resource(reason).caused_by(not_running(&id)).rooted_in(RestError::no_task_index()));
-    }
     let mut last = None;
     loop {
+        // Its node may go meanwhile.
+        let chosen = choose(&call, "timeout", Some(&[id.node]))?;
+        if !chosen.nodes.iter().any(|node| node.id.as_str() == id.node) {
+            return Err(of_no_member(&id));
+        }
         // A node that stops answering is not waited for beyond that.
         let left = deadline.saturating_duration_since(tokio::time::Instant::now()).max(WAIT_STEP);
-        let nodes = (chosen.nodes.clone(), chosen.timeout.min(left));
+        let nodes = (chosen.nodes, chosen.timeout.min(left));
         let (found, is_told) = look_for(&call, &id, nodes).await;
         let has_ended = found.is_none() && is_told;
         let Some((node, task)) = found.or(last) else {
@@ -216,6 +212,14 @@ async fn look_for(
     let is_told = asked.iter().any(|(_, told)| told.is_ok());
     let found = asked.into_iter().find_map(|(node, told)| Some((node, told.ok()?.tasks.into_iter().next()?)));
     (found, is_told)
+}
+
+fn of_no_member(id: &TaskId<'_>) -> RestError {
+    let reason = format!(
+        "task [{id}] belongs to the node [{}] which isn't part of the cluster and there is no record of the task",
+        id.node
+    );
+    RestError::no_resource(reason).caused_by(not_running(id)).rooted_in(RestError::no_task_index())
 }
 
 fn not_running(id: &TaskId<'_>) -> RestError {
