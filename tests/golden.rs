@@ -3,11 +3,14 @@
 //! With `ZAZEN_BLESS=1` the files are written as they came out. They are also played with a few of their commands changed
 //! by chance, which breaks no rule unless a protection is missing.
 
+#[path = "golden/amid_writes.rs"]
+mod amid_writes;
 #[path = "golden/diff.rs"]
 mod diff;
 #[path = "golden/scripts.rs"]
 mod scripts;
 
+use amid_writes::Way;
 use scripts::Played;
 use std::any::Any;
 use std::fs;
@@ -87,6 +90,17 @@ fn protections_that_random_runs_hardly_ever_miss_are_missed_around_stories() {
     };
     let escaped: Vec<(Protection, &str)> = RARE.into_iter().filter(|rare| !is_missed(rare)).collect();
     assert_eq!(escaped, [], "nobody missed these around {SEARCHED} changes of their stories");
+}
+
+#[test]
+fn writes_are_answered_at_once_whenever_the_master_goes() {
+    for (way, seed) in Way::ALL.into_iter().flat_map(|way| (1..=amid_writes::SEEDS).map(move |seed| (way, seed))) {
+        let text = amid_writes::story(way, seed);
+        let script = Script::parse(&text).expect("it is well formed");
+        let told = play(&script).map(|blocks| blocks.concat());
+        let done = told.iter().flatten().filter(|line| line.contains(": done at ")).count() as u64;
+        assert_eq!(done, amid_writes::WRITES, "{way:?}, seed {seed}: {told:#?}, in\n{text}");
+    }
 }
 
 fn stories_of(is_meant: impl Fn(&str) -> bool) -> Stories {

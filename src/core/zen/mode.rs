@@ -108,6 +108,8 @@ pub struct Candidacy {
     pub since: Time,
     /// When the first one began that this one follows without a pause, in a higher term each.
     pub first: Time,
+    /// How many came before it so.
+    pub repeats: u32,
     /// When it lets others go first, if it has not won by then.
     pub doubted_at: Time,
     /// The joins of this term, by node.
@@ -121,14 +123,17 @@ impl Candidacy {
     /// A candidacy that begins.
     pub fn new(now: Time, term: Term, patience: Duration) -> Self {
         let (joins, bootstrap) = (BTreeMap::new(), BTreeMap::new());
-        Candidacy { term, since: now, first: now, doubted_at: now + patience, joins, bootstrap }
+        Candidacy { term, since: now, first: now, repeats: 0, doubted_at: now + patience, joins, bootstrap }
     }
 
     /// The same in the place of one that stood until now: two that drive each other's terms up would else begin anew for ever,
     /// and neither would ever let the other go first.
     pub fn after(self, before: &Mode) -> Self {
         match before {
-            Mode::Electing(before) => Candidacy { first: before.first, doubted_at: before.doubted_at, ..self },
+            Mode::Electing(before) => {
+                let repeats = before.repeats.saturating_add(1);
+                Candidacy { first: before.first, repeats, doubted_at: before.doubted_at, ..self }
+            }
             Mode::Finding | Mode::Joining(_) | Mode::Leading(_) | Mode::Following(_) => self,
         }
     }

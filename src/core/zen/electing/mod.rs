@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How often a candidate stands anew without a pause.
+const REPEATED_AT_ONCE: u32 = 2;
+
 impl Role<'_, Candidacy> {
     /// Waits for votes, and goes on looking for a better candidate meanwhile.
     pub(in crate::zen) fn begin(&mut self) -> Flow {
@@ -36,12 +39,14 @@ impl Role<'_, Candidacy> {
         let seen = self.node.search.seen.values().map(|seen| &seen.sight);
         let able = seen.filter(can_vote).map(|sight| &sight.node).chain([&self.node.local]);
         let able: BTreeMap<NodeId, Arc<Node>> = able.map(|node| (node.id.clone(), node.clone())).collect();
-        let again = candidacy.since + Tuning::GRACE;
+        // Two that take themselves for the best would drive each other's terms up without a pause. Mostly each stood before
+        // it knew what the other had just stored, and they know by now who is best.
+        let pause = if candidacy.repeats < REPEATED_AT_ONCE { Duration::ZERO } else { Tuning::GRACE };
+        let again = candidacy.since + pause;
         if self.node.requirement(self.node.own_bootstrap().into_iter().collect()).is_met_by(&able) {
             return STAYS;
         }
         if self.now < again {
-            // Two that take themselves for the best would drive each other's terms up without a pause.
             self.node.timers.set_earlier(Timer::Grace, again);
             return STAYS;
         }
