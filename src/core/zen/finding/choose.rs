@@ -48,7 +48,7 @@ impl NodeState {
         if self.may_lead() {
             candidates.push(self.own_candidate(stance));
         }
-        self.stand_back(&mut candidates);
+        self.stand_back(&mut candidates, stance);
         if !self.keeps(Protection::SeenQuorum) {
             candidates.iter_mut().for_each(|candidate| candidate.sees_quorum = true);
         }

@@ -83,11 +83,19 @@ impl NodeState {
         self.search.find_front(self.tuning.front(), own);
     }
 
-    /// In a crowd all look for the first hosts only, so that the others are no choice while one of these is.
-    pub(super) fn stand_back(&self, candidates: &mut [Candidate]) {
+    /// In a crowd all look for the first hosts only, so that the others are no choice while one of these is, unless they
+    /// stand already: not all see alike whether there is a crowd.
+    pub(super) fn stand_back(&self, candidates: &mut [Candidate], stance: Stance<'_>) {
         let is_first = |candidate: &Candidate| self.search.is_first(&candidate.node.address);
         if candidates.iter().any(|candidate| candidate.sees_quorum && is_first(candidate)) {
-            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum &= is_first(candidate));
+            let may_lead = |candidate: &Candidate| is_first(candidate) || self.stands(candidate, stance);
+            candidates.iter_mut().for_each(|candidate| candidate.sees_quorum &= may_lead(candidate));
         }
+    }
+
+    fn stands(&self, candidate: &Candidate, stance: Stance<'_>) -> bool {
+        let seen = self.search.seen.get(&candidate.node.address);
+        let is_seen = seen.is_some_and(|seen| seen.sight.stands.is_some());
+        is_seen || candidate.node.id == self.local.id && stance.stands_in().is_some()
     }
 }
