@@ -10,9 +10,13 @@ use super::parameters::{Parameter, Values, unrecognized};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
-use crate::cluster::BlockLevel;
+use crate::cluster::{BlockLevel, ClusterState};
 use axum::http::StatusCode;
 use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long a master that has gone is waited for where nothing says how long.
+const MASTER_CHANGE: Duration = Duration::from_secs(1);
 
 const fn parameter(name: &'static str, values: Values, doc: &'static str) -> Parameter {
     Parameter { name, values, default: "none", doc }
@@ -293,18 +297,22 @@ pub(super) async fn broadcast(call: Call) -> Result<Reply, RestError> {
 
 /// The same of what Elasticsearch refuses while changes are blocked.
 pub(super) async fn broadcast_unless_blocked(call: Call) -> Result<Reply, RestError> {
-    check_blocks(&call)?;
+    check_blocks(&call).await?;
     broadcast(call).await
 }
 
-fn check_blocks(call: &Call) -> Result<(), RestError> {
-    let blocks = snapshot::local(&call.handle).blocks.at(BlockLevel::MetadataWrite);
+/// Elasticsearch refuses at once; a master that only changes is waited for.
+async fn check_blocks(call: &Call) -> Result<(), RestError> {
+    let blocks = |state: &ClusterState| state.blocks.at(BlockLevel::MetadataWrite);
+    let is_decided = |state: &ClusterState| blocks(state).is_empty() || !blocks(state).is_retryable();
+    snapshot::wait(&call.handle, Instant::now() + MASTER_CHANGE, is_decided).await?;
+    let blocks = blocks(&snapshot::local(&call.handle));
     if blocks.is_empty() { Ok(()) } else { Err(RestError::blocked(&blocks)) }
 }
 
 /// Which indices were written anew: none.
 pub(super) async fn upgraded(call: Call) -> Result<Reply, RestError> {
-    check_blocks(&call)?;
+    check_blocks(&call).await?;
     check_names(&call)?;
     Ok(Reply::tree(Json::object([("_shards", no_shards()), ("upgraded_indices", nothing())])))
 }
