@@ -111,7 +111,7 @@ impl Zen {
         let (term, ballots) = (candidacy.term, mem::take(&mut candidacy.joins));
         let mut inheritance = self.node.inheritance(ballots);
         self.leave_mode(now, out);
-        let mut lead = Leadership::new(term, self.node.ledger.accepted.id());
+        let mut lead = Leadership::new(now, term, self.node.ledger.accepted.id());
         (lead.bootstrap, lead.holdings) = (bootstrap, mem::take(&mut inheritance.holdings));
         self.mode = Mode::Leading(Box::new(lead));
         self.as_master(now, out, |master| master.begin(inheritance));

@@ -3,8 +3,9 @@
 //! What is committed is certain; how many nodes show it already is another question, and how long a client waits for the
 //! answer is its own. Mirrors `AckedClusterStateTaskListener` and `MasterService.AckCountDownListener` (6.8).
 
-use super::leadership::{Awaiting, Finished, Leadership, Origin, Peer, Waiting};
+use super::leadership::{Awaiting, Finished, Leadership, Origin, Peer, Succession, Waiting};
 use crate::cluster::{NodeId, Remembered, RequestOutcome, StateId};
+use crate::protocol::Time;
 use crate::service::Answer;
 use crate::zen::Timer;
 use crate::zen::role::Role;
@@ -34,10 +35,12 @@ impl Role<'_, Leadership> {
         };
         let patience = self.node.tuning.fd_ping_timeout;
         let lead = &mut *self.mode;
-        // Nobody waits for who does not follow yet, but the client is not told that it has applied it. A member that is
-        // taken for dead will not apply it before it is removed, and one that is slow not soon.
+        // Nobody waits for who does not follow yet, but the client is not told that it has applied it. Members of before will
+        // follow a new master at once. One that is taken for dead will not apply it before it is removed, and one that is
+        // slow not soon.
+        let is_new = self.now.since(lead.since) < patience;
         let behind = || lead.peers.iter().filter(|(_, peer)| peer.applied != id);
-        let is_awaited = |peer: &Peer| peer.follows.is_some() && peer.failed.is_none();
+        let is_awaited = |peer: &Peer| (peer.follows.is_some() || peer.is_carried && is_new) && peer.failed.is_none();
         let is_late = |peer: &Peer| !is_awaited(peer) || peer.is_slow || peer.has_owed(self.now, patience);
         let missing = behind().filter(|(_, peer)| !is_late(peer)).map(|(id, _)| id.clone()).collect();
         let is_incomplete = behind().any(|(_, peer)| is_late(peer));
@@ -123,6 +126,13 @@ impl Role<'_, Leadership> {
         for waiting in expired {
             self.node.answer(self.now, waiting.origin, told(waiting.done, false), self.out);
         }
+    }
+}
+
+impl Leadership {
+    /// Whether a hand-over waits for nodes to apply what is committed: who lead no more cannot tell that they did.
+    pub(super) fn awaits_acks(&self, now: Time, succession: &Succession) -> bool {
+        !self.awaiting.is_empty() && now < succession.until
     }
 }
 

@@ -76,10 +76,11 @@ impl Role<'_, Leadership> {
         let term = lead.term;
         if let Some(peer) = lead.peers.get_mut(&node.id) {
             let (failed, owes) = (peer.failed.take(), peer.owes.or(Some(self.now)));
-            let (is_slow, late_until) = (peer.is_slow, peer.late_until);
+            let (is_slow, late_until, is_carried) = (peer.is_slow, peer.late_until, peer.is_carried);
             // Its join may have been overtaken by what it said since.
             let accepted = join.accepted.max(peer.accepted);
-            *peer = Peer { failed, owes, is_slow, late_until, seen: self.now, ..Peer::new(node.clone(), accepted) };
+            let before = Peer { failed, owes, is_slow, late_until, is_carried, ..Peer::new(node.clone(), accepted) };
+            *peer = Peer { seen: self.now, ..before };
         }
         if join.term <= term {
             self.send_state(&node.id);

@@ -18,6 +18,8 @@ use std::time::Duration;
 /// A mastership.
 #[derive(Clone, Debug, Hash)]
 pub struct Leadership {
+    /// When it began.
+    pub since: Time,
     /// The term it was won in, or the last one that it took since.
     pub term: Term,
     /// Whether a state of this term was committed.
@@ -98,8 +100,9 @@ impl TurnedAway {
 
 impl Leadership {
     /// The beginning of a mastership.
-    pub fn new(term: Term, newest: StateId) -> Self {
+    pub fn new(since: Time, term: Term, newest: StateId) -> Self {
         Leadership {
+            since,
             term,
             proven_above: newest,
             wish: None,
@@ -195,6 +198,8 @@ pub struct Peer {
     pub confirmed: Time,
     /// Since when it has been known to follow this master.
     pub follows: Option<Time>,
+    /// Whether it was a member under the master before.
+    pub is_carried: bool,
     /// All that it answered as a follower was asked at this time or before.
     pub heard: Time,
     /// Why it is taken for dead, until it is removed.
@@ -225,6 +230,7 @@ impl Peer {
             votes_elsewhere: false,
             confirmed: Time::ZERO,
             follows: None,
+            is_carried: false,
             heard: Time::ZERO,
             failed: None,
         }

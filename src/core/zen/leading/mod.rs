@@ -229,7 +229,8 @@ impl Role<'_, Leadership> {
             self.start_term_bump(term);
             return STAYS;
         }
-        if lead.succession.is_some() && lead.is_settled {
+        if lead.is_settled && lead.succession.as_ref().is_some_and(|succession| !lead.awaits_acks(self.now, succession))
+        {
             self.hand_over()?;
         }
         // While a successor is waited for no other state is made.

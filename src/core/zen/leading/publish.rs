@@ -38,7 +38,7 @@ impl Role<'_, Leadership> {
         if rules.keep(Protection::MetAnew) {
             forget_removed(lead, &tasks);
         }
-        let has_newcomers = meet_peers(lead, &state, &local);
+        let has_newcomers = meet_peers(lead, &base, &state, &local);
         lead.publish = Some(Publish {
             state: state.clone(),
             base,
@@ -253,7 +253,7 @@ fn take_holding(lead: &mut Leadership, node: &Node) -> Option<Joined> {
 }
 
 /// Brings the peers in step with the nodes of a state, and says whether there are new ones.
-fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bool {
+fn meet_peers(lead: &mut Leadership, base: &ClusterState, state: &ClusterState, local: &NodeId) -> bool {
     let mut before = mem::take(&mut lead.peers);
     let mut has_newcomers = false;
     for node in state.nodes.iter().filter(|node| node.id != *local) {
@@ -261,7 +261,9 @@ fn meet_peers(lead: &mut Leadership, state: &ClusterState, local: &NodeId) -> bo
         has_newcomers |= known.is_none();
         lead.turned_away.remove(&node.id);
         let holding = take_holding(lead, node);
-        lead.peers.insert(node.id.clone(), known.unwrap_or_else(|| Peer::joined(node.clone(), holding)));
+        let is_carried = base.term < lead.term && base.nodes.contains_process(node);
+        let met = || Peer { is_carried, ..Peer::joined(node.clone(), holding) };
+        lead.peers.insert(node.id.clone(), known.unwrap_or_else(met));
     }
     has_newcomers
 }
