@@ -105,7 +105,9 @@ fn between(case: &Case<'_>, ours: (&str, &Party), theirs: (&str, &Party)) -> Vec
 /// A cluster of one that another of several nodes has among its seed hosts: it formed alone under a wrong name.
 fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option<Verdict> {
     let address = one.1.nodes.keys().next().filter(|_| one.1.nodes.len() == 1)?;
-    let report = case.at(address).filter(|report| report.facts.members.len() == 1)?;
+    // Who holds something under its name did not stray.
+    let strays = |report: &&Report| report.facts.members.len() == 1 && !report.facts.holds_something;
+    let report = case.at(address).filter(strays)?;
     let is_of_many =
         |other: &&Report| other.explanation.cluster_name.as_str() == many.0 && other.facts.members.len() > 1;
     let others = case.reports.iter().filter(is_of_many);
@@ -114,7 +116,8 @@ fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option
     // Whom only one names by mistake, and who names none of them, is of a cluster of its own.
     let own = seeds_of_others(report);
     let is_named_by_it = |other: &Report| own.iter().any(|seed| is_seed_of(seed, &other.explanation.node.address));
-    let is_lost = || own.is_empty() && others.clone().all(|other| names(&other));
+    let is_lost =
+        || own.is_empty() && (one.0 == UNNAMED || is_slip(one.0, many.0)) && others.clone().all(|other| names(&other));
     if !(others.clone().any(is_named_by_it) || is_lost()) {
         return None;
     }
@@ -131,6 +134,15 @@ fn strayed(case: &Case<'_>, many: (&str, &Party), one: (&str, &Party)) -> Option
     let mend = case.restart(report, "", joining);
     let found = verdict(Code::WrongClusterName, name, summary).because(evidence).mended(mend);
     Some(found.only(Certainty::Likely))
+}
+
+/// Whether two names differ in two letters at most, which stand together.
+fn is_slip(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let shorter = one.len().min(other.len());
+    let before = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let behind = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count().min(shorter - before);
+    one.len().max(other.len()) - before - behind <= 2 && before + behind > 0
 }
 
 /// The seed hosts of a node but for itself. One without a port has that of the node.

@@ -1,6 +1,6 @@
 //! Who is missing where there is no master: voters that are gone, wiped or never there, and numbers that ask for too many.
 
-use super::case::{Case, called, counted, quoted, so_many, verdict};
+use super::case::{Case, HOSTS, called, counted, quoted, so_many, verdict};
 use super::elsewhere::displaced;
 use super::identity::{is_seed_of, recover};
 use super::node::full;
@@ -273,6 +273,9 @@ fn eligible(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
     if case.reports.iter().any(is_there) || answered || case.me.facts.discovery == "single-node" {
         return None;
     }
+    if let Some(found) = eligible_elsewhere(case) {
+        return Some(found);
+    }
     let own = case.name(case.me);
     if !before.is_empty() {
         return None;
@@ -293,6 +296,29 @@ fn eligible(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
         found = found.because(case.says(report, "I am not master-eligible"));
     }
     Some(found)
+}
+
+/// One that may become master and does not answer: a member of the last state, or whoever is at a seed host that refuses.
+fn eligible_elsewhere(case: &Case<'_>) -> Option<Verdict> {
+    let me = case.me;
+    let is_away = |address: &Address| case.at(address).is_none() && !case.runs(address);
+    let member = me.facts.members.iter().find(|(_, address, is_eligible)| *is_eligible && is_away(address));
+    if let Some((name, address, _)) = member {
+        let what = format!("none of the nodes that answer may become master, and {name} is not there at [{address}]");
+        let evidence = case.says(me, format!("{name} is a member of the last state, and may become master"));
+        let start = case.start(Some(address), name, None);
+        return Some(verdict(Code::VoterDown, name, what).because(evidence).mended(start));
+    }
+    // A file beside may tell of one that does not run.
+    let refusing = me.explanation.hosts.iter().find(|host| matches!(host.outcome, PingOutcome::Refused))?;
+    let address = Some(&refusing.address).filter(|address| is_away(address) && case.siblings().next().is_none())?;
+    let what = format!(
+        "none of the nodes that answer may become master, and nothing listens at [{address}], a seed host of {}: start the \
+         node there, or name others in {HOSTS}",
+        case.name(me)
+    );
+    let evidence = case.says(me, format!("[{address}] refused the connection"));
+    Some(verdict(Code::VoterDown, address.as_str(), what).because(evidence).only(Certainty::Likely))
 }
 
 /// The operator's number, if this node sees fewer.

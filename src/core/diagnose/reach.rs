@@ -1,6 +1,6 @@
 //! Who cannot be reached where it should be: seed hosts, published addresses, stopped processes, cut links.
 
-use super::case::{Case, quoted, verdict};
+use super::case::{Case, HOSTS, quoted, verdict};
 use super::seeds;
 use super::{Certainty, Code, Found, Mend, Process, Report, Verdict, Worth};
 use crate::cluster::{Address, is_loopback};
@@ -60,6 +60,10 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
         (Some(_) | None, _) => false,
     };
     let facts = &report.facts;
+    // A port may be mapped. Who is a member with others was reached at what it publishes.
+    if report.explanation.master_node.is_some() && facts.members.len() > 1 {
+        return None;
+    }
     if facts.bound.is_empty() || facts.bound.iter().any(is_bound) || facts.discovery == "single-node" {
         return None;
     }
@@ -225,6 +229,8 @@ fn unknown(case: &Case<'_>, name: &str, address: &Address) -> Verdict {
     if !names.is_empty() {
         let names = names.join(" or ");
         why.push_str(&format!("; {own} was given this address for {names}: see whether it is right"));
+    } else if name == address.as_str() {
+        why.push_str(&format!(", or no node has this address: see {HOSTS} of {own}"));
     }
     let at = if name == address.as_str() { String::new() } else { format!(" ({address})") };
     verdict(Code::LinkCut, name, format!("{name}{at} does not answer: {why}")).only(Certainty::Possible)

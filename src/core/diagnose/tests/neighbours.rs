@@ -147,6 +147,33 @@ fn a_cluster_of_one_that_only_one_node_names_by_mistake_is_left_alone() {
 }
 
 #[test]
+fn a_cluster_of_one_with_a_name_of_its_own_or_with_keys_did_not_stray_to_the_place_of_a_former_member() {
+    let seeds = |numbers: &[usize]| Some(numbers.iter().map(|number| address(*number).to_string()).collect());
+    let told = |one: &Report| {
+        let of = |number: usize| {
+            let mut report = follower(number, 1);
+            report.facts.members.pop();
+            report.facts.seeds = seeds(&[0, 1, 3]);
+            report
+        };
+        let told = verdicts(&[of(0), of(1), one.clone()]).into_iter();
+        told.map(|(code, ..)| code).filter(|code| *code != Code::VoterDown).collect::<Vec<_>>()
+    };
+    let without_seeds = |name: &str| {
+        let mut report = alone(3, name);
+        report.facts.seeds = None;
+        report
+    };
+    for slip in ["shpo", "shops", "sop", "Shop", "elasticsearch"] {
+        assert_eq!(told(&without_seeds(slip)), [Code::WrongClusterName], "{slip}");
+    }
+    assert_eq!(told(&without_seeds("metrics")), [Code::ForeignCluster]);
+    let mut full = without_seeds("shpo");
+    full.facts.holds_something = true;
+    assert_eq!(told(&full), [Code::ForeignCluster]);
+}
+
+#[test]
 fn those_that_name_their_own_host_without_a_port_are_told_that_they_are_alone() {
     let alone = |port: u16| {
         let mut report = follower(0, 0);

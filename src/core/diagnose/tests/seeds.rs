@@ -308,6 +308,37 @@ fn a_node_that_publishes_the_place_of_another_is_told_its_own() {
 }
 
 #[test]
+fn a_member_behind_a_mapped_port_is_not_blamed_for_it() {
+    let mut mapped = follower(2, 0);
+    mapped.facts.bound = vec!["10.0.0.3:9400".into()];
+    assert_eq!(verdicts(&[follower(0, 0), follower(1, 0), mapped.clone()]), []);
+    mapped.explanation.master_node = None;
+    mapped.facts.members.clear();
+    let told = verdicts(&[mapped, follower(0, 0), follower(1, 0)]);
+    assert!(told.iter().any(|(code, ..)| *code == Code::UnreachablePublishAddress), "{told:?}");
+}
+
+#[test]
+fn a_data_node_is_not_told_to_become_master_while_one_that_can_is_only_away() {
+    let data = |number: usize| {
+        let mut report = report(number);
+        let roles = Roles { master: false, ..Roles::ALL };
+        report.explanation.node = Arc::new(Node { roles, ..(*node(number)).clone() });
+        report
+    };
+    let mut left = pinged(data(1), 0, PingOutcome::Refused);
+    left.facts.members = (0..3).map(|number| (format!("n{number}"), address(number), number == 0)).collect();
+    let told = verdicts(&[left, data(2)]);
+    assert_eq!(told[0], (Code::VoterDown, "n0".into(), String::new()));
+    let mut new = data(1);
+    new.explanation.cluster_uuid = None;
+    let new = pinged(new, 0, PingOutcome::Refused);
+    assert_eq!(verdicts(std::slice::from_ref(&new))[0].0, Code::VoterDown, "nobody knows what is there");
+    let all = pinged(data(1), 2, PingOutcome::Waiting);
+    assert_eq!(verdicts(&[all, data(2)])[0].0, Code::NoEligibleNode);
+}
+
+#[test]
 fn a_newcomer_that_has_the_address_of_the_only_node_wrong_is_told_it() {
     let mut asked = pinged(report(1), 25, PingOutcome::Refused);
     asked.explanation.cluster_uuid = None;

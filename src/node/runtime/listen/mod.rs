@@ -52,6 +52,11 @@ impl BindError {
         self.source.kind() == io::ErrorKind::AddrInUse
     }
 
+    /// Whether this user may not listen there, as at a port below 1024.
+    pub fn is_denied(&self) -> bool {
+        self.source.kind() == io::ErrorKind::PermissionDenied
+    }
+
     /// The address.
     pub fn host(&self) -> IpAddr {
         self.host

@@ -63,6 +63,7 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
     let (code, mend) = match error {
         StartError::Address(error) => (Code::BadAddress, Some(address(error, settings))),
         StartError::Bind(error) if error.is_taken() => (Code::PortInUse, port(error, settings)),
+        StartError::Bind(error) if error.is_denied() => (Code::BadAddress, Some(usual_port(error, settings))),
         StartError::Bind(error) => (Code::BadAddress, Some(host(&error.host().to_string(), settings))),
         StartError::Store(error) => store(error, settings),
         StartError::OtherCluster { found, .. } => {
@@ -170,16 +171,28 @@ fn host(given: &str, settings: &NodeSettings) -> Mend {
     text(settings, key, beyond.as_deref().unwrap_or("_local_"))
 }
 
+/// The setting that gave a port.
+fn key_of_port(error: &BindError, settings: &NodeSettings) -> &'static str {
+    if settings.http.ports == *error.ports() {
+        return "http.port";
+    }
+    let is_given = settings.given.contains_key("transport.port");
+    if is_given { "transport.port" } else { "transport.tcp.port" }
+}
+
+/// A port that every user may listen at.
+fn usual_port(error: &BindError, settings: &NodeSettings) -> Mend {
+    let key = key_of_port(error, settings);
+    plain(settings, key, if key == "http.port" { 9200 } else { 9300 })
+}
+
 /// Another port, or the end of the process that is this very node.
 fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
     let (host, taken) = (error.host(), error.first_port());
     if let Some(same) = Holder::of_port(host, taken, settings).filter(|holder| holder.is_same) {
         return instead_of(settings, same.pid);
     }
-    let keys: &[&str] =
-        if settings.http.ports == *error.ports() { &["http.port"] } else { &["transport.port", "transport.tcp.port"] };
-    let given = keys.iter().find(|key| settings.given.contains_key(**key));
-    let key = given.or(keys.last())?;
+    let key = key_of_port(error, settings);
     let others = [&settings.http.ports, &settings.transport.ports].map(|ports| ports.only());
     let beside = ports_beside(settings);
     let is_free = |port: &u16| {
@@ -188,7 +201,7 @@ fn port(error: &BindError, settings: &NodeSettings) -> Option<Mend> {
     let free = (taken.saturating_add(1)..=taken.saturating_add(PORTS_TRIED)).find(is_free)?;
     // Seed hosts without ports are looked for at the first of its own.
     let seeds = settings.discovery.hosts.as_deref().unwrap_or_default();
-    let is_where_others_are = *key != "http.port" && seeds.iter().any(|seed| with_port(seed, taken) != *seed);
+    let is_where_others_are = key != "http.port" && seeds.iter().any(|seed| with_port(seed, taken) != *seed);
     Some(if is_where_others_are { plain(settings, key, format!("{taken}-{free}")) } else { plain(settings, key, free) })
 }
 
