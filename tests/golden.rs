@@ -98,8 +98,11 @@ fn writes_are_answered_at_once_whenever_the_master_goes() {
         let text = amid_writes::story(way, seed);
         let script = Script::parse(&text).expect("it is well formed");
         let told = play(&script).map(|blocks| blocks.concat());
-        let done = told.iter().flatten().filter(|line| line.ends_with(", acknowledged")).count() as u64;
-        assert_eq!(done, amid_writes::WRITES, "{way:?}, seed {seed}: {told:#?}, in\n{text}");
+        let count = |is_meant: fn(&str) -> bool| told.iter().flatten().filter(|line| is_meant(line)).count() as u64;
+        let written = count(|line| line.ends_with(", acknowledged"));
+        let read = count(|line| line.contains("client  read") && line.contains(", read at "));
+        let all = (amid_writes::WRITES, amid_writes::WRITES);
+        assert_eq!((written, read), all, "{way:?}, seed {seed}: {told:#?}, in\n{text}");
     }
 }
 

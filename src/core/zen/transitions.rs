@@ -115,6 +115,8 @@ impl Zen {
         (lead.bootstrap, lead.holdings) = (bootstrap, mem::take(&mut inheritance.holdings));
         self.mode = Mode::Leading(Box::new(lead));
         self.as_master(now, out, |master| master.begin(inheritance));
+        // Nobody else has to pass them on any more, and the word of one that could not would come late.
+        self.node.take_back_asks(|_| true);
         self.route_asks(now, out);
     }
 
