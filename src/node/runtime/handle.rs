@@ -33,9 +33,12 @@ pub(super) enum Request {
     Stop(oneshot::Sender<()>),
 }
 
-/// A running node. Clones are handles of the same node.
+/// A running node. Clones are handles of the same node, and cheap: every request takes some.
 #[derive(Clone)]
-pub struct Handle {
+pub struct Handle(Arc<Parts>);
+
+/// What a handle shares with its clones.
+pub(super) struct Parts {
     pub(super) settings: Current,
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
@@ -81,6 +84,10 @@ impl RequestReceiver {
 }
 
 impl Handle {
+    pub(super) fn of(parts: Parts) -> Handle {
+        Handle(Arc::new(parts))
+    }
+
     /// A handle without a node behind it: whoever has the desk answers in its place.
     pub fn without_node(
         settings: NodeSettings,
@@ -98,7 +105,7 @@ impl Handle {
         let meter = Arc::new(Meter::new(local.id.clone(), settings.clone()));
         let (events, drain, tries) = (Events::default(), Arc::default(), Arc::default());
         let requests = asked;
-        let handle = Handle {
+        let handle = Handle::of(Parts {
             settings,
             local,
             requests,
@@ -112,103 +119,108 @@ impl Handle {
             spans: Arc::new(Spans::off(Clock::start())),
             tries,
             surroundings: Arc::default(),
-        };
+        });
         (handle, desk)
     }
 
     /// What takes the figures of this node.
     pub fn meter(&self) -> &Arc<Meter> {
-        &self.meter
+        &self.0.meter
     }
 
     /// The memory that requests and answers of users may take.
     pub fn budget(&self) -> &Arc<Budget> {
-        &self.budget
+        &self.0.budget
     }
 
     /// Which members answer this node.
     pub fn reaches(&self) -> &Reaches {
-        &self.tries.reaches
+        &self.0.tries.reaches
     }
 
     /// What tries its disk.
     pub fn trial(&self) -> &DiskTrial {
-        &self.tries.trial
+        &self.0.tries.trial
     }
 
     /// What all members were seen to see last.
     pub fn views(&self) -> &Views {
-        &self.tries.views
+        &self.0.tries.views
+    }
+
+    /// What it found out about the nodes around it.
+    pub(super) fn surroundings(&self) -> &Arc<Surroundings> {
+        &self.0.surroundings
     }
 
     /// What takes the spans of this node.
     pub fn spans(&self) -> &Arc<Spans> {
-        &self.spans
+        &self.0.spans
     }
 
     /// Whether the node is to be stopped soon.
     pub fn drain(&self) -> &Arc<Drain> {
-        &self.drain
+        &self.0.drain
     }
 
     /// Cancelled when the node is about to leave: users who wait for something that may come late are told that it has not
     /// come, and ask another node.
     pub fn closing(&self) -> &CancellationToken {
-        self.drain.closing()
+        self.0.drain.closing()
     }
 
     /// Whether the node takes part no more.
     pub fn has_ended(&self) -> bool {
-        self.requests.is_closed()
+        self.0.requests.is_closed()
     }
 
     /// What the node runs by.
     pub fn settings(&self) -> Arc<NodeSettings> {
-        self.settings.get()
+        self.0.settings.get()
     }
 
     /// Lets the node run by these from now on. What is not dynamic must be as it was.
     pub async fn retune(&self, settings: NodeSettings) {
-        self.settings.set(settings.clone());
+        self.0.settings.set(settings.clone());
         // A node that has ended needs none.
-        let _ = self.requests.send(Request::Retune(Box::new(settings))).await;
+        let _ = self.0.requests.send(Request::Retune(Box::new(settings))).await;
     }
 
     /// The node itself.
     pub fn local(&self) -> &Arc<Node> {
-        &self.local
+        &self.0.local
     }
 
     /// The newest state: the last applied one, without its master while there is none.
     pub fn state(&self) -> Arc<ClusterState> {
-        self.states.borrow().clone()
+        self.0.states.borrow().clone()
     }
 
     /// The states as they come; a slow reader misses some, never the newest.
     pub fn states(&self) -> watch::Receiver<Arc<ClusterState>> {
-        self.states.clone()
+        self.0.states.clone()
     }
 
     /// The last changes from each applied state to the next. A change is there before its state is shown.
     pub fn changes(&self) -> &Changes {
-        &self.changes
+        &self.0.changes
     }
 
     /// What became of the cluster, as this node saw it.
     pub fn events(&self) -> &Events {
-        &self.events
+        &self.0.events
     }
 
     /// The links of this node that are cut by request.
     pub fn faults(&self) -> &Arc<Faults> {
-        &self.faults
+        &self.0.faults
     }
 
     /// Asks a question and waits for the answer.
     pub async fn ask(&self, question: Question) -> Answer {
         let (answer, answered) = oneshot::channel();
         let changes_nothing = matches!(question, Question::Read { .. } | Question::PendingTasks { .. });
-        if self.requests.send(Request::Ask(question, answer)).await.is_err() {
+        if self.0.requests.send(Request::Ask(question, answer)).await.is_err() {
             // No master was ever asked.
             return Answer::NoMaster;
         }
@@ -219,7 +231,7 @@ impl Handle {
     /// Why there is a master or none; nothing once the node has ended.
     pub async fn explain(&self) -> Option<Explanation> {
         let (explained, explanation) = oneshot::channel();
-        self.requests.send(Request::Explain(explained)).await.ok()?;
+        self.0.requests.send(Request::Explain(explained)).await.ok()?;
         explanation.await.ok()
     }
 
@@ -231,13 +243,13 @@ impl Handle {
 
     /// Waits until the node takes part no more, whatever the reason.
     pub async fn ended(&self) {
-        self.requests.closed().await;
+        self.0.requests.closed().await;
     }
 
     /// Ends the node, and returns when it takes part no more.
     pub(super) async fn stop(&self) {
         let (stopped, ended) = oneshot::channel();
-        if self.requests.send(Request::Stop(stopped)).await.is_ok() {
+        if self.0.requests.send(Request::Stop(stopped)).await.is_ok() {
             // It ended by itself if it does not answer.
             let _ = ended.await;
         }

@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::current::Current;
 use super::events::{Events, Recorder, Way};
 use super::figures::{Meter, Place};
-use super::handle::Handle;
+use super::handle::{Handle, Parts};
 use super::inquiry::leave_note;
 use super::journal::Journal;
 use super::listen::{BindError, Server, Terms, bind};
@@ -215,7 +215,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let (clock, changes) = (Clock::start(), Arc::new(Changes::new()));
     let (events, way) = events(&settings)?;
     let spans = spans(&settings, clock, zen.local())?;
-    let handle = Handle {
+    let handle = Handle::of(Parts {
         settings: current,
         local: zen.local().clone(),
         requests: from_users,
@@ -229,7 +229,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         surroundings: Arc::default(),
         drain: Arc::default(),
         spans: spans.clone(),
-    };
+    });
     let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
     let router = router(&handle, from_nodes.clone(), entrance);
     let driver = Driver {

@@ -65,7 +65,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         metadata.transient.get(MINIMUM_MASTER_NODES).or_else(|| metadata.persistent.get(MINIMUM_MASTER_NODES));
     let files = proc::files();
     let (places, remembered) = (handle.meter().places(), remembered(handle, &state.nodes));
-    let around = handle.surroundings.neighbours(&settings, &handle.local().id);
+    let around = handle.surroundings().neighbours(&settings, &handle.local().id);
     let Neighbours { siblings, strays, abandoned, distant } = around;
     Facts {
         machine: proc::machine(),
@@ -110,7 +110,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         strays,
         distant,
         // Without a master the state names whoever was there at the end, and nobody of these needs to run.
-        failed_starts: handle.surroundings.failed.told(state.nodes.master.as_ref().map(|_| &state.nodes)),
+        failed_starts: handle.surroundings().failed.told(state.nodes.master.as_ref().map(|_| &state.nodes)),
         siblings,
         processes: processes(handle, silent(explanation, &remembered)),
         probes: Vec::new(),
@@ -305,7 +305,7 @@ fn looked_for(settings: &NodeSettings, explanation: &Explanation) -> Vec<String>
 /// Who listens where somebody is looked for in vain. Where so many are, the host is too busy for them to answer, and
 /// looking through the sockets of all would keep it so.
 fn processes(handle: &Handle, silent: Vec<Address>) -> Vec<Process> {
-    if silent.len() > SILENT_MAX { Vec::new() } else { handle.surroundings.processes(silent) }
+    if silent.len() > SILENT_MAX { Vec::new() } else { handle.surroundings().processes(silent) }
 }
 
 /// Where somebody is looked for in vain.

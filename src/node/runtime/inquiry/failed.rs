@@ -161,7 +161,7 @@ pub(in crate::runtime) async fn hear(
         // Of this host anybody may say so, and root, or the user of this node, would type it.
         let is_trusted = !is_here || is_of_cluster || user_of_peer(from).is_some_and(is_trusted);
         let host = (!is_here).then(|| from.ip().to_string());
-        handle.surroundings.failed.keep(Instant::now(), believed(failed, (host, is_of_cluster), is_trusted));
+        handle.surroundings().failed.keep(Instant::now(), believed(failed, (host, is_of_cluster), is_trusted));
     };
     // Nobody waits for what becomes of it.
     let _ = tokio::task::spawn_blocking(keep).await;

@@ -177,7 +177,7 @@ async fn meet(handle: &Handle, address: &Address) -> bool {
     let is_here = report.facts.machine == proc::machine() && report.facts.machine.is_some();
     let handle = handle.clone();
     let keep = move || {
-        let (met, data) = (&handle.surroundings.met, &handle.settings().path_data);
+        let (met, data) = (&handle.surroundings().met, &handle.settings().path_data);
         if is_here {
             met.keep(data, |kept| kept.add_directory(report.facts.data.into()));
         } else if let Some(distant) = Distant::of(&report).filter(|distant| !distant.address.is_loopback()) {

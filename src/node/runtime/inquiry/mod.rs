@@ -113,7 +113,7 @@ enum Age {
 async fn report(handle: &Handle, age: Age) -> Option<Report> {
     let mut explanation = handle.explain().await?;
     if explanation.master_node.is_some() {
-        let look_ups = &handle.surroundings.look_ups;
+        let look_ups = &handle.surroundings().look_ups;
         explanation.unresolved = look_ups.still_unresolved(handle, explanation.unresolved).await;
     }
     let (of, asked) = (handle.clone(), explanation.clone());
@@ -121,7 +121,7 @@ async fn report(handle: &Handle, age: Age) -> Option<Report> {
         let look = || facts::facts(&of, &asked);
         match age {
             Age::Now => look(),
-            Age::OfLate => of.surroundings.facts(look),
+            Age::OfLate => of.surroundings().facts(look),
         }
     };
     let mut facts = tokio::task::spawn_blocking(told).await.ok()?;

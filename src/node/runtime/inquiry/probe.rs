@@ -132,7 +132,7 @@ async fn silence(handle: &Handle, address: &Address) -> Found {
 async fn answers_users(handle: &Handle, address: &Address) -> bool {
     let of = handle.clone();
     let at = address.clone();
-    let kept = move || of.surroundings.met.all(&of.settings().path_data).distant;
+    let kept = move || of.surroundings().met.all(&of.settings().path_data).distant;
     let distant = tokio::task::spawn_blocking(kept).await.unwrap_or_default();
     match distant.into_iter().find(|one| one.address == at).and_then(|one| one.http) {
         Some(users) => clear(&users).await != Heard::Nothing,

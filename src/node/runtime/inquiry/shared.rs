@@ -20,5 +20,5 @@ pub type Known = Option<Told>;
 pub async fn diagnosis_of_late(handle: &Handle, max_age: Duration) -> Known {
     let of = handle.clone();
     let ask = async move { diagnosis(&of, false).await.map(Arc::new) };
-    handle.surroundings.last.get((), (Instant::now(), max_age), ask).await
+    handle.surroundings().last.get((), (Instant::now(), max_age), ask).await
 }
