@@ -102,10 +102,15 @@ pub(super) enum Way {
     Nowhere,
 }
 
-/// Finds the way of a request. A capture that cannot be decoded is an error, whatever the method.
-pub(super) fn find(routes: impl Iterator<Item = &'static Route>, method: &str, path: &str) -> Result<Way, RestError> {
-    let fits = |route: &'static Route| {
-        route.paths.iter().filter_map(|pattern| fit(pattern, path)).min().map(|captures| (captures, route))
+/// Finds the way of a request among these routes, each with the paths that count. A capture that cannot be decoded is an error,
+/// whatever the method.
+pub(super) fn find<'a>(
+    routes: impl Iterator<Item = (&'static Route, &'a [&'static str])>,
+    method: &str,
+    path: &str,
+) -> Result<Way, RestError> {
+    let fits = |(route, paths): (&'static Route, &[&'static str])| {
+        paths.iter().filter_map(|pattern| fit(pattern, path)).min().map(|captures| (captures, route))
     };
     let fitting: Vec<(Captures, &Route)> = routes.filter_map(fits).collect();
     let Some(best) = fitting.iter().map(|(captures, _)| captures).min().cloned() else {
@@ -180,7 +185,7 @@ mod tests {
     ];
 
     fn way(method: &str, path: &str) -> String {
-        match find(ROUTES.iter(), method, path) {
+        match find(ROUTES.iter().map(|route| (route, route.paths)), method, path) {
             Ok(Way::Here(route, captured)) => {
                 let captured: Vec<_> = captured.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 format!("{} {}", route.paths[0], captured.join(" "))

@@ -11,7 +11,7 @@ use super::cat::DISPLAY;
 use super::error::RestError;
 use super::parameters::Parameter;
 use super::response_format::COMMON;
-use super::route::{Answers, Call, Route, Way, find};
+use super::route::{Answers, Call, Route, Way, capture, find};
 use super::sent::SOURCE;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -34,16 +34,53 @@ static LITERAL: LazyLock<BTreeMap<&'static str, Vec<&'static Route>>> = LazyLock
     literal
 });
 
+/// What stands for the first piece of a path where that is captured.
+const CAPTURED: &str = "{";
+
+/// Routes, each with some of its paths.
+type Group = Vec<(&'static Route, Vec<&'static str>)>;
+
+/// Routes by the first piece of their paths, each with those of its paths that begin so. Requests with a name in their path, as
+/// those for keys, are compared with a few patterns and not with all of them.
+static BY_FIRST: LazyLock<BTreeMap<&'static str, Group>> = LazyLock::new(|| {
+    let mut by_first: BTreeMap<&str, Group> = BTreeMap::new();
+    for route in routes() {
+        let mut paths: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for path in route.paths {
+            let first = first_piece(path);
+            paths.entry(if capture(first).is_some() { CAPTURED } else { first }).or_default().push(path);
+        }
+        paths.into_iter().for_each(|(first, paths)| by_first.entry(first).or_default().push((route, paths)));
+    }
+    by_first
+});
+
+fn first_piece(path: &str) -> &str {
+    path.split('/').nth(1).unwrap_or_default()
+}
+
 /// The way of a request through the table.
 pub(super) fn way(method: &str, path: &str) -> Result<Way, RestError> {
     let trimmed = path.trim_end_matches('/');
     let Some(here) = LITERAL.get(if trimmed.is_empty() { "/" } else { trimmed }) else {
-        return find(routes(), method, path);
+        return way_of_captures(method, path);
     };
     Ok(match here.iter().find(|route| route.methods.contains(&method)) {
         Some(route) => Way::Here(route, Vec::new()),
         None => Way::OtherMethods(here.iter().flat_map(|route| route.methods).copied().collect()),
     })
+}
+
+/// A literal piece goes before one that captures it, so the latter are looked at only where the former do not fit.
+fn way_of_captures(method: &str, path: &str) -> Result<Way, RestError> {
+    for first in [first_piece(path), CAPTURED] {
+        let routes = BY_FIRST.get(first).into_iter().flatten();
+        let way = find(routes.map(|(route, paths)| (*route, paths.as_slice())), method, path)?;
+        if !matches!(way, Way::Nowhere) {
+            return Ok(way);
+        }
+    }
+    Ok(Way::Nowhere)
 }
 
 /// The parameters of tables that are understood even where only their columns are wanted.
@@ -84,7 +121,6 @@ pub(super) fn check_known(call: &Call, route: &'static Route, is_help: bool) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::route::capture;
     use super::*;
 
     #[test]
@@ -108,7 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn a_path_without_captures_takes_the_same_way_as_through_all_patterns() {
+    fn a_path_takes_the_same_way_as_through_all_patterns() {
+        let all = || routes().map(|route| (route, route.paths));
         let told = |way: Result<Way, RestError>| match way {
             Ok(Way::Here(route, captured)) => format!("{} {captured:?}", route.name),
             Ok(Way::OtherMethods(methods)) => methods.join(","),
@@ -116,9 +153,11 @@ mod tests {
             Err(error) => error.to_string(),
         };
         let paths = routes().flat_map(|route| route.paths).map(|path| path.to_string());
-        for path in paths.chain(["//", "/_nodes/", "/_nodes//", "*", "/nope", "/_cluster//state"].map(str::to_owned)) {
+        let strange =
+            ["//", "/_nodes/", "/_nodes//", "*", "/nope", "/_cluster//state", "/{", "/{/a", "/a/{", "/%zz/_alias"];
+        for path in paths.chain(strange.map(str::to_owned)) {
             for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"] {
-                assert_eq!(told(way(method, &path)), told(find(routes(), method, &path)), "{method} {path}");
+                assert_eq!(told(way(method, &path)), told(find(all(), method, &path)), "{method} {path}");
             }
         }
     }
