@@ -324,6 +324,16 @@ def the_file_of_one_says_nothing_of_its_certificates_any_more(w): opened(w)
 @case({"authorities-differ", "secrets-differ"}, about=["n2"], asked=2)
 def the_file_of_one_says_nothing_of_its_certificates_any_more_and_it_is_asked(w): opened(w)
 
+@case("authorities-differ", about=["n2"], asked=2)
+def the_file_of_one_lacks_some_lines_of_its_certificates(w):
+    w.certify()
+    for name in ("certificate", "key", "authorities"): del w[2].settings[f"zazen.security.{name}"]
+    w.start(); w.formed(w.nodes[:2])
+
+@case("wrong-cluster-name", about=["n2"], asked=2)
+def one_has_another_name_than_its_certificate(w):
+    w.certify(); w[2].settings["cluster.name"] = "machnies"; w.start(); w.formed(w.nodes[:2])
+
 # It never was there, and says itself why.
 @case("port-in-use", about=["n3"], count=4)
 def another_program_has_the_port_of_a_newcomer(w):

@@ -39,6 +39,9 @@ pub struct Credentials {
     /// and are called as `zazen setup` calls them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// Those that lie there and that its configuration does not name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unnamed: BTreeMap<String, String>,
 }
 
 /// How the keys of all settings of security begin.
@@ -81,6 +84,7 @@ impl Credentials {
             equipped: self.equipped.clone(),
             origin: self.origin.clone(),
             files: BTreeMap::new(),
+            unnamed: BTreeMap::new(),
         })
     }
 
@@ -106,6 +110,10 @@ const AUTHORITY: Kind = Kind {
 
 /// All of it.
 pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
+    // Nobody believes whoever shows the certificate of another cluster, and that is told by itself.
+    if case.me.facts.certificates.iter().any(|certificate| certificate.of_cluster.is_some()) {
+        return Vec::new();
+    }
     let kinds: [(Kind, &[Found]); 2] =
         [(SECRET, &[Found::OtherSecret, Found::NoSecret]), (AUTHORITY, &[Found::OtherAuthority, Found::Unsecured])];
     let differ =
@@ -284,7 +292,7 @@ fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend>
         return Some(case.text(case.me, "zazen.security.secret", &unnamed));
     }
     if kind.code == Code::AuthoritiesDiffer && own.certificate.is_none() {
-        let (key, worth) = security(&own.files)?;
+        let (key, worth) = security(&own.unnamed)?;
         return Some(case.set(case.me, key, &worth));
     }
     let secret = own.secret.as_ref().filter(|_| kind.code == Code::SecretsDiffer)?;

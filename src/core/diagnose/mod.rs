@@ -320,6 +320,9 @@ pub struct Certificate {
     /// The host at which its node is reached, if the one for nodes was not made for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_for: Option<String>,
+    /// The cluster that it was made for, if the one for nodes was made for another than its node's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_cluster: Option<String>,
 }
 
 /// A setting in force that weakens what keeps strangers out.

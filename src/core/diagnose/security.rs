@@ -2,7 +2,7 @@
 
 use super::case::{Case, counted, verdict};
 use super::certify::{renewed, setup};
-use super::{Certificate, Code, Mend, Report, Verdict, Weak};
+use super::{Certificate, Code, Mend, Report, Verdict, Weak, Worth};
 use std::collections::BTreeSet;
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
@@ -12,7 +12,7 @@ const EARLY_MILLIS: u64 = 30 * DAY_MILLIS;
 
 /// The certificates of all nodes that end soon, and those that were made for another address.
 pub(super) fn of_certificates(case: &Case<'_>) -> Vec<Verdict> {
-    let of = |report| ends(case, report).chain(misnamed(case, report));
+    let of = |report| ends(case, report).chain(misnamed(case, report)).chain(of_another_cluster(case, report));
     case.reports.iter().flat_map(of).collect()
 }
 
@@ -28,6 +28,22 @@ fn misnamed<'a>(case: &'a Case<'_>, report: &'a Report) -> Option<Verdict> {
     let evidence = case.says(report, format!("I publish [{}]", report.explanation.node.address));
     let told = verdict(Code::AuthoritiesDiffer, &name, summary).because(evidence);
     Some(told.mended(renewed(case, report, certificate)))
+}
+
+/// A node that was named otherwise than `zazen setup` was told, or not told. Once it was in a cluster, that keeps its name.
+fn of_another_cluster<'a>(case: &'a Case<'_>, report: &'a Report) -> Option<Verdict> {
+    let certificate = report.facts.certificates.iter().find(|certificate| certificate.of_cluster.is_some())?;
+    let Certificate { setting, file, of_cluster, .. } = certificate;
+    let (name, made_for) = (case.name(report), of_cluster.as_deref()?);
+    let explanation = &report.explanation;
+    let own = explanation.cluster_name.as_str();
+    let summary = format!(
+        "{name} is of cluster [{own}], and its [{setting}: {file}] was made for cluster [{made_for}]: no other node believes it"
+    );
+    let evidence = case.says(report, format!("my cluster.name is [{own}]"));
+    let is_new = explanation.cluster_uuid.is_none();
+    let mend = is_new.then(|| case.set(report, "cluster.name", &Worth::Text(made_for.to_owned())));
+    Some(verdict(Code::WrongClusterName, &name, summary).because(evidence).mended(mend))
 }
 
 /// What was set on purpose, of all nodes.

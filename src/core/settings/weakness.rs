@@ -72,7 +72,7 @@ fn lines(settings: &NodeSettings) -> Vec<Weakness> {
         weak(
             format!("zazen.security.secret: {}", path(secret)),
             "without certificates whoever listens on the wire reads what nodes say, and each of them can speak for every other",
-            "zazen.security.certificate: node.crt",
+            "zazen.security: {certificate: node.crt, key: node.key, authorities: ca.crt}",
         )
     });
     [in_the_clear, unasked, read].into_iter().flatten().collect()

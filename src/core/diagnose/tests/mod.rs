@@ -333,6 +333,7 @@ fn every_certificate_that_ends_is_told() {
         key: setting.ends_with("certificate").then(|| "/etc/zazen/node.key".into()),
         ends_millis: 0,
         not_for: None,
+        of_cluster: None,
     };
     let mut reports = [follower(0, 0)];
     reports[0].facts.certificates = vec![

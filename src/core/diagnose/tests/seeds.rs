@@ -203,6 +203,37 @@ fn the_one_with_another_authority_is_started_with_the_files_of_the_others() {
 }
 
 #[test]
+fn whoever_shows_a_certificate_of_another_cluster_takes_its_name() {
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherAuthority));
+    odd.facts.siblings.clear();
+    odd.facts.certificates = vec![Certificate {
+        setting: "zazen.security.certificate".into(),
+        file: "/etc/zazen/node.crt".into(),
+        key: None,
+        ends_millis: u64::MAX,
+        not_for: None,
+        of_cluster: Some("elasticsearch".into()),
+    }];
+    let told = verdicts(slice::from_ref(&odd));
+    assert_eq!(told, expected(&[(Code::WrongClusterName, "n0", "cluster.name: elasticsearch")]));
+    odd.explanation.cluster_uuid = Some(Uuid::from_u128(7));
+    let told = verdicts(&[odd]);
+    assert_eq!(told, expected(&[(Code::WrongClusterName, "n0", "")]), "its data keeps the name");
+}
+
+#[test]
+fn a_file_that_names_some_files_of_security_is_given_the_others_alone() {
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherAuthority));
+    odd.facts.siblings.clear();
+    odd.facts.credentials = Credentials { secret: Some(SECRET.into()), ..Credentials::default() };
+    let all = [("authorities", "ca.crt"), ("certificate", "node.crt"), ("key", "node.key")];
+    odd.facts.credentials.files = [("zazen.security.secret".to_owned(), "s".to_owned())].into();
+    odd.facts.credentials.unnamed = all.map(|(key, file)| (format!("zazen.security.{key}"), file.to_owned())).into();
+    let line = r#"zazen.security: {authorities: "ca.crt", certificate: "node.crt", key: "node.key"}"#;
+    assert_eq!(verdicts(&[odd]), expected(&[(Code::AuthoritiesDiffer, "n0", line)]));
+}
+
+#[test]
 fn a_secret_is_copied_to_another_machine() {
     let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
     well.facts.siblings.clear();

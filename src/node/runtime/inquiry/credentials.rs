@@ -24,19 +24,27 @@ pub(super) fn credentials(settings: &NodeSettings) -> Credentials {
         origin: None,
         unnamed_secret: None,
         files: BTreeMap::new(),
+        unnamed: BTreeMap::new(),
     }
+}
+
+/// What `zazen setup` says of security: settings and their files.
+fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
+    LINES.lines().filter_map(|line| line.split_once(": "))
 }
 
 /// The files that settings of security name; if there are none, those that lie where such settings would name them.
 fn files(settings: &NodeSettings) -> BTreeMap<String, String> {
-    let known = || LINES.lines().filter_map(|line| line.split_once(": "));
     let given = |(key, _)| Some((String::from(key), settings.given.get(key)?.elements().first()?.to_string()));
     let named: BTreeMap<String, String> = known().filter_map(given).collect();
-    if !named.is_empty() {
-        return named;
-    }
-    let lies_there = |(_, file): &(&str, &str)| settings.path_conf.join(file).is_file();
-    known().filter(lies_there).map(|(key, file)| (key.to_owned(), file.to_owned())).collect()
+    if named.is_empty() { unnamed(settings) } else { named }
+}
+
+/// The files that lie beside the configuration, as a setting of security would name them that is not given.
+fn unnamed(settings: &NodeSettings) -> BTreeMap<String, String> {
+    let is_unnamed =
+        |(key, file): &(&str, &str)| !settings.given.contains_key(*key) && settings.path_conf.join(file).is_file();
+    known().filter(is_unnamed).map(|(key, file)| (key.to_owned(), file.to_owned())).collect()
 }
 
 /// The same of the node itself, with where its certificates were made.
@@ -45,7 +53,7 @@ pub(super) fn own_credentials(settings: &NodeSettings) -> Credentials {
     let named = own.secret.is_none().then_some(own.certificate.as_ref()).flatten();
     let beside = named.map(|certificate| Path::new(certificate).with_file_name("cluster.secret"));
     let unnamed_secret = beside.filter(|secret| secret.is_file()).map(|secret| absolute(&secret));
-    Credentials { origin: origin(&own), unnamed_secret, files: files(settings), ..own }
+    Credentials { origin: origin(&own), unnamed_secret, files: files(settings), unnamed: unnamed(settings), ..own }
 }
 
 /// The directory with the key of the authority: the one that a certificate names if it is here, or the one above its own.
@@ -112,6 +120,28 @@ fn certificates(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::{self, Sources};
+    use std::fs;
+
+    #[test]
+    fn what_lies_there_and_is_not_named_is_told() {
+        let made = std::env::temp_dir().join(format!("zazen-unnamed-{}", std::process::id()));
+        fs::create_dir_all(&made).expect("it can be made");
+        for file in ["node.crt", "node.key", "ca.crt", "cluster.secret"] {
+            fs::write(made.join(file), "").expect("it can be written");
+        }
+        let told = |arguments: &[(String, String)]| {
+            let environment = BTreeMap::new();
+            let sources = Sources { file: None, environment: &environment, arguments, path_conf: made.clone() };
+            let settings = settings::load(&sources).expect("they make sense").settings;
+            (files(&settings).into_values().collect::<Vec<_>>(), unnamed(&settings).into_values().collect::<Vec<_>>())
+        };
+        let all = ["ca.crt", "node.crt", "node.key", "cluster.secret"].map(str::to_owned);
+        assert_eq!(told(&[]), (all.to_vec(), all.to_vec()));
+        let secret = [("zazen.security.secret".to_owned(), "cluster.secret".to_owned())];
+        assert_eq!(told(&secret), (vec![all[3].clone()], all[..3].to_vec()));
+        let _ = fs::remove_dir_all(&made);
+    }
 
     #[test]
     fn nodes_with_secrets_in_another_order_do_not_believe_each_other() {

@@ -6,11 +6,11 @@ use super::credentials::own_credentials;
 use super::siblings::launch_of;
 use super::surroundings::Neighbours;
 use super::wall;
-use crate::cluster::{Address, Block, Metadata, Node, NodeId, Nodes};
+use crate::cluster::{Address, Block, ClusterName, Metadata, Node, NodeId, Nodes};
 use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Weak};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
-use crate::runtime::secure::{Expiry, OF_NODES, expiries, names, open_sides};
+use crate::runtime::secure::{Expiry, OF_NODES, expiries, made_for, names, open_sides};
 use crate::runtime::seeds::{file_of_hosts, with_port};
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
@@ -92,7 +92,10 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         sync_millis: slowest_write(handle),
         wall_millis: wall(),
         credentials: own_credentials(&settings),
-        certificates: expiries(&settings).into_iter().map(|expiry| certificate(expiry, handle.local())).collect(),
+        certificates: expiries(&settings)
+            .into_iter()
+            .map(|expiry| certificate(expiry, handle.local(), &settings.cluster_name))
+            .collect(),
         open: open(&settings, handle),
         weak: settings::weaknesses(&settings).into_iter().map(weak).collect(),
         ahead_millis: None,
@@ -118,12 +121,14 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
     }
 }
 
-fn certificate(expiry: Expiry, local: &Node) -> Certificate {
+fn certificate(expiry: Expiry, local: &Node, cluster: &ClusterName) -> Certificate {
     let Expiry { setting, file, key, first, at } = expiry;
     let is_odd = setting == OF_NODES && !names(&first, &local.address);
     let not_for = is_odd.then(|| local.host().to_owned());
+    let made_for = made_for(&first).filter(|made_for| setting == OF_NODES && made_for != cluster);
+    let of_cluster = made_for.map(|made_for| made_for.as_str().to_owned());
     let (file, key) = (absolute(&file), key.as_deref().map(absolute));
-    Certificate { setting: setting.into(), file, key, ends_millis: at.saturating_mul(1_000), not_for }
+    Certificate { setting: setting.into(), file, key, ends_millis: at.saturating_mul(1_000), not_for, of_cluster }
 }
 
 fn weak(weakness: Weakness) -> Weak {

@@ -1,16 +1,22 @@
 //! Makes certificates: an authority of its own for a cluster, and what it vouches for.
 
-use super::tls::role;
+use super::tls::{is_named, role};
 use crate::cluster::ClusterName;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, Error, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
+use rustls::pki_types::{CertificateDer, ServerName};
 use std::time::{Duration, SystemTime};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 /// For how long an authority lasts.
 const AUTHORITY_DAYS: u64 = 3_650;
 const DAY: Duration = Duration::from_secs(86_400);
+
+/// What stands behind the name of its cluster in the name of an authority.
+const AUTHORITY: &str = " Zazen CA";
 
 /// A certificate and its private key, as PEM.
 pub struct Made {
@@ -52,6 +58,15 @@ pub fn made_at(certificate: &str) -> Option<(String, String)> {
         .then(|| (directory.to_owned(), host.to_owned()))
 }
 
+/// The cluster that the authority of a certificate vouches for, as `zazen setup` names it.
+pub fn made_for(certificate: &CertificateDer<'_>) -> Option<ClusterName> {
+    let issuer = Certificate::from_der(certificate).ok()?.tbs_certificate.issuer.to_string();
+    let cluster = ClusterName::from(issuer.strip_prefix("CN=")?.strip_suffix(AUTHORITY)?);
+    // The name of an authority is only a name; this is what nodes look at.
+    let role = ServerName::try_from(role(&cluster)).ok()?;
+    is_named(certificate, &role).is_ok().then_some(cluster)
+}
+
 #[expect(clippy::disallowed_methods, reason = "a certificate says from when to when it is good")]
 fn since_1970() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
@@ -69,7 +84,7 @@ fn of_authority(cluster: &ClusterName) -> CertificateParams {
     let mut params = lasting(CertificateParams::default(), AUTHORITY_DAYS);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params.distinguished_name.push(DnType::CommonName, format!("{} Zazen CA", cluster.as_str()));
+    params.distinguished_name.push(DnType::CommonName, format!("{}{AUTHORITY}", cluster.as_str()));
     params
 }
 
@@ -113,6 +128,18 @@ impl Authority {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustls::pki_types::pem::PemObject;
+
+    #[test]
+    fn a_certificate_tells_for_which_cluster_it_was_made() {
+        let told = |authority: &Authority, purpose| {
+            let made = authority.vouch(purpose, &["n1".into()], 1).expect("it can be made").certificate;
+            made_for(&CertificateDer::from_pem_slice(made.as_bytes()).expect("it is one"))
+        };
+        let (of_shop, _) = Authority::make("our shop".into()).expect("it can be made");
+        assert_eq!(told(&of_shop, Purpose::Node), Some("our shop".into()));
+        assert_eq!(told(&of_shop, Purpose::Users), None, "it is for no node");
+    }
 
     #[test]
     fn where_a_certificate_was_made_is_read_from_the_line_over_it_and_from_nothing_else() {

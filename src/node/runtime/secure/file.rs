@@ -18,6 +18,8 @@ pub enum FileError {
     Open(PathBuf, u32),
     /// What is in it makes no sense.
     Strange(PathBuf, String),
+    /// These settings are not given, and belong to others that are.
+    Incomplete(Vec<&'static str>),
 }
 
 impl fmt::Display for FileError {
@@ -31,6 +33,10 @@ impl fmt::Display for FileError {
                 path.display()
             ),
             FileError::Strange(path, why) => write!(f, "[{}]: {why}", path.display()),
+            FileError::Incomplete(missing) => {
+                let (missing, what) = (missing.join(", "), "zazen.security.{certificate,key,authorities}");
+                write!(f, "[{missing}] is not set; of [{what}] all are needed, or none")
+            }
         }
     }
 }

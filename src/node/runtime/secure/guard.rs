@@ -133,15 +133,17 @@ pub fn readable(settings: &NodeSettings) -> Result<(), FileError> {
 pub(super) fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, FileError> {
     let security = &settings.security;
     let path = |path: &PathBuf| settings.path_conf.join(path);
-    match (&security.certificate, &security.key, &security.authorities) {
-        (None, None, None) => Ok(None),
-        (Some(certificate), Some(key), Some(authorities)) => {
-            let (certificate, key, authorities) = (path(certificate), path(key), path(authorities));
-            Ok(Some(NodeFiles { certificate, key, authorities }))
+    let together = [
+        ("zazen.security.certificate", &security.certificate),
+        ("zazen.security.key", &security.key),
+        ("zazen.security.authorities", &security.authorities),
+    ];
+    match together.map(|(_, file)| file.as_ref().map(path)) {
+        [None, None, None] => Ok(None),
+        [Some(certificate), Some(key), Some(authorities)] => Ok(Some(NodeFiles { certificate, key, authorities })),
+        [_, _, _] => {
+            let missing = together.iter().filter(|(_, file)| file.is_none()).map(|(key, _)| *key);
+            Err(FileError::Incomplete(missing.collect()))
         }
-        (one, _, _) => Err(FileError::Strange(
-            one.clone().unwrap_or_default(),
-            "zazen.security.certificate, zazen.security.key and zazen.security.authorities belong together".into(),
-        )),
     }
 }

@@ -16,7 +16,7 @@ mod users;
 mod watch;
 mod window;
 
-pub use certificates::{Authority, Made, Purpose, made_at, made_line};
+pub use certificates::{Authority, Made, Purpose, made_at, made_for, made_line};
 pub(super) use expiry::watch_expiries;
 pub use expiry::{Expiry, OF_NODES, expiries};
 pub use file::{FileError, read_private};

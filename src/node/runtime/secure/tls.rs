@@ -133,7 +133,7 @@ pub fn names(certificate: &CertificateDer<'_>, address: &Address) -> bool {
     ServerName::try_from(host.trim_matches(['[', ']'])).is_ok_and(|name| is_named(certificate, &name).is_ok())
 }
 
-fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), rustls::Error> {
+pub(super) fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), rustls::Error> {
     let wrong = |_| rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForName);
     let certificate = webpki::EndEntityCert::try_from(certificate).map_err(wrong)?;
     certificate.verify_is_valid_for_subject_name(name).map_err(wrong)
