@@ -110,11 +110,13 @@ fn replaced(case: &Case<'_>, report: &Report, seed: &str, missing: &mut impl Ite
         .any(|host| host.outcome == PingOutcome::Refused && right_for(case, report, &host.address).is_some());
     match (is_strange, is_nowhere) {
         (true, _) => missing.next().into_iter().collect(),
-        // What is left when all others have their places is where this node itself was looked for.
+        // What is left when all others have their places is where this node itself was looked for; at another host one may be
+        // that was not started yet.
         (false, true) => {
-            let own = report.explanation.node.address.to_string();
-            let is_own = case.sibling_at(&silent[0].address).is_none() && case.at(&silent[0].address).is_none();
-            let none = || if is_own { own } else { seed.to_owned() };
+            let (own, address) = (&report.explanation.node.address, &silent[0].address);
+            let is_own =
+                address.host() == own.host() && case.sibling_at(address).is_none() && case.at(address).is_none();
+            let none = || if is_own { own.to_string() } else { seed.to_owned() };
             vec![missing.next().unwrap_or_else(none)]
         }
         (false, false) => vec![seed.to_owned()],

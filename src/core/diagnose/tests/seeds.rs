@@ -203,6 +203,19 @@ fn the_one_with_another_authority_is_started_with_the_files_of_the_others() {
 }
 
 #[test]
+fn a_seed_host_at_which_a_node_may_not_have_been_started_yet_stays() {
+    let mut asked = waiting(report(2));
+    asked.facts.seeds = Some(["10.0.0.0:9400", "10.0.0.1:9400"].map(Into::into).into());
+    for host in ["10.0.0.0:9400", "10.0.0.1:9400"] {
+        asked = found(asked, host.into(), PingOutcome::Refused, None);
+    }
+    asked.facts.siblings = vec![sibling(0)];
+    let line = r#"discovery.zen.ping.unicast.hosts: ["10.0.0.0:9300", "10.0.0.1:9400"]"#;
+    let told = verdicts(&[asked]);
+    assert!(told.iter().any(|(code, _, mend)| *code == Code::WrongSeed && mend == line), "{told:?}");
+}
+
+#[test]
 fn whoever_shows_a_certificate_of_another_cluster_takes_its_name() {
     let mut odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherAuthority));
     odd.facts.siblings.clear();
