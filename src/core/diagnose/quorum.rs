@@ -307,7 +307,7 @@ fn eligible_elsewhere(case: &Case<'_>) -> Option<Verdict> {
         let what = format!("none of the nodes that answer may become master, and {name} is not there at [{address}]");
         let evidence = case.says(me, format!("{name} is a member of the last state, and may become master"));
         let start = case.start(Some(address), name, None);
-        return Some(verdict(Code::VoterDown, name, what).because(evidence).mended(start));
+        return Some(verdict(Code::NoEligibleNode, name, what).because(evidence).mended(start));
     }
     // A file beside may tell of one that does not run.
     let refusing = me.explanation.hosts.iter().find(|host| matches!(host.outcome, PingOutcome::Refused))?;

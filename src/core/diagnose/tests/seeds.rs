@@ -373,7 +373,7 @@ fn a_data_node_is_not_told_to_become_master_while_one_that_can_is_only_away() {
     let mut left = pinged(data(1), 0, PingOutcome::Refused);
     left.facts.members = (0..3).map(|number| (format!("n{number}"), address(number), number == 0)).collect();
     let told = verdicts(&[left, data(2)]);
-    assert_eq!(told[0], (Code::VoterDown, "n0".into(), String::new()));
+    assert_eq!(told[0], (Code::NoEligibleNode, "n0".into(), String::new()));
     let mut new = data(1);
     new.explanation.cluster_uuid = None;
     let new = pinged(new, 0, PingOutcome::Refused);
