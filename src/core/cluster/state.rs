@@ -42,7 +42,7 @@ impl ClusterState {
     /// How many of those whose votes count are members.
     pub fn voters_present(&self) -> usize {
         // Both are in the order of ids, and every `_cluster/health` counts: a search for each of a hundred voters would take
-        // longer than the rest of its answer, and even a second comparison is felt.
+        // longer than the rest of its answer. One comparison for each is enough.
         let mut nodes = self.nodes.iter().map(|node| &node.id);
         let mut next = nodes.next();
         let is_there = |voter: &&NodeId| loop {

@@ -10,7 +10,7 @@ const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 /// How long before its end a certificate is told of.
 const EARLY_MILLIS: u64 = 30 * DAY_MILLIS;
 
-/// The certificates of all nodes that end soon, and those that were made for another address.
+/// The certificates of all nodes that end soon, and those that were made for another address or another cluster.
 pub(super) fn of_certificates(case: &Case<'_>) -> Vec<Verdict> {
     let of = |report| ends(case, report).chain(misnamed(case, report)).chain(of_another_cluster(case, report));
     case.reports.iter().flat_map(of).collect()
@@ -30,7 +30,8 @@ fn misnamed<'a>(case: &'a Case<'_>, report: &'a Report) -> Option<Verdict> {
     Some(told.mended(renewed(case, report, certificate)))
 }
 
-/// A node that was named otherwise than `zazen setup` was told, or not told. Once it was in a cluster, that keeps its name.
+/// A node whose `cluster.name` is not the one that its certificate was made for, as after `zazen setup` without
+/// `--cluster-name`. A node that was in a cluster keeps the name of that, so no line is given then.
 fn of_another_cluster<'a>(case: &'a Case<'_>, report: &'a Report) -> Option<Verdict> {
     let certificate = report.facts.certificates.iter().find(|certificate| certificate.of_cluster.is_some())?;
     let Certificate { setting, file, of_cluster, .. } = certificate;

@@ -147,3 +147,34 @@ pub(super) fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, F
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Code;
+    use crate::runtime::start_failure;
+    use crate::settings::{self, Sources};
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    #[test]
+    fn what_is_missing_of_three_settings_is_named_and_started_with() {
+        let made = std::env::temp_dir().join(format!("zazen-incomplete-{}", std::process::id()));
+        fs::create_dir_all(&made).expect("it can be made");
+        for (_, file) in super::super::LINES.lines().filter_map(|line| line.split_once(": ")) {
+            fs::write(made.join(file), "").expect("it can be written");
+        }
+        let arguments = [("certificate", "node.crt"), ("key", "node.key")]
+            .map(|(key, file)| (format!("zazen.security.{key}"), file.to_owned()));
+        let environment = BTreeMap::new();
+        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: made.clone() };
+        let settings = settings::load(&sources).expect("they make sense").settings;
+        let error = node_files(&settings).expect_err("one is missing");
+        assert!(error.to_string().starts_with("[zazen.security.authorities] is not set; "), "{error}");
+        let told = start_failure::verdict(&StartError::Secret(error), &settings);
+        let line = told.mend.expect("its file lies there").line;
+        let authorities = format!("zazen.security.authorities={}", made.join("ca.crt").display());
+        assert!(told.code == Code::BadSettings && line.contains(&authorities), "{line}");
+        let _ = fs::remove_dir_all(&made);
+    }
+}
