@@ -15,6 +15,7 @@ use crate::runtime::Handle;
 use crate::service::{Answer, PendingTask, Question};
 use axum::http::StatusCode;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -55,24 +56,24 @@ pub(super) struct Health {
 
 impl Health {
     /// The health of the whole cluster in this state.
-    pub(super) async fn of(handle: &Handle, state: &ClusterState) -> Health {
+    pub(super) async fn of(handle: &Handle, state: &Arc<ClusterState>) -> Health {
         let tasks = pending(handle).await;
         let longest_wait = tasks.iter().map(|task| task.time_in_queue_millis).max().unwrap_or(0);
         Health::with(handle, (tasks.len(), Duration::from_millis(longest_wait)), state)
     }
 
     /// The same as this node knows it, without asking anybody, not even its own core: only a master has a queue.
-    fn of_local(handle: &Handle, state: &ClusterState) -> Health {
+    fn of_local(handle: &Handle, state: &Arc<ClusterState>) -> Health {
         let (count, longest_wait) = handle.meter().instruments().queue();
         Health::with(handle, (usize::try_from(count).unwrap_or(usize::MAX), longest_wait), state)
     }
 
-    fn with(handle: &Handle, (pending_tasks, longest_wait): (usize, Duration), state: &ClusterState) -> Health {
+    fn with(handle: &Handle, (pending_tasks, longest_wait): (usize, Duration), state: &Arc<ClusterState>) -> Health {
         let is_unavailable = snapshot::is_unavailable(state);
         Health {
             status: status(handle, state),
             nodes: state.nodes.len(),
-            data_nodes: state.nodes.data().count(),
+            data_nodes: handle.counts(state).data_nodes,
             pending_tasks,
             longest_wait,
             is_unavailable,
@@ -112,11 +113,10 @@ impl Health {
 }
 
 /// The colour of a cluster in this state.
-pub(super) fn status(handle: &Handle, state: &ClusterState) -> Status {
-    let lacks_voter = state.voters_present() < state.metadata.voting.own.len() || state.awaits_votes();
+pub(super) fn status(handle: &Handle, state: &Arc<ClusterState>) -> Status {
     if snapshot::is_unavailable(state) {
         Status::Red
-    } else if lacks_voter && !handle.settings().rest.green_without_redundancy {
+    } else if handle.counts(state).lacks_voter && !handle.settings().rest.green_without_redundancy {
         Status::Yellow
     } else {
         Status::Green

@@ -118,7 +118,7 @@ impl Conditions {
         resolve(state, &names, strict).ok()
     }
 
-    fn hold(&self, handle: &Handle, state: &ClusterState) -> bool {
+    fn hold(&self, handle: &Handle, state: &Arc<ClusterState>) -> bool {
         let indices = self.indices(state);
         let current = if indices.is_none() { Status::Red } else { health::status(handle, state) };
         indices.is_some()

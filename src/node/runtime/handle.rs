@@ -5,6 +5,7 @@
 use super::budget::Budget;
 use super::changes::Changes;
 use super::clock::Clock;
+use super::counts::{Counts, LastCounts};
 use super::current::Current;
 use super::drain::Drain;
 use super::events::Events;
@@ -43,6 +44,7 @@ pub(super) struct Parts {
     pub(super) local: Arc<Node>,
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) states: watch::Receiver<Arc<ClusterState>>,
+    pub(super) counts: LastCounts,
     pub(super) changes: Arc<Changes>,
     pub(super) faults: Arc<Faults>,
     pub(super) meter: Arc<Meter>,
@@ -110,6 +112,7 @@ impl Handle {
             local,
             requests,
             states: newest,
+            counts: LastCounts::default(),
             changes,
             faults,
             meter,
@@ -199,6 +202,11 @@ impl Handle {
     /// The states as they come; a slow reader misses some, never the newest.
     pub fn states(&self) -> watch::Receiver<Arc<ClusterState>> {
         self.0.states.clone()
+    }
+
+    /// What is counted of a state, most often the newest one.
+    pub fn counts(&self, state: &Arc<ClusterState>) -> Counts {
+        self.0.counts.of(state)
     }
 
     /// The last changes from each applied state to the next. A change is there before its state is shown.

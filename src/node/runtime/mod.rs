@@ -14,6 +14,7 @@ pub(crate) mod applied;
 pub mod budget;
 pub(crate) mod changes;
 mod clock;
+mod counts;
 mod current;
 pub mod descriptors;
 pub mod dns_srv;
@@ -52,6 +53,7 @@ mod transport;
 mod versions;
 pub mod wall;
 
+pub use counts::Counts;
 pub use current::Current;
 pub use handle::{Handle, RequestReceiver};
 pub use lenient_request_line::Lenient;

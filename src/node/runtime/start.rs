@@ -6,6 +6,7 @@ use super::addresses::{self, AddressError};
 use super::budget::Budget;
 use super::changes::Changes;
 use super::clock::Clock;
+use super::counts::LastCounts;
 use super::current::Current;
 use super::events::{Events, Recorder, Way};
 use super::figures::{Meter, Place};
@@ -213,13 +214,13 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
     let journal = journal(store, &instruments, local.clone())?;
     let (clock, changes) = (Clock::start(), Arc::new(Changes::new()));
-    let (events, way) = events(&settings)?;
-    let spans = spans(&settings, clock, zen.local())?;
+    let ((events, way), spans) = (events(&settings)?, spans(&settings, clock, zen.local())?);
     let handle = Handle::of(Parts {
         settings: current,
         local: zen.local().clone(),
         requests: from_users,
         states: newest,
+        counts: LastCounts::default(),
         changes: changes.clone(),
         faults: faults.clone(),
         meter: meter.clone(),
