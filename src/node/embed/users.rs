@@ -58,7 +58,7 @@ impl Users {
         let address = self.place?.published;
         tracing::info!(target: HTTP, "publish_address {{{address}}}");
         let terms = Terms { tls: self.tls, ..Terms::of_users(&handle.settings()) };
-        let server = Server::start(self.listeners, rest::router(handle.clone()), terms);
+        let server = Server::start(self.listeners, rest::Api::new(handle.clone()), terms);
         handle.meter().count_users(Box::new(server.connections()));
         Some(server)
     }

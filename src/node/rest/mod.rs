@@ -71,15 +71,38 @@ pub use page::page;
 pub use reply::HINT;
 
 use crate::runtime::Handle;
+use crate::runtime::listen::Answers;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
+use axum::response::Response;
 use door::Door;
 use std::sync::Arc;
 
 /// The whole API of one node.
+#[derive(Clone)]
+pub struct Api {
+    handle: Handle,
+    door: Arc<Door>,
+}
+
+impl Api {
+    /// In a node's name.
+    pub fn new(handle: Handle) -> Self {
+        let door = Arc::new(Door::of(&handle.settings()));
+        Api { handle, door }
+    }
+}
+
+impl Answers for Api {
+    fn answer(&self, request: Request<Body>) -> impl Future<Output = Response> + Send {
+        serve::serve(self.handle.clone(), self.door.clone(), request)
+    }
+}
+
+/// The same for whoever has a server of his own.
 pub fn router(handle: Handle) -> Router {
-    let door = Arc::new(Door::of(&handle.settings()));
+    let api = Api::new(handle);
     // The paths are matched here and not by axum, whose rules are others than Elasticsearch's.
-    Router::new().fallback(move |request: Request<Body>| serve::serve(handle.clone(), door.clone(), request))
+    Router::new().fallback(move |request: Request<Body>| async move { api.answer(request).await })
 }

@@ -20,6 +20,7 @@ use super::routes::{check_known, way};
 use super::{icon, index, removal, rights, tasks, uri};
 use crate::runtime::Handle;
 use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
+use crate::settings::RestSettings;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
@@ -55,16 +56,15 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
         Some(CorsDecision::Passed(origin)) => origin,
         None => None,
     };
-    let (budget, settings) = (handle.budget().clone(), handle.settings().clone());
+    let (settings, began) = (handle.settings(), Instant::now());
     let rest = &settings.rest;
-    let (meter, began) = (handle.meter().clone(), Instant::now());
     let way = way(parts.method.as_str(), parts.uri.path());
     let (route, _) = aim(&way);
-    let response = respond((handle, guest.as_ref()), &parts, body, way).await;
+    let response = respond((&handle, rest), guest.as_ref(), &parts, body, way).await;
     door.note(&parts, guest.as_ref(), response.status()).await;
     let refused = |error| no_room(error, rest.detailed_errors).write(&ResponseFormat::default());
-    let mut response = paid(response, &budget).unwrap_or_else(refused);
-    meter.instruments().answered(route, response.status().as_u16(), began.elapsed());
+    let mut response = paid(response, handle.budget()).unwrap_or_else(refused);
+    handle.meter().instruments().answered(route, response.status().as_u16(), began.elapsed());
     if rest.compression && parts.method != Method::HEAD {
         response = packed(&parts.headers, response, rest.compression_level).await;
     }
@@ -86,13 +86,12 @@ fn without_body(parts: &Parts, mut response: Response<Body>) -> Response<Body> {
 }
 
 async fn respond(
-    (handle, guest): (Handle, Option<&Guest>),
+    (handle, rest): (&Handle, &RestSettings),
+    guest: Option<&Guest>,
     parts: &Parts,
     body: Body,
     way: Result<Way, RestError>,
 ) -> Response<Body> {
-    let settings = handle.settings().clone();
-    let rest = &settings.rest;
     let (_, takes) = aim(&way);
     if parts.uri.path() == icon::PATH {
         return icon::answer(&parts.method);
@@ -118,7 +117,7 @@ async fn respond(
         Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&ResponseFormat::default()),
     };
     let found = Found { way, parameters, wanted: &wanted };
-    let answered = dispatch((handle, guest), parts, &body.bytes, found).await;
+    let answered = dispatch((handle, rest), guest, parts, body.bytes, found).await;
     answered.unwrap_or_else(|error| Reply::error(&error, wanted.has_trace, rest.detailed_errors)).write(&wanted)
 }
 
@@ -172,9 +171,10 @@ struct Found<'a> {
 }
 
 async fn dispatch(
-    (handle, guest): (Handle, Option<&Guest>),
+    (handle, rest): (&Handle, &RestSettings),
+    guest: Option<&Guest>,
     parts: &Parts,
-    body: &Bytes,
+    body: Bytes,
     Found { way, mut parameters, wanted }: Found<'_>,
 ) -> Result<Reply, RestError> {
     let (route, captured) = match way? {
@@ -191,11 +191,11 @@ async fn dispatch(
     if let Some(guest) = guest {
         rights::check(guest, route.name, route.needs, &parameters)?;
     }
-    if wanted.has_trace && !handle.settings().rest.detailed_errors {
+    if wanted.has_trace && !rest.detailed_errors {
         let text = "error traces in responses are disabled.".to_owned();
         return Ok(Reply::simple_error(StatusCode::BAD_REQUEST, text));
     }
-    if let Some(refusal) = strange_body(parts, body, route.takes)? {
+    if let Some(refusal) = strange_body(parts, &body, route.takes)? {
         return Ok(refusal);
     }
     let path = uri::decode(parts.uri.path()).unwrap_or_else(|_| parts.uri.path().to_owned());
@@ -206,11 +206,10 @@ async fn dispatch(
     let task = running.id();
     let is_human = wanted.is_human;
     let warnings = removal::warnings(route.name, &method, &parameters);
-    let is_detailed = handle.settings().rest.detailed_errors;
     let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| *peer);
     let guest = guest.cloned();
     let until = guest.as_ref().map(|guest| guest.until.clone());
-    let body = body.clone();
+    let handle = handle.clone();
     let call = Call { handle, guest, path, target, method, parameters, headers, peer, task, body, is_human };
     let reply = tokio::select! {
         biased;
@@ -220,7 +219,7 @@ async fn dispatch(
     if warnings.is_empty() {
         return reply;
     }
-    let reply = reply.unwrap_or_else(|error| Reply::error(&error, wanted.has_trace, is_detailed));
+    let reply = reply.unwrap_or_else(|error| Reply::error(&error, wanted.has_trace, rest.detailed_errors));
     Ok(warnings.iter().fold(reply, |reply, text| reply.with_warning(text)))
 }
 

@@ -72,7 +72,7 @@ struct Entry {
     begun: Begun,
     at: Instant,
     at_millis: u64,
-    cancel: CancellationToken,
+    cancel: Option<CancellationToken>,
 }
 
 /// The tasks of this node.
@@ -85,7 +85,8 @@ pub struct Tasks {
 pub struct Running {
     id: u64,
     tasks: Arc<Tasks>,
-    cancel: CancellationToken,
+    /// Only what can be ended has one: the others are many, and short.
+    cancel: Option<CancellationToken>,
 }
 
 impl Running {
@@ -94,9 +95,12 @@ impl Running {
         self.id
     }
 
-    /// Waits until somebody ends it.
+    /// Waits until somebody ends it, which may be for ever.
     pub async fn cancelled(&self) {
-        self.cancel.cancelled().await;
+        match &self.cancel {
+            Some(cancel) => cancel.cancelled().await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -109,7 +113,7 @@ impl Drop for Running {
 impl Tasks {
     /// Takes a task down.
     pub fn begin(self: &Arc<Self>, begun: Begun) -> Running {
-        let cancel = CancellationToken::new();
+        let cancel = begun.is_cancellable.then(CancellationToken::new);
         let entry = Entry { begun, at: Instant::now(), at_millis: millis_since_1970(), cancel: cancel.clone() };
         let mut running = self.running.lock();
         running.0 += 1;
@@ -126,12 +130,11 @@ impl Tasks {
     /// Ends those of these numbers that can be ended, and tells which they were.
     pub fn cancel(&self, ids: &[u64]) -> Vec<Task> {
         let running = self.running.lock();
-        let fitting = running.1.iter().filter(|(id, entry)| ids.contains(id) && entry.begun.is_cancellable);
         let end = |(id, entry): (&u64, &Entry)| {
-            entry.cancel.cancel();
-            entry.told(*id)
+            entry.cancel.as_ref()?.cancel();
+            Some(entry.told(*id))
         };
-        fitting.map(end).collect()
+        running.1.iter().filter(|(id, _)| ids.contains(id)).filter_map(end).collect()
     }
 }
 

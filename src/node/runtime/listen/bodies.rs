@@ -41,12 +41,16 @@ pub(super) struct Arriving {
 }
 
 impl Arriving {
-    /// One that is endless is part of a conversation, in which nobody waits for its end.
-    pub(super) fn new(body: Incoming, place: &Arc<Place>, time: Duration, is_endless: bool) -> Self {
-        if body.is_end_stream() || is_endless {
+    /// One that is endless is part of a conversation, in which nobody waits for its end. Most requests have none.
+    pub(super) fn body(body: Incoming, place: &Arc<Place>, time: Duration, is_endless: bool) -> Body {
+        let is_empty = body.is_end_stream();
+        if is_empty || is_endless {
             place.is_served();
         }
-        Arriving { body, place: place.clone(), time, over: None, is_endless }
+        if is_empty {
+            return Body::empty();
+        }
+        Body::new(Arriving { body, place: place.clone(), time, over: None, is_endless })
     }
 
     fn is_too_slow(&mut self, cx: &mut Context<'_>) -> bool {

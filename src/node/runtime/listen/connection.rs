@@ -4,11 +4,10 @@ use super::bodies::{Arriving, Leaving};
 use super::half_closed::HalfClosed;
 use super::patient::Patient;
 use super::places::{Place, Visit};
-use super::{Manners, Terms};
+use super::{Answers, Manners, Terms};
 use crate::runtime::lenient_request_line::Lenient;
 use crate::runtime::secure::Tls;
 use crate::runtime::transport::UNACKNOWLEDGED_MAX;
-use axum::Router;
 use axum::body::Body;
 use axum::extract::connect_info::ConnectInfo;
 use axum::http::{HeaderValue, header};
@@ -16,9 +15,10 @@ use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use rustls::pki_types::CertificateDer;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,8 +45,8 @@ const HEAD_MAX: usize = 64 << 10;
 
 /// What every connection of a server is served with.
 #[derive(Clone)]
-pub(super) struct Serving {
-    pub(super) router: Router,
+pub(super) struct Serving<A> {
+    pub(super) answers: A,
     pub(super) terms: Arc<Terms>,
     /// Each connection ends with its next answer, or when none is to be expected.
     pub(super) drain: CancellationToken,
@@ -59,7 +59,7 @@ fn millis(time: Duration) -> u32 {
 }
 
 /// Serves whoever connected until one of both ends it.
-pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, serving: Serving) {
+pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, serving: Serving<impl Answers>) {
     // Without it a small answer waits for an acknowledgement of the one before it.
     let _ = stream.set_nodelay(true);
     if matches!(serving.terms.manners, Manners::Strict) {
@@ -98,7 +98,7 @@ struct Caller {
 #[derive(Clone, Debug)]
 pub(in crate::runtime) struct Shown(pub(in crate::runtime) Arc<CertificateDer<'static>>);
 
-async fn by_manners<S>(stream: S, caller: Caller, place: Place, serving: Serving)
+async fn by_manners<S>(stream: S, caller: Caller, place: Place, serving: Serving<impl Answers>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -112,33 +112,23 @@ where
     }
 }
 
-async fn converse<S>(stream: S, caller: Caller, place: Arc<Place>, serving: Serving)
+async fn converse<S>(stream: S, caller: Caller, place: Arc<Place>, serving: Serving<impl Answers>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let Serving { router, terms, drain, stop } = serving;
+    let Serving { answers, terms, drain, stop } = serving;
     let drained = drain.clone();
-    let arriving = place.clone();
-    let with_peer = tower::util::MapRequest::new(router, move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(caller.peer));
-        if let Some(shown) = &caller.shown {
-            request.extensions_mut().insert(shown.clone());
-        }
-        let is_endless = terms.endless == Some(request.uri().path());
-        request.map(|body| Body::new(Arriving::new(body, &arriving, terms.read_timeout, is_endless)))
-    });
-    let leaving = place.clone();
-    let with_end = tower::util::MapResponse::new(with_peer, move |mut response: Response| {
-        if drain.is_cancelled() || leaving.visit == Visit::Short {
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
-        response.map(|body| Body::new(Leaving::new(body, &leaving)))
+    let conversation = Arc::new(Conversation { answers, terms, drain, caller, place: place.clone() });
+    let service = service_fn(move |request| {
+        let conversation = conversation.clone();
+        // It is large, and a connection on which nothing is asked would keep the room for it.
+        Box::pin(async move { conversation.answer(request).await })
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE_MAX)
         .max_buf_size(HEAD_MAX.max(8_192))
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(with_end));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     // How a connection ended is of no interest: whoever called knows better.
     tokio::select! {
@@ -155,6 +145,38 @@ where
         () = until_unused(&drained, &place) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// What all requests of a connection have in common.
+struct Conversation<A> {
+    answers: A,
+    terms: Arc<Terms>,
+    drain: CancellationToken,
+    caller: Caller,
+    place: Arc<Place>,
+}
+
+impl<A: Answers> Conversation<A> {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
+        let response = self.answers.answer(self.arriving(request)).await;
+        Ok(self.leaving(response))
+    }
+
+    fn arriving(&self, mut request: Request<Incoming>) -> Request<Body> {
+        request.extensions_mut().insert(ConnectInfo(self.caller.peer));
+        if let Some(shown) = &self.caller.shown {
+            request.extensions_mut().insert(shown.clone());
+        }
+        let is_endless = self.terms.endless == Some(request.uri().path());
+        request.map(|body| Arriving::body(body, &self.place, self.terms.read_timeout, is_endless))
+    }
+
+    fn leaving(&self, mut response: Response) -> Response {
+        if self.drain.is_cancelled() || self.place.visit == Visit::Short {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response.map(|body| Body::new(Leaving::new(body, &self.place)))
+    }
 }
 
 /// Returns when the server drains and no request is to be expected on a connection that has this place.

@@ -1,6 +1,6 @@
 //! Listening sockets and the connections they accept, for nodes and for users alike.
 //!
-//! What is said on a connection is the business of the router that is handed in. Mirrors `NettyTransport.bindServer` and
+//! What is said on a connection is the business of what is handed in to answer. Mirrors `NettyTransport.bindServer` and
 //! `AbstractHttpServerTransport` (6.8).
 
 mod bodies;
@@ -20,6 +20,9 @@ pub use bodies::TooSlow;
 pub(in crate::runtime) use connection::Shown;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use axum::response::Response;
 use connection::{NEXT_REQUEST_MAX, Serving, serve};
 use count::{Count, Counted};
 use door::Door;
@@ -32,6 +35,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
 
 /// No port could be bound.
 #[derive(Debug)]
@@ -168,6 +172,18 @@ impl Terms {
     }
 }
 
+/// What answers the requests of a server.
+pub trait Answers: Clone + Send + Sync + 'static {
+    /// The answer to one of them.
+    fn answer(&self, request: Request<Body>) -> impl Future<Output = Response> + Send;
+}
+
+impl Answers for Router {
+    async fn answer(&self, request: Request<Body>) -> Response {
+        self.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
+    }
+}
+
 /// A service on some listeners. It ends when it is dropped or stopped.
 pub struct Server {
     drain: CancellationToken,
@@ -186,14 +202,14 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Serves a router on listeners, on the runtime that this is called on.
-    pub fn start(listeners: Vec<TcpListener>, router: Router, terms: Terms) -> Self {
+    /// Serves what answers on listeners, on the runtime that this is called on.
+    pub fn start(listeners: Vec<TcpListener>, answers: impl Answers, terms: Terms) -> Self {
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
         let max = terms.connections;
         let places = Places::new(max, terms.keeps_known);
         let server = Server { drain, stop, connections: TaskTracker::new(), count: Arc::default(), places, max };
         let (drain, stop) = (server.drain.clone(), server.stop.clone());
-        let serving = Serving { router, terms: Arc::new(terms), drain, stop };
+        let serving = Serving { answers, terms: Arc::new(terms), drain, stop };
         for listener in listeners {
             let door = Door::new(listener, server.places.clone());
             let (connections, count) = (server.connections.clone(), server.count.clone());
@@ -231,7 +247,7 @@ impl Server {
 }
 
 /// Takes connections until the server ends.
-async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: Serving) {
+async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: Serving<impl Answers>) {
     let begin = |(stream, peer), place| {
         let (serving, counted) = (serving.clone(), Counted::begin(&count));
         connections.spawn(async move {
