@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Where the key of an authority is kept, if a node cannot tell.
 const SOMEWHERE: &str = "the host that keeps ca.key";
 
+/// What a node needs of security, as `zazen setup` calls it.
+const ALL: [&str; 7] = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt", "cluster.secret", "users"];
+
 /// Where certificates were made: the directory with the key of their authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
@@ -19,38 +22,84 @@ pub struct Origin {
 
 /// The command that makes what the nodes of some hosts need.
 pub(super) fn setup<'a>(report: &Report, options: &str, hosts: impl IntoIterator<Item = &'a str>) -> String {
+    command((&report.facts.binary, report.explanation.cluster_name.as_str()), options, hosts)
+}
+
+fn command<'a>((binary, cluster): (&str, &str), options: &str, hosts: impl IntoIterator<Item = &'a str>) -> String {
     let hosts: Vec<String> = hosts.into_iter().map(quoted).collect();
-    let (binary, cluster) = (quoted(&report.facts.binary), quoted(report.explanation.cluster_name.as_str()));
-    format!("{binary} setup --cluster-name {cluster} {options} {}", hosts.join(" "))
+    format!("{} setup --cluster-name {} {options} {}", quoted(binary), quoted(cluster), hosts.join(" "))
+}
+
+/// The certificates of a node, which are to be made anew and put where the node reads them.
+#[derive(Clone, Debug)]
+pub struct Renewal<'a> {
+    /// The program.
+    pub binary: &'a str,
+    /// The node's cluster.
+    pub cluster: &'a str,
+    /// Where the node is reached.
+    pub host: &'a str,
+    /// Where they are made, if it is known.
+    pub origin: Option<&'a Origin>,
+    /// A certificate that it reads.
+    pub certificate: &'a str,
+    /// All that it reads: whether users are shown it, the certificate, its key.
+    pub read: Vec<(bool, &'a str, &'a str)>,
+}
+
+impl Renewal<'_> {
+    /// The command.
+    pub fn line(&self) -> String {
+        let Renewal { binary, cluster, host, origin, certificate, read } = self;
+        let above = certificate.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty());
+        let directory = origin.map_or(above.unwrap_or("security"), |origin| &origin.directory);
+        let options = format!("--renew --out {}", quoted(directory));
+        let is_here = origin.is_some_and(|origin| origin.host.is_none());
+        let copy = |(made, read): (String, &str)| match is_here {
+            true => format!(" && cp -p {} {}", quoted(&made), quoted(read)),
+            false => format!(" && scp -p {} {}", quoted(&made), quoted(&format!("{host}:{read}"))),
+        };
+        // It makes all of them at once.
+        let pairs = read.iter().filter(|_| origin.is_some()).flat_map(|(is_users, certificate, key)| {
+            let kind = if *is_users { "http" } else { "node" };
+            let made = ["crt", "key"].map(|end| format!("{directory}/{host}/{kind}.{end}"));
+            made.into_iter().zip([*certificate, *key])
+        });
+        let copies: String = pairs.filter(|(made, read)| made != *read).map(copy).collect();
+        command((binary, cluster), &options, [*host]) + &copies
+    }
 }
 
 /// Makes the certificates of a node anew, and puts them where the node reads them.
 pub(super) fn renewed(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Mend {
-    let host = case.host(report);
-    let above = certificate.file.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty());
     let origin = report.facts.credentials.origin.as_ref();
-    let directory = origin.map_or(above.unwrap_or("security"), |origin| &origin.directory);
-    let line = setup(report, &format!("--renew --out {}", quoted(directory)), [&*host]);
-    let is_here = origin.is_some_and(|origin| origin.host.is_none());
-    let copy = |(made, read): (String, &String)| match is_here {
-        true => format!(" && cp -p {} {}", quoted(&made), quoted(read)),
-        false => format!(" && scp -p {} {}", quoted(&made), quoted(&format!("{host}:{read}"))),
+    let all = report.facts.certificates.iter();
+    let read = all.filter_map(|one| Some((one.setting.contains(".http."), &*one.file, one.key.as_deref()?)));
+    let renewal = Renewal {
+        binary: &report.facts.binary,
+        cluster: report.explanation.cluster_name.as_str(),
+        host: &case.host(report),
+        origin,
+        certificate: &certificate.file,
+        read: read.collect(),
     };
-    // It makes all of them at once.
-    let all = report.facts.certificates.iter().filter(|one| one.key.is_some() && origin.is_some());
-    let pairs = all.flat_map(|one| {
-        let kind = if one.setting.contains(".http.") { "http" } else { "node" };
-        let made = ["crt", "key"].map(|end| format!("{directory}/{host}/{kind}.{end}"));
-        made.into_iter().zip([Some(&one.file), one.key.as_ref()].into_iter().flatten())
-    });
-    let copies: String = pairs.filter(|(made, read)| made != *read).map(copy).collect();
-    placed(case.command(report, line + &copies), origin)
+    placed(case.command(report, renewal.line()), origin)
 }
 
 /// Makes all that the node of another host needs to belong to a node's cluster, and brings it to where this one has its own.
 pub(super) fn equipped(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
-    let all = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt", "cluster.secret", "users"];
-    brought(case, report, host, ("", &all))
+    brought(case, report, host, ("", &ALL))
+}
+
+/// Makes all that a node needs to belong to the cluster of others, whose authority is not its own.
+pub(super) fn adopted(case: &Case<'_>, report: &Report) -> Option<Mend> {
+    let (read, _) = report.facts.credentials.certificate.as_ref()?.rsplit_once('/')?;
+    let host = case.host(report);
+    // Elsewhere there is no key, and nothing is made then.
+    let line = setup(report, "--renew --out security", [&*host]);
+    let made: Vec<String> = ALL.iter().map(|file| quoted(&format!("security/{host}/{file}"))).collect();
+    let copy = format!(" && scp -p {} {}", made.join(" "), quoted(&format!("{host}:{read}/")));
+    Some(placed(case.command(report, line + &copy), None))
 }
 
 /// The same where its certificates only have ended.
@@ -73,7 +122,7 @@ fn brought(case: &Case<'_>, report: &Report, host: &str, (options, files): (&str
 }
 
 /// Typed where the key is.
-fn placed(mend: Mend, origin: Option<&Origin>) -> Mend {
+pub fn placed(mend: Mend, origin: Option<&Origin>) -> Mend {
     match origin {
         Some(Origin { host: None, .. }) => mend,
         Some(Origin { host: Some(host), .. }) => Mend { host: Some(host.clone()), ..mend },

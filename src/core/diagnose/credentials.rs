@@ -1,7 +1,7 @@
 //! Nodes that do not believe each other: other secrets, or other authorities.
 
 use super::case::{Case, Known, quoted, verdict};
-use super::certify::{Origin, equipped, renewed_elsewhere};
+use super::certify::{Origin, adopted, equipped, renewed_elsewhere};
 use super::kin::is_ours;
 use super::yaml::in_quotes;
 use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
@@ -291,11 +291,15 @@ fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend>
     if let Some(unnamed) = own.unnamed_secret.clone().filter(|_| kind.code == Code::SecretsDiffer) {
         return Some(case.text(case.me, "zazen.security.secret", &unnamed));
     }
-    if kind.code == Code::AuthoritiesDiffer && own.certificate.is_none() {
+    if kind.code == Code::AuthoritiesDiffer {
+        if own.certificate.is_some() {
+            let has_another = case.probe(other) == Some(&Found::OtherAuthority);
+            return has_another.then(|| adopted(case, case.me)).flatten();
+        }
         let (key, worth) = security(&own.unnamed)?;
         return Some(case.set(case.me, key, &worth));
     }
-    let secret = own.secret.as_ref().filter(|_| kind.code == Code::SecretsDiffer)?;
+    let secret = own.secret.as_ref()?;
     let source = format!("{}:{secret}", other.host());
     let is_elsewhere = other.host() != case.me.explanation.node.host();
     is_elsewhere.then(|| case.command(case.me, format!("scp -p {} {}", quoted(&source), quoted(secret))))

@@ -33,7 +33,7 @@ mod tests;
 mod yaml;
 
 pub use case::quoted;
-pub use certify::Origin;
+pub use certify::{Origin, Renewal, placed};
 pub use clock::SET_CLOCK;
 pub use code::Code;
 pub use credentials::Credentials;

@@ -2,7 +2,7 @@
 
 use super::case::{Case, HOSTS, called, counted, quoted, so_many, verdict};
 use super::elsewhere::displaced;
-use super::identity::{is_seed_of, recover};
+use super::identity::{holding, is_seed_of, on_new_data, recover};
 use super::node::full;
 use super::reach::{frozen, outcome};
 use super::seeds::names_for;
@@ -251,14 +251,30 @@ pub(super) fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lo
     // Directories of other machines cannot be read on this one.
     let is_beside = |report: &&Report| report.facts.machine == teller.facts.machine;
     let survivors: Vec<&Report> = case.reports.iter().filter(is_left).filter(is_beside).collect();
-    let mend = recover(case, &survivors).map(|line| case.command(teller, line));
+    let can_begin = survivors.iter().any(|report| report.explanation.node.is_master_eligible());
     // What they had may lie where nobody here looks.
-    let mut found = verdict(Code::WipedMajority, case.name(teller), summary).mended(mend).only(Certainty::Likely);
+    let mut found = if can_begin {
+        let mend = recover(case, &survivors).map(|line| case.command(teller, line));
+        verdict(Code::WipedMajority, case.name(teller), summary).mended(mend).only(Certainty::Likely)
+    } else {
+        left_alone(case, teller, &names)
+    };
     for member in lost {
         let what = format!("another id than [{}] answers in the place of {}", member.id, case.place(member).0);
         found = found.because(case.says(teller, what));
     }
     found
+}
+
+/// A node that cannot be master, and holds what is left of a cluster whose masters began anew.
+fn left_alone(case: &Case<'_>, teller: &Report, names: &[String]) -> Verdict {
+    let (name, names) = (case.name(teller), names.join(", "));
+    let summary = format!(
+        "{name} has the data directory of a cluster that {names} began anew without what was on disk, and its node.master is \
+         false, so it leads nobody: with a new one it can join{}",
+        holding(teller)
+    );
+    verdict(Code::ForeignCluster, name, summary).mended(on_new_data(case, teller)).only(Certainty::Likely)
 }
 
 /// Nobody may become master.

@@ -25,10 +25,10 @@ pub(super) struct Span {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// `file:line:column`, an environment variable, or an argument.
-    place: String,
+    place: Box<str>,
     message: String,
     excerpt: Option<Excerpt>,
-    remedy: Option<Box<Remedy>>,
+    remedies: Option<Box<[Remedy]>>,
 }
 
 /// What to do with a line of a file.
@@ -67,20 +67,25 @@ struct Excerpt {
 impl Fault {
     /// A fault outside of a file.
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Fault { place: printed(&place.into()), message: printed(&message.into()), excerpt: None, remedy: None }
+        Fault { place: printed(&place.into()).into(), message: printed(&message.into()), excerpt: None, remedies: None }
     }
 
     /// A fault in a file.
     pub(super) fn in_file(file: &FileText<'_>, span: Span, message: impl Into<String>) -> Self {
-        let place = format!("{}:{}:{}", file.name, span.line, span.column);
+        let place = format!("{}:{}:{}", file.name, span.line, span.column).into();
         let line = file.text.lines().nth(span.line.saturating_sub(1)).unwrap_or_default();
         let excerpt = Some(Excerpt::new(line, span));
-        Fault { place, message: printed(&message.into()), excerpt, remedy: None }
+        Fault { place, message: printed(&message.into()), excerpt, remedies: None }
     }
 
     /// The same fault, with what to do about it.
     pub(super) fn with_remedy(self, remedy: Option<Remedy>) -> Self {
-        Fault { remedy: remedy.map(Box::new), ..self }
+        self.with_remedies(remedy.map(|remedy| vec![remedy]))
+    }
+
+    /// The same fault, with all that is to be done about it.
+    pub(super) fn with_remedies(self, remedies: Option<Vec<Remedy>>) -> Self {
+        Fault { remedies: remedies.map(Into::into), ..self }
     }
 }
 
@@ -143,12 +148,13 @@ impl Faults {
     pub fn first(&self, is_told: impl Fn(&str) -> bool) -> String {
         let Some(Fault { place, message, excerpt, .. }) = self.0.first() else { return String::new() };
         let line = excerpt.as_ref().map_or(message, |excerpt| &excerpt.text);
-        if is_told(line) && is_told(message) { format!("{place}: {message}") } else { place.clone() }
+        if is_told(line) && is_told(message) { format!("{place}: {message}") } else { place.to_string() }
     }
 
     /// What to do about all of them, if that is known of each.
     pub(super) fn remedies(&self) -> Option<Vec<Remedy>> {
-        self.0.iter().map(|fault| fault.remedy.as_deref().cloned()).collect()
+        let all: Option<Vec<&[Remedy]>> = self.0.iter().map(|fault| fault.remedies.as_deref()).collect();
+        Some(all?.concat())
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::fault::{FAULTS_MAX, Fault, Remedy, Span, Way};
 use super::load::FileText;
+use super::meant::{remedy_to, written};
 use super::{Origin, Place, SettingsError, Value};
 use crate::zen::Tuning;
 use std::collections::BTreeMap;
@@ -48,14 +49,6 @@ impl Given {
         }
     }
 
-    /// The line of the file in which its value begins.
-    pub(super) fn line(&self) -> Option<usize> {
-        match &self.at {
-            At::File { value, .. } => Some(value.line),
-            At::Environment(_) | At::CommandLine => None,
-        }
-    }
-
     /// Where it comes from.
     pub(super) fn origin(&self, file: Option<&FileText<'_>>) -> Origin {
         match (&self.at, file) {
@@ -92,7 +85,7 @@ pub(super) fn layer(given: Vec<Given>, file: Option<&FileText<'_>>, faults: &mut
         };
         if let Some(first) = first {
             let fault = given.fault(file, Part::Key, given_twice(&first, &given));
-            faults.push(fault.with_remedy(given.line().map(|line| Remedy { line, way: Way::Remove })));
+            faults.push(fault.with_remedies(file.and_then(|file| remedies_of_twice(file, &first, &given))));
         }
     }
     for (key, elements) in lists {
@@ -104,6 +97,17 @@ pub(super) fn layer(given: Vec<Given>, file: Option<&FileText<'_>>, faults: &mut
         }
     }
     layer
+}
+
+/// Who adds a line means that one: what came with the file stands above it. A line below a key of its own cannot go without
+/// that, so it takes the value.
+fn remedies_of_twice(file: &FileText<'_>, first: &Given, second: &Given) -> Option<Vec<Remedy>> {
+    let (At::File { key, value: old }, At::File { value: new, .. }) = (&first.at, &second.at) else { return None };
+    let gone = |line| Remedy { line, way: Way::Remove };
+    if key.column == 1 {
+        return Some(vec![gone(old.line)]);
+    }
+    Some(vec![remedy_to(file, first, &written(file, *new)?)?, gone(new.line)])
 }
 
 fn given_twice(first: &Given, second: &Given) -> String {

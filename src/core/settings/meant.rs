@@ -86,7 +86,7 @@ fn has_place(setting: &Setting) -> bool {
 }
 
 /// The text of a file at a place.
-fn written(file: &FileText<'_>, span: Span) -> Option<String> {
+pub(super) fn written(file: &FileText<'_>, span: Span) -> Option<String> {
     let line = file.text.lines().nth(span.line.checked_sub(1)?)?;
     let text: String = line.chars().skip(span.column.checked_sub(1)?).take(span.width).collect();
     Some(text).filter(|text| !text.is_empty())
@@ -203,12 +203,21 @@ mod tests {
             ("cluster.name:shop", line("cluster.name: shop")),
             ("transport.port: 9300\nhttp.port: 9300", value("9300", "9200")),
             ("no.such.thing.at.all: 1", Way::Remove),
-            ("node.name: a\nnode.name: b", Way::Remove),
         ];
         for (text, way) in cases {
             let line = text.lines().count();
             assert_eq!(remedies(text), Some(vec![Remedy { line, way }]), "{text}");
         }
+    }
+
+    #[test]
+    fn of_what_is_given_twice_the_later_one_is_meant() {
+        let gone = |line| Remedy { line, way: Way::Remove };
+        assert_eq!(remedies("node.name: a\nnode.name: b"), Some(vec![gone(1)]));
+        assert_eq!(remedies("node.name: a\nnode:\n  name: b"), Some(vec![gone(1)]));
+        let value = Remedy { line: 2, way: Way::Value("a".into(), "\"b c\"".into()) };
+        assert_eq!(remedies("node:\n  name: a\nnode.name: \"b c\""), Some(vec![value, gone(3)]));
+        assert_eq!(remedies("path:\n  data:\n    - a\npath.data: b"), None, "a list of several lines stays");
     }
 
     #[test]

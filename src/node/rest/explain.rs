@@ -59,6 +59,10 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
                 let (explanation, diagnosis) = &*known;
                 put(&mut fields, explanation)?;
                 put(&mut fields, diagnosis)?;
+                if explanation.master_node.is_none() && !diagnosis.verdicts.is_empty() {
+                    // What one node makes of what it sees; those that were asked around know better.
+                    fields.insert("advice".into(), Value::Array(Vec::new()));
+                }
             }
             None => put(&mut fields, &call.handle.explain().await.ok_or_else(ended)?)?,
         }

@@ -150,6 +150,23 @@ fn who_is_refused_for_the_end_of_its_certificate_gets_another_one_and_nothing_el
 }
 
 #[test]
+fn a_newcomer_of_another_authority_gets_all_from_the_host_that_keeps_the_key_of_the_others() {
+    let mut odd = unbelieving(report(0), &[1, 2], &Found::OtherAuthority);
+    odd.explanation.cluster_uuid = None;
+    odd.facts.siblings.clear();
+    odd.facts.credentials = Credentials {
+        certificate: Some("/etc/zazen/node.crt".into()),
+        // The wrong one.
+        origin: Some(Origin { directory: "/root/new".into(), host: None }),
+        ..Credentials::default()
+    };
+    let mend = judged(slice::from_ref(&odd)).verdicts.remove(0).mend.expect("it is known what helps");
+    assert!(mend.line.starts_with("/usr/bin/zazen setup --cluster-name shop --renew --out security 10.0.0.0 && scp"));
+    assert!(mend.line.ends_with("security/10.0.0.0/users 10.0.0.0:/etc/zazen/"), "{}", mend.line);
+    assert_eq!(mend.host.as_deref(), Some("the host that keeps ca.key"));
+}
+
+#[test]
 fn a_node_is_given_the_certificate_of_its_own_host() {
     let of = |host: &str| Credentials {
         certificate: Some(format!("/s/{host}/node.crt")),

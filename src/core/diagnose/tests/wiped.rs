@@ -34,6 +34,18 @@ fn whoever_is_asked_names_the_one_that_holds_something() {
 }
 
 #[test]
+fn a_node_that_cannot_lead_begins_no_cluster_anew_but_joins_the_one_that_there_is() {
+    let mut reports = wiped();
+    let left = &mut reports[0];
+    let roles = Roles { master: false, ..Roles::ALL };
+    left.explanation.node = Arc::new(Node { roles, ..(*left.explanation.node).clone() });
+    let line = "path.data: /var/lib/zazen/n0-new";
+    assert_eq!(verdicts(&reports)[0], (Code::ForeignCluster, "n0".into(), line.into()));
+    reports[0].facts.holds_something = true;
+    assert_eq!(verdicts(&reports)[0], (Code::ForeignCluster, "n0".into(), String::new()), "users may need it");
+}
+
+#[test]
 fn nobody_begins_anew_from_what_one_that_was_wiped_was_told() {
     let [_, first, second] = wiped();
     let told = verdicts(&[first, second]);

@@ -53,13 +53,27 @@ pub(super) fn own_credentials(settings: &NodeSettings) -> Credentials {
     let named = own.secret.is_none().then_some(own.certificate.as_ref()).flatten();
     let beside = named.map(|certificate| Path::new(certificate).with_file_name("cluster.secret"));
     let unnamed_secret = beside.filter(|secret| secret.is_file()).map(|secret| absolute(&secret));
-    Credentials { origin: origin(&own), unnamed_secret, files: files(settings), unnamed: unnamed(settings), ..own }
+    Credentials {
+        origin: origin(settings, &own),
+        unnamed_secret,
+        files: files(settings),
+        unnamed: unnamed(settings),
+        ..own
+    }
+}
+
+/// Where the certificates that settings name were made.
+pub(in crate::runtime) fn origin_of(settings: &NodeSettings) -> Option<Origin> {
+    origin(settings, &credentials(settings))
 }
 
 /// The directory with the key of the authority: the one that a certificate names if it is here, or the one above its own.
-fn origin(own: &Credentials) -> Option<Origin> {
+fn origin(settings: &NodeSettings, own: &Credentials) -> Option<Origin> {
     let certificate = own.certificate.as_ref()?;
-    let made = read(Path::new(certificate)).as_deref().and_then(made_at);
+    let of_users = settings.security.http_certificate.as_ref().map(|file| absolute(&settings.path_conf.join(file)));
+    // What is missing, or of another host, may have been made together with the other one.
+    let all = [Some(certificate), of_users.as_ref()].into_iter().flatten();
+    let made = all.filter_map(|file| read(Path::new(file))).find_map(|text| made_at(&text));
     let above = Path::new(certificate).parent().and_then(Path::parent).map(absolute);
     let named = made.as_ref().map(|(directory, _)| directory.clone());
     let is_its_own = |directory: &String| {

@@ -20,6 +20,7 @@ mod siblings;
 mod surroundings;
 mod verify;
 
+pub(super) use credentials::origin_of;
 pub use facts::{hosts_file, outward, roomy, seed_hosts};
 pub(super) use failed::{FAILED_MAX, FAILED_PATH, hear};
 pub use failed::{tell_of_failed_start, tell_of_faults};

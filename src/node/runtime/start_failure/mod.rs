@@ -1,11 +1,12 @@
 //! Why a node did not start, as a verdict: with a code, and with what to type.
 //!
 //! What the failure means is decided here; who holds a port or a lock is found out in `holder`, what helps against a disk
-//! is told by `disk` and where a file is gone by `missing`, and faults of a configuration become a line in `slips`.
+//! is told by `disk`, where a file is gone by `missing` and where a certificate is no good by `remade`, and faults of a configuration become a line in `slips`.
 
 mod disk;
 mod holder;
 mod missing;
+mod remade;
 mod slips;
 
 pub use disk::elsewhere;
@@ -77,8 +78,9 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
         StartError::Secret(FileError::Unreadable(path, error)) if error.kind() == io::ErrorKind::NotFound => {
-            (Code::BadSettings, missing::brought(path, settings))
+            (Code::BadSettings, missing::brought(path, settings).or_else(|| remade::remade(path, settings)))
         }
+        StartError::Secret(FileError::Strange(path, _)) => (Code::BadSettings, remade::remade(path, settings)),
         StartError::Secret(FileError::Incomplete(_)) => (Code::BadSettings, secured(settings)),
         StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
         StartError::Log(path, _) => (Code::BadSettings, logs(path, settings)),

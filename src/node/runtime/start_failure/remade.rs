@@ -1,0 +1,111 @@
+//! What to type where the certificate of a node, or its key, is gone or no good: they are made anew where they were made, and put
+//! where the node reads them.
+
+use super::{about, absolute, starts};
+use crate::diagnose::{Mend, Renewal, placed};
+use crate::runtime::addresses;
+use crate::runtime::inquiry::origin_of;
+use crate::runtime::program;
+use crate::settings::NodeSettings;
+use std::path::Path;
+
+/// Makes them, and starts the node where both is done on one host; none if the file is another one.
+pub(super) fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+    let security = &settings.security;
+    let own = [(false, &security.certificate, &security.key), (true, &security.http_certificate, &security.http_key)];
+    let named = own.iter().filter_map(|(is_users, certificate, key)| {
+        let file = |file: &Path| absolute(&settings.path_conf.join(file));
+        Some((*is_users, file(certificate.as_deref()?), file(key.as_deref()?)))
+    });
+    let named: Vec<(bool, String, String)> = named.collect();
+    let lost = absolute(path);
+    let (_, certificate, _) = named.iter().find(|(_, certificate, key)| *certificate == lost || *key == lost)?;
+    let bound = addresses::bind_addresses(&settings.transport).ok()?;
+    let host = addresses::publish_address(&settings.transport, &bound).ok()?.to_string();
+    let origin = origin_of(settings);
+    let renewal = Renewal {
+        binary: &program(),
+        cluster: settings.cluster_name.as_str(),
+        host: &host,
+        origin: origin.as_ref(),
+        certificate,
+        read: named.iter().map(|(is_users, certificate, key)| (*is_users, &**certificate, &**key)).collect(),
+    };
+    let line = renewal.line();
+    let is_here = origin.as_ref().is_some_and(|origin| origin.host.is_none());
+    let mend = match starts(settings).filter(|_| is_here) {
+        Some(start) => start.mend(&format!("{line} && ")),
+        None => placed(Mend::command(line), origin.as_ref()),
+    };
+    Some(about(settings, mend))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::host_name;
+    use crate::runtime::secure::made_line;
+    use crate::settings::{self, Sources};
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    /// What is typed where a file of a node is lost whose other certificate says that it was made on this host.
+    fn typed(lost: &str, made_on: &str) -> Option<Mend> {
+        let name = format!("zazen-remade-{lost}-{made_on}-{}", std::process::id());
+        let made = std::env::temp_dir().join(name);
+        let own = made.join("etc");
+        fs::create_dir_all(&own).expect("it can be made");
+        let certificate = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n";
+        let files = [
+            (made.join("ca.key"), "key".to_owned()),
+            (made.join("ca.crt"), certificate.to_owned()),
+            (own.join("ca.crt"), certificate.to_owned()),
+            (own.join("http.crt"), made_line(&absolute(&made), made_on)),
+        ];
+        for (file, text) in files.iter().filter(|_| made_on == host_name()).chain(&files[3..]) {
+            fs::write(file, text).expect("it can be written");
+        }
+        let arguments = [
+            ("cluster.name", "shop"),
+            ("network.host", "127.0.0.1"),
+            ("zazen.security.certificate", "node.crt"),
+            ("zazen.security.key", "node.key"),
+            ("zazen.security.authorities", "ca.crt"),
+            ("zazen.security.http.certificate", "http.crt"),
+            ("zazen.security.http.key", "http.key"),
+        ];
+        let arguments = arguments.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let environment = BTreeMap::new();
+        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: own.clone() };
+        let settings = settings::load(&sources).expect("they make sense").settings;
+        let mend = remade(&own.join(lost), &settings);
+        let _ = fs::remove_dir_all(&made);
+        mend.map(|mend| Mend { line: mend.line.replace(&absolute(&made), "/made"), ..mend })
+    }
+
+    #[test]
+    fn a_certificate_is_made_where_the_other_one_was_and_the_node_is_started() {
+        let mend = typed("node.crt", &host_name()).expect("it is known where");
+        let setup = " setup --cluster-name shop --renew --out /made 127.0.0.1 && cp -p /made/127.0.0.1/node.crt \
+                     /made/etc/node.crt && cp -p /made/127.0.0.1/node.key /made/etc/node.key && ";
+        assert!(mend.line.contains(setup) && mend.line.contains(" start -E cluster.name=shop"), "{}", mend.line);
+        assert_eq!(mend.host, None);
+    }
+
+    #[test]
+    fn on_another_host_it_is_made_there_and_sent() {
+        let mend = typed("node.key", "admin").expect("it is known where");
+        assert!(
+            mend.line.contains(" && scp -p /made/127.0.0.1/node.key 127.0.0.1:/made/etc/node.key"),
+            "{}",
+            mend.line
+        );
+        assert!(!mend.line.contains(" start "), "{}", mend.line);
+        assert_eq!(mend.host.as_deref(), Some("admin"));
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_not_made() {
+        assert_eq!(typed("cluster.secret", &host_name()), None);
+    }
+}
