@@ -139,9 +139,9 @@ impl fmt::Display for Silence {
             Silence::Failed(Failure::Refused) => f.write_str("refused"),
             Silence::Failed(Failure::Reset) => f.write_str("reset"),
             Silence::Failed(Failure::TimedOut) => f.write_str("timed out"),
-            Silence::Failed(Failure::BadAnswer) => {
-                f.write_str("not understood; a node with TLS is asked with --ca FILE")
-            }
+            Silence::Failed(Failure::BadAnswer) => f.write_str(
+                "not understood; a node with TLS is asked with --ca FILE, at an address that its certificate names",
+            ),
             Silence::Status(status) => write!(f, "HTTP status {status}"),
             Silence::NotAsked => f.write_str("runs, HTTP unknown"),
         }

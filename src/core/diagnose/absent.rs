@@ -2,8 +2,8 @@
 //!
 //! Whoever is a member and does not do as one is told of in `standing`.
 
-use super::case::{Case, Known, quoted, verdict};
-use super::identity::is_seed_of;
+use super::case::{Case, HOSTS, Known, quoted, verdict};
+use super::identity::{FIRST_PORT, is_seed_of};
 use super::node::full;
 use super::reach::{frozen, hung, mute, walled};
 use super::{Certainty, Code, Found, Mend, Remembered, Report, Sibling, Verdict, Worth};
@@ -255,4 +255,43 @@ fn has_never_run(case: &Case<'_>, known: &Known<'_>, name: &str, address: &Addre
     let evidence = case.says(known.by, format!("a configuration beside mine is for a node at [{address}]"));
     let found = verdict(code, name, summary).only(Certainty::Likely).because(evidence);
     found.mended(case.start(Some(address), name, None))
+}
+
+/// Seed hosts that refuse, and where no node of this cluster was ever seen, while it cannot lose anybody and nothing tells why.
+pub(super) fn never_seen(case: &Case<'_>) -> Vec<Verdict> {
+    let Some(teller) = case.master().filter(|teller| teller.facts.members.len() > 1) else { return Vec::new() };
+    if case.losses_survived() != Some(0) {
+        return Vec::new();
+    }
+    let members = teller.facts.members.iter().map(|(_, address, _)| address);
+    let remembered = case.reports.iter().flat_map(|report| &report.facts.remembered).map(|node| &node.address);
+    let known: Vec<&Address> = members.chain(remembered).collect();
+    let is_known = |seed: &String| known.iter().any(|address| is_seed_of(seed, address));
+    // Those of others were not looked at.
+    let seeds = case.me.facts.seeds.iter().flatten().filter(|seed| !is_known(seed));
+    let of = |seed: &String| {
+        let address = place_of(seed)?;
+        let is_found = case.is_there(&address) || case.probe(&address).is_some() || case.sibling_at(&address).is_some();
+        (!is_found).then(|| {
+            let summary = format!(
+                "nobody listens at seed host [{address}], and no node of this cluster was ever seen there: start it, correct the \
+                 address, or take it out of {HOSTS}"
+            );
+            let evidence = case.says(case.me, format!("[{seed}] is among my seed hosts, and refuses"));
+            verdict(Code::VoterDown, address.to_string(), summary).only(Certainty::Possible).because(evidence)
+        })
+    };
+    seeds.filter_map(of).collect()
+}
+
+/// The address of a seed host that need not be looked up.
+fn place_of(seed: &str) -> Option<Address> {
+    let first = FIRST_PORT.to_string();
+    let (host, port) = match seed.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        Some(_) | None => (seed, &*first),
+    };
+    let is_v4 = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_literal = is_v4 || host.starts_with('[') && host.ends_with(']');
+    (is_literal && port.bytes().all(|byte| byte.is_ascii_digit())).then(|| format!("{host}:{port}").as_str().into())
 }

@@ -299,10 +299,19 @@ fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend>
         let (key, worth) = security(&own.unnamed)?;
         return Some(case.set(case.me, key, &worth));
     }
-    let secret = own.secret.as_ref()?;
-    let source = format!("{}:{secret}", other.host());
-    let is_elsewhere = other.host() != case.me.explanation.node.host();
+    let (secret, host) = (own.secret.as_ref()?, case.me.explanation.node.host());
+    let source = format!("{}:{}", other.host(), in_place(secret, host, other.host()));
+    let is_elsewhere = other.host() != host;
     is_elsewhere.then(|| case.command(case.me, format!("scp -p {} {}", quoted(&source), quoted(secret))))
+}
+
+/// Where a file of a node lies on another host, if each has its own in a directory that is called as the host, as `zazen setup`
+/// makes them.
+fn in_place(file: &str, own: &str, other: &str) -> String {
+    match file.rsplit_once('/').and_then(|(home, name)| Some((home.strip_suffix(own)?, name))) {
+        Some((above, name)) if above.ends_with('/') => format!("{above}{other}/{name}"),
+        Some(_) | None => file.to_owned(),
+    }
 }
 
 /// A secret is copied to the same place; certificates are made where the authority's key is kept.
@@ -317,7 +326,7 @@ fn elsewhere(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
             let line = Mend::setting("zazen.security.secret", &Worth::Text(secret.clone()), file);
             return Some(Mend { host: Some(host.to_owned()), ..line });
         }
-        let target = format!("{host}:{secret}");
+        let target = format!("{host}:{}", in_place(secret, case.me.explanation.node.host(), host));
         return Some(Mend::command(format!("scp -p {} {}", quoted(secret), quoted(&target))));
     }
     // What named its files before may name them again.

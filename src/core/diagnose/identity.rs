@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The port of a seed host that names none.
-const FIRST_PORT: u16 = 9300;
+pub(super) const FIRST_PORT: u16 = 9300;
 
 /// The name of a cluster whose nodes were given none.
 const UNNAMED: &str = "elasticsearch";

@@ -17,8 +17,10 @@ pub(super) fn of(reports: &[Report]) -> Vec<Report> {
     let ours: Vec<&Report> = reports.iter().filter(is_same).collect();
     // Next door may be a cluster that wants nothing of this one; who is alone may have been meant to be in it.
     let has_kin = |other: &&Report| {
-        let names_nobody = me.facts.seeds.as_ref().is_none_or(Vec::is_empty);
-        let beside = is_alone(me) && (is_alone(other) || names_nobody) && lie_side_by_side(me, other);
+        let names_nobody = |report: &Report| report.facts.seeds.as_ref().is_none_or(Vec::is_empty);
+        let may_join = |report: &Report| is_alone(report) && names_nobody(report) && !report.facts.holds_something;
+        let are_apart = is_alone(me) && (is_alone(other) || names_nobody(me)) || may_join(other);
+        let beside = are_apart && lie_side_by_side(me, other);
         beside || ours.iter().any(|one| are_linked(one, other))
     };
     let is_kin = |other: &&Report| is_same(other) || has_kin(other);

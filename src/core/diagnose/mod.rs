@@ -502,6 +502,9 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let mut verdicts = obstacle::told(&case, slip::told(&case, verdicts));
     let failed = failed::of_failed_starts(&case, &verdicts);
     verdicts.extend(failed);
+    if verdicts.is_empty() {
+        verdicts = absent::never_seen(&case);
+    }
     // Nobody is without a master for what was set on purpose.
     let open = security::of_openness(&case, &verdicts);
     verdicts.extend(open);

@@ -80,7 +80,9 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let (bound_host, bound_port) = facts.bound.first()?.rsplit_once(':')?;
     let (host, port) = address.as_str().rsplit_once(':')?;
     let given = |keys: &[&str]| keys.iter().find(|key| facts.given.contains_key(**key)).map(|key| (*key).to_owned());
-    let (key, value) = if port == bound_port {
+    let (key, value) = if port == bound_port && is_loopback(bound_host) && !is_loopback(host) {
+        (key_of_bind(report).to_owned(), host)
+    } else if port == bound_port {
         let key = given(&["transport.publish_host", "network.publish_host", "network.host", "transport.host"]);
         (key.unwrap_or_else(|| "transport.publish_host".into()), bound_host)
     } else {
@@ -117,10 +119,15 @@ fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
         return Some(published_on_loopback(case, report, (bound, outward)));
     }
     let summary = format!("{name} listens on loopback only, and its seed hosts are elsewhere: they cannot answer it");
-    let key = ["network.host", "transport.host"].into_iter().find(|key| report.facts.given.contains_key(*key));
     let evidence = case.says(report, format!("I listen at [{host}], and my seed hosts are {seeds:?}"));
-    let mend = case.text(report, key.unwrap_or("network.host"), outward);
+    let mend = case.text(report, key_of_bind(report), outward);
     Some(verdict(Code::LoopbackOnly, &name, summary).because(evidence).mended(mend))
+}
+
+/// The setting that says where a node listens for others; the most special one holds.
+fn key_of_bind(report: &Report) -> &'static str {
+    let keys = ["transport.bind_host", "transport.host", "network.bind_host"];
+    keys.into_iter().find(|key| report.facts.given.contains_key(*key)).unwrap_or("network.host")
 }
 
 /// A node that others could reach, and that tells them an address which is theirs on every host.

@@ -100,6 +100,66 @@ fn a_node_that_listens_on_loopback_only_is_not_told_to_start_itself() {
 }
 
 #[test]
+fn the_setting_that_holds_is_the_one_that_is_changed() {
+    let mut asked = report(0);
+    asked.explanation.cluster_uuid = None;
+    asked.explanation.node = Arc::new(Node { address: "127.0.0.1:9300".into(), ..(*node(0)).clone() });
+    asked.facts.bound = vec!["127.0.0.1:9300".into()];
+    asked.facts.outward = Some("10.0.0.0".into());
+    asked.facts.given = [("network.host", "10.0.0.0"), ("transport.host", "127.0.0.1")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    let told = verdicts(slice::from_ref(&asked));
+    assert!(told.contains(&(Code::LoopbackOnly, "n0".into(), "transport.host: 10.0.0.0".into())), "{told:?}");
+    // It publishes what it should, and listens elsewhere.
+    asked.explanation.node = node(0);
+    asked.facts.given.remove("transport.host");
+    asked.facts.given.insert("transport.bind_host".into(), "127.0.0.1".into());
+    let told = verdicts(&[asked]);
+    let line = "transport.bind_host: 10.0.0.0".into();
+    assert!(told.contains(&(Code::UnreachablePublishAddress, "n0".into(), line)), "{told:?}");
+}
+
+#[test]
+fn a_seed_host_where_nobody_was_ever_seen_is_told_of_where_nobody_may_be_lost() {
+    let of = |found: usize| {
+        let mut leader = follower(0, 0);
+        leader.facts.members.pop();
+        let member = |number: usize| Member {
+            id: format!("id-{number}").as_str().into(),
+            name: None,
+            address: Some(address(number)),
+            found: true,
+        };
+        let members = (0..2).map(member).collect();
+        leader.explanation.needed.push(Quota { of: Group::VotingSet, members, needed: 2, found });
+        leader
+    };
+    let mut other = follower(1, 0);
+    other.facts.members.pop();
+    let told = judged(&[of(2), other.clone()]);
+    let codes: Vec<_> = told.verdicts.iter().map(|one| (one.code, one.node.clone(), one.certainty)).collect();
+    assert_eq!(codes, [(Code::VoterDown, Some("10.0.0.2:9300".into()), crate::diagnose::Certainty::Possible)]);
+    assert_eq!(verdicts(&[of(3), other.clone()]), Vec::new(), "one may be lost");
+    let with_seed = |seed: &str| {
+        let mut leader = of(2);
+        leader.facts.seeds = Some(vec![seed.into()]);
+        verdicts(&[leader, other.clone()]).into_iter().map(|(_, node, _)| node).collect::<Vec<_>>()
+    };
+    for (seed, told) in
+        [("10.0.0.7", "10.0.0.7:9300"), ("[fd00::7]", "[fd00::7]:9300"), ("[fd00::7]:9301", "[fd00::7]:9301")]
+    {
+        assert_eq!(with_seed(seed), [told]);
+    }
+    for seed in ["es7", "es7:9300", "10.0.0.7:9300-9305", "fd00::7"] {
+        assert_eq!(with_seed(seed), Vec::<String>::new(), "{seed} is to be looked up, or several");
+    }
+    let mut gone_before = of(2);
+    gone_before.facts.remembered = vec![Remembered { failed: false, ..gone(2, None) }];
+    assert_eq!(verdicts(&[gone_before, other]), Vec::new(), "it was a member and left");
+}
+
+#[test]
 fn a_node_that_listens_elsewhere_and_publishes_loopback_is_told_what_to_publish() {
     let mut asked = report(0);
     asked.explanation.node = Arc::new(Node { address: "127.0.0.1:9300".into(), ..(*node(0)).clone() });

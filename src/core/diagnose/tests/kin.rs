@@ -87,3 +87,18 @@ fn a_seed_host_may_stand_for_several_ports() {
         assert!(!is_of(seed, at), "{seed} is not {at}");
     }
 }
+
+#[test]
+fn who_is_alone_beside_a_cluster_and_names_nobody_is_spoken_of_unless_it_holds_something() {
+    let mut lone = alone(7, "shop");
+    lone.facts.seeds = None;
+    let ours = [follower(0, 0), follower(1, 0), follower(2, 0)];
+    let told = |lone: &Report| verdicts(&[&ours[..], slice::from_ref(lone)].concat());
+    let all = told(&lone);
+    assert_eq!((all.len(), all[0].0, &*all[0].1), (1, Code::NoSeeds, "n7"), "{all:?}");
+    lone.facts.holds_something = true;
+    assert_eq!(told(&lone), Vec::new());
+    lone.facts.holds_something = false;
+    lone.facts.file = Some("/srv/other/n7.yml".into());
+    assert_eq!(told(&lone), Vec::new());
+}

@@ -120,6 +120,22 @@ fn the_one_with_another_secret_is_told_and_nobody_else() {
 }
 
 #[test]
+fn a_secret_in_a_directory_that_is_called_as_its_host_goes_to_that_of_the_other_host() {
+    let own = |number: usize| Credentials {
+        secret: Some(format!("/s/10.0.0.{number}/cluster.secret")),
+        ..Credentials::default()
+    };
+    let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    (well.facts.credentials, well.facts.siblings) = (own(1), Vec::new());
+    let line = "scp -p /s/10.0.0.1/cluster.secret 10.0.0.0:/s/10.0.0.0/cluster.secret";
+    assert_eq!(verdicts(&[well, follower(2, 1)]), expected(&[(Code::SecretsDiffer, "n0", line)]));
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherSecret));
+    (odd.facts.credentials, odd.facts.siblings) = (own(0), Vec::new());
+    let line = "scp -p 10.0.0.1:/s/10.0.0.1/cluster.secret /s/10.0.0.0/cluster.secret";
+    assert_eq!(verdicts(&[odd]), expected(&[(Code::SecretsDiffer, "n0", line)]));
+}
+
+#[test]
 fn who_says_all_with_a_new_secret_before_others_know_it_is_told_whoever_is_asked() {
     let mut odd = pinged(report(0), 1, PingOutcome::NotUnderstood);
     odd.explanation.cluster_uuid = None;

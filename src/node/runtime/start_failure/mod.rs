@@ -262,7 +262,9 @@ fn secured(settings: &NodeSettings) -> Option<Mend> {
 /// How the node was to be started; none if nothing tells how.
 fn starts(settings: &NodeSettings) -> Option<Start> {
     let (file, launch) = (settings.file.as_deref().map(absolute), launch_of(&settings.launch));
-    (file.is_some() || !launch.is_empty()).then(|| Start::new(&program(), file.as_deref(), &launch))
+    let start = (file.is_some() || !launch.is_empty()).then(|| Start::new(&program(), file.as_deref(), &launch))?;
+    // Where it is typed may be another directory.
+    Some(if settings.path_data.is_relative() { start.on(&absolute(&settings.path_data)) } else { start })
 }
 
 /// What is wrong in a sentence or two, without the commands that may stand on lines of their own behind it.
