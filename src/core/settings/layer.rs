@@ -102,12 +102,24 @@ pub(super) fn layer(given: Vec<Given>, file: Option<&FileText<'_>>, faults: &mut
 /// Who adds a line means that one: what came with the file stands above it. A line below a key of its own cannot go without
 /// that, so it takes the value.
 fn remedies_of_twice(file: &FileText<'_>, first: &Given, second: &Given) -> Option<Vec<Remedy>> {
-    let (At::File { key, value: old }, At::File { value: new, .. }) = (&first.at, &second.at) else { return None };
     let gone = |line| Remedy { line, way: Way::Remove };
-    if key.column == 1 {
-        return Some(vec![gone(old.line)]);
+    let (place, _) = in_one_line(file, first)?;
+    if place.column == 1 {
+        return Some(vec![gone(place.line)]);
     }
-    Some(vec![remedy_to(file, first, &written(file, *new)?)?, gone(new.line)])
+    let (last, value) = in_one_line(file, second)?;
+    Some(vec![remedy_to(file, first, &value)?, gone(last.line)])
+}
+
+/// Where the key of something stands that is given in one line, and its value as it is written there.
+fn in_one_line(file: &FileText<'_>, given: &Given) -> Option<(Span, String)> {
+    let At::File { key, value } = given.at else { return None };
+    let text = written(file, value)?;
+    let is_whole = match &given.value {
+        Value::Text(word) => text.trim_matches(['"', '\'']) == word,
+        Value::List(_) => text.starts_with('[') && text.ends_with(']'),
+    };
+    (is_whole && key.line == value.line).then_some((key, text))
 }
 
 fn given_twice(first: &Given, second: &Given) -> String {

@@ -217,7 +217,13 @@ mod tests {
         assert_eq!(remedies("node.name: a\nnode:\n  name: b"), Some(vec![gone(1)]));
         let value = Remedy { line: 2, way: Way::Value("a".into(), "\"b c\"".into()) };
         assert_eq!(remedies("node:\n  name: a\nnode.name: \"b c\""), Some(vec![value, gone(3)]));
-        assert_eq!(remedies("path:\n  data:\n    - a\npath.data: b"), None, "a list of several lines stays");
+        for several in [
+            "path:\n  data:\n    - a\npath.data: b",
+            "path.data:\n  - a\npath.data: b",
+            "path.data: [a,\n  b]\npath.data: c",
+        ] {
+            assert_eq!(remedies(several), None, "a list of several lines stays: {several}");
+        }
     }
 
     #[test]
