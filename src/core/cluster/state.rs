@@ -3,10 +3,9 @@
 //! Only a master makes new ones, and no two that differ have the same rank; neither is checked here. Mirrors
 //! `ClusterState` (6.8).
 
-use super::{Blocks, ClusterName, Metadata, NodeId, Nodes, StateId, Table, Term, Uuid, Version, VotingSet};
+use super::{Blocks, ClusterName, Metadata, Nodes, StateId, Table, Term, Uuid, Version, VotingSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -41,27 +40,15 @@ pub struct ClusterState {
 impl ClusterState {
     /// How many of those whose votes count are members.
     pub fn voters_present(&self) -> usize {
-        // Both are in the order of ids, and every `_cluster/health` counts: a search for each of a hundred voters would take
-        // longer than the rest of its answer. One comparison for each is enough.
-        let mut nodes = self.nodes.iter().map(|node| &node.id);
-        let mut next = nodes.next();
-        let is_there = |voter: &&NodeId| loop {
-            match next.map(|node| node.cmp(voter)) {
-                Some(Ordering::Less) => next = nodes.next(),
-                Some(Ordering::Equal) => break true,
-                Some(Ordering::Greater) | None => break false,
-            }
-        };
-        self.metadata.voting.own.iter().filter(is_there).count()
+        self.metadata.voting.own.iter().filter(|voter| self.nodes.contains(voter)).count()
     }
 
     /// Whether votes of members do not count yet that will: the nodes of a new cluster are members a moment before they vote,
     /// and one of three that is lost then may be the only voter.
     pub fn awaits_votes(&self) -> bool {
         let voters = self.metadata.voting.own.len();
-        let eligible = || self.nodes.iter().filter(|node| node.is_master_eligible()).count();
-        // Nobody has to be counted when there are as many as if all were eligible.
-        voters < VotingSet::most_of(self.nodes.len()) && voters < VotingSet::most_of(eligible())
+        let eligible = self.nodes.iter().filter(|node| node.is_master_eligible()).count();
+        voters < VotingSet::most_of(eligible)
     }
 
     /// Whether just a majority of a voting set is there that could do without somebody when it is whole.

@@ -32,12 +32,14 @@ impl LastCounts {
     /// The counts of this state. A state without its master has the id of the one with it, so that only the same memory is the
     /// same state; as long as it is referred to, it is nobody else's.
     pub(super) fn of(&self, state: &Arc<ClusterState>) -> Counts {
-        let known = self.0.lock().clone();
-        if let Some((_, counts)) = known.filter(|(last, _)| std::ptr::eq(last.as_ptr(), Arc::as_ptr(state))) {
-            return counts;
+        let mut last = self.0.lock();
+        if let Some((of, counts)) = &*last
+            && std::ptr::eq(of.as_ptr(), Arc::as_ptr(state))
+        {
+            return *counts;
         }
         let counts = Counts::of(state);
-        *self.0.lock() = Some((Arc::downgrade(state), counts));
+        *last = Some((Arc::downgrade(state), counts));
         counts
     }
 }
@@ -45,22 +47,13 @@ impl LastCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Node, Roles, VotingSet};
+    use crate::cluster::VotingSet;
+    use crate::runtime::sample;
 
     /// Three voters, of which so many are members.
     fn with(members: usize) -> Arc<ClusterState> {
         let ids = ["n1", "n2", "n3"];
-        let node = |id: &str| {
-            Arc::new(Node {
-                id: id.into(),
-                ephemeral_id: id.into(),
-                name: id.into(),
-                address: "127.0.0.1:9300".into(),
-                roles: Roles::ALL,
-                attributes: Arc::default(),
-                version: "6.8.23".into(),
-            })
-        };
+        let node = |id: &str| Arc::new(sample::node(id));
         let mut state = ClusterState::initial("shop".into());
         state.nodes = ids.into_iter().take(members).map(node).collect();
         state.metadata.voting.own = VotingSet::new(ids.into_iter().map(Into::into));
