@@ -71,7 +71,7 @@ pub use page::page;
 pub use reply::HINT;
 
 use crate::runtime::Handle;
-use crate::runtime::listen::Answers;
+use crate::runtime::listen::Dispatcher;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -94,15 +94,15 @@ impl Api {
     }
 }
 
-impl Answers for Api {
-    fn answer(&self, request: Request<Body>) -> impl Future<Output = Response> + Send {
+impl Dispatcher for Api {
+    fn dispatch(&self, request: Request<Body>) -> impl Future<Output = Response> + Send {
         serve::serve(self.handle.clone(), self.door.clone(), request)
     }
 }
 
-/// The same for whoever has a server of his own.
+/// The same as a router, for a program that serves it itself.
 pub fn router(handle: Handle) -> Router {
     let api = Api::new(handle);
     // The paths are matched here and not by axum, whose rules are others than Elasticsearch's.
-    Router::new().fallback(move |request: Request<Body>| async move { api.answer(request).await })
+    Router::new().fallback(move |request: Request<Body>| async move { api.dispatch(request).await })
 }

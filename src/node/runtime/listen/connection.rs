@@ -4,7 +4,7 @@ use super::bodies::{Arriving, Leaving};
 use super::half_closed::HalfClosed;
 use super::patient::Patient;
 use super::places::{Place, Visit};
-use super::{Answers, Manners, Terms};
+use super::{Dispatcher, Manners, Terms};
 use crate::runtime::lenient_request_line::Lenient;
 use crate::runtime::secure::Tls;
 use crate::runtime::transport::UNACKNOWLEDGED_MAX;
@@ -45,8 +45,8 @@ const HEAD_MAX: usize = 64 << 10;
 
 /// What every connection of a server is served with.
 #[derive(Clone)]
-pub(super) struct Serving<A> {
-    pub(super) answers: A,
+pub(super) struct Serving<D> {
+    pub(super) dispatcher: D,
     pub(super) terms: Arc<Terms>,
     /// Each connection ends with its next answer, or when none is to be expected.
     pub(super) drain: CancellationToken,
@@ -59,7 +59,7 @@ fn millis(time: Duration) -> u32 {
 }
 
 /// Serves whoever connected until one of both ends it.
-pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, serving: Serving<impl Answers>) {
+pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, serving: Serving<impl Dispatcher>) {
     // Without it a small answer waits for an acknowledgement of the one before it.
     let _ = stream.set_nodelay(true);
     if matches!(serving.terms.manners, Manners::Strict) {
@@ -98,7 +98,7 @@ struct Caller {
 #[derive(Clone, Debug)]
 pub(in crate::runtime) struct Shown(pub(in crate::runtime) Arc<CertificateDer<'static>>);
 
-async fn by_manners<S>(stream: S, caller: Caller, place: Place, serving: Serving<impl Answers>)
+async fn by_manners<S>(stream: S, caller: Caller, place: Place, serving: Serving<impl Dispatcher>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -112,13 +112,13 @@ where
     }
 }
 
-async fn converse<S>(stream: S, caller: Caller, place: Arc<Place>, serving: Serving<impl Answers>)
+async fn converse<S>(stream: S, caller: Caller, place: Arc<Place>, serving: Serving<impl Dispatcher>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let Serving { answers, terms, drain, stop } = serving;
+    let Serving { dispatcher, terms, drain, stop } = serving;
     let drained = drain.clone();
-    let conversation = Arc::new(Conversation { answers, terms, drain, caller, place: place.clone() });
+    let conversation = Arc::new(Conversation { dispatcher, terms, drain, caller, place: place.clone() });
     let service = service_fn(move |request| {
         let conversation = conversation.clone();
         // It is large, and a connection on which nothing is asked would keep the room for it.
@@ -148,17 +148,17 @@ where
 }
 
 /// What all requests of a connection have in common.
-struct Conversation<A> {
-    answers: A,
+struct Conversation<D> {
+    dispatcher: D,
     terms: Arc<Terms>,
     drain: CancellationToken,
     caller: Caller,
     place: Arc<Place>,
 }
 
-impl<A: Answers> Conversation<A> {
+impl<D: Dispatcher> Conversation<D> {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
-        let response = self.answers.answer(self.arriving(request)).await;
+        let response = self.dispatcher.dispatch(self.arriving(request)).await;
         Ok(self.leaving(response))
     }
 

@@ -1,6 +1,6 @@
 //! Listening sockets and the connections they accept, for nodes and for users alike.
 //!
-//! What is said on a connection is the business of what is handed in to answer. Mirrors `NettyTransport.bindServer` and
+//! What is said on a connection is the business of the dispatcher that is handed in. Mirrors `NettyTransport.bindServer` and
 //! `AbstractHttpServerTransport` (6.8).
 
 mod bodies;
@@ -172,14 +172,14 @@ impl Terms {
     }
 }
 
-/// What answers the requests of a server.
-pub trait Answers: Clone + Send + Sync + 'static {
+/// What answers the requests of a server. Mirrors `HttpServerTransport.Dispatcher` (6.8).
+pub trait Dispatcher: Clone + Send + Sync + 'static {
     /// The answer to one of them.
-    fn answer(&self, request: Request<Body>) -> impl Future<Output = Response> + Send;
+    fn dispatch(&self, request: Request<Body>) -> impl Future<Output = Response> + Send;
 }
 
-impl Answers for Router {
-    async fn answer(&self, request: Request<Body>) -> Response {
+impl Dispatcher for Router {
+    async fn dispatch(&self, request: Request<Body>) -> Response {
         self.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
     }
 }
@@ -202,14 +202,14 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Serves what answers on listeners, on the runtime that this is called on.
-    pub fn start(listeners: Vec<TcpListener>, answers: impl Answers, terms: Terms) -> Self {
+    /// Serves a dispatcher on listeners, on the runtime that this is called on.
+    pub fn start(listeners: Vec<TcpListener>, dispatcher: impl Dispatcher, terms: Terms) -> Self {
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
         let max = terms.connections;
         let places = Places::new(max, terms.keeps_known);
         let server = Server { drain, stop, connections: TaskTracker::new(), count: Arc::default(), places, max };
         let (drain, stop) = (server.drain.clone(), server.stop.clone());
-        let serving = Serving { answers, terms: Arc::new(terms), drain, stop };
+        let serving = Serving { dispatcher, terms: Arc::new(terms), drain, stop };
         for listener in listeners {
             let door = Door::new(listener, server.places.clone());
             let (connections, count) = (server.connections.clone(), server.count.clone());
@@ -247,7 +247,7 @@ impl Server {
 }
 
 /// Takes connections until the server ends.
-async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: Serving<impl Answers>) {
+async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: Serving<impl Dispatcher>) {
     let begin = |(stream, peer), place| {
         let (serving, counted) = (serving.clone(), Counted::begin(&count));
         connections.spawn(async move {
