@@ -48,14 +48,23 @@ pub struct Renewal<'a> {
 }
 
 impl Renewal<'_> {
+    /// Whether they are made on the node's own host.
+    pub fn is_here(&self) -> bool {
+        self.origin.is_some_and(|origin| origin.host.is_none())
+    }
+
+    /// The command, to be typed where they are made.
+    pub fn mend(&self) -> Mend {
+        placed(Mend::command(self.line()), self.origin)
+    }
+
     /// The command.
     pub fn line(&self) -> String {
         let Renewal { binary, cluster, host, origin, certificate, read } = self;
         let above = certificate.rsplitn(3, '/').nth(2).filter(|directory| !directory.is_empty());
         let directory = origin.map_or(above.unwrap_or("security"), |origin| &origin.directory);
         let options = format!("--renew --out {}", quoted(directory));
-        let is_here = origin.is_some_and(|origin| origin.host.is_none());
-        let copy = |(made, read): (String, &str)| match is_here {
+        let copy = |(made, read): (String, &str)| match self.is_here() {
             true => format!(" && cp -p {} {}", quoted(&made), quoted(read)),
             false => format!(" && scp -p {} {}", quoted(&made), quoted(&format!("{host}:{read}"))),
         };
@@ -122,7 +131,7 @@ fn brought(case: &Case<'_>, report: &Report, host: &str, (options, files): (&str
 }
 
 /// Typed where the key is.
-pub fn placed(mend: Mend, origin: Option<&Origin>) -> Mend {
+fn placed(mend: Mend, origin: Option<&Origin>) -> Mend {
     match origin {
         Some(Origin { host: None, .. }) => mend,
         Some(Origin { host: Some(host), .. }) => Mend { host: Some(host.clone()), ..mend },

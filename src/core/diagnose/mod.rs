@@ -33,7 +33,7 @@ mod tests;
 mod yaml;
 
 pub use case::quoted;
-pub use certify::{Origin, Renewal, placed};
+pub use certify::{Origin, Renewal};
 pub use clock::SET_CLOCK;
 pub use code::Code;
 pub use credentials::Credentials;
@@ -502,6 +502,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     let mut verdicts = obstacle::told(&case, slip::told(&case, verdicts));
     let failed = failed::of_failed_starts(&case, &verdicts);
     verdicts.extend(failed);
+    // A seed host may be left of another time: it is named only where nothing else tells why so few are there.
     if verdicts.is_empty() {
         verdicts = absent::never_seen(&case);
     }

@@ -134,7 +134,7 @@ fn certificates(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{self, Sources};
+    use crate::runtime::sample;
     use std::fs;
 
     #[test]
@@ -144,15 +144,13 @@ mod tests {
         for file in ["node.crt", "node.key", "ca.crt", "cluster.secret"] {
             fs::write(made.join(file), "").expect("it can be written");
         }
-        let told = |arguments: &[(String, String)]| {
-            let environment = BTreeMap::new();
-            let sources = Sources { file: None, environment: &environment, arguments, path_conf: made.clone() };
-            let settings = settings::load(&sources).expect("they make sense").settings;
+        let told = |arguments: &[(&str, &str)]| {
+            let settings = sample::settings(&made, arguments);
             (files(&settings).into_values().collect::<Vec<_>>(), unnamed(&settings).into_values().collect::<Vec<_>>())
         };
         let all = ["ca.crt", "node.crt", "node.key", "cluster.secret"].map(str::to_owned);
         assert_eq!(told(&[]), (all.to_vec(), all.to_vec()));
-        let secret = [("zazen.security.secret".to_owned(), "cluster.secret".to_owned())];
+        let secret = [("zazen.security.secret", "cluster.secret")];
         assert_eq!(told(&secret), (vec![all[3].clone()], all[..3].to_vec()));
         let _ = fs::remove_dir_all(&made);
     }

@@ -152,9 +152,7 @@ pub(super) fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, F
 mod tests {
     use super::*;
     use crate::diagnose::Code;
-    use crate::runtime::start_failure;
-    use crate::settings::{self, Sources};
-    use std::collections::BTreeMap;
+    use crate::runtime::{sample, start_failure};
     use std::fs;
 
     #[test]
@@ -164,11 +162,8 @@ mod tests {
         for (_, file) in super::super::LINES.lines().filter_map(|line| line.split_once(": ")) {
             fs::write(made.join(file), "").expect("it can be written");
         }
-        let arguments = [("certificate", "node.crt"), ("key", "node.key")]
-            .map(|(key, file)| (format!("zazen.security.{key}"), file.to_owned()));
-        let environment = BTreeMap::new();
-        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: made.clone() };
-        let settings = settings::load(&sources).expect("they make sense").settings;
+        let given = [("zazen.security.certificate", "node.crt"), ("zazen.security.key", "node.key")];
+        let settings = sample::settings(&made, &given);
         let error = node_files(&settings).expect_err("one is missing");
         assert!(error.to_string().starts_with("[zazen.security.authorities] is not set; "), "{error}");
         let told = start_failure::verdict(&StartError::Secret(error), &settings);

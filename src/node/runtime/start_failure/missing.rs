@@ -49,8 +49,7 @@ fn host_of_another(settings: &NodeSettings) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{self, Sources};
-    use std::collections::BTreeMap;
+    use crate::runtime::sample;
     use std::fs;
 
     /// What is typed where a file is missing in a directory of hosts that `leave` fills.
@@ -64,11 +63,7 @@ mod tests {
             ("zazen.security.key", "node.key"),
             ("discovery.zen.ping.unicast.hosts", "127.0.0.1:9300,203.0.113.2"),
         ];
-        let arguments = arguments.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let environment = BTreeMap::new();
-        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: own.clone() };
-        let settings = settings::load(&sources).expect("they make sense").settings;
-        let line = brought(&own.join(missing), &settings).map(|mend| mend.line);
+        let line = brought(&own.join(missing), &sample::settings(&own, &arguments)).map(|mend| mend.line);
         let _ = fs::remove_dir_all(&made);
         line.map(|line| line.replace(&absolute(&made), "/made"))
     }

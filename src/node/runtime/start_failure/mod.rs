@@ -1,7 +1,8 @@
 //! Why a node did not start, as a verdict: with a code, and with what to type.
 //!
 //! What the failure means is decided here; who holds a port or a lock is found out in `holder`, what helps against a disk
-//! is told by `disk`, where a file is gone by `missing` and where a certificate is no good by `remade`, and faults of a configuration become a line in `slips`.
+//! is told by `disk`, where a file is gone by `missing` and where a certificate is no good by `remade`, and faults of a
+//! configuration become a line in `slips`.
 
 mod disk;
 mod holder;

@@ -1,8 +1,8 @@
-//! What to type where the certificate of a node, or its key, is gone or no good: they are made anew where they were made, and put
-//! where the node reads them.
+//! What to type where the certificate of a node, or its key, is gone or no good: they are made anew where they were made, and
+//! put where the node reads them.
 
 use super::{about, absolute, starts};
-use crate::diagnose::{Mend, Renewal, placed};
+use crate::diagnose::{Mend, Renewal};
 use crate::runtime::addresses;
 use crate::runtime::inquiry::origin_of;
 use crate::runtime::program;
@@ -31,11 +31,9 @@ pub(super) fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
         certificate,
         read: named.iter().map(|(is_users, certificate, key)| (*is_users, &**certificate, &**key)).collect(),
     };
-    let line = renewal.line();
-    let is_here = origin.as_ref().is_some_and(|origin| origin.host.is_none());
-    let mend = match starts(settings).filter(|_| is_here) {
-        Some(start) => start.mend(&format!("{line} && ")),
-        None => placed(Mend::command(line), origin.as_ref()),
+    let mend = match starts(settings).filter(|_| renewal.is_here()) {
+        Some(start) => start.mend(&format!("{} && ", renewal.line())),
+        None => renewal.mend(),
     };
     Some(about(settings, mend))
 }
@@ -43,10 +41,8 @@ pub(super) fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::host_name;
     use crate::runtime::secure::made_line;
-    use crate::settings::{self, Sources};
-    use std::collections::BTreeMap;
+    use crate::runtime::{host_name, sample};
     use std::fs;
 
     /// What is typed where a file of a node is lost whose other certificate says that it was made on this host.
@@ -74,11 +70,7 @@ mod tests {
             ("zazen.security.http.certificate", "http.crt"),
             ("zazen.security.http.key", "http.key"),
         ];
-        let arguments = arguments.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let environment = BTreeMap::new();
-        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf: own.clone() };
-        let settings = settings::load(&sources).expect("they make sense").settings;
-        let mend = remade(&own.join(lost), &settings);
+        let mend = remade(&own.join(lost), &sample::settings(&own, &arguments));
         let _ = fs::remove_dir_all(&made);
         mend.map(|mend| Mend { line: mend.line.replace(&absolute(&made), "/made"), ..mend })
     }
