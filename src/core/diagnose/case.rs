@@ -1,7 +1,7 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
 use super::kin;
-use super::{Certainty, Code, Evidence, Found, Mend, Process, Report, Sibling, Standing, Verdict, Worth};
+use super::{Certainty, Code, Distrust, Evidence, Found, Mend, Process, Report, Sibling, Standing, Verdict, Worth};
 use crate::cluster::{Address, Node, NodeId};
 use crate::zen::explain::{Group, Host, Member, PingOutcome, Quota};
 
@@ -186,20 +186,19 @@ impl<'a> Case<'a> {
         self.me.facts.probes.iter().find(|probe| probe.address == *address).map(|probe| &probe.found)
     }
 
+    /// Why the asked node and one at an address do not believe each other.
+    pub(super) fn distrust(&self, address: &Address) -> Option<&'a Distrust> {
+        match self.probe(address)? {
+            Found::Distrusted(why) => Some(why),
+            Found::HttpOf(_) | Found::Version(_) | Found::Stranger | Found::Mute | Found::Walled | Found::Silence => {
+                None
+            }
+        }
+    }
+
     /// Whether a node listens at an address that has other credentials than the asked one.
     pub(super) fn is_unbelieved(&self, address: &Address) -> bool {
-        matches!(
-            self.probe(address),
-            Some(
-                Found::OtherSecret
-                    | Found::NoSecret
-                    | Found::OtherAuthority
-                    | Found::Unsecured
-                    | Found::LapsedCertificate
-                    | Found::EarlyCertificate(_)
-                    | Found::OtherTime
-            )
-        )
+        self.distrust(address).is_some()
     }
 
     /// Whether somebody answers or listens at an address, whoever it is.

@@ -10,6 +10,9 @@ const SOMEWHERE: &str = "the host that keeps ca.key";
 /// What a node needs of security, as `zazen setup` calls it.
 const ALL: [&str; 7] = ["node.crt", "node.key", "http.crt", "http.key", "ca.crt", "cluster.secret", "users"];
 
+/// What of it one authority makes for one host.
+const CERTIFICATES: [&str; 4] = ["node.crt", "node.key", "http.crt", "http.key"];
+
 /// Where certificates were made: the directory with the key of their authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
@@ -97,7 +100,7 @@ pub(super) fn renewed(case: &Case<'_>, report: &Report, certificate: &Certificat
 
 /// Makes all that the node of another host needs to belong to a node's cluster, and brings it to where this one has its own.
 pub(super) fn equipped(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
-    brought(case, report, host, ("", &ALL))
+    brought(case, report, (host, host), ("", &ALL))
 }
 
 /// Makes all that a node needs to belong to the cluster of others, whose authority is not its own.
@@ -113,16 +116,27 @@ pub(super) fn adopted(case: &Case<'_>, report: &Report) -> Option<Mend> {
 
 /// The same where its certificates only have ended.
 pub(super) fn renewed_elsewhere(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
-    brought(case, report, host, ("--renew ", &["node.crt", "node.key", "http.crt", "http.key"]))
+    brought(case, report, (host, host), ("--renew ", &CERTIFICATES))
 }
 
-/// Files that are made with these options for the node of another host, and brought to where this one has its own.
-fn brought(case: &Case<'_>, report: &Report, host: &str, (options, files): (&str, &[&str])) -> Option<Mend> {
+/// The same for one that is at another host than its certificates were made for.
+pub(super) fn equipped_anew(case: &Case<'_>, report: &Report, (before, now): (&str, &str)) -> Option<Mend> {
+    brought(case, report, (before, now), ("--renew ", &CERTIFICATES))
+}
+
+/// Files that are made with these options for the node of another host, and brought to where this one has its own, be it in
+/// a directory that is called as the host is or was.
+fn brought(
+    case: &Case<'_>,
+    report: &Report,
+    (before, host): (&str, &str),
+    (options, files): (&str, &[&str]),
+) -> Option<Mend> {
     let own = &report.facts.credentials;
     let (read, _) = own.certificate.as_ref()?.rsplit_once('/')?;
     let (above, last) = read.rsplit_once('/')?;
     let is_each_its_own = last == report.explanation.node.host();
-    let there = if is_each_its_own { format!("{above}/{host}") } else { read.to_owned() };
+    let there = if is_each_its_own { format!("{above}/{before}") } else { read.to_owned() };
     let directory = own.origin.as_ref().map_or(if is_each_its_own { above } else { "security" }, |one| &one.directory);
     let line = setup(report, &format!("{options}--out {}", quoted(directory)), [host]);
     let made: Vec<String> = files.iter().map(|file| quoted(&format!("{directory}/{host}/{file}"))).collect();

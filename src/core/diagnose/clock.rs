@@ -1,7 +1,7 @@
 //! Clocks that run apart: by what nodes say of the time, and by certificates that one of them does not find valid yet.
 
 use super::case::{Case, verdict};
-use super::{Code, Evidence, Found, Mend, Probe, Report, Verdict};
+use super::{Code, Distrust, Evidence, Mend, Probe, Report, Verdict};
 use crate::cluster::Address;
 
 /// Clocks that differ by less are well.
@@ -29,6 +29,15 @@ pub(super) fn clocks(case: &Case<'_>) -> Vec<Verdict> {
         verdict(Code::ClockSkew, &name, summary).because(evidence).mended(mend)
     };
     odd.map(of).collect()
+}
+
+/// By how much the clock of the asked node may be ahead of those of the others.
+pub(super) fn ahead_millis(case: &Case<'_>) -> u64 {
+    let seconds = case.me.facts.probes.iter().filter_map(|probe| match case.distrust(&probe.address) {
+        Some(Distrust::ClockBehind(seconds)) => Some(*seconds),
+        Some(_) | None => None,
+    });
+    seconds.max().unwrap_or(0).saturating_mul(1_000)
 }
 
 /// Nodes that agree in everything but the time, by which their certificates have not begun or have ended.
@@ -59,24 +68,25 @@ fn in_another_time(name: &str, evidence: impl IntoIterator<Item = Evidence>) -> 
 
 fn time_differs<'a>(case: &Case<'_>, probe: &'a Probe) -> Option<(&'a Address, Evidence)> {
     let address = &probe.address;
-    let said = match probe.found {
-        Found::EarlyCertificate(seconds) => {
+    let said = match case.distrust(address)? {
+        Distrust::EarlyCertificate(seconds) => {
             format!("by my clock the certificate that [{address}] shows begins in {seconds} s")
         }
-        Found::OtherTime => {
+        Distrust::ClockBehind(seconds) => format!(
+            "by my clock the certificate that [{address}] shows has ended; by its own clock, {seconds} s behind mine, it has not"
+        ),
+        Distrust::OtherTime => {
             format!("[{address}] refuses my certificate as one that has ended or not begun; by my clock it is valid")
         }
-        Found::HttpOf(_)
-        | Found::Version(_)
-        | Found::OtherSecret
-        | Found::NoSecret
-        | Found::OtherAuthority
-        | Found::Unsecured
-        | Found::LapsedCertificate
-        | Found::Stranger
-        | Found::Mute
-        | Found::Walled
-        | Found::Silence => return None,
+        Distrust::OtherSecret
+        | Distrust::NoSecret
+        | Distrust::OtherAuthority
+        | Distrust::OfHost(_)
+        | Distrust::OfCluster(_)
+        | Distrust::RefusesAuthority
+        | Distrust::RefusesCluster
+        | Distrust::Unsecured(_)
+        | Distrust::LapsedCertificate => return None,
     };
     Some((address, case.says(case.me, said)))
 }

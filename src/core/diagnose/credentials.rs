@@ -2,9 +2,10 @@
 
 use super::case::{Case, Known, quoted, verdict};
 use super::certify::{Origin, adopted, equipped, renewed_elsewhere};
+use super::distrust::{made_for_another, named_again, there};
 use super::kin::is_ours;
 use super::yaml::in_quotes;
-use super::{Certainty, Code, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
+use super::{Certainty, Code, Distrust, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
 use crate::cluster::Address;
 use crate::zen::explain::PingOutcome;
 use serde::{Deserialize, Serialize};
@@ -94,17 +95,21 @@ impl Credentials {
     }
 }
 
-/// What is different, with the settings that name it.
+/// What is different, with what tells it and the settings that name it.
 struct Kind {
     code: Code,
-    what: &'static str,
+    is_found: fn(&Distrust) -> bool,
     keys: &'static [&'static str],
 }
 
-const SECRET: Kind = Kind { code: Code::SecretsDiffer, what: "secret", keys: &["zazen.security.secret"] };
+const SECRET: Kind = Kind {
+    code: Code::SecretsDiffer,
+    is_found: |found| matches!(found, Distrust::OtherSecret | Distrust::NoSecret),
+    keys: &["zazen.security.secret"],
+};
 const AUTHORITY: Kind = Kind {
     code: Code::AuthoritiesDiffer,
-    what: "authority",
+    is_found: |found| matches!(found, Distrust::OtherAuthority | Distrust::RefusesAuthority | Distrust::Unsecured(_)),
     keys: &["zazen.security.authorities", "zazen.security.certificate", "zazen.security.key", "zazen.security.secret"],
 };
 
@@ -114,11 +119,10 @@ pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
     if case.me.facts.certificates.iter().any(|certificate| certificate.of_cluster.is_some()) {
         return Vec::new();
     }
-    let kinds: [(Kind, &[Found]); 2] =
-        [(SECRET, &[Found::OtherSecret, Found::NoSecret]), (AUTHORITY, &[Found::OtherAuthority, Found::Unsecured])];
     let differ =
-        kinds.iter().flat_map(|(kind, found)| [differ(case, kind, found), misnamed(case, kind, found)].concat());
-    differ.chain(lapsed(case)).collect()
+        [SECRET, AUTHORITY].iter().flat_map(|kind| [differ(case, kind), misnamed(case, kind)].concat()).collect();
+    let of_another = case.me.facts.probes.iter().filter_map(|probe| made_for_another(case, &probe.address));
+    [differ, lapsed(case), of_another.collect()].concat()
 }
 
 /// Nodes that are refused for nothing but the end of their certificates.
@@ -130,12 +134,13 @@ fn lapsed(case: &Case<'_>) -> Vec<Verdict> {
         let mend = renewed_elsewhere(case, case.me, address.host()).map(|mend| mend.about(&name));
         verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend)
     };
-    unbelieved(case, &[Found::LapsedCertificate]).map(of).collect()
+    let is_lapsed = |found: &Distrust| *found == Distrust::LapsedCertificate;
+    unbelieved(case, is_lapsed).map(of).collect()
 }
 
 /// The nodes that have another one than this, or this one if it is the odd one.
-fn differ(case: &Case<'_>, kind: &Kind, found: &[Found]) -> Vec<Verdict> {
-    let refused = unbelieved(case, found).chain(one_way(case, kind));
+fn differ(case: &Case<'_>, kind: &Kind) -> Vec<Verdict> {
+    let refused = unbelieved(case, kind.is_found).chain(one_way(case, kind));
     let others: Vec<&Address> = refused.filter(|at| sharer(case, at, kind).is_none()).collect();
     let Some(first) = others.first() else { return Vec::new() };
     // Other clusters of this host have other ones.
@@ -163,9 +168,11 @@ fn differ(case: &Case<'_>, kind: &Kind, found: &[Found]) -> Vec<Verdict> {
     others.iter().map(of).collect()
 }
 
-fn unbelieved<'a>(case: &Case<'a>, found: &[Found]) -> impl Iterator<Item = &'a Address> {
-    let is_such = move |probe: &&super::Probe| found.contains(&probe.found);
-    case.me.facts.probes.iter().filter(is_such).map(|probe| &probe.address)
+fn unbelieved<'a>(case: &Case<'a>, is_such: fn(&Distrust) -> bool) -> impl Iterator<Item = &'a Address> {
+    let probes = case.me.facts.probes.iter();
+    probes
+        .filter(move |probe| matches!(&probe.found, Found::Distrusted(why) if is_such(why)))
+        .map(|probe| &probe.address)
 }
 
 /// Nodes that this one understands and that do not understand its master's side: they have its secret, and say all with
@@ -190,7 +197,7 @@ fn sharer<'a>(case: &Case<'a>, address: &Address, kind: &Kind) -> Option<Known<'
 }
 
 /// Seals and certificates are good for one cluster: with the same files it is its name that differs.
-fn misnamed(case: &Case<'_>, kind: &Kind, found: &[Found]) -> Vec<Verdict> {
+fn misnamed(case: &Case<'_>, kind: &Kind) -> Vec<Verdict> {
     let own = case.me.explanation.cluster_name.as_str();
     let named = |name: &str| case.siblings().filter(|known| known.sibling.cluster == name).count();
     let of = |known: Known<'_>| {
@@ -206,7 +213,7 @@ fn misnamed(case: &Case<'_>, kind: &Kind, found: &[Found]) -> Vec<Verdict> {
         let evidence = case.says(known.by, format!("the file of another node has [cluster.name: {theirs}]"));
         verdict(Code::WrongClusterName, &name, summary).because(evidence).mended(mend.about(&name))
     };
-    let sharers = unbelieved(case, found).filter_map(|address| sharer(case, address, kind));
+    let sharers = unbelieved(case, kind.is_found).filter_map(|address| sharer(case, address, kind));
     sharers.filter(|known| known.sibling.cluster != own).map(of).collect()
 }
 
@@ -216,20 +223,15 @@ fn shares(sibling: &Sibling, kind: &Kind) -> Option<bool> {
 
 fn told(case: &Case<'_>, kind: &Kind, name: &str, (others, certainty): (&[&Address], Certainty)) -> Verdict {
     let own = case.name(case.me);
-    let summary = if *name == own {
-        format!(
-            "{name} has another {} than the other nodes (or none, or another cluster.name): they do not believe each other",
-            kind.what
-        )
-    } else {
-        format!(
-            "{name} has another {} than {own} (or none, or another cluster.name): they do not believe each other",
-            kind.what
-        )
-    };
-    let evidence = others.iter().map(|at| {
-        case.says(case.me, format!("[{at}] is a node, and refuses what I say or says it otherwise than I understand"))
-    });
+    let is_own = *name == own;
+    let others_of = if is_own { "the other nodes" } else { &*own };
+    // One that has the master's secret and says all with another is believed by the asked one.
+    let found = |at: &Address| case.distrust(at).cloned().unwrap_or(Distrust::OtherSecret);
+    let first = others.first().map_or(Distrust::OtherSecret, |at| found(at));
+    let (has, but) = first.apart(&case.me.facts.credentials, is_own);
+    let summary = format!("{name} {has} {others_of} {but}");
+    let seen = |at: &Address| found(at).seen(&case.me.facts.credentials);
+    let evidence = others.iter().map(|at| case.says(case.me, format!("[{at}] {}", seen(at))));
     evidence.fold(verdict(kind.code, name, summary).only(certainty), Verdict::because)
 }
 
@@ -293,7 +295,8 @@ fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend>
     }
     if kind.code == Code::AuthoritiesDiffer {
         if own.certificate.is_some() {
-            let has_another = case.probe(other) == Some(&Found::OtherAuthority);
+            let has_another =
+                matches!(case.distrust(other), Some(Distrust::OtherAuthority | Distrust::RefusesAuthority));
             return has_another.then(|| adopted(case, case.me)).flatten();
         }
         let (key, worth) = security(&own.unnamed)?;
@@ -307,7 +310,7 @@ fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend>
 
 /// Where a file of a node lies on another host, if each has its own in a directory that is called as the host, as `zazen setup`
 /// makes them.
-fn in_place(file: &str, own: &str, other: &str) -> String {
+pub(super) fn in_place(file: &str, own: &str, other: &str) -> String {
     match file.rsplit_once('/').and_then(|(home, name)| Some((home.strip_suffix(own)?, name))) {
         Some((above, name)) if above.ends_with('/') => format!("{above}{other}/{name}"),
         Some(_) | None => file.to_owned(),
@@ -320,19 +323,16 @@ fn elsewhere(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
     let (host, _) = address.as_str().rsplit_once(':')?;
     if kind.code == Code::SecretsDiffer {
         let secret = own.secret.as_ref()?;
-        if case.probe(address) == Some(&Found::NoSecret) {
-            // As its files are where this node has them, so is its configuration.
-            let file = case.me.facts.file.clone();
-            let line = Mend::setting("zazen.security.secret", &Worth::Text(secret.clone()), file);
-            return Some(Mend { host: Some(host.to_owned()), ..line });
+        if case.distrust(address) == Some(&Distrust::NoSecret) {
+            return there(case, address, "zazen.security.secret", &Worth::Text(secret.clone()));
         }
         let target = format!("{host}:{}", in_place(secret, case.me.explanation.node.host(), host));
         return Some(Mend::command(format!("scp -p {} {}", quoted(secret), quoted(&target))));
     }
     // What named its files before may name them again.
-    let named = (case.probe(address) == Some(&Found::Unsecured)).then(|| case.secure_distant(address)).flatten();
-    if named.is_some() {
-        return named;
-    }
-    equipped(case, case.me, host)
+    let named = match case.distrust(address) {
+        Some(Distrust::Unsecured(bare)) => case.secure_distant(address).or_else(|| named_again(bare, address)),
+        Some(_) | None => None,
+    };
+    named.or_else(|| equipped(case, case.me, host))
 }

@@ -41,6 +41,12 @@ impl FailedStart {
         format!("{how}: {}", self.obstacle.fault)
     }
 
+    /// What is told where nothing else is known of it.
+    pub(super) fn verdict(&self) -> Verdict {
+        let Obstacle { code, mend, .. } = self.obstacle.clone();
+        verdict(code, &self.name, format!("{} {}", self.name, self.what())).mended(mend)
+    }
+
     fn evidence(&self, told_at: u64) -> Evidence {
         let seconds = self.since_millis / 1_000;
         let what = match self.runs {
@@ -75,7 +81,13 @@ pub fn own_fault(name: &str, verdicts: &[Verdict]) -> Option<Obstacle> {
     let is_it = |one: &&Verdict| {
         let is_hidden = matches!(
             one.code,
-            Code::AuthoritiesDiffer | Code::ClockSkew | Code::WrongSeed | Code::SettingsDiffer | Code::HttpPortInSeeds
+            Code::LoopbackOnly
+                | Code::UnreachablePublishAddress
+                | Code::AuthoritiesDiffer
+                | Code::ClockSkew
+                | Code::WrongSeed
+                | Code::SettingsDiffer
+                | Code::HttpPortInSeeds
         );
         is_hidden && one.node.as_deref() == Some(name)
     };
@@ -93,9 +105,7 @@ pub(super) fn of_failed_starts(case: &Case<'_>, told: &[Verdict]) -> Vec<Verdict
         if told.iter().chain(&verdicts).any(is_told) || !failed.runs && case.reports.iter().any(runs) {
             continue;
         }
-        let Obstacle { code, mend, .. } = failed.obstacle.clone();
-        let found = verdict(code, &failed.name, format!("{} {}", failed.name, failed.what()));
-        verdicts.push(found.because(evidence).mended(mend));
+        verdicts.push(failed.verdict().because(evidence));
     }
     verdicts
 }

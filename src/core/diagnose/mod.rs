@@ -12,6 +12,7 @@ mod clock;
 mod code;
 mod credentials;
 mod distant;
+mod distrust;
 mod elsewhere;
 mod failed;
 mod identity;
@@ -38,6 +39,7 @@ pub use clock::SET_CLOCK;
 pub use code::Code;
 pub use credentials::Credentials;
 pub use distant::Distant;
+pub use distrust::{Bare, Distrust};
 pub use failed::{FailedStart, own_fault};
 pub use kin::{is_ours, looks_for};
 pub use node::moved;
@@ -260,20 +262,8 @@ pub enum Found {
     HttpOf(Address),
     /// A node of another version of the protocol.
     Version(u64),
-    /// A node that has another secret than the one that asks, or one where that has none.
-    OtherSecret,
-    /// A node that has no secret where the one that asks has one.
-    NoSecret,
-    /// A node that cannot show a certificate of an authority that the one that asks trusts, or the other way round.
-    OtherAuthority,
-    /// A node that tells whoever asks, in the clear, where the one that asks has certificates.
-    Unsecured,
-    /// A node whose certificate has ended, and is in order else.
-    LapsedCertificate,
-    /// A node whose certificate begins so many seconds from now by the clock of the one that asks, and is in order else.
-    EarlyCertificate(u64),
-    /// A node that refuses the certificate of the one that asks for its time, though it is in its time by that one's clock.
-    OtherTime,
+    /// A node that does not believe the one that asks, or is not believed by it.
+    Distrusted(Distrust),
     /// No Zazen node.
     Stranger,
     /// Somebody who takes connections and says nothing.
@@ -290,13 +280,7 @@ impl Found {
         match self {
             Found::HttpOf(transport) => Some(transport),
             Found::Version(_)
-            | Found::OtherSecret
-            | Found::NoSecret
-            | Found::OtherAuthority
-            | Found::Unsecured
-            | Found::LapsedCertificate
-            | Found::EarlyCertificate(_)
-            | Found::OtherTime
+            | Found::Distrusted(_)
             | Found::Stranger
             | Found::Mute
             | Found::Walled

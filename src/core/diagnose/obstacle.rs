@@ -56,6 +56,10 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let about = verdict.mend.as_ref().and_then(|mend| mend.node.as_ref()).or(verdict.node.as_ref());
     let failed = about.filter(|_| is_absent || is_mute).and_then(|about| case.failed_start(about));
     let Some((failed, evidence)) = failed else { return verdict };
+    // It is there, only not where it is looked for.
+    if failed.runs && verdict.code != Code::QuorumLost {
+        return failed.verdict().because(evidence);
+    }
     obstructed(verdict, &failed.obstacle, &failed.what()).because(evidence)
 }
 

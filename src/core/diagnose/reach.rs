@@ -105,7 +105,7 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
 }
 
 /// A node that listens on loopback only, and names others that are elsewhere.
-fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+pub(super) fn loopback(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let host = report.explanation.node.host();
     let seeds = report.facts.seeds.as_ref().filter(|seeds| !seeds.is_empty())?;
     let named = |seed: &String| seed.rsplit_once(':').map_or(seed.clone(), |(host, _)| host.to_owned());

@@ -2,6 +2,8 @@
 
 use super::case::{Case, counted, verdict};
 use super::certify::{renewed, setup};
+use super::clock::ahead_millis;
+use super::reach::loopback;
 use super::{Certificate, Code, Mend, Report, Verdict, Weak, Worth};
 use std::collections::BTreeSet;
 
@@ -21,6 +23,10 @@ fn misnamed<'a>(case: &'a Case<'_>, report: &'a Report) -> Option<Verdict> {
     let certificate = report.facts.certificates.iter().find(|certificate| certificate.not_for.is_some())?;
     let Certificate { setting, file, not_for, .. } = certificate;
     let (name, host) = (case.name(report), not_for.as_deref()?);
+    // No certificate is to be made for where nobody reaches it.
+    if loopback(case, report).is_some() {
+        return None;
+    }
     let summary = format!(
         "[{setting}: {file}] of {name} was not made for [{host}], where it publishes to be: no other \
                            node believes it"
@@ -77,7 +83,9 @@ fn ends<'a>(case: &'a Case<'_>, report: &'a Report) -> impl Iterator<Item = Verd
 
 fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Verdict> {
     let Certificate { setting, file, ends_millis, .. } = certificate;
-    let now = report.facts.wall_millis;
+    // Where the clock is wrong, certificates that have ended by it have not.
+    let ahead = if std::ptr::eq(report, case.me) { ahead_millis(case) } else { 0 };
+    let now = report.facts.wall_millis.saturating_sub(ahead);
     if ends_millis.saturating_sub(now) > EARLY_MILLIS {
         return None;
     }

@@ -140,7 +140,11 @@ fn one_whose_file_names_no_certificates_any_more_is_told_to_name_them_again() {
     let files = [("authorities", "ca.crt"), ("certificate", "node.crt"), ("key", "node.key"), ("secret", "s")];
     told.security = files.map(|(key, file)| (format!("zazen.security.{key}"), file.to_owned())).into();
     asked.facts.distant = vec![told];
-    asked.facts.probes = vec![Probe { address: address(1), found: Found::Unsecured, free_port: None }];
+    asked.facts.probes = vec![Probe {
+        address: address(1),
+        found: Found::Distrusted(Distrust::Unsecured(Bare::default())),
+        free_port: None,
+    }];
     let line = |asked: &Report| {
         let one = judged(slice::from_ref(asked)).verdicts.into_iter().find(|one| one.code == Code::AuthoritiesDiffer);
         one.expect("they do not believe each other").mend.expect("it is known what helps")
@@ -152,6 +156,6 @@ fn one_whose_file_names_no_certificates_any_more_is_told_to_name_them_again() {
     let key = asked.facts.distant[0].security.remove("zazen.security.key").expect("it is there");
     assert!(line(&asked).line.starts_with("/usr/bin/zazen setup "), "a node does not start without its key");
     asked.facts.distant[0].security.insert("zazen.security.key".into(), key);
-    asked.facts.probes[0].found = Found::OtherAuthority;
+    asked.facts.probes[0].found = Found::Distrusted(Distrust::OtherAuthority);
     assert!(line(&asked).line.starts_with("/usr/bin/zazen setup "), "another authority has made its certificates");
 }

@@ -12,8 +12,8 @@ mod seeds;
 mod wiped;
 
 use super::{
-    Certificate, Code, Diagnosis, Distant, Facts, Found, HostsFile, Mend, Obstacle, Origin, Probe, Process, Remembered,
-    Report, Sibling, Slip, Standing, Verdict, Weak, Worth, judge,
+    Bare, Certificate, Code, Diagnosis, Distant, Distrust, Facts, Found, HostsFile, Mend, Obstacle, Origin, Probe,
+    Process, Remembered, Report, Sibling, Slip, Standing, Verdict, Weak, Worth, judge,
 };
 use crate::cluster::{Address, Node, Roles, StateId, Term, Uuid};
 use crate::zen::Explanation;

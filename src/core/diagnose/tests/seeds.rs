@@ -68,10 +68,10 @@ fn every_node_that_names_http_ports_is_told_at_once() {
 const SECRET: &str = "/etc/zazen/secret";
 
 /// One that has a secret, and does not believe these.
-fn unbelieving(report: Report, others: &[usize], why: &Found) -> Report {
-    let mut report = others
-        .iter()
-        .fold(report, |report, other| found(report, address(*other), PingOutcome::NotUnderstood, Some(why.clone())));
+fn unbelieving(report: Report, others: &[usize], why: &Distrust) -> Report {
+    let mut report = others.iter().fold(report, |report, other| {
+        found(report, address(*other), PingOutcome::NotUnderstood, Some(Found::Distrusted(why.clone())))
+    });
     let files = |of: &str| Credentials {
         secret: Some(format!("{SECRET}{of}")),
         authorities: Some(format!("/etc/zazen/ca{of}")),
@@ -109,10 +109,10 @@ fn waiting(mut report: Report) -> Report {
 
 #[test]
 fn the_one_with_another_secret_is_told_and_nobody_else() {
-    let odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherSecret));
+    let odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherSecret));
     let line = format!("zazen.security.secret: {SECRET}-other");
     assert_eq!(verdicts(&[odd]), expected(&[(Code::SecretsDiffer, "n0", &line)]));
-    let well = || unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    let well = || unbelieving(follower(1, 1), &[0], &Distrust::OtherSecret);
     let line = format!("zazen.security.secret: {SECRET}");
     let mut other = follower(2, 1);
     other.facts.machine = Some("a".into());
@@ -125,11 +125,11 @@ fn a_secret_in_a_directory_that_is_called_as_its_host_goes_to_that_of_the_other_
         secret: Some(format!("/s/10.0.0.{number}/cluster.secret")),
         ..Credentials::default()
     };
-    let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    let mut well = unbelieving(follower(1, 1), &[0], &Distrust::OtherSecret);
     (well.facts.credentials, well.facts.siblings) = (own(1), Vec::new());
     let line = "scp -p /s/10.0.0.1/cluster.secret 10.0.0.0:/s/10.0.0.0/cluster.secret";
     assert_eq!(verdicts(&[well, follower(2, 1)]), expected(&[(Code::SecretsDiffer, "n0", line)]));
-    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherSecret));
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherSecret));
     (odd.facts.credentials, odd.facts.siblings) = (own(0), Vec::new());
     let line = "scp -p 10.0.0.1:/s/10.0.0.1/cluster.secret /s/10.0.0.0/cluster.secret";
     assert_eq!(verdicts(&[odd]), expected(&[(Code::SecretsDiffer, "n0", line)]));
@@ -140,7 +140,7 @@ fn who_says_all_with_a_new_secret_before_others_know_it_is_told_whoever_is_asked
     let mut odd = pinged(report(0), 1, PingOutcome::NotUnderstood);
     odd.explanation.cluster_uuid = None;
     let with = |shares: bool| {
-        let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+        let mut well = unbelieving(follower(1, 1), &[0], &Distrust::OtherSecret);
         well.facts.probes.clear();
         well.explanation.hosts.clear();
         well.facts.siblings[0].shares_secret = Some(shares);
@@ -153,7 +153,7 @@ fn who_says_all_with_a_new_secret_before_others_know_it_is_told_whoever_is_asked
 
 #[test]
 fn who_is_refused_for_the_end_of_its_certificate_gets_another_one_and_nothing_else() {
-    let mut well = unbelieving(follower(1, 1), &[0], &Found::LapsedCertificate);
+    let mut well = unbelieving(follower(1, 1), &[0], &Distrust::LapsedCertificate);
     well.facts.credentials = Credentials {
         certificate: Some("/etc/zazen/node.crt".into()),
         origin: Some(Origin { directory: "/root/security".into(), host: None }),
@@ -167,7 +167,7 @@ fn who_is_refused_for_the_end_of_its_certificate_gets_another_one_and_nothing_el
 
 #[test]
 fn a_newcomer_of_another_authority_gets_all_from_the_host_that_keeps_the_key_of_the_others() {
-    let mut odd = unbelieving(report(0), &[1, 2], &Found::OtherAuthority);
+    let mut odd = unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority);
     odd.explanation.cluster_uuid = None;
     odd.facts.siblings.clear();
     odd.facts.credentials = Credentials {
@@ -182,6 +182,54 @@ fn a_newcomer_of_another_authority_gets_all_from_the_host_that_keeps_the_key_of_
     assert_eq!(mend.host.as_deref(), Some("the host that keeps ca.key"));
 }
 
+/// A node among those that agree, each with its files in a directory called as its host, and what it found at another host.
+fn well_with(found: Distrust) -> Report {
+    let mut well = unbelieving(follower(1, 1), &[0], &found);
+    well.facts.siblings.clear();
+    well.facts.file = Some("/s/10.0.0.1/zazen.yml".into());
+    well.facts.credentials = Credentials {
+        secret: Some("/s/10.0.0.1/cluster.secret".into()),
+        certificate: Some("/s/10.0.0.1/node.crt".into()),
+        origin: Some(Origin { directory: "/s".into(), host: None }),
+        ..Credentials::default()
+    };
+    well
+}
+
+#[test]
+fn who_moved_with_its_certificates_gets_others_where_it_has_its_own() {
+    let told = verdicts(&[well_with(Distrust::OfHost("10.0.0.9".into())), follower(2, 1)]);
+    let line = "/usr/bin/zazen setup --cluster-name shop --renew --out /s 10.0.0.0 && scp -p /s/10.0.0.0/node.crt \
+                /s/10.0.0.0/node.key /s/10.0.0.0/http.crt /s/10.0.0.0/http.key 10.0.0.0:/s/10.0.0.9/";
+    assert_eq!(told, expected(&[(Code::AuthoritiesDiffer, "n0", line)]));
+}
+
+#[test]
+fn who_refuses_the_cluster_that_its_certificate_is_of_has_another_name_in_its_file() {
+    let told = judged(&[well_with(Distrust::RefusesCluster), follower(2, 1)]).verdicts.remove(0);
+    let mend = told.mend.expect("it is known what helps");
+    assert_eq!((told.code, &*mend.line), (Code::WrongClusterName, "cluster.name: shop"));
+    assert_eq!(mend.place().as_deref(), Some("in /s/10.0.0.0/zazen.yml on 10.0.0.0"));
+}
+
+#[test]
+fn who_speaks_in_the_clear_names_the_files_that_it_has() {
+    let setup = "/usr/bin/zazen setup --cluster-name shop --out /s 10.0.0.0 && scp";
+    let told = |unnamed: &[(&str, &str)]| {
+        let unnamed = unnamed.iter().map(|(key, file)| (format!("zazen.security.{key}"), (*file).into())).collect();
+        let bare = Bare { name: "n0".into(), file: Some("/etc/zazen.yml".into()), unnamed };
+        let told = judged(&[well_with(Distrust::Unsecured(bare)), follower(2, 1)]).verdicts.remove(0);
+        assert_eq!(told.code, Code::AuthoritiesDiffer);
+        told.mend.expect("it is known what helps")
+    };
+    assert!(told(&[]).line.starts_with(setup), "it has none");
+    let all = [("authorities", "ca.crt"), ("certificate", "node.crt"), ("key", "node.key")];
+    let mend = told(&all);
+    assert_eq!(mend.line, r#"zazen.security: {authorities: "ca.crt", certificate: "node.crt", key: "node.key"}"#);
+    assert_eq!(mend.place().as_deref(), Some("in /etc/zazen.yml on 10.0.0.0"));
+    assert!(told(&all[..2]).line.starts_with(setup), "a node does not start without its key");
+}
+
 #[test]
 fn a_node_is_given_the_certificate_of_its_own_host() {
     let of = |host: &str| Credentials {
@@ -192,7 +240,7 @@ fn a_node_is_given_the_certificate_of_its_own_host() {
         ..Credentials::default()
     };
     let told = |equipped: &[&str]| {
-        let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherAuthority);
+        let mut well = unbelieving(follower(1, 1), &[0], &Distrust::OtherAuthority);
         well.facts.credentials =
             Credentials { equipped: equipped.iter().map(|host| (*host).into()).collect(), ..of("10.0.0.1") };
         for sibling in &mut well.facts.siblings {
@@ -207,7 +255,7 @@ fn a_node_is_given_the_certificate_of_its_own_host() {
 
 #[test]
 fn the_secrets_of_other_clusters_on_the_host_prove_nothing() {
-    let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    let mut well = unbelieving(follower(1, 1), &[0], &Distrust::OtherSecret);
     let stranger =
         |port: u16| Sibling { cluster: "another".into(), port: Some(port), shares_secret: Some(false), ..sibling(0) };
     well.facts.siblings.extend((9_500..9_506).map(stranger));
@@ -217,7 +265,7 @@ fn the_secrets_of_other_clusters_on_the_host_prove_nothing() {
 
 #[test]
 fn of_two_that_do_not_believe_each_other_either_may_be_wrong() {
-    let mut one = waiting(unbelieving(report(0), &[1], &Found::OtherSecret));
+    let mut one = waiting(unbelieving(report(0), &[1], &Distrust::OtherSecret));
     one.facts.siblings.truncate(1);
     one.explanation.needed[0].members.truncate(2);
     let told = judged(&[one]).verdicts;
@@ -227,7 +275,7 @@ fn of_two_that_do_not_believe_each_other_either_may_be_wrong() {
 
 #[test]
 fn the_one_with_another_authority_is_started_with_the_files_of_the_others() {
-    let odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherAuthority));
+    let odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority));
     let told = verdicts(&[odd]);
     let end = "zazen start -c /etc/zazen/n0.yml -E zazen.security.authorities=/etc/zazen/ca-other \
                -E zazen.security.certificate=/etc/zazen/crt-other -E zazen.security.key=/etc/zazen/key-other \
@@ -250,7 +298,7 @@ fn a_seed_host_at_which_a_node_may_not_have_been_started_yet_stays() {
 
 #[test]
 fn whoever_shows_a_certificate_of_another_cluster_takes_its_name() {
-    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherAuthority));
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority));
     odd.facts.siblings.clear();
     odd.facts.certificates = vec![Certificate {
         setting: "zazen.security.certificate".into(),
@@ -269,7 +317,7 @@ fn whoever_shows_a_certificate_of_another_cluster_takes_its_name() {
 
 #[test]
 fn a_file_that_names_some_files_of_security_is_given_the_others_alone() {
-    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Found::OtherAuthority));
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority));
     odd.facts.siblings.clear();
     odd.facts.credentials = Credentials { secret: Some(SECRET.into()), ..Credentials::default() };
     let all = [("authorities", "ca.crt"), ("certificate", "node.crt"), ("key", "node.key")];
@@ -281,7 +329,7 @@ fn a_file_that_names_some_files_of_security_is_given_the_others_alone() {
 
 #[test]
 fn a_secret_is_copied_to_another_machine() {
-    let mut well = unbelieving(follower(1, 1), &[0], &Found::OtherSecret);
+    let mut well = unbelieving(follower(1, 1), &[0], &Distrust::OtherSecret);
     well.facts.siblings.clear();
     let mut other = follower(2, 1);
     other.facts.machine = Some("b".into());
@@ -291,7 +339,7 @@ fn a_secret_is_copied_to_another_machine() {
 
 #[test]
 fn with_the_same_files_it_is_the_name_of_the_cluster_that_differs() {
-    let mut asked = waiting(unbelieving(report(0), &[1], &Found::OtherSecret));
+    let mut asked = waiting(unbelieving(report(0), &[1], &Distrust::OtherSecret));
     for sibling in &mut asked.facts.siblings {
         sibling.shares_secret = Some(true);
     }
@@ -479,10 +527,21 @@ fn a_file_of_hosts_that_is_missing_is_to_name_those_who_are_known() {
 
 #[test]
 fn certificates_that_are_not_of_a_clocks_time_tell_of_the_clock_and_of_nothing_else() {
-    let early = Found::EarlyCertificate(259_200);
+    let early = Distrust::EarlyCertificate(259_200);
     let of = |name| expected(&[(Code::ClockSkew, name, "timedatectl set-ntp true")]);
     assert_eq!(verdicts(&[waiting(unbelieving(report(0), &[1, 2], &early))]), of("n0"), "it is alone in its time");
-    for found in [early, Found::OtherTime] {
+    let mut ahead = waiting(unbelieving(report(0), &[1, 2], &Distrust::ClockBehind(94_608_000)));
+    ahead.facts.wall_millis = 1_900_000_000_000;
+    ahead.facts.certificates = vec![Certificate {
+        setting: "zazen.security.certificate".into(),
+        file: "/etc/zazen/node.crt".into(),
+        key: None,
+        ends_millis: 1_850_000_000_000,
+        not_for: None,
+        of_cluster: None,
+    }];
+    assert_eq!(verdicts(&[ahead]), of("n0"), "its own has not ended either");
+    for found in [early, Distrust::OtherTime, Distrust::ClockBehind(94_608_000)] {
         let well = unbelieving(follower(1, 1), &[0], &found);
         assert_eq!(verdicts(&[well, follower(2, 1)]), of("n0"), "{found:?}");
     }

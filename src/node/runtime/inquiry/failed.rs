@@ -172,10 +172,18 @@ fn believed(told: FailedStart, (from, is_of_cluster): (Option<String>, bool), is
     let Obstacle { code, fault, mend } = told.obstacle;
     // Of another host than its own only a node of the cluster may say what is to be typed there.
     let elsewhere = mend.as_ref().and_then(|mend| mend.host.as_deref()).filter(|_| is_of_cluster).map(printable);
-    let host = elsewhere.or(from);
+    let host = elsewhere.or_else(|| from.clone());
     let typed =
         |mend: Mend| Mend { host, line: printable(&mend.line), file: mend.file.map(|file| printable(&file)), ..mend };
-    let addresses = told.addresses.into_iter().take(ADDRESSES_MAX).collect();
+    // Who is on loopback elsewhere by its own words is known to others by where it speaks from.
+    let seen_at = |address: Address| match from.as_deref().filter(|_| address.is_loopback()) {
+        Some(host) => address
+            .port()
+            .and_then(|port| port.parse().ok())
+            .map_or(address.clone(), |port| with_port(host, port).into()),
+        None => address,
+    };
+    let addresses = told.addresses.into_iter().take(ADDRESSES_MAX).map(seen_at).collect();
     let obstacle = Obstacle { code, fault: printable(&fault), mend: mend.filter(|_| is_trusted).map(typed) };
     FailedStart { name: printable(&told.name), addresses, runs: told.runs, obstacle, since_millis: 0 }
 }
@@ -210,6 +218,16 @@ mod tests {
             believed.obstacle.mend.and_then(|mend| mend.host)
         };
         assert_eq!((host(true).as_deref(), host(false).as_deref()), (Some("keys"), Some("192.0.2.7")));
+    }
+
+    #[test]
+    fn who_listens_on_loopback_of_another_host_is_known_by_where_it_speaks_from() {
+        let heard =
+            |at: &str, host: Option<&str>| believed(told("n2", at), (host.map(Into::into), true), true).addresses;
+        assert_eq!(heard("127.0.0.1:9300", Some("192.0.2.7")), ["192.0.2.7:9300".into()]);
+        assert_eq!(heard("[::1]:9300", Some("2001:db8::7")), ["[2001:db8::7]:9300".into()]);
+        assert_eq!(heard("127.0.0.1:9300", None), ["127.0.0.1:9300".into()], "it is on this host");
+        assert_eq!(heard("192.0.2.8:9300", Some("192.0.2.7")), ["192.0.2.8:9300".into()], "it has two addresses");
     }
 
     #[test]

@@ -4,12 +4,12 @@
 
 use super::{PATH, ports_beside};
 use crate::cluster::Address;
-use crate::diagnose::{Found, Probe};
+use crate::diagnose::{Bare, Distrust, Found, Probe, Report};
 use crate::protocol::Failure;
 use crate::runtime::Handle;
 use crate::runtime::figures::of_one;
 use crate::runtime::proc;
-use crate::runtime::secure::{CHALLENGE, Untimely, untimely};
+use crate::runtime::secure::{CHALLENGE, LINES, shown};
 use crate::runtime::transport::Wanted;
 use crate::wire;
 use bytes::Bytes;
@@ -30,6 +30,10 @@ const CLEAR_MAX: Duration = Duration::from_millis(700);
 
 /// As much of an answer as is looked at.
 const BEGINNING: usize = 2_048;
+
+/// As much of a report, and of a text in it, as is read of one for whom nobody vouches.
+const REPORT_MAX: usize = 262_144;
+const TEXT_MAX: usize = 255;
 
 /// How an answer to what was said in the clear begins where TLS is spoken: an alert.
 const ALERT: [u8; 2] = [21, 3];
@@ -89,13 +93,13 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     match heard {
         Heard::Nothing => None,
         Heard::Tls if is_refused && is_tls => Some(of_certificate(handle, address).await),
-        Heard::Challenge if is_refused && is_tls => Some(Found::OtherAuthority),
-        Heard::Report if is_refused && is_tls => Some(Found::Unsecured),
-        Heard::Challenge if is_refused => Some(Found::OtherSecret),
-        Heard::Report if is_refused && is_sealed => Some(Found::NoSecret),
+        Heard::Challenge if is_refused && is_tls => Some(Found::Distrusted(Distrust::OtherAuthority)),
+        Heard::Report if is_refused && is_tls => Some(Found::Distrusted(Distrust::Unsecured(bare(address).await))),
+        Heard::Challenge if is_refused => Some(Found::Distrusted(Distrust::OtherSecret)),
+        Heard::Report if is_refused && is_sealed => Some(Found::Distrusted(Distrust::NoSecret)),
         Heard::Challenge | Heard::Report => None,
         // A node that speaks in the clear is one of those that do not.
-        Heard::Tls if !is_tls => Some(Found::OtherAuthority),
+        Heard::Tls if !is_tls => Some(Found::Distrusted(Distrust::OtherAuthority)),
         Heard::Tls | Heard::Other => users_of(handle, address).await,
     }
 }
@@ -105,19 +109,15 @@ async fn of_certificate(handle: &Handle, address: &Address) -> Found {
     if let Some(found) = of_secret(handle, address).await {
         return found;
     }
-    match timeout(PATIENCE, untimely(handle.settings(), address)).await.ok().flatten() {
-        Some(Untimely::Ended) => Found::LapsedCertificate,
-        Some(Untimely::Begins(seconds)) => Found::EarlyCertificate(seconds),
-        Some(Untimely::Refused) => Found::OtherTime,
-        None => Found::OtherAuthority,
-    }
+    let shown = timeout(PATIENCE, shown(handle.settings().clone(), address)).await;
+    Found::Distrusted(shown.ok().flatten().unwrap_or(Distrust::OtherAuthority))
 }
 
 /// What differs where the certificates are believed: then it answers what is not sealed, or asks for the seal.
 async fn of_secret(handle: &Handle, address: &Address) -> Option<Found> {
     let demands_seal = handle.meter().access()?.demands_seal(address, PATH);
     let is_demanded = timeout(PATIENCE, demands_seal).await.ok().flatten()?;
-    Some(if is_demanded { Found::OtherSecret } else { Found::NoSecret })
+    Some(Found::Distrusted(if is_demanded { Distrust::OtherSecret } else { Distrust::NoSecret }))
 }
 
 /// Nothing at all, or somebody who takes connections and says nothing; or one that answers its users all the same.
@@ -134,10 +134,21 @@ async fn answers_users(handle: &Handle, address: &Address) -> bool {
     let at = address.clone();
     let kept = move || of.surroundings().met.all(&of.settings().path_data).distant;
     let distant = tokio::task::spawn_blocking(kept).await.unwrap_or_default();
-    match distant.into_iter().find(|one| one.address == at).and_then(|one| one.http) {
+    let known = distant.into_iter().find(|one| one.address == at).and_then(|one| one.http);
+    match known.or_else(|| users_beside(handle, address)) {
         Some(users) => clear(&users).await != Heard::Nothing,
         None => false,
     }
+}
+
+/// Where the users of a node of another host are answered if its ports are those of this one.
+fn users_beside(handle: &Handle, address: &Address) -> Option<Address> {
+    let own = handle.local();
+    let (_, users) = handle.meter().places();
+    let (_, port) = users.as_deref()?.rsplit_once(':')?;
+    let (host, of_nodes) = address.as_str().rsplit_once(':')?;
+    let is_likely = own.address.port() == Some(of_nodes) && own.host() != address.host() && !address.is_loopback();
+    is_likely.then(|| format!("{host}:{port}").as_str().into())
 }
 
 async fn silent(address: &Address) -> Found {
@@ -180,15 +191,38 @@ async fn clear(address: &Address) -> Heard {
     let Ok(at) = address.as_str().parse::<SocketAddr>() else { return Heard::Nothing };
     let mut answer = Vec::new();
     // What was said up to then counts.
-    let _ = timeout(CLEAR_MAX, ask(at, &mut answer)).await;
+    let _ = timeout(CLEAR_MAX, ask(at, BEGINNING, &mut answer)).await;
     understood(&answer)
 }
 
-async fn ask(at: SocketAddr, answer: &mut Vec<u8>) -> std::io::Result<()> {
+/// What a node tells whoever asks.
+async fn bare(address: &Address) -> Bare {
+    let Ok(at) = address.as_str().parse::<SocketAddr>() else { return Bare::default() };
+    let mut answer = Vec::new();
+    match timeout(PATIENCE, ask(at, REPORT_MAX, &mut answer)).await {
+        Ok(Ok(())) => told(&answer).unwrap_or_default(),
+        Ok(Err(_)) | Err(_) => Bare::default(),
+    }
+}
+
+/// What of it may be shown: anybody may have said it.
+fn told(answer: &[u8]) -> Option<Bare> {
+    let body = answer.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let Report { explanation, facts, .. } = serde_json::from_slice(answer.get(body..)?).ok()?;
+    let is_plain = |text: &str| text.len() <= TEXT_MAX && !text.contains(|c: char| c.is_control() || c == '`');
+    let is_of_setup = |(key, file): &(String, String)| LINES.lines().any(|line| line == format!("{key}: {file}"));
+    Some(Bare {
+        name: Some(explanation.node.name.to_string()).filter(|name| is_plain(name)).unwrap_or_default(),
+        file: facts.file.filter(|file| file.starts_with('/') && is_plain(file)),
+        unnamed: facts.credentials.unnamed.into_iter().filter(is_of_setup).collect(),
+    })
+}
+
+async fn ask(at: SocketAddr, most: usize, answer: &mut Vec<u8>) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(at).await?;
     let request = format!("GET {PATH} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
-    while answer.len() < BEGINNING && !answer.starts_with(&ALERT) && stream.read_buf(answer).await? > 0 {}
+    while answer.len() < most && !answer.starts_with(&ALERT) && stream.read_buf(answer).await? > 0 {}
     Ok(())
 }
 
@@ -228,5 +262,27 @@ mod tests {
         ] {
             assert_eq!(understood(&answer), expected, "{:?}", String::from_utf8_lossy(&answer));
         }
+    }
+
+    #[test]
+    fn what_nobody_vouches_for_is_taken_as_far_as_it_is_harmless() {
+        let node = r#"{"id":"a","ephemeral_id":"b","name":"n3","address":"10.0.0.3:9300","roles":[],"attributes":{},"version":"6.8.23"}"#;
+        let none = r#"{"term":0,"version":0,"uuid":"AAAAAAAAAAAAAAAAAAAAAA"}"#;
+        let of = |file: &str, unnamed: &str| {
+            let explanation = format!(
+                r#"{{"summary":"","advice":[],"cluster_name":"shop","node":{node},"mode":"finding","term":0,"accepted":{none},
+                "committed":{none},"since_millis":0,"needed":[],"hosts":[],"unresolved":[],"nodes":[]}}"#
+            );
+            let facts = format!(r#"{{"file":"{file}","credentials":{{"unnamed":{unnamed}}}}}"#);
+            told(
+                format!("HTTP/1.1 200 OK\r\n\r\n{{\"wire\":1,\"explanation\":{explanation},\"facts\":{facts}}}")
+                    .as_bytes(),
+            )
+        };
+        let bare = of("/etc/zazen.yml", r#"{"zazen.security.key":"node.key","zazen.security.secret":"; rm -r /"}"#);
+        let unnamed = [("zazen.security.key".to_owned(), "node.key".to_owned())].into();
+        assert_eq!(bare, Some(Bare { name: "n3".into(), file: Some("/etc/zazen.yml".into()), unnamed }));
+        assert_eq!(of("/etc/`id`", "{}").expect("it is a report").file, None);
+        assert_eq!(told(b"HTTP/1.1 200 OK\r\n\r\nhello"), None);
     }
 }

@@ -1,12 +1,12 @@
 //! Makes certificates: an authority of its own for a cluster, and what it vouches for.
 
-use super::tls::{is_named, role};
+use super::tls::{is_of, role};
 use crate::cluster::ClusterName;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, Error, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::CertificateDer;
 use std::time::{Duration, SystemTime};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
@@ -63,8 +63,13 @@ pub fn made_for(certificate: &CertificateDer<'_>) -> Option<ClusterName> {
     let issuer = Certificate::from_der(certificate).ok()?.tbs_certificate.issuer.to_string();
     let cluster = ClusterName::from(issuer.strip_prefix("CN=")?.strip_suffix(AUTHORITY)?);
     // The name of an authority is only a name; this is what nodes look at.
-    let role = ServerName::try_from(role(&cluster)).ok()?;
-    is_named(certificate, &role).is_ok().then_some(cluster)
+    is_of(certificate, &cluster).then_some(cluster)
+}
+
+/// Who a certificate was made for: the first name that it was made with.
+pub(super) fn subject(certificate: &CertificateDer<'_>) -> Option<String> {
+    let subject = Certificate::from_der(certificate).ok()?.tbs_certificate.subject.to_string();
+    subject.strip_prefix("CN=").map(ToOwned::to_owned)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a certificate says from when to when it is good")]

@@ -10,8 +10,8 @@ mod gate;
 mod guard;
 mod seal;
 mod secret;
+mod shown;
 mod tls;
-mod untimely;
 mod users;
 mod watch;
 mod window;
@@ -25,8 +25,8 @@ pub(super) use guard::Guard;
 pub use guard::{readable, remind};
 pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
 pub use secret::{Secrets, fresh_secret};
+pub(super) use shown::shown;
 pub use tls::{NodeFiles, Tls, for_users, names, role, trusting, trusting_as_the_system};
-pub(super) use untimely::{Untimely, untimely};
 pub use users::{
     Role, Share, User, UserList, find_nobody, fresh_token, hash_of_password, is_user_name, parse_users, read_users,
 };

@@ -9,13 +9,13 @@ use super::hex;
 use crate::cluster::{Address, ClusterName};
 use parking_lot::RwLock;
 use ring::digest::{SHA256, digest};
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 use std::path::{Path, PathBuf};
@@ -97,20 +97,28 @@ impl NodeFiles {
         let roots = Arc::new(roots(&self.authorities)?);
         let of_clients = WebPkiClientVerifier::builder_with_provider(roots, provider()).build();
         let inner = of_clients.map_err(|error| strange(&self.authorities, error))?;
-        let clients = Arc::new(NodesOnly { inner, role: self.role(cluster)?, at_any_time: false });
+        let clients = Arc::new(NodesOnly { inner, role: self.role(cluster)? });
         let server =
             ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
         let server = server.with_client_cert_verifier(clients);
         let server = server.with_single_cert(chain(&self.certificate)?, private_key(&self.key)?).map_err(wrong)?;
-        Ok((self.client(cluster, false)?, server))
+        Ok((self.client(cluster)?, server))
     }
 
-    /// How a node speaks to others: to those of its cluster, or to all that would be of it at some time.
-    fn client(&self, cluster: &ClusterName, at_any_time: bool) -> Result<ClientConfig, FileError> {
-        let wrong = |error: rustls::Error| strange(&self.certificate, error);
+    /// How a node speaks to others of its cluster.
+    fn client(&self, cluster: &ClusterName) -> Result<ClientConfig, FileError> {
         let of_servers = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(&self.authorities)?), provider());
         let inner = of_servers.build().map_err(|error| strange(&self.authorities, error))?;
-        let servers = Arc::new(NodesOnly { inner, role: self.role(cluster)?, at_any_time });
+        self.that_trusts(Arc::new(NodesOnly { inner, role: self.role(cluster)? }))
+    }
+
+    /// How a node speaks to whoever has a certificate of its authorities, whatever that is for.
+    pub(super) fn of_any_node(&self) -> Result<ClientConfig, FileError> {
+        self.that_trusts(Arc::new(Vouched { roots: roots(&self.authorities)? }))
+    }
+
+    fn that_trusts(&self, servers: Arc<dyn ServerCertVerifier>) -> Result<ClientConfig, FileError> {
+        let wrong = |error: rustls::Error| strange(&self.certificate, error);
         let client =
             ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&TLS13]).map_err(wrong)?;
         let client = client.dangerous().with_custom_certificate_verifier(servers);
@@ -120,20 +128,24 @@ impl NodeFiles {
     fn role(&self, cluster: &ClusterName) -> Result<ServerName<'static>, FileError> {
         ServerName::try_from(role(cluster)).map_err(|error| strange(&self.certificate, error))
     }
-
-    /// How a node speaks to those that may be refused for nothing but the time of their certificates.
-    pub(super) fn at_any_time(&self, cluster: &ClusterName) -> Result<ClientConfig, FileError> {
-        self.client(cluster, true)
-    }
 }
 
 /// Whether a certificate was given to whoever is reached at this address.
 pub fn names(certificate: &CertificateDer<'_>, address: &Address) -> bool {
     let host = address.as_str().rsplit_once(':').map_or(address.as_str(), |(host, _)| host);
-    ServerName::try_from(host.trim_matches(['[', ']'])).is_ok_and(|name| is_named(certificate, &name).is_ok())
+    has_name(certificate, host.trim_matches(['[', ']']))
 }
 
-pub(super) fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), rustls::Error> {
+/// Whether a certificate was given to a node of a cluster.
+pub(super) fn is_of(certificate: &CertificateDer<'_>, cluster: &ClusterName) -> bool {
+    has_name(certificate, &role(cluster))
+}
+
+fn has_name(certificate: &CertificateDer<'_>, name: &str) -> bool {
+    ServerName::try_from(name).is_ok_and(|name| is_named(certificate, &name).is_ok())
+}
+
+fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), rustls::Error> {
     let wrong = |_| rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForName);
     let certificate = webpki::EndEntityCert::try_from(certificate).map_err(wrong)?;
     certificate.verify_is_valid_for_subject_name(name).map_err(wrong)
@@ -144,8 +156,6 @@ pub(super) fn is_named(certificate: &CertificateDer<'_>, name: &ServerName<'_>) 
 struct NodesOnly<V: ?Sized> {
     role: ServerName<'static>,
     inner: Arc<V>,
-    /// Whether a certificate is taken that has ended, or not begun.
-    at_any_time: bool,
 }
 
 /// The time within that of a certificate that is nearest to now.
@@ -165,7 +175,6 @@ impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let now = if self.at_any_time { within(certificate, now)? } else { now };
         let verified = self.inner.verify_server_cert(certificate, above, name, ocsp, now)?;
         is_named(certificate, &self.role).map(|()| verified)
     }
@@ -190,6 +199,50 @@ impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.inner.supported_verify_schemes()
+    }
+}
+
+/// Demands of the other end nothing but that an authority made its certificate.
+#[derive(Debug)]
+struct Vouched {
+    roots: RootCertStore,
+}
+
+impl ServerCertVerifier for Vouched {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        above: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let (parsed, now) = (ParsedCertificate::try_from(certificate)?, within(certificate, now)?);
+        let algorithms = provider().signature_verification_algorithms.all;
+        verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, above, now, algorithms)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &provider().signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &provider().signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        provider().signature_verification_algorithms.supported_schemes()
     }
 }
 
