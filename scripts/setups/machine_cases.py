@@ -334,6 +334,31 @@ def the_file_of_one_lacks_some_lines_of_its_certificates(w):
 def one_has_another_name_than_its_certificate(w):
     w.certify(); w[2].settings["cluster.name"] = "machnies"; w.start(); w.formed(w.nodes[:2])
 
+@case("wrong-cluster-name", about=["10.88.0.3:9300"])
+def one_has_another_name_than_its_certificate_and_another_one_is_asked(w):
+    w.certify(); w[2].settings["cluster.name"] = "machnies"; w.start(); w.formed(w.nodes[:2])
+
+@case("loopback-only", about=["n2"])
+def one_with_certificates_listens_on_loopback_only(w):
+    w.certify(); del w[2].settings["network.host"]; w.start(); w.formed(w.nodes[:2]); w.wait(lambda: False, 14)
+
+# Its files are there, and nothing in its configuration names them.
+@case("authorities-differ", about=["10.88.0.3:9300", "n2"], asked=1)
+def a_newcomer_speaks_in_the_clear_beside_its_certificates(w):
+    w.certify()
+    for name in [key for key in w[2].settings if key.startswith("zazen.security.")]: del w[2].settings[name]
+    w[2].settings["zazen.security.allow_open"] = "true"
+    w.start(); w.formed(w.nodes[:2])
+
+# Nobody met anybody: what is open are the ports for users. No line opens a firewall that nobody knows of.
+@case("link-cut", about=["10.88.0.2:9300", "10.88.0.3:9300"], heals=False)
+def firewalls_before_the_ports_for_nodes_were_there_first(w):
+    w.open()
+    for node in w.nodes:
+        node.run("nft", "add table ip t"); node.run("nft", "add chain ip t in { type filter hook input priority 0; }")
+        node.run("nft", 'add rule ip t in iifname != "lo" tcp dport 9300 drop')
+    w.start(); w.wait(lambda: False, 8)
+
 # It never was there, and says itself why.
 @case("port-in-use", about=["n3"], count=4)
 def another_program_has_the_port_of_a_newcomer(w):
