@@ -3,7 +3,7 @@
 
 use super::case::{Case, verdict};
 use super::obstacle::Obstacle;
-use super::{Code, Evidence, Report, Verdict};
+use super::{Code, Evidence, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,9 @@ pub struct FailedStart {
     /// Whether it runs all the same, and is no member for what is wrong with itself.
     #[serde(default)]
     pub runs: bool,
+    /// The cluster that its configuration names, and its `path.data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<(String, String)>,
     /// Why it failed, and what to do about that.
     pub obstacle: Obstacle,
     /// How long ago it told so.
@@ -42,9 +45,18 @@ impl FailedStart {
     }
 
     /// What is told where nothing else is known of it.
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self, case: &Case<'_>) -> Verdict {
         let Obstacle { code, mend, .. } = self.obstacle.clone();
+        let mend = mend.map(|mend| self.on_other_data(case, &mend).unwrap_or(mend));
         verdict(code, &self.name, format!("{} {}", self.name, self.what())).mended(mend)
+    }
+
+    /// Whose data is of another cluster than its configuration, which is of this one, is to be in this one without that data.
+    fn on_other_data(&self, case: &Case<'_>, mend: &Mend) -> Option<Mend> {
+        let (cluster, data) = self.of.as_ref().filter(|_| self.obstacle.code == Code::WrongClusterName)?;
+        let is_wanted = !case.is_masterless() && case.me.explanation.cluster_name.as_str() == cluster;
+        let worth = Worth::Text(format!("{data}-{cluster}"));
+        is_wanted.then(|| Mend { line: Mend::setting("path.data", &worth, None).line, ..mend.clone() })
     }
 
     fn evidence(&self, told_at: u64) -> Evidence {
@@ -105,7 +117,7 @@ pub(super) fn of_failed_starts(case: &Case<'_>, told: &[Verdict]) -> Vec<Verdict
         if told.iter().chain(&verdicts).any(is_told) || !failed.runs && case.reports.iter().any(runs) {
             continue;
         }
-        verdicts.push(failed.verdict().because(evidence));
+        verdicts.push(failed.verdict(case).because(evidence));
     }
     verdicts
 }

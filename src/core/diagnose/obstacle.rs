@@ -58,7 +58,7 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let Some((failed, evidence)) = failed else { return verdict };
     // It is there, only not where it is looked for.
     if failed.runs && verdict.code != Code::QuorumLost {
-        return failed.verdict().because(evidence);
+        return failed.verdict(case).because(evidence);
     }
     obstructed(verdict, &failed.obstacle, &failed.what()).because(evidence)
 }

@@ -8,7 +8,8 @@ fn failed(number: usize, since_millis: u64) -> FailedStart {
     let mend = Mend::setting("http.port", &Worth::Plain("9201".into()), Some(format!("/srv/n{number}.yml")));
     let mend = Mend { host: Some("10.0.0.9".into()), ..mend };
     let obstacle = Obstacle { code: Code::PortInUse, fault: "cannot listen".into(), mend: Some(mend) };
-    FailedStart { name: format!("n{number}"), addresses: vec![address(number)], runs: false, obstacle, since_millis }
+    let (name, addresses) = (format!("n{number}"), vec![address(number)]);
+    FailedStart { name, addresses, runs: false, of: None, obstacle, since_millis }
 }
 
 /// A master of two more, that was told of these starts.
@@ -53,6 +54,24 @@ fn a_silent_program_in_the_place_of_a_node_is_no_node_that_was_stopped() {
     leader.facts.probes.push(Probe { address: address(2), found: Found::Mute, free_port: None });
     let told = verdicts(&[leader, follower(1, 0)]);
     assert_eq!(told, expected(&[(Code::PortInUse, "n2", "http.port: 9201")]));
+}
+
+#[test]
+fn a_newcomer_whose_data_is_of_another_cluster_gets_a_directory_of_its_own() {
+    let mut newcomer = failed(7, 0);
+    let file = newcomer.obstacle.mend.as_ref().and_then(|mend| mend.file.clone());
+    let named = Mend::setting("cluster.name", &Worth::Plain("test".into()), file);
+    newcomer.obstacle = Obstacle { code: Code::WrongClusterName, mend: Some(named), ..newcomer.obstacle };
+    let line = |of: &str| {
+        let of = Some((of.to_owned(), "/srv/data".to_owned()));
+        verdicts(&[told_of(vec![FailedStart { of, ..newcomer.clone() }]), follower(1, 0), follower(2, 0)])
+    };
+    assert_eq!(line("shop"), expected(&[(Code::WrongClusterName, "n7", "path.data: /srv/data-shop")]));
+    assert_eq!(
+        line("prod"),
+        expected(&[(Code::WrongClusterName, "n7", "cluster.name: test")]),
+        "it is of no concern here"
+    );
 }
 
 #[test]

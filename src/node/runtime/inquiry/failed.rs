@@ -107,7 +107,8 @@ fn failed_start(settings: &NodeSettings, obstacle: Obstacle) -> FailedStart {
     let addresses: Vec<Address> =
         about.hosts.iter().take(ADDRESSES_MAX).map(|host| with_port(host, port).into()).collect();
     let name = about.name.or_else(|| Some(addresses.first()?.to_string())).unwrap_or_default();
-    FailedStart { name, addresses, runs: false, obstacle, since_millis: 0 }
+    let of = Some((settings.cluster_name.to_string(), absolute(&settings.path_data)));
+    FailedStart { name, addresses, runs: false, of, obstacle, since_millis: 0 }
 }
 
 /// None if it is too long.
@@ -185,7 +186,9 @@ fn believed(told: FailedStart, (from, is_of_cluster): (Option<String>, bool), is
     };
     let addresses = told.addresses.into_iter().take(ADDRESSES_MAX).map(seen_at).collect();
     let obstacle = Obstacle { code, fault: printable(&fault), mend: mend.filter(|_| is_trusted).map(typed) };
-    FailedStart { name: printable(&told.name), addresses, runs: told.runs, obstacle, since_millis: 0 }
+    // What is made of it is typed as well.
+    let of = told.of.filter(|_| is_trusted).map(|(cluster, data)| (printable(&cluster), printable(&data)));
+    FailedStart { name: printable(&told.name), addresses, runs: told.runs, of, obstacle, since_millis: 0 }
 }
 
 #[cfg(test)]
@@ -195,7 +198,14 @@ mod tests {
     fn told(name: &str, address: &str) -> FailedStart {
         let mend = Some(Mend::command("zazen start -c n2.yml\n"));
         let obstacle = Obstacle { code: Code::PortInUse, fault: "a\u{1b}[2J".into(), mend };
-        FailedStart { name: name.into(), addresses: vec![address.into()], runs: false, obstacle, since_millis: 7 }
+        FailedStart {
+            name: name.into(),
+            addresses: vec![address.into()],
+            runs: false,
+            of: None,
+            obstacle,
+            since_millis: 7,
+        }
     }
 
     #[test]
