@@ -36,23 +36,35 @@ pub(super) fn nearest(unknown: &str) -> Option<String> {
         return None;
     }
     // What is documented here comes first among equals.
-    let documented = REGISTRY.iter().filter_map(|setting| near(setting.key, unknown)).min();
-    let other = known_keys().filter_map(|key| near(key, unknown)).min();
-    let (edit_distance, key) = match (documented, other) {
+    let documented = nearest_of(REGISTRY.iter().map(|setting| setting.key), unknown, length / 2);
+    let most = documented.as_ref().map_or(length / 2, |(distance, _)| *distance);
+    let (_, key) = match (documented, nearest_of(known_keys(), unknown, most)) {
         (Some(documented), Some(other)) if documented.0 <= other.0 => documented,
         (Some(documented), None) => documented,
         (_, other) => other?,
     };
-    (edit_distance * 2 <= length).then(|| key.into_owned())
+    Some(key.into_owned())
 }
 
-/// A key that may be meant, and its edit distance.
-fn near(key: &'static str, unknown: &str) -> Option<(usize, Cow<'static, str>)> {
+/// The nearest of some keys, the first of them among equals, if its edit distance is at most this.
+fn nearest_of(
+    keys: impl Iterator<Item = &'static str>,
+    unknown: &str,
+    most: usize,
+) -> Option<(usize, Cow<'static, str>)> {
+    keys.fold(None, |best, key| {
+        let most = best.as_ref().map_or(most, |(distance, _)| *distance);
+        best.into_iter().chain(near(key, unknown, most)).min()
+    })
+}
+
+/// A key that may be meant, and its edit distance, if that is at most this.
+fn near(key: &'static str, unknown: &str, most: usize) -> Option<(usize, Cow<'static, str>)> {
     if key.contains('*') {
-        return near_in_family(key, unknown);
+        return near_in_family(key, unknown).filter(|(distance, _)| *distance <= most);
     }
-    let edit_distance = tails(key).map(|tail| edit_distance(tail, unknown)).min()?;
-    Some((edit_distance, Cow::Borrowed(key)))
+    let distance = tails(key).filter_map(|tail| distance_within(tail, unknown, most)).min()?;
+    Some((distance, Cow::Borrowed(key)))
 }
 
 /// One of a family: the name is the user's, so only what stands before it can be a slip. That must agree for the most
@@ -61,15 +73,12 @@ fn near_in_family(family: &'static str, unknown: &str) -> Option<(usize, Cow<'st
     let stem = family.strip_suffix('*').filter(|stem| !stem.contains('*'))?;
     let heads = unknown.match_indices('.').map(|(at, _)| unknown.split_at(at + 1));
     let slips = heads.flat_map(|(head, name)| {
-        let agrees = move |tail: &&str| edit_distance(tail, head) * 5 <= tail.chars().count();
         let whole = format!("{stem}{name}");
-        tails(stem)
-            .filter(|tail| !tail.is_empty())
-            .filter(agrees)
-            .map(move |tail| (edit_distance(tail, head), whole.clone()))
+        let slip = move |tail: &str| distance_within(tail, head, tail.chars().count() / 5);
+        tails(stem).filter(|tail| !tail.is_empty()).filter_map(slip).map(move |distance| (distance, whole.clone()))
     });
-    let (edit_distance, key) = slips.filter(|(_, key)| is_of_family(family, key)).min()?;
-    Some((edit_distance, Cow::Owned(key)))
+    let (distance, key) = slips.filter(|(_, key)| is_of_family(family, key)).min()?;
+    Some((distance, Cow::Owned(key)))
 }
 
 /// The key, and what is left of it without its first part, its first two and so on.
@@ -79,18 +88,31 @@ fn tails(key: &str) -> impl Iterator<Item = &str> {
 
 /// How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein's distance).
 pub fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
+    distance_within(one, other, usize::MAX).unwrap_or(usize::MAX)
+}
+
+/// The same, if it is at most this; what is clearly more is not counted to the end.
+fn distance_within(one: &str, other: &str, most: usize) -> Option<usize> {
+    if one.chars().count().abs_diff(other.chars().count()) > most {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
     for (at, letter) in one.chars().enumerate() {
         let mut diagonal = row[0];
         row[0] = at + 1;
-        for column in 0..other.len() {
-            let replaced = diagonal + usize::from(other[column] != letter);
+        let mut least = row[0];
+        for (column, other) in other.chars().enumerate() {
+            let replaced = diagonal + usize::from(other != letter);
             diagonal = row[column + 1];
             row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+            least = least.min(row[column + 1]);
+        }
+        // No row has less than the one before it.
+        if least > most {
+            return None;
         }
     }
-    row[other.len()]
+    row.last().copied().filter(|distance| *distance <= most)
 }
 
 #[cfg(test)]
@@ -101,6 +123,8 @@ mod tests {
     fn slips_are_counted() {
         for (one, other, expected) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("flaw", "lawn", 2)] {
             assert_eq!(edit_distance(one, other), expected, "{one} and {other}");
+            assert_eq!(distance_within(one, other, expected), Some(expected), "{one} and {other}");
+            assert!(expected == 0 || distance_within(one, other, expected - 1).is_none(), "{one} and {other}");
         }
     }
 
