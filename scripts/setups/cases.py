@@ -217,6 +217,20 @@ def a_copied_data_directory(w):
     shutil.copytree(w[1].settings["path.data"], node.settings["path.data"])
     w[1].launch(); w.formed(w.nodes[:3]); node.start()
 
+# Nobody leads: which of the two has the copy is known by whose place was another id's.
+def copied_while_nobody_leads(w):
+    w.form()
+    for node in w.nodes: node.kill()
+    shutil.rmtree(w[2].settings["path.data"]); shutil.copytree(w[0].settings["path.data"], w[2].settings["path.data"])
+    for at in (2, 0): w[at].launch()
+    w.wait(lambda: False, 3)
+
+@case("duplicate-node-id", {"quorum-lost", "voter-down"}, about=["n2", "n1", None])
+def a_copied_data_directory_while_nobody_leads(w): copied_while_nobody_leads(w)
+
+@case("duplicate-node-id", {"quorum-lost", "voter-down"}, about=["n2", "n1", None], asked=2)
+def a_copied_data_directory_while_nobody_leads_is_asked(w): copied_while_nobody_leads(w)
+
 @case("foreign-cluster", about=["n2"], asked=2)
 def the_data_directory_of_another_cluster(w):
     w[2].settings[HOSTS] = "[]"; w.form(2); w[2].kill()
@@ -296,6 +310,11 @@ def a_newcomer_with_a_wrong_publish_port(w):
 def a_publish_host_where_nobody_listens(w):
     w[1].settings["transport.publish_host"] = "127.0.0.77"
     w.start()
+
+@case("unreachable-publish-address", about=["n2"])
+def a_publish_host_that_was_another_machine_s(w):
+    w[2].settings["transport.publish_host"] = "192.0.2.77"
+    w.form(0, 1); w.start(2); w.wait(lambda: False, 4)
 
 @case("http-port-in-seeds", about=["n0"], count=2)
 def the_http_port_among_the_seed_hosts(w):

@@ -342,6 +342,44 @@ def one_has_another_name_than_its_certificate_and_another_one_is_asked(w):
 def one_with_certificates_listens_on_loopback_only(w):
     w.certify(); del w[2].settings["network.host"]; w.start(); w.formed(w.nodes[:2]); w.wait(lambda: False, 14)
 
+@case("authorities-differ", about=["10.88.0.2:9300", "10.88.0.3:9300"])
+def each_host_made_an_authority_of_its_own(w):
+    for node in w.nodes: w.certify(at=node.number, which=[node])
+    w.start(); w.wait(lambda: False, 6)
+
+@case("wrong-cluster-name", "loopback-only", about=["n1", "n2", "10.88.0.3:9300"])
+def one_has_another_cluster_name_and_one_listens_on_loopback(w):
+    w.open(); w[1].settings["cluster.name"] = "shpo"; del w[2].settings["network.host"]
+    w.start(); w.wait(lambda: False, 16)
+
+# Its own directory is mounted, and not the whole machine.
+def sealed(node):
+    node.run("mount", "--bind", "/srv/data", "/srv/data"); node.run("mount", "-o", "remount,bind,ro", "/srv/data")
+
+@case("data-not-writable", about=["n2"])
+def the_disk_of_one_was_mounted_to_be_read_only(w): w.open(); fails_to_start(w, sealed)
+
+# The table says where its disk belongs, and it is not there after the machine was started again.
+@case("data-elsewhere", about=["n1", "n2"])
+def the_disks_of_two_are_not_mounted(w):
+    w.open()
+    for node in w.nodes[1:]:
+        os.makedirs(os.path.join(node.root, "srv/disk")); os.makedirs(os.path.join(node.root, "srv/data"))
+        with open(os.path.join(node.root, "srv/fstab"), "w") as table: table.write("/srv/disk /srv/data none bind 0 0\n")
+        node.run("mount", "--bind", "/srv/fstab", "/etc/fstab"); node.run("mount", "/srv/data")
+    w.form(); w.wait(lambda: False, 1)
+    for node in w.nodes[1:]:
+        node.signal("KILL"); w.wait(lambda: not node.is_running(), 5); node.run("umount", "/srv/data")
+        node.start()
+    w.wait(lambda: False, 6)
+
+# Only where its data is was left when its file was replaced.
+@case("wrong-cluster-name", about=["n2"], asked="start")
+def the_file_of_one_was_replaced(w):
+    w.open(); w.form(); w.wait(lambda: False, 2); w[2].signal("KILL"); w.wait(lambda: not w[2].is_running(), 5)
+    w[2].settings = {"path.data": "/srv/data"}
+    w[2].start(); w.wait(lambda: not w[2].is_running(), 10)
+
 # Its files are there, and nothing in its configuration names them.
 @case("authorities-differ", about=["10.88.0.3:9300", "n2"], asked=1)
 def a_newcomer_speaks_in_the_clear_beside_its_certificates(w):

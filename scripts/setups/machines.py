@@ -115,7 +115,7 @@ class Machine:
     def http(self):
         """Where its users ask."""
         lines = open(os.path.join(self.files, "zazen.yml")).read().splitlines()
-        given = dict(line.split(": ", 1) for line in lines)
+        given = dict(line.split(": ", 1) for line in lines if ": " in line)
         host = given.get("http.host", given.get("network.host", "127.0.0.1")).strip("'\"")
         return "127.0.1.1" if host.startswith("m") else host
 

@@ -19,6 +19,9 @@ use std::{env, str};
 
 /// Longer files are not read.
 const BYTES_MAX: u64 = 1 << 20;
+
+/// How many files beside a configuration are looked at.
+const FILES_MAX: usize = 64;
 /// Where it is looked for if nothing is said.
 const DIRECTORY: &str = "config";
 /// Names another directory, or a file.
@@ -168,6 +171,14 @@ fn open_regular(path: &Path) -> io::Result<File> {
 
 fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     let [first, second] = NAMES;
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        return CommandError::Usage(format!(
+            "cannot read {}: {error} [{}]; to mend it, as root: {}",
+            path.display(),
+            Code::BadSettings.name(),
+            given_over(path)
+        ));
+    }
     let meant = if error.kind() == io::ErrorKind::NotFound { meant(path) } else { None };
     let mend = meant.and_then(|meant| typed_with(path, &meant)).map(|line| format!("; to mend it: {line}"));
     CommandError::Usage(format!(
@@ -176,6 +187,22 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
         Code::BadSettings.name(),
         mend.unwrap_or_default()
     ))
+}
+
+/// Gives the user of this process a file that it may not read, and those beside it.
+fn given_over(path: &Path) -> String {
+    let is_barred =
+        |file: &PathBuf| File::open(file).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    let beside = path.parent().and_then(|home| home.read_dir().ok()).into_iter().flatten();
+    let beside = beside
+        .take(FILES_MAX)
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|file| file != path && file.is_file());
+    let mut files: Vec<PathBuf> = beside.filter(is_barred).collect();
+    files.sort();
+    let files = std::iter::once(path.to_owned()).chain(files).map(|file| quoted(&file.display().to_string()));
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    format!("chown {user}:{group} {}", files.collect::<Vec<_>>().join(" "))
 }
 
 /// The file beside one that is missing that is called alike, but for how it ends.

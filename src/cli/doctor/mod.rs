@@ -16,7 +16,7 @@ use crate::runtime::Access;
 use crate::runtime::addresses;
 use crate::runtime::listen::bind;
 use crate::runtime::printable::line;
-use crate::runtime::secure::{Side, gate, open_sides, readable};
+use crate::runtime::secure::{Side, ending, expiries, gate, open_sides, readable};
 use crate::runtime::start_failure;
 use crate::runtime::{StartError, listening, published};
 use crate::settings::{ListenSettings, NodeSettings, weaknesses};
@@ -231,6 +231,11 @@ fn security(settings: &NodeSettings, findings: &mut Findings) {
     };
     if let Err(error) = readable(settings) {
         findings.fatal(&StartError::Secret(error), settings);
+    }
+    for expiry in expiries(settings) {
+        if let Some(what) = ending(&expiry) {
+            findings.odd(Code::CertificateExpires, what, start_failure::remade(&expiry.file, settings));
+        }
     }
     let open = open_sides(settings, &hosts(Side::Nodes), &hosts(Side::Users));
     let weak: Vec<_> = weaknesses(settings);

@@ -80,7 +80,7 @@ fn time_differs<'a>(case: &Case<'_>, probe: &'a Probe) -> Option<(&'a Address, E
         }
         Distrust::OtherSecret
         | Distrust::NoSecret
-        | Distrust::OtherAuthority
+        | Distrust::OtherAuthority(_)
         | Distrust::OfHost(_)
         | Distrust::OfCluster(_)
         | Distrust::RefusesAuthority

@@ -9,7 +9,7 @@ use super::{Certainty, Code, Distrust, Found, Mend, Report, Sibling, Start, Verd
 use crate::cluster::Address;
 use crate::zen::explain::PingOutcome;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The files by which a node shows that it belongs to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +109,9 @@ const SECRET: Kind = Kind {
 };
 const AUTHORITY: Kind = Kind {
     code: Code::AuthoritiesDiffer,
-    is_found: |found| matches!(found, Distrust::OtherAuthority | Distrust::RefusesAuthority | Distrust::Unsecured(_)),
+    is_found: |found| {
+        matches!(found, Distrust::OtherAuthority(_) | Distrust::RefusesAuthority | Distrust::Unsecured(_))
+    },
     keys: &["zazen.security.authorities", "zazen.security.certificate", "zazen.security.key", "zazen.security.secret"],
 };
 
@@ -156,7 +158,7 @@ fn differ(case: &Case<'_>, kind: &Kind) -> Vec<Verdict> {
     let certainty = if with == against { Certainty::Possible } else { Certainty::Certain };
     // Who was never in a cluster is the newcomer, where as many are on either side.
     let is_newcomer = against == with && own.cluster_uuid.is_none();
-    if against > with || is_newcomer {
+    if (against > with || is_newcomer) && !is_each_its_own(case, &others) {
         let mend = take_over(case, first, kind);
         return vec![told(case, kind, &case.name(case.me), (&others, certainty)).mended(mend)];
     }
@@ -166,6 +168,27 @@ fn differ(case: &Case<'_>, kind: &Kind) -> Vec<Verdict> {
         told(case, kind, &name, (&[*address], certainty)).mended(mend)
     };
     others.iter().map(of).collect()
+}
+
+/// Whether no two of several nodes have their certificates of one authority, as where each host made its own: then the asked
+/// node's is as good as any.
+fn is_each_its_own(case: &Case<'_>, others: &[&Address]) -> bool {
+    let maker = |at: &&Address| match case.distrust(at)? {
+        Distrust::OtherAuthority(maker) => maker.as_ref(),
+        Distrust::OtherSecret
+        | Distrust::NoSecret
+        | Distrust::OfHost(_)
+        | Distrust::OfCluster(_)
+        | Distrust::RefusesAuthority
+        | Distrust::RefusesCluster
+        | Distrust::Unsecured(_)
+        | Distrust::LapsedCertificate
+        | Distrust::EarlyCertificate(_)
+        | Distrust::ClockBehind(_)
+        | Distrust::OtherTime => None,
+    };
+    let makers: Option<BTreeSet<&String>> = others.iter().map(maker).collect();
+    others.len() > 1 && makers.is_some_and(|makers| makers.len() == others.len())
 }
 
 fn unbelieved<'a>(case: &Case<'a>, is_such: fn(&Distrust) -> bool) -> impl Iterator<Item = &'a Address> {
@@ -296,7 +319,7 @@ fn from_elsewhere(case: &Case<'_>, other: &Address, kind: &Kind) -> Option<Mend>
     if kind.code == Code::AuthoritiesDiffer {
         if own.certificate.is_some() {
             let has_another =
-                matches!(case.distrust(other), Some(Distrust::OtherAuthority | Distrust::RefusesAuthority));
+                matches!(case.distrust(other), Some(Distrust::OtherAuthority(_) | Distrust::RefusesAuthority));
             return has_another.then(|| adopted(case, case.me)).flatten();
         }
         let (key, worth) = security(&own.unnamed)?;

@@ -19,7 +19,8 @@ pub enum Distrust {
     /// A node that has no secret where the one that asks has one.
     NoSecret,
     /// A node that cannot show a certificate of an authority that the one that asks trusts, or the other way round.
-    OtherAuthority,
+    /// Who made its certificate, if it shows one: the id of a key.
+    OtherAuthority(Option<String>),
     /// A node whose certificate comes from an authority that the one that asks trusts, and was made for another host: this one.
     OfHost(String),
     /// The same, made for a node of another cluster: of this one.
@@ -63,15 +64,15 @@ impl Distrust {
             (Distrust::NoSecret, true) => ("has a secret, and", "have none"),
             (Distrust::Unsecured(_), false) => ("has no certificate and speaks in the clear, and", "speaks TLS only"),
             (Distrust::Unsecured(_), true) => ("speaks TLS only, and", "have no certificates and speak in the clear"),
-            (Distrust::OtherAuthority, true) if !has_certificate => ("has no certificate, and", "speak TLS only"),
-            (Distrust::OtherAuthority, false) if !has_certificate => ("speaks TLS only, and", "has no certificate"),
+            (Distrust::OtherAuthority(_), true) if !has_certificate => ("has no certificate, and", "speak TLS only"),
+            (Distrust::OtherAuthority(_), false) if !has_certificate => ("speaks TLS only, and", "has no certificate"),
             (Distrust::RefusesAuthority, false) => {
                 ("trusts another authority than the one that made the certificate of", "")
             }
-            (Distrust::RefusesAuthority | Distrust::OtherAuthority, true) => {
+            (Distrust::RefusesAuthority | Distrust::OtherAuthority(_), true) => {
                 ("has a certificate of another authority than", "trust: they do not believe each other")
             }
-            (Distrust::OtherAuthority, false) => {
+            (Distrust::OtherAuthority(_), false) => {
                 ("has a certificate of another authority than", "trusts: they do not believe each other")
             }
             (
@@ -98,8 +99,8 @@ impl Distrust {
             Distrust::OtherSecret if own.secret.is_none() => "takes only what is sealed with a secret",
             Distrust::OtherSecret => "does not take what I seal with my secret",
             Distrust::NoSecret => "takes what is not sealed: it has no secret",
-            Distrust::OtherAuthority if own.certificate.is_none() => "speaks TLS only",
-            Distrust::OtherAuthority => "shows a certificate of an authority that I do not trust",
+            Distrust::OtherAuthority(_) if own.certificate.is_none() => "speaks TLS only",
+            Distrust::OtherAuthority(_) => "shows a certificate of an authority that I do not trust",
             Distrust::OfHost(host) => return format!("shows a certificate that was made for [{host}]"),
             Distrust::OfCluster(cluster) => {
                 return format!("shows a certificate that was made for cluster [{cluster}]");
@@ -150,7 +151,7 @@ pub(super) fn made_for_another(case: &Case<'_>, address: &Address) -> Option<Ver
         }
         Distrust::OtherSecret
         | Distrust::NoSecret
-        | Distrust::OtherAuthority
+        | Distrust::OtherAuthority(_)
         | Distrust::RefusesAuthority
         | Distrust::Unsecured(_)
         | Distrust::LapsedCertificate

@@ -1,13 +1,15 @@
 //! Nodes that began anew, on another data directory than before: what they had is elsewhere, or gone.
 
-use super::case::{Case, verdict};
+use super::case::{Case, quoted, verdict};
 use super::quorum::wiped_majority;
 use super::{Certainty, Code, Report, Sibling, Verdict};
+use crate::cluster::Address;
 use crate::zen::explain::{Group, Member};
 
 /// All of it.
 pub(super) fn of_elsewhere(case: &Case<'_>) -> Vec<Verdict> {
-    let mut verdicts = of_abandoned(case);
+    let mut verdicts: Vec<Verdict> = case.reports.iter().filter_map(|report| unmounted(case, report)).collect();
+    verdicts.extend(of_abandoned(case));
     let (led, lost): (Vec<&Report>, Vec<&Report>) =
         case.reports.iter().partition(|report| report.explanation.master_node.is_some());
     for old in led.into_iter().chain(lost) {
@@ -103,6 +105,26 @@ fn of_abandoned(case: &Case<'_>) -> Vec<Verdict> {
     new.iter().filter(is_worth).filter_map(|report| abandoned(case, report)).collect()
 }
 
+/// A node in the place of another one, on a directory where a file system is to be mounted and is not.
+fn unmounted(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let (mount, node) = (report.facts.unmounted.as_deref()?, &report.explanation.node);
+    let voters = case.reports.iter().flat_map(|other| &other.explanation.needed).flat_map(|quota| &quota.members);
+    let voters = voters.map(|member| (&*member.id, case.place(member).1));
+    let remembered = case.reports.iter().flat_map(|other| &other.facts.remembered);
+    let remembered = remembered.map(|other| (other.id.as_str(), Some(other.address.clone())));
+    let is_in_place = |(id, at): (&str, Option<Address>)| id != node.id.as_str() && at.as_ref() == Some(&node.address);
+    if !voters.chain(remembered).any(is_in_place) {
+        return None;
+    }
+    let name = case.name(report);
+    let summary = format!(
+        "{name} began anew: a file system is to be mounted at [{mount}] and is not, and what it had on disk may be on that"
+    );
+    let evidence = case.says(report, format!("[{}] is empty, and /etc/fstab mounts [{mount}]", report.facts.data));
+    let mend = case.restart(report, &format!("mount {} && ", quoted(mount)), |start| start);
+    Some(verdict(Code::DataElsewhere, name, summary).because(evidence).mended(mend).only(Certainty::Likely))
+}
+
 fn abandoned(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let (name, data) = (case.name(report), &report.facts.data);
     let left = report.facts.abandoned.as_deref()?;
@@ -123,7 +145,9 @@ pub(super) fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Op
     // What is damaged it cannot go back to.
     let is_damaged = |sibling: &Sibling| sibling.obstacle.as_ref().is_some_and(|one| one.code == Code::DataDamaged);
     let left = case.siblings().filter(|known| known.sibling.last.as_ref() == Some(&place));
-    let left = left.filter(|known| !is_damaged(known.sibling));
+    // A copy of another node's data was never its own.
+    let is_its = |sibling: &Sibling| sibling.id.as_ref().is_none_or(|id| id.as_str() == &*member.id);
+    let left = left.filter(|known| !is_damaged(known.sibling) && is_its(known.sibling));
     let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).map(ToOwned::to_owned);
     let strays = case.reports.iter().filter(|by| case.is_here(by)).flat_map(|by| &by.facts.strays);
     let strays = strays.filter(|(at, data)| *at == place && *data != report.facts.data).map(|(_, data)| data.clone());

@@ -48,6 +48,14 @@ fn parties(case: &Case<'_>) -> BTreeMap<String, Party> {
             }
         }
     }
+    // Whom nobody hears may have said of which cluster it is, and who looks for it.
+    for failed in case.reports.iter().flat_map(|report| &report.facts.failed_starts) {
+        let (Some((cluster, _)), Some(address)) = (&failed.of, failed.addresses.first()) else { continue };
+        let is_told = parties.values().any(|party| party.nodes.contains_key(address));
+        if let Some(party) = parties.get_mut(cluster).filter(|_| !is_told) {
+            party.nodes.insert(address.clone(), failed.name.clone());
+        }
+    }
     parties
 }
 
@@ -382,7 +390,14 @@ fn twins(case: &Case<'_>) -> Vec<Verdict> {
             case.reports.iter().flat_map(|report| &report.facts.members).any(|(_, at, _)| at == address)
         };
         let leads = |report: &Report| report.explanation.master_node.is_some();
+        // Whose place was that of another id before has the copy.
+        let had_another = |node: &Node| {
+            let mut all = case.reports.iter().flat_map(|report| &report.facts.remembered);
+            all.any(|known| known.id != node.id && *known.name == *node.name && known.address == node.address)
+        };
         let copy = match twin {
+            Some(twin) if had_another(other) && !had_another(&one.explanation.node) => twin,
+            Some(_) if had_another(&one.explanation.node) && !had_another(other) => one,
             Some(twin) if leads(one) && !leads(twin) => twin,
             Some(twin) if is_member(&one.explanation.node.address) && !is_member(&other.address) => twin,
             Some(_) | None => one,

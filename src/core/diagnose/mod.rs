@@ -370,6 +370,9 @@ pub struct Facts {
     /// The data directory of another node of the same configuration, if this one is new and was started elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandoned: Option<String>,
+    /// A directory that holds its data directory, where the system's table mounts a file system and none is, if it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmounted: Option<String>,
     /// Where its users are listened to.
     pub http: Option<String>,
     /// Where its transport is bound.

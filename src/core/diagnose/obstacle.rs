@@ -54,8 +54,12 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
     // Who listens in its place and says nothing need not be the node.
     let is_mute = verdict.code == Code::FrozenNode && verdict.certainty != Certainty::Certain;
     let about = verdict.mend.as_ref().and_then(|mend| mend.node.as_ref()).or(verdict.node.as_ref());
-    let failed = about.filter(|_| is_absent || is_mute).and_then(|about| case.failed_start(about));
-    let Some((failed, evidence)) = failed else { return verdict };
+    let Some((failed, evidence)) = about.and_then(|about| case.failed_start(about)) else { return verdict };
+    // It knows best what helps against what others see of it.
+    let is_same = verdict.mend.is_none() && verdict.code == failed.obstacle.code;
+    if !is_absent && !is_mute && !is_same {
+        return verdict;
+    }
     // It is there, only not where it is looked for.
     if failed.runs && verdict.code != Code::QuorumLost {
         return failed.verdict(case).because(evidence);

@@ -80,8 +80,9 @@ fn published(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let (bound_host, bound_port) = facts.bound.first()?.rsplit_once(':')?;
     let (host, port) = address.as_str().rsplit_once(':')?;
     let given = |keys: &[&str]| keys.iter().find(|key| facts.given.contains_key(**key)).map(|key| (*key).to_owned());
-    let (key, value) = if port == bound_port && is_loopback(bound_host) && !is_loopback(host) {
-        (key_of_bind(report).to_owned(), host)
+    let outward = facts.outward.as_deref().filter(|outward| !is_loopback(outward));
+    let (key, value) = if let Some(outward) = outward.filter(|_| port == bound_port && is_loopback(bound_host)) {
+        (key_of_bind(report).to_owned(), outward)
     } else if port == bound_port {
         let key = given(&["transport.publish_host", "network.publish_host", "network.host", "transport.host"]);
         (key.unwrap_or_else(|| "transport.publish_host".into()), bound_host)

@@ -97,6 +97,10 @@ fn line_meant(line: &str) -> Option<String> {
     if is_read(line) && line.starts_with(&indent) && (!indent.is_empty() || line == body) {
         return None;
     }
+    let straight = line.replace(['\u{201c}', '\u{201d}', '\u{201e}'], "\"").replace(['\u{2018}', '\u{2019}'], "'");
+    if straight != line && is_read(&straight) {
+        return Some(straight);
+    }
     let value = value_after(rest, is_whole_key).filter(|value| !value.is_empty() || rest.starts_with(':'))?;
     let blank = if value.is_empty() { "" } else { " " };
     let meant = format!("{indent}{key}:{blank}{}{comment}", value_meant(value)?);

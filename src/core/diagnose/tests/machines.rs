@@ -156,6 +156,6 @@ fn one_whose_file_names_no_certificates_any_more_is_told_to_name_them_again() {
     let key = asked.facts.distant[0].security.remove("zazen.security.key").expect("it is there");
     assert!(line(&asked).line.starts_with("/usr/bin/zazen setup "), "a node does not start without its key");
     asked.facts.distant[0].security.insert("zazen.security.key".into(), key);
-    asked.facts.probes[0].found = Found::Distrusted(Distrust::OtherAuthority);
+    asked.facts.probes[0].found = Found::Distrusted(Distrust::OtherAuthority(None));
     assert!(line(&asked).line.starts_with("/usr/bin/zazen setup "), "another authority has made its certificates");
 }

@@ -167,7 +167,7 @@ fn who_is_refused_for_the_end_of_its_certificate_gets_another_one_and_nothing_el
 
 #[test]
 fn a_newcomer_of_another_authority_gets_all_from_the_host_that_keeps_the_key_of_the_others() {
-    let mut odd = unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority);
+    let mut odd = unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority(None));
     odd.explanation.cluster_uuid = None;
     odd.facts.siblings.clear();
     odd.facts.credentials = Credentials {
@@ -231,6 +231,22 @@ fn who_speaks_in_the_clear_names_the_files_that_it_has() {
 }
 
 #[test]
+fn where_each_host_made_its_own_authority_the_others_get_what_the_asked_one_made() {
+    let told = |makers: [&str; 2]| {
+        let mut asked = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority(None)));
+        asked.explanation.cluster_uuid = None;
+        asked.facts.siblings.clear();
+        asked.facts.credentials = well_with(Distrust::OtherSecret).facts.credentials;
+        for (probe, maker) in asked.facts.probes.iter_mut().zip(makers) {
+            probe.found = Found::Distrusted(Distrust::OtherAuthority(Some(maker.into())));
+        }
+        verdicts(&[asked]).into_iter().map(|(_, node, _)| node.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(["a", "b"]), ["10.0.0.1:9300", "10.0.0.2:9300"], "none is like another");
+    assert_eq!(told(["a", "a"]), ["n0"], "two are of one");
+}
+
+#[test]
 fn a_node_is_given_the_certificate_of_its_own_host() {
     let of = |host: &str| Credentials {
         certificate: Some(format!("/s/{host}/node.crt")),
@@ -240,7 +256,7 @@ fn a_node_is_given_the_certificate_of_its_own_host() {
         ..Credentials::default()
     };
     let told = |equipped: &[&str]| {
-        let mut well = unbelieving(follower(1, 1), &[0], &Distrust::OtherAuthority);
+        let mut well = unbelieving(follower(1, 1), &[0], &Distrust::OtherAuthority(None));
         well.facts.credentials =
             Credentials { equipped: equipped.iter().map(|host| (*host).into()).collect(), ..of("10.0.0.1") };
         for sibling in &mut well.facts.siblings {
@@ -275,7 +291,7 @@ fn of_two_that_do_not_believe_each_other_either_may_be_wrong() {
 
 #[test]
 fn the_one_with_another_authority_is_started_with_the_files_of_the_others() {
-    let odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority));
+    let odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority(None)));
     let told = verdicts(&[odd]);
     let end = "zazen start -c /etc/zazen/n0.yml -E zazen.security.authorities=/etc/zazen/ca-other \
                -E zazen.security.certificate=/etc/zazen/crt-other -E zazen.security.key=/etc/zazen/key-other \
@@ -298,7 +314,7 @@ fn a_seed_host_at_which_a_node_may_not_have_been_started_yet_stays() {
 
 #[test]
 fn whoever_shows_a_certificate_of_another_cluster_takes_its_name() {
-    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority));
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority(None)));
     odd.facts.siblings.clear();
     odd.facts.certificates = vec![Certificate {
         setting: "zazen.security.certificate".into(),
@@ -317,7 +333,7 @@ fn whoever_shows_a_certificate_of_another_cluster_takes_its_name() {
 
 #[test]
 fn a_file_that_names_some_files_of_security_is_given_the_others_alone() {
-    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority));
+    let mut odd = waiting(unbelieving(report(0), &[1, 2], &Distrust::OtherAuthority(None)));
     odd.facts.siblings.clear();
     odd.facts.credentials = Credentials { secret: Some(SECRET.into()), ..Credentials::default() };
     let all = [("authorities", "ca.crt"), ("certificate", "node.crt"), ("key", "node.key")];

@@ -18,6 +18,7 @@ use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
 use crate::zen::Explanation;
 use crate::zen::explain::PingOutcome;
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
@@ -78,6 +79,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),
         abandoned: abandoned.filter(|_| is_new(handle)),
+        unmounted: unmounted(&settings).filter(|_| is_new(handle)),
         http: places.1,
         bound: places.0,
         discovery: kind(&settings).into(),
@@ -209,6 +211,12 @@ impl Voters {
         let is_among = |names: &[String]| names.iter().any(|one| one == name);
         is_among(&self.to) || self.version + 1 >= at.version && is_among(&self.from)
     }
+}
+
+/// Where a file system should hold the data directory, and is not mounted.
+fn unmounted(settings: &NodeSettings) -> Option<String> {
+    let data = fs::canonicalize(&settings.path_data).ok()?;
+    proc::unmounted(&data).map(|mount| mount.display().to_string())
 }
 
 /// Whether a node has its data directory for a day at most.

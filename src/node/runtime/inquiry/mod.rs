@@ -27,6 +27,7 @@ pub use failed::{tell_of_failed_start, tell_of_faults};
 pub use mending::mending;
 pub use met::meet_neighbours;
 pub use note::note_in;
+pub(super) use note::trusted as trusted_note;
 pub use shared::{Known, diagnosis_of_late};
 pub use siblings::{launch_of, ports_beside};
 pub(super) use siblings::{leave_note, listed};

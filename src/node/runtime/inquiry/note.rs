@@ -46,7 +46,7 @@ pub fn note_in(data: &Path) -> Option<Sibling> {
 }
 
 /// The one that this user wrote in a data directory, of a node that listened on this host: what is made of it is typed.
-pub(super) fn trusted(data: &Path) -> Option<Sibling> {
+pub(in crate::runtime) fn trusted(data: &Path) -> Option<Sibling> {
     let about = fs::metadata(path_in(data)).ok()?;
     if about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o022 != 0 {
         return None;

@@ -9,7 +9,8 @@ use crate::protocol::Failure;
 use crate::runtime::Handle;
 use crate::runtime::figures::of_one;
 use crate::runtime::proc;
-use crate::runtime::secure::{CHALLENGE, LINES, shown};
+use crate::runtime::secure::{CHALLENGE, LINES, Shown, shown};
+use crate::runtime::seeds::with_port;
 use crate::runtime::transport::Wanted;
 use crate::wire;
 use bytes::Bytes;
@@ -93,13 +94,13 @@ async fn found(handle: &Handle, address: &Address) -> Option<Found> {
     match heard {
         Heard::Nothing => None,
         Heard::Tls if is_refused && is_tls => Some(of_certificate(handle, address).await),
-        Heard::Challenge if is_refused && is_tls => Some(Found::Distrusted(Distrust::OtherAuthority)),
+        Heard::Challenge if is_refused && is_tls => Some(Found::Distrusted(Distrust::OtherAuthority(None))),
         Heard::Report if is_refused && is_tls => Some(Found::Distrusted(Distrust::Unsecured(bare(address).await))),
         Heard::Challenge if is_refused => Some(Found::Distrusted(Distrust::OtherSecret)),
         Heard::Report if is_refused && is_sealed => Some(Found::Distrusted(Distrust::NoSecret)),
         Heard::Challenge | Heard::Report => None,
         // A node that speaks in the clear is one of those that do not.
-        Heard::Tls if !is_tls => Some(Found::Distrusted(Distrust::OtherAuthority)),
+        Heard::Tls if !is_tls => Some(Found::Distrusted(Distrust::OtherAuthority(None))),
         Heard::Tls | Heard::Other => users_of(handle, address).await,
     }
 }
@@ -109,8 +110,11 @@ async fn of_certificate(handle: &Handle, address: &Address) -> Found {
     if let Some(found) = of_secret(handle, address).await {
         return found;
     }
-    let shown = timeout(PATIENCE, shown(handle.settings().clone(), address)).await;
-    Found::Distrusted(shown.ok().flatten().unwrap_or(Distrust::OtherAuthority))
+    match timeout(PATIENCE, shown(handle.settings().clone(), address)).await.ok().flatten() {
+        Some(Shown::ForUsers) => nodes_beside(handle, address).map_or(Found::Stranger, Found::HttpOf),
+        Some(Shown::Distrust(why)) => Found::Distrusted(why),
+        None => Found::Distrusted(Distrust::OtherAuthority(None)),
+    }
 }
 
 /// What differs where the certificates are believed: then it answers what is not sealed, or asks for the seal.
@@ -149,6 +153,15 @@ fn users_beside(handle: &Handle, address: &Address) -> Option<Address> {
     let (host, of_nodes) = address.as_str().rsplit_once(':')?;
     let is_likely = own.address.port() == Some(of_nodes) && own.host() != address.host() && !address.is_loopback();
     is_likely.then(|| format!("{host}:{port}").as_str().into())
+}
+
+/// Where the transport of a node listens whose users are answered here, if its ports are as far apart as those of this one.
+fn nodes_beside(handle: &Handle, users: &Address) -> Option<Address> {
+    let port = |address: &str| address.rsplit_once(':')?.1.parse::<i32>().ok();
+    let own_users = port(handle.meter().places().1.as_deref()?)?;
+    let of_nodes = port(users.as_str())? - own_users + port(handle.local().address.as_str())?;
+    let of_nodes = u16::try_from(of_nodes).ok().filter(|port| *port != 0)?;
+    Some(with_port(users.host(), of_nodes).into())
 }
 
 async fn silent(address: &Address) -> Found {

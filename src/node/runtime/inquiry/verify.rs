@@ -85,6 +85,7 @@ fn distrust(facts: &mut Facts, starts_as_it: bool) {
     facts.processes.clear();
     facts.roomy = None;
     facts.abandoned = None;
+    facts.unmounted = None;
     if !starts_as_it {
         facts.file = None;
         facts.launch = Launch::default();

@@ -6,12 +6,14 @@
 mod disks;
 mod groups;
 mod listeners;
+mod mounts;
 mod process;
 
 pub(super) use disks::{data_place, device_use};
 pub(super) use groups::{control_groups, service};
 pub(super) use listeners::{Listening, free_port, listeners, listening_at, user_of_peer};
 pub use listeners::{is_stopped, listener, listening, stopped};
+pub(super) use mounts::{mount_point, unmounted};
 pub(super) use process::{ThreadTime, process, process_ticks, threads, ticks_per_second};
 
 use super::figures::Share;

@@ -1,5 +1,6 @@
 //! Makes certificates: an authority of its own for a cluster, and what it vouches for.
 
+use super::hex;
 use super::tls::{is_of, role};
 use crate::cluster::ClusterName;
 use rcgen::{
@@ -10,6 +11,7 @@ use rustls::pki_types::CertificateDer;
 use std::time::{Duration, SystemTime};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
+use x509_cert::ext::pkix::AuthorityKeyIdentifier;
 
 /// For how long an authority lasts.
 const AUTHORITY_DAYS: u64 = 3_650;
@@ -64,6 +66,13 @@ pub fn made_for(certificate: &CertificateDer<'_>) -> Option<ClusterName> {
     let cluster = ClusterName::from(issuer.strip_prefix("CN=")?.strip_suffix(AUTHORITY)?);
     // The name of an authority is only a name; this is what nodes look at.
     is_of(certificate, &cluster).then_some(cluster)
+}
+
+/// Which key made a certificate, by the id that it says.
+pub(super) fn maker(certificate: &CertificateDer<'_>) -> Option<String> {
+    let parsed = Certificate::from_der(certificate).ok()?;
+    let (_, id) = parsed.tbs_certificate.get::<AuthorityKeyIdentifier>().ok()??;
+    Some(hex(id.key_identifier?.as_bytes()))
 }
 
 /// Who a certificate was made for: the first name that it was made with.

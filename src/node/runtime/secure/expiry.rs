@@ -99,15 +99,22 @@ pub(in crate::runtime) async fn watch_expiries(settings: Arc<NodeSettings>, inst
     }
 }
 
+/// That a certificate has ended, or when it ends if that is soon.
+pub fn ending(expiry: &Expiry) -> Option<String> {
+    told(expiry, now())
+}
+
 fn warning(expiry: &Expiry, now: u64) -> Option<String> {
+    Some(format!("{}: `zazen setup --renew` makes it anew", told(expiry, now)?))
+}
+
+fn told(expiry: &Expiry, now: u64) -> Option<String> {
     let Expiry { setting, file, at, .. } = expiry;
     let file = file.display();
     match at.checked_sub(now) {
         Some(left) if left > EARLY.as_secs() => None,
-        Some(left) => {
-            Some(format!("[{setting}: {file}] ends in {} days: `zazen setup --renew` makes it anew", left / 86_400))
-        }
-        None => Some(format!("[{setting}: {file}] has ended: `zazen setup --renew` makes it anew")),
+        Some(left) => Some(format!("[{setting}: {file}] ends in {} days", left / 86_400)),
+        None => Some(format!("[{setting}: {file}] has ended")),
     }
 }
 

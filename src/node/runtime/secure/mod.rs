@@ -18,14 +18,14 @@ mod window;
 
 pub use certificates::{Authority, Made, Purpose, made_at, made_for, made_line};
 pub(super) use expiry::watch_expiries;
-pub use expiry::{Expiry, OF_NODES, expiries};
+pub use expiry::{Expiry, OF_NODES, ending, expiries};
 pub use file::{FileError, read_private};
 pub use gate::{Insecure, Side, gate, open_sides};
 pub(super) use guard::Guard;
 pub use guard::{readable, remind};
 pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
 pub use secret::{Secrets, fresh_secret};
-pub(super) use shown::shown;
+pub(super) use shown::{Shown, shown};
 pub use tls::{NodeFiles, Tls, for_users, names, role, trusting, trusting_as_the_system};
 pub use users::{
     Role, Share, User, UserList, find_nobody, fresh_token, hash_of_password, is_user_name, parse_users, read_users,

@@ -3,15 +3,15 @@
 //!
 //! What that means is decided in `diagnose`.
 
-use super::certificates::{made_for, subject};
+use super::certificates::{made_for, maker, subject};
 use super::expiry::{OF_NODES, expiries, now, validity};
 use super::guard::node_files;
-use super::tls::{NodeFiles, is_of, names};
+use super::tls::{is_of, is_of_a_node, names};
 use crate::cluster::{Address, ClusterName};
 use crate::diagnose::Distrust;
 use crate::settings::NodeSettings;
+use rustls::AlertDescription;
 use rustls::pki_types::CertificateDer;
-use rustls::{AlertDescription, ClientConfig};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,31 +23,46 @@ use tokio_rustls::TlsConnector;
 /// As much of an answer as is read for the time that it says.
 const HEAD_MAX: usize = 4_096;
 
-/// What is wrong between this node and one whose certificate comes from an authority that is trusted here, if that can be
-/// told. Nothing is said to it, but that it is asked for the time where its certificate has ended.
-pub(in crate::runtime) async fn shown(settings: Arc<NodeSettings>, address: &Address) -> Option<Distrust> {
+/// What can be told of one that speaks TLS by the certificate that it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::runtime) enum Shown {
+    /// It serves users: the certificate is that of no node.
+    ForUsers,
+    /// It is a node, and this keeps the two apart.
+    Distrust(Distrust),
+}
+
+/// Looks at the certificate that one shows, if it shows any. Nothing is said to it, but that it is asked for the time where its
+/// certificate has ended.
+pub(in crate::runtime) async fn shown(settings: Arc<NodeSettings>, address: &Address) -> Option<Shown> {
     let at: SocketAddr = address.as_str().parse().ok()?;
     let cluster = settings.cluster_name.clone();
-    let look = move || Some((client(node_files(&settings).ok()??)?, is_in_time(&settings)));
-    let (client, is_in_time) = tokio::task::spawn_blocking(look).await.ok()??;
+    let look = move || {
+        let files = node_files(&settings).ok()??;
+        Some((files.to_look().ok()?, files, is_in_time(&settings)))
+    };
+    let (client, files, is_in_time) = tokio::task::spawn_blocking(look).await.ok()??;
     let stream = TcpStream::connect(at).await.ok()?;
     let mut stream = TlsConnector::from(Arc::new(client)).connect(at.ip().into(), stream).await.ok()?;
-    let certificate = stream.get_ref().1.peer_certificates()?.first()?.clone().into_owned();
-    match of_certificate(&certificate, address, &cluster) {
+    let shown: Vec<_> = stream.get_ref().1.peer_certificates()?.iter().map(|one| one.clone().into_owned()).collect();
+    let certificate = shown.first()?.clone();
+    if !is_of_a_node(&certificate) {
+        return Some(Shown::ForUsers);
+    }
+    let is_vouched_for = tokio::task::spawn_blocking(move || files.vouch_for(&shown)).await.ok()?;
+    let found = match of_certificate(&certificate, address, &cluster) {
+        _ if !is_vouched_for => Some(Distrust::OtherAuthority(maker(&certificate))),
         Some(Distrust::LapsedCertificate) => {
             let end = validity(&certificate)?.1;
             let theirs = clock_of(&mut stream).await.filter(|theirs| *theirs < end);
-            return Some(
-                theirs
-                    .map_or(Distrust::LapsedCertificate, |theirs| Distrust::ClockBehind(now().saturating_sub(theirs))),
-            );
+            let behind = theirs.map(|theirs| Distrust::ClockBehind(now().saturating_sub(theirs)));
+            Some(behind.unwrap_or(Distrust::LapsedCertificate))
         }
-        Some(found) => return Some(found),
-        None => {}
-    }
-    // Whoever serves looks at the certificate of the other end last.
-    let answer = stream.read_u8().await;
-    answer.err().and_then(|error| of_refusal(&error, is_in_time))
+        Some(found) => Some(found),
+        // Whoever serves looks at the certificate of the other end last.
+        None => stream.read_u8().await.err().and_then(|error| of_refusal(&error, is_in_time)),
+    };
+    found.map(Shown::Distrust)
 }
 
 /// The time of a server by its own clock, in seconds since 1970: whatever it answers, it says when.
@@ -80,7 +95,7 @@ fn of_certificate(certificate: &CertificateDer<'_>, address: &Address, cluster: 
     }
     if !is_of(certificate, cluster) {
         return Some(
-            made_for(certificate).map_or(Distrust::OtherAuthority, |made| Distrust::OfCluster(made.to_string())),
+            made_for(certificate).map_or(Distrust::OtherAuthority(None), |made| Distrust::OfCluster(made.to_string())),
         );
     }
     (!names(certificate, address)).then(|| Distrust::OfHost(subject(certificate).unwrap_or_default()))
@@ -98,10 +113,6 @@ fn of_refusal(error: &io::Error, is_in_time: bool) -> Option<Distrust> {
         Some(rustls::Error::AlertReceived(AlertDescription::BadCertificate)) => Some(Distrust::RefusesCluster),
         Some(_) | None => None,
     }
-}
-
-fn client(files: NodeFiles) -> Option<ClientConfig> {
-    files.of_any_node().ok()
 }
 
 /// Whether this node's own certificate is in its time.
@@ -125,6 +136,10 @@ mod tests {
         assert_eq!(seen("10.0.0.1:9300", "shop"), None);
         assert_eq!(seen("10.0.0.2:9300", "shop"), Some(Distrust::OfHost("10.0.0.1".into())));
         assert_eq!(seen("10.0.0.1:9300", "prod"), Some(Distrust::OfCluster("shop".into())));
+        assert!(is_of_a_node(&made));
+        let users = shop.vouch(Purpose::Users, &["10.0.0.1".into()], 1).expect("it can be made");
+        let users = CertificateDer::from_pem_slice(users.certificate.as_bytes()).expect("it is one");
+        assert!(!is_of_a_node(&users));
     }
 
     #[test]

@@ -27,10 +27,13 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
+/// How what nodes are called in their certificates ends.
+const ROLES: &str = ".zazen.internal";
+
 /// What a node of this cluster is called in its certificate, beside its addresses.
 pub fn role(cluster: &ClusterName) -> String {
     let name = digest(&SHA256, cluster.as_str().as_bytes());
-    format!("node.{}.zazen.internal", hex(&name.as_ref()[..16]))
+    format!("node.{}{ROLES}", hex(&name.as_ref()[..16]))
 }
 
 /// The configuration of a client that trusts these authorities; without any it speaks to nobody over TLS.
@@ -112,9 +115,21 @@ impl NodeFiles {
         self.that_trusts(Arc::new(NodesOnly { inner, role: self.role(cluster)? }))
     }
 
-    /// How a node speaks to whoever has a certificate of its authorities, whatever that is for.
-    pub(super) fn of_any_node(&self) -> Result<ClientConfig, FileError> {
-        self.that_trusts(Arc::new(Vouched { roots: roots(&self.authorities)? }))
+    /// How a node looks at the certificate of whoever shows one.
+    pub(super) fn to_look(&self) -> Result<ClientConfig, FileError> {
+        self.that_trusts(Arc::new(Anybody))
+    }
+
+    /// Whether one of its authorities made a certificate, whatever that is for.
+    pub(super) fn vouch_for(&self, shown: &[CertificateDer<'_>]) -> bool {
+        let Some((first, above)) = shown.split_first() else { return false };
+        let algorithms = provider().signature_verification_algorithms.all;
+        let verified = || {
+            let (parsed, roots) = (ParsedCertificate::try_from(first).ok()?, roots(&self.authorities).ok()?);
+            let now = within(first, UnixTime::now()).ok()?;
+            verify_server_cert_signed_by_trust_anchor(&parsed, &roots, above, now, algorithms).ok()
+        };
+        verified().is_some()
     }
 
     fn that_trusts(&self, servers: Arc<dyn ServerCertVerifier>) -> Result<ClientConfig, FileError> {
@@ -139,6 +154,12 @@ pub fn names(certificate: &CertificateDer<'_>, address: &Address) -> bool {
 /// Whether a certificate was given to a node of a cluster.
 pub(super) fn is_of(certificate: &CertificateDer<'_>, cluster: &ClusterName) -> bool {
     has_name(certificate, &role(cluster))
+}
+
+/// Whether a certificate was given to a node of some cluster, and not to one who serves users.
+pub(super) fn is_of_a_node(certificate: &CertificateDer<'_>) -> bool {
+    let parsed = webpki::EndEntityCert::try_from(certificate);
+    parsed.is_ok_and(|parsed| parsed.valid_dns_names().any(|name| name.ends_with(ROLES)))
 }
 
 fn has_name(certificate: &CertificateDer<'_>, name: &str) -> bool {
@@ -202,24 +223,19 @@ impl ServerCertVerifier for NodesOnly<WebPkiServerVerifier> {
     }
 }
 
-/// Demands of the other end nothing but that an authority made its certificate.
+/// Demands of the other end nothing but that it has the key of the certificate that it shows, which is looked at then.
 #[derive(Debug)]
-struct Vouched {
-    roots: RootCertStore,
-}
+struct Anybody;
 
-impl ServerCertVerifier for Vouched {
+impl ServerCertVerifier for Anybody {
     fn verify_server_cert(
         &self,
-        certificate: &CertificateDer<'_>,
-        above: &[CertificateDer<'_>],
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
         _: &ServerName<'_>,
         _: &[u8],
-        now: UnixTime,
+        _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let (parsed, now) = (ParsedCertificate::try_from(certificate)?, within(certificate, now)?);
-        let algorithms = provider().signature_verification_algorithms.all;
-        verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, above, now, algorithms)?;
         Ok(ServerCertVerified::assertion())
     }
 

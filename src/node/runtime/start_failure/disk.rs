@@ -3,6 +3,7 @@
 use super::{about, absolute, start, starts, text};
 use crate::diagnose::{Code, Mend, moved, quoted};
 use crate::runtime::inquiry::roomy;
+use crate::runtime::proc::mount_point;
 use crate::settings::NodeSettings;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,9 @@ pub(super) fn refused(at: &Path, source: &io::Error, settings: &NodeSettings) ->
     let mend = if kind == io::ErrorKind::FileTooLarge {
         start(settings, "ulimit -f unlimited && ")
     } else if kind == io::ErrorKind::ReadOnlyFilesystem {
-        let mount = quoted(&mount_point(&path));
+        let own = Path::new(&path).ancestors().find_map(|above| fs::canonicalize(above).ok());
+        let mount = own.and_then(|own| mount_point(&own)).unwrap_or_else(|| PathBuf::from(&path));
+        let mount = quoted(&mount.display().to_string());
         user.by_root(settings, &format!("mount -o remount,rw {mount} && "))
     } else if kind == io::ErrorKind::PermissionDenied && is_reached(Path::new(&path)) {
         let owner = at.ancestors().find_map(|above| fs::metadata(above).ok()).map(|about| about.uid());
@@ -135,14 +138,6 @@ fn can_be_made(path: &Path) -> bool {
 
 fn is_of_the_system(path: &Path) -> bool {
     OF_THE_SYSTEM.iter().any(|system| path.starts_with(system))
-}
-
-/// The directory at which the file system with this path begins.
-fn mount_point(path: &str) -> String {
-    let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
-    let own = Path::new(path).ancestors().find_map(device);
-    let within = Path::new(path).ancestors().filter(|above| device(above).is_none_or(|one| Some(one) == own));
-    within.last().map_or_else(|| path.to_owned(), |top| top.display().to_string())
 }
 
 /// A path that begins so and is that of nothing: what is there already is somebody's.

@@ -1,11 +1,11 @@
 //! What to type where a file is gone that all nodes of a cluster have alike: take it from a node beside, or from the host of
-//! a seed.
+//! a seed; and where a configuration lost what it said.
 
 use super::{absolute, start};
 use crate::cluster::Address;
 use crate::diagnose::{Mend, quoted};
 use crate::runtime::addresses::is_here;
-use crate::runtime::inquiry::listed;
+use crate::runtime::inquiry::{listed, trusted_note};
 use crate::settings::NodeSettings;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,20 @@ pub(super) fn brought(path: &Path, settings: &NodeSettings) -> Option<Mend> {
         None => format!("scp -p {} {to} && ", quoted(&format!("{}:{}", host_of_another(settings)?, absolute(path)))),
     };
     start(settings, &line)
+}
+
+/// Adds to a configuration what it said when the node began last and says no more, as after it was replaced, and starts the node;
+/// none if that is not the name of its cluster and more.
+pub(super) fn as_noted(settings: &NodeSettings) -> Option<Mend> {
+    let file = settings.file.as_deref().map(absolute)?;
+    let note = trusted_note(&settings.path_data).filter(|note| note.file.as_ref() == Some(&file))?;
+    let is_lost = |line: &&String| line.split_once(':').is_some_and(|(key, _)| !settings.given.contains_key(key));
+    let lost: Vec<&String> = note.written.iter().filter(is_lost).collect();
+    if lost.len() < 2 || !lost.iter().any(|line| line.starts_with("cluster.name:")) {
+        return None;
+    }
+    let lines: Vec<String> = lost.into_iter().map(|line| quoted(line)).collect();
+    start(settings, &format!("printf '%s\\n' '' {} >> {} && ", lines.join(" "), quoted(&file)))
 }
 
 /// The same file of another node, as `zazen setup` puts them beside each other.

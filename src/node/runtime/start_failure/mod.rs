@@ -13,6 +13,7 @@ mod slips;
 pub use disk::elsewhere;
 pub(in crate::runtime) use holder::Locks;
 pub use holder::{NAMES, file_in};
+pub use remade::remade;
 pub use slips::faults;
 
 use crate::cluster::{Address, is_loopback};
@@ -69,7 +70,8 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Bind(error) => (Code::BadAddress, Some(host(&error.host().to_string(), settings))),
         StartError::Store(error) => store(error, settings),
         StartError::OtherCluster { found, .. } => {
-            (Code::WrongClusterName, Some(text(settings, "cluster.name", found.as_str())))
+            let named = || Some(text(settings, "cluster.name", found.as_str()));
+            (Code::WrongClusterName, missing::as_noted(settings).or_else(named))
         }
         StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
             let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";

@@ -10,7 +10,7 @@ use crate::settings::NodeSettings;
 use std::path::Path;
 
 /// Makes them, and starts the node where both is done on one host; none if the file is another one.
-pub(super) fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+pub fn remade(path: &Path, settings: &NodeSettings) -> Option<Mend> {
     let security = &settings.security;
     let own = [(false, &security.certificate, &security.key), (true, &security.http_certificate, &security.http_key)];
     let named = own.iter().filter_map(|(is_users, certificate, key)| {
