@@ -127,6 +127,8 @@ impl fmt::Display for Place {
 pub(super) enum Silence {
     /// No connection, or none that lasted.
     Failed(Failure),
+    /// Its certificate is not believed, for this reason.
+    Untrusted(&'static str),
     /// An answer with another status than 200.
     Status(u16),
     /// It runs, and nobody knows where it listens to its users.
@@ -142,6 +144,7 @@ impl fmt::Display for Silence {
             Silence::Failed(Failure::BadAnswer) => f.write_str(
                 "not understood; a node with TLS is asked with --ca FILE, at an address that its certificate names",
             ),
+            Silence::Untrusted(why) => f.write_str(why),
             Silence::Status(status) => write!(f, "HTTP status {status}"),
             Silence::NotAsked => f.write_str("runs, HTTP unknown"),
         }
@@ -172,14 +175,13 @@ impl Asker {
         path: &str,
         timeout: Duration,
     ) -> Result<T, Silence> {
-        let fails = |error: reqwest::Error| Silence::Failed(runtime::failure(&error));
         let request = self.0.get(&place.0, path).timeout(timeout);
-        let mut response = request.send().await.map_err(fails)?;
+        let mut response = request.send().await.map_err(|error| fails(&error))?;
         if response.status() != reqwest::StatusCode::OK {
             return Err(Silence::Status(response.status().as_u16()));
         }
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(fails)? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| fails(&error))? {
             body.extend_from_slice(&chunk);
             if body.len() > ANSWER_BYTES_MAX {
                 return Err(Silence::Failed(Failure::BadAnswer));
@@ -197,7 +199,7 @@ impl Asker {
         }
         let look = async |place: Place| {
             let told = self.ask::<serde_json::Value>(&place, "/", AWAKE_WITHIN).await;
-            (!matches!(told, Err(Silence::Failed(_))), place)
+            (!matches!(told, Err(Silence::Failed(_) | Silence::Untrusted(_))), place)
         };
         let looked = futures_util::future::join_all(places.into_iter().map(look)).await;
         let (awake, silent): (Vec<_>, Vec<_>) = looked.into_iter().partition(|(is_awake, _)| *is_awake);
@@ -212,15 +214,18 @@ impl Asker {
         body: String,
         timeout: Duration,
     ) -> Result<ChangeAnswer, Silence> {
-        let fails = |error: reqwest::Error| Silence::Failed(runtime::failure(&error));
         let request = self.0.request(reqwest::Method::PUT, &place.0, path).timeout(timeout);
         let request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);
-        let response = request.send().await.map_err(fails)?;
+        let response = request.send().await.map_err(|error| fails(&error))?;
         let status = response.status().as_u16();
         let hint = response.headers().get(HINT).and_then(|hint| hint.to_str().ok()).map(ToOwned::to_owned);
-        let answer = response.bytes().await.map_err(fails)?;
+        let answer = response.bytes().await.map_err(|error| fails(&error))?;
         Ok(ChangeAnswer { status, hint, answer: serde_json::from_slice(&answer).unwrap_or_default() })
     }
+}
+
+fn fails(error: &reqwest::Error) -> Silence {
+    runtime::untrusted(error).map_or_else(|| Silence::Failed(runtime::failure(error)), Silence::Untrusted)
 }
 
 /// What is said when nobody answers.

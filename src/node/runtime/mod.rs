@@ -64,4 +64,4 @@ pub use reach::{Access, Reach, ReachError};
 pub use start::{Running, StartError, VERSION, published, start};
 #[cfg(fuzzing)]
 use transport::read_frame;
-pub use transport::{Cut, Faults, client, failure};
+pub use transport::{Cut, Faults, client, failure, untrusted};

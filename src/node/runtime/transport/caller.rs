@@ -16,6 +16,7 @@ use crate::wire;
 use crate::zen::Message;
 use bytes::Bytes;
 use reqwest::{Method, StatusCode};
+use rustls::CertificateError;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
@@ -194,6 +195,33 @@ pub fn failure(error: &reqwest::Error) -> Failure {
     }
 }
 
+/// Why the certificate of a server is not believed, if that is why a request failed.
+pub fn untrusted(error: &reqwest::Error) -> Option<&'static str> {
+    let mut inner = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).filter_map(innermost);
+    match inner.find_map(|inner| inner.downcast_ref::<rustls::Error>())? {
+        rustls::Error::InvalidCertificate(why) => Some(match why {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has ended",
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "its certificate has not begun by this clock"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "its certificate is for another address"
+            }
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                "its certificate is of an authority that is none of those in --ca FILE"
+            }
+            _ => "its certificate is not valid",
+        }),
+        _ => None,
+    }
+}
+
+/// What is wrapped in an error of the system, however often.
+fn innermost(error: &io::Error) -> Option<&(dyn Error + Send + Sync + 'static)> {
+    let inner = error.get_ref()?;
+    inner.downcast_ref::<io::Error>().and_then(innermost).or(Some(inner))
+}
+
 /// What the system says; a certificate that nobody vouches for is data that is not valid, however often it is wrapped.
 fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
     let mut kinds = Vec::new();
@@ -330,6 +358,8 @@ mod tests {
         let client = client_with(Some(client)).expect("it makes sense");
         let error = client.get(url).send().await.expect_err("nobody vouches for the peer");
         assert_eq!(failure(&error), Failure::BadAnswer, "{error:?}");
+        let why = untrusted(&error).expect("it is told why");
+        assert!(why.contains("authority that is none of those"), "{why}");
         peer.await.expect("it ends");
         let _ = std::fs::remove_dir_all(&scratch);
     }

@@ -21,7 +21,7 @@ mod peers;
 mod server;
 
 pub(super) use caller::Caller;
-pub use caller::failure;
+pub use caller::{failure, untrusted};
 pub(super) use encode_cache::EncodeCache;
 pub(super) use entrance::Entrance;
 pub use faults::{Cut, Faults};
