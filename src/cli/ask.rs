@@ -235,7 +235,9 @@ pub(super) fn nobody(tried: &[(Place, Silence)]) -> String {
     let tried = format!("no node answers, tried {}", tried.join(", "));
     match stopped {
         Some(pid) => format!("{tried}; the process that listens there was stopped; to mend it: kill -CONT {pid}"),
-        None => format!("{tried}; name the HTTP address of one with --url"),
+        None => format!(
+            "{tried}; name the HTTP address of one with --url; where none runs, `zazen doctor -c FILE` tells what keeps one from it"
+        ),
     }
 }
 
