@@ -72,7 +72,9 @@ pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
 pub(super) async fn tell_of_own_fault(handle: &Handle, verdicts: &[Verdict], answered: Vec<Address>) {
     let Some(obstacle) = own_fault(&handle.local().name, verdicts) else { return };
     let settings = handle.settings();
-    let failed = FailedStart { runs: true, ..failed_start(&settings, obstacle) };
+    // It has a name even if its configuration gives none.
+    let name = handle.local().name.to_string();
+    let failed = FailedStart { name, runs: true, ..failed_start(&settings, obstacle) };
     let _ = timeout(TELLING_MAX, tell(&settings, failed, answered)).await;
 }
 
