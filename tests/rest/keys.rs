@@ -31,6 +31,17 @@ async fn a_value_is_the_body_as_it_is_and_its_version_is_told() {
     assert_eq!(body(&told), expected);
     let known = world.ask("GET", "/_zazen/kv/app/config%20one", &[("if-none-match", "\"3/18\"")], "").await;
     assert_eq!((known.status, known.body.as_str()), (StatusCode::NOT_MODIFIED, ""));
+    for (name, tags, status) in [
+        ("if-none-match", "\"9/9\", W/\"3/18\"", 304),
+        ("if-none-match", "\"9/9\"", 200),
+        ("if-match", "\"3/18\"", 200),
+        ("if-match", "\"9/9\"", 412),
+    ] {
+        let told = world.ask("GET", "/_zazen/kv/app/config%20one", &[(name, tags)], "").await;
+        assert_eq!(told.status.as_u16(), status, "{name}: {tags}");
+    }
+    let packed = world.ask("GET", "/_zazen/kv/app/config%20one", &[("accept-encoding", "gzip")], "").await;
+    assert_eq!(packed.header("content-encoding"), None, "the tag is that of the bytes as they are");
     let told = world.ask("DELETE", "/_zazen/kv/app/config%20one", &[], "").await;
     assert_eq!((body(&told)["deleted"].as_bool(), body(&told)["version"].as_u64()), (Some(true), Some(19)));
     let told = world.ask("DELETE", "/_zazen/kv/app/config%20one", &[], "").await;

@@ -3,7 +3,7 @@
 //! Mirrors `ElasticsearchException`, `RestStatus` and `BytesRestResponse.build` (6.8).
 
 use super::body::{Json, Place};
-use crate::cluster::Blocks;
+use crate::cluster::{Blocks, Revision};
 use crate::service::{Answer, Refusal};
 use crate::settings::{Exception, Objection};
 use axum::http::StatusCode;
@@ -328,6 +328,13 @@ impl RestError {
     /// A request that asks for nothing.
     pub(super) fn asks_for_nothing(what: &str) -> Self {
         RestError::new(Kind::ActionRequestValidation, format!("Validation Failed: 1: {what};"))
+    }
+
+    /// What is read is not one of those that alone are asked for.
+    pub(super) fn not_matched(key: &str, found: Revision) -> Self {
+        let reason = format!("key [{key}] was last changed by [{found}], which [If-Match] does not name");
+        let error = RestError::new(Kind::VersionConflict, reason).about("current_revision", found.to_string());
+        error.with_status(StatusCode::PRECONDITION_FAILED)
     }
 
     /// Whether it is that something was changed since.

@@ -61,7 +61,10 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
         return Err(RestError::no_resource(format!("no such key [{key}]")));
     };
     let tag = tag(held.changed);
-    if header(&call.headers, &header::IF_NONE_MATCH).is_some_and(|known| known == tag || known == "*") {
+    if names(&call.headers, &header::IF_MATCH, &tag) == Some(false) {
+        return Err(RestError::not_matched(&key, held.changed));
+    }
+    if names(&call.headers, &header::IF_NONE_MATCH, &tag) == Some(true) {
         return Ok(Reply::text(String::new()).with_status(StatusCode::NOT_MODIFIED).with_header(header::ETAG, tag));
     }
     let reply = match call.parameters.text("format") {
@@ -259,6 +262,14 @@ fn if_version(text: &str, key: &Arc<str>) -> Result<Demand, RestError> {
     }
     let by = text.parse().map_err(|error| RestError::illegal(format!("if_version: [{text}]: {error}, or `none`")))?;
     Ok(Demand { condition: Condition::Changed { key: key.clone(), by }, status })
+}
+
+/// Whether one of the tags of a header is this one, or any is meant; none if there is no such header.
+fn names(headers: &HeaderMap, name: &HeaderName, tag: &str) -> Option<bool> {
+    let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
+    let mut tags = lines.flat_map(|line| line.split(',')).map(str::trim).peekable();
+    tags.peek()?;
+    Some(tags.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag))
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

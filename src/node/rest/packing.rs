@@ -148,7 +148,9 @@ pub(super) async fn unpacked(headers: &HeaderMap, body: Received, max: u64) -> R
 /// An answer packed as its user likes it.
 pub(super) async fn packed(wanted: &HeaderMap, response: Response<Body>, level: u32) -> Response<Body> {
     let length = response.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    let is_plain = !response.headers().contains_key(header::CONTENT_ENCODING);
+    // A tag is that of the bytes as they are.
+    let has_own = [header::CONTENT_ENCODING, header::ETAG];
+    let is_plain = !has_own.iter().any(|name| response.headers().contains_key(name));
     let (Some(coding), Some(1_usize..), true) = (Coding::wanted(wanted), length, is_plain) else {
         return response;
     };

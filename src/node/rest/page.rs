@@ -37,7 +37,7 @@ Of each client the last 128 requests are remembered, and of all clients the 256 
 
 A request may have a body of `http.max_content_length`, a first line of 4096 bytes and headers of 8192 bytes.
 
-`HEAD` is answered as `GET` is, without the body: of an error there is the status alone.
+`HEAD`, where there is one, is answered as `GET` is, without the body and never packed: of an error there is the status alone.
 Clients whose `exists()` takes 404 for no and any other error for a failure so fail without a reason where documents are refused, with 400; `GET` on the same path tells it.
 
 | what went wrong | status | `error.type` |

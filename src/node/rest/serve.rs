@@ -65,6 +65,7 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
     let refused = |error| no_room(error, rest.detailed_errors).write(&ResponseFormat::default());
     let mut response = paid(response, handle.budget()).unwrap_or_else(refused);
     handle.meter().instruments().answered(route, response.status().as_u16(), began.elapsed());
+    // Elasticsearch packs nothing for HEAD.
     if rest.compression && parts.method != Method::HEAD {
         response = packed(&parts.headers, response, rest.compression_level).await;
     }
@@ -79,6 +80,9 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
 
 /// The same, if only its head was asked for without a body; the length stays that of the body which is left out.
 fn without_body(parts: &Parts, mut response: Response<Body>) -> Response<Body> {
+    if response.status() == StatusCode::NOT_MODIFIED {
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+    }
     if parts.method == Method::HEAD {
         *response.body_mut() = Body::empty();
     }

@@ -121,6 +121,8 @@ where
     let conversation = Arc::new(Conversation { dispatcher, terms, drain, caller, place: place.clone() });
     let service = service_fn(move |request| {
         let conversation = conversation.clone();
+        // At once: an end behind the request that is seen before this begins to run is not to end it.
+        let request = conversation.arriving(request);
         // It is large, and a connection on which nothing is asked would keep the room for it.
         Box::pin(async move { conversation.answer(request).await })
     });
@@ -157,12 +159,13 @@ struct Conversation<D> {
 }
 
 impl<D: Dispatcher> Conversation<D> {
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
-        let response = self.dispatcher.dispatch(self.arriving(request)).await;
+    async fn answer(&self, request: Request<Body>) -> Result<Response, Infallible> {
+        let response = self.dispatcher.dispatch(request).await;
         Ok(self.leaving(response))
     }
 
     fn arriving(&self, mut request: Request<Incoming>) -> Request<Body> {
+        self.place.begins();
         request.extensions_mut().insert(ConnectInfo(self.caller.peer));
         if let Some(shown) = &self.caller.shown {
             request.extensions_mut().insert(shown.clone());

@@ -47,7 +47,8 @@ impl ReadSide for KeptBack {
             }
         }
         let over = self.over.get_or_insert_with(|| Box::pin(sleep(MOMENT)));
-        if self.place.is_waiting() {
+        // The body may not have been looked at yet that came with its head and the end.
+        if !self.place.is_asking() {
             return Poll::Ready(Ok(()));
         }
         over.as_mut().poll(cx).map(Ok)

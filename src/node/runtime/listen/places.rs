@@ -42,6 +42,8 @@ type Turn = (bool, u64);
 #[derive(Default)]
 struct Manner {
     has_asked: bool,
+    /// Whether the head of a request is here that has no answer yet.
+    is_asking: bool,
     /// Its turn and since when it has it, while the node waits for it.
     turn: Option<(Turn, Instant)>,
 }
@@ -133,6 +135,7 @@ impl Place {
         let mut taken = self.places.taken.lock();
         taken.next += 1;
         let turn = (manner.has_asked, taken.next);
+        manner.is_asking = false;
         if let Some((before, _)) = manner.turn.replace((turn, Instant::now())) {
             taken.waiting.remove(&before);
         }
@@ -144,6 +147,16 @@ impl Place {
     /// Whether the node waits for whoever is connected.
     pub(super) fn is_waiting(&self) -> bool {
         self.manner.lock().turn.is_some()
+    }
+
+    /// The head of a request is here.
+    pub(super) fn begins(&self) {
+        self.manner.lock().is_asking = true;
+    }
+
+    /// Whether whoever is connected has begun a request and waits for its answer.
+    pub(super) fn is_asking(&self) -> bool {
+        self.manner.lock().is_asking
     }
 
     /// Since when the node waits for whoever is connected.
