@@ -191,6 +191,12 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
 
 /// Gives the user of this process a file that it may not read, and those beside it.
 fn given_over(path: &Path) -> String {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    // Where nobody may look nothing is known of the files.
+    let closed = path.parent().filter(|home| home.exists() && fs::metadata(path).is_err());
+    if let Some(home) = closed {
+        return format!("chown -R {user}:{group} {}", quoted(&home.display().to_string()));
+    }
     let is_barred =
         |file: &PathBuf| File::open(file).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
     let beside = path.parent().and_then(|home| home.read_dir().ok()).into_iter().flatten();
@@ -201,7 +207,6 @@ fn given_over(path: &Path) -> String {
     let mut files: Vec<PathBuf> = beside.filter(is_barred).collect();
     files.sort();
     let files = std::iter::once(path.to_owned()).chain(files).map(|file| quoted(&file.display().to_string()));
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     format!("chown {user}:{group} {}", files.collect::<Vec<_>>().join(" "))
 }
 

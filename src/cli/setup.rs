@@ -7,7 +7,7 @@ use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::ClusterName;
 use crate::runtime::host_name;
 use crate::runtime::secure::{
-    Authority, LINES, Made, Purpose, fresh_secret, fresh_token, made_at, made_line, read_private,
+    Authority, LINES, Made, Purpose, authority_for, fresh_secret, fresh_token, made_at, made_line, read_private,
 };
 use clap::Args;
 use std::collections::BTreeSet;
@@ -16,6 +16,9 @@ use std::io::Write;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// What a cluster is called that nobody named.
+const DEFAULT_NAME: &str = "elasticsearch";
 
 /// What a user of a machine is called in certificates beside its own names.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -30,9 +33,9 @@ pub(super) struct SetupArgs {
     /// Where to put it all.
     #[arg(long, value_name = "DIR", default_value = "security")]
     out: PathBuf,
-    /// The name of the cluster.
-    #[arg(long, value_name = "NAME", default_value = "elasticsearch")]
-    cluster_name: String,
+    /// The name of the cluster: that of the authority that is there already, or [elasticsearch].
+    #[arg(long, value_name = "NAME")]
+    cluster_name: Option<String>,
     /// For how many days certificates last.
     #[arg(long, value_name = "DAYS", default_value_t = 825, value_parser = clap::value_parser!(u16).range(1..=3650))]
     days: u16,
@@ -62,7 +65,8 @@ impl SetupArgs {
         }
         self.with_its_key()?;
         let names = self.hosts.iter().map(|host| names_of(host)).collect::<Result<Vec<_>, _>>()?;
-        let shared = Shared::open(&self.out, self.cluster_name.as_str().into(), self.days.into())?;
+        let cluster = self.cluster()?;
+        let shared = Shared::open(&self.out, cluster.clone(), self.days.into())?;
         for (host, names) in self.hosts.iter().zip(&names) {
             let directory = self.out.join(host);
             let is_there = directory.join("node.crt").exists();
@@ -72,7 +76,7 @@ impl SetupArgs {
             }
             shared.equip(&directory, names)?;
             if !is_there {
-                write_private(&directory.join("zazen.yml"), &self.configuration(host))?;
+                write_private(&directory.join("zazen.yml"), &self.configuration(&cluster, host))?;
             }
             writeln!(
                 out,
@@ -117,11 +121,25 @@ impl SetupArgs {
         Err(CommandError::Failed(text))
     }
 
-    fn configuration(&self, host: &str) -> String {
+    /// The name that the authority has: what it makes under another one nobody believes.
+    fn cluster(&self) -> Result<ClusterName, CommandError> {
+        let given = self.cluster_name.as_deref().map(ClusterName::from);
+        let there = fs::read_to_string(self.out.join("ca.crt")).ok().and_then(|authority| authority_for(&authority));
+        match (given, there) {
+            (Some(given), Some(there)) if given != there => Err(CommandError::Failed(format!(
+                "cannot make certificates for cluster [{given}] in [{}]: its authority is that of cluster [{there}]; allowed: \
+                 --cluster-name {there}, or another --out",
+                self.out.display()
+            ))),
+            (given, there) => Ok(given.or(there).unwrap_or_else(|| DEFAULT_NAME.into())),
+        }
+    }
+
+    fn configuration(&self, cluster: &ClusterName, host: &str) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(|host| format!("\"{host}\"")).collect();
         format!(
             "cluster.name: \"{}\"\nnode.name: \"{host}\"\nnetwork.host: \"{host}\"\ndiscovery.zen.ping.unicast.hosts: [{}]\n\n{}",
-            self.cluster_name,
+            cluster,
             hosts.join(", "),
             LINES
         )

@@ -96,6 +96,19 @@ fn setup_makes_no_second_authority_where_certificates_are_and_tells_where_the_ke
 }
 
 #[test]
+fn setup_goes_on_under_the_name_that_its_authority_has() {
+    let folder = Folder::new("setup-cluster");
+    let out = folder.0.join("security");
+    let setup = |code: i32, more: &str| ends_with(code, &format!("setup {more} --out {}", out.display())).1;
+    setup(0, "--cluster-name shop 10.0.0.1");
+    setup(0, "10.0.0.2");
+    let written = fs::read_to_string(out.join("10.0.0.2/zazen.yml")).expect("it was made");
+    assert!(written.starts_with("cluster.name: \"shop\"\n"), "{written}");
+    let said = setup(1, "--renew --cluster-name prod 10.0.0.1");
+    assert!(said.contains("its authority is that of cluster [shop]; allowed: --cluster-name shop"), "{said}");
+}
+
+#[test]
 fn setup_takes_no_name_that_certificates_could_name_no_address_for() {
     let folder = Folder::new("setup-names");
     let out = folder.0.join("made");

@@ -100,7 +100,8 @@ pub(super) fn renewed(case: &Case<'_>, report: &Report, certificate: &Certificat
 
 /// Makes all that the node of another host needs to belong to a node's cluster, and brings it to where this one has its own.
 pub(super) fn equipped(case: &Case<'_>, report: &Report, host: &str) -> Option<Mend> {
-    brought(case, report, (host, host), ("", &ALL))
+    // What lies there already may be no good.
+    brought(case, report, (host, host), ("--renew ", &ALL))
 }
 
 /// Makes all that a node needs to belong to the cluster of others, whose authority is not its own.

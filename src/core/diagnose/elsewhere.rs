@@ -3,7 +3,7 @@
 use super::case::{Case, quoted, verdict};
 use super::quorum::wiped_majority;
 use super::{Certainty, Code, Report, Sibling, Verdict};
-use crate::cluster::Address;
+use crate::cluster::{Address, NodeId};
 use crate::zen::explain::{Group, Member};
 
 /// All of it.
@@ -150,7 +150,9 @@ pub(super) fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Op
     let left = left.filter(|known| !is_damaged(known.sibling) && is_its(known.sibling));
     let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).map(ToOwned::to_owned);
     let strays = case.reports.iter().filter(|by| case.is_here(by)).flat_map(|by| &by.facts.strays);
-    let strays = strays.filter(|(at, data)| *at == place && *data != report.facts.data).map(|(_, data)| data.clone());
+    let is_its = |id: &Option<NodeId>| id.as_ref().is_none_or(|id| id.as_str() == &*member.id);
+    let strays = strays.filter(|(at, data, id)| *at == place && *data != report.facts.data && is_its(id));
+    let strays = strays.map(|(_, data, _)| data.clone());
     let left = left.chain(strays).next()?;
     let summary =
         format!("{name} runs on the data directory [{}], and what it had on disk is in [{left}]", report.facts.data);

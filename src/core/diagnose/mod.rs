@@ -437,7 +437,7 @@ pub struct Facts {
     pub siblings: Vec<Sibling>,
     /// Data directories that were moved or copied: where the node listened that wrote in them, and where they are now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub strays: Vec<(Address, String)>,
+    pub strays: Vec<(Address, String, Option<NodeId>)>,
     /// Processes that listen on this host where somebody does not answer.
     pub processes: Vec<Process>,
     /// What was found at hosts that do not answer as nodes do.

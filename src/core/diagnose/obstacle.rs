@@ -56,7 +56,7 @@ fn with_failed_start(case: &Case<'_>, verdict: Verdict) -> Verdict {
     let about = verdict.mend.as_ref().and_then(|mend| mend.node.as_ref()).or(verdict.node.as_ref());
     let Some((failed, evidence)) = about.and_then(|about| case.failed_start(about)) else { return verdict };
     // It knows best what helps against what others see of it.
-    let is_same = verdict.mend.is_none() && verdict.code == failed.obstacle.code;
+    let is_same = verdict.code == failed.obstacle.code && (failed.runs || verdict.mend.is_none());
     if !is_absent && !is_mute && !is_same {
         return verdict;
     }

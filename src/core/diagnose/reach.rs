@@ -238,7 +238,9 @@ fn unknown(case: &Case<'_>, name: &str, address: &Address) -> Verdict {
         let names = names.join(" or ");
         why.push_str(&format!("; {own} was given this address for {names}: see whether it is right"));
     } else if name == address.as_str() {
-        why.push_str(&format!(", or no node has this address: see {HOSTS} of {own}"));
+        let file = case.me.facts.hosts_file.as_ref().map(|file| format!("[{}]", file.path));
+        let named_in = file.as_deref().unwrap_or(HOSTS);
+        why.push_str(&format!(", or no node has this address: see {named_in} of {own}"));
     }
     let at = if name == address.as_str() { String::new() } else { format!(" ({address})") };
     verdict(Code::LinkCut, name, format!("{name}{at} does not answer: {why}")).only(Certainty::Possible)

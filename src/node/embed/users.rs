@@ -81,8 +81,17 @@ fn tls(settings: &NodeSettings) -> Result<Option<Tls>, FileError> {
     };
     let tls = Tls::new(secure::for_users(&certificate, &key)?);
     let (files, renewed) = (vec![certificate.clone(), key.clone()], tls.clone());
+    let settings = settings.clone();
+    let is_own = secure::is_own(&settings, &certificate);
     let reload = move || {
         let config = secure::for_users(&certificate, &key).map_err(|error| error.to_string())?;
+        // Users who trust the one before would be locked out.
+        if is_own && !secure::is_own(&settings, &certificate) {
+            return Err(format!(
+                "no authority of this node made [{}], as one made the one before",
+                certificate.display()
+            ));
+        }
         renewed.renew(config);
         Ok(())
     };

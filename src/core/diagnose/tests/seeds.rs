@@ -214,7 +214,7 @@ fn who_refuses_the_cluster_that_its_certificate_is_of_has_another_name_in_its_fi
 
 #[test]
 fn who_speaks_in_the_clear_names_the_files_that_it_has() {
-    let setup = "/usr/bin/zazen setup --cluster-name shop --out /s 10.0.0.0 && scp";
+    let setup = "/usr/bin/zazen setup --cluster-name shop --renew --out /s 10.0.0.0 && scp";
     let told = |unnamed: &[(&str, &str)]| {
         let unnamed = unnamed.iter().map(|(key, file)| (format!("zazen.security.{key}"), (*file).into())).collect();
         let bare = Bare { name: "n0".into(), file: Some("/etc/zazen.yml".into()), unnamed };

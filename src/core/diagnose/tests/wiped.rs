@@ -163,11 +163,11 @@ fn who_runs_on_another_directory_than_it_left_is_started_on_that() {
 fn a_directory_that_was_moved_aside_is_what_a_node_left() {
     let mut reports = wiped().to_vec();
     reports.iter_mut().for_each(|report| report.facts.machine = Some("one".into()));
-    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1.bak".into())];
+    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1.bak".into(), None)];
     let (code, node, line) = &verdicts(&reports)[0];
     assert_eq!((*code, &**node), (Code::DataElsewhere, "n1"));
     assert!(line.ends_with("-E path.data=/var/lib/zazen/n1.bak"), "{line}");
-    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1".into())];
+    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1".into(), None)];
     assert_eq!(verdicts(&reports)[0].0, Code::WipedMajority, "it runs on that one");
 }
 
@@ -244,7 +244,7 @@ fn who_is_left_of_a_cluster_keeps_its_data_beside_one_that_was_begun_anew() {
 fn who_began_anew_beside_the_third_goes_back_to_what_it_left() {
     let mut reports = anew_beside_the_third();
     reports.iter_mut().for_each(|report| report.facts.machine = Some("one".into()));
-    reports[0].facts.strays = vec![(address(1), "/srv/n1.bak".into()), (address(2), "/srv/n2.bak".into())];
+    reports[0].facts.strays = vec![(address(1), "/srv/n1.bak".into(), None), (address(2), "/srv/n2.bak".into(), None)];
     let told = verdicts(&reports);
     let codes: Vec<_> = told.iter().map(|(code, node, _)| (*code, &**node)).collect();
     assert_eq!(codes, [(Code::DataElsewhere, "n1"), (Code::DataElsewhere, "n2")], "{told:?}");

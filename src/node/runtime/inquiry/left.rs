@@ -11,13 +11,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Data directories beside a node's own, and beside those of others, that were moved or copied since a node ran on them.
-pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<(Address, String)> {
+pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<(Address, String, Option<NodeId>)> {
     let own = PathBuf::from(absolute(&settings.path_data));
     let others = known.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
     let of = |data: PathBuf| {
         let note = note::trusted(&data)?;
         let is_moved = fs::canonicalize(&note.data).ok() != fs::canonicalize(&data).ok();
-        Some((note.last.filter(|_| is_moved)?, data.display().to_string()))
+        Some((note.last.filter(|_| is_moved)?, data.display().to_string(), note.id))
     };
     around(&own, others.collect()).into_iter().filter_map(of).take(FILES_MAX).collect()
 }

@@ -46,7 +46,7 @@ pub(in crate::runtime) struct Surroundings {
 #[derive(Clone, Default)]
 pub(super) struct Neighbours {
     pub(super) siblings: Vec<Sibling>,
-    pub(super) strays: Vec<(Address, String)>,
+    pub(super) strays: Vec<(Address, String, Option<NodeId>)>,
     pub(super) abandoned: Option<String>,
     pub(super) distant: Vec<Distant>,
 }

@@ -8,6 +8,7 @@ use rcgen::{
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
 use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::time::{Duration, SystemTime};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
@@ -58,6 +59,13 @@ pub fn made_at(certificate: &str) -> Option<(String, String)> {
     let is_plain = |text: &str| !text.is_empty() && !text.contains(char::is_control);
     (directory.starts_with('/') && is_plain(directory) && is_plain(host))
         .then(|| (directory.to_owned(), host.to_owned()))
+}
+
+/// The cluster that an authority vouches for whose certificate this is, as `zazen setup` names it.
+pub fn authority_for(pem: &str) -> Option<ClusterName> {
+    let authority = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
+    let subject = Certificate::from_der(&authority).ok()?.tbs_certificate.subject.to_string();
+    Some(ClusterName::from(subject.strip_prefix("CN=")?.strip_suffix(AUTHORITY)?))
 }
 
 /// The cluster that the authority of a certificate vouches for, as `zazen setup` names it.
@@ -142,7 +150,6 @@ impl Authority {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustls::pki_types::pem::PemObject;
 
     #[test]
     fn a_certificate_tells_for_which_cluster_it_was_made() {
@@ -150,9 +157,10 @@ mod tests {
             let made = authority.vouch(purpose, &["n1".into()], 1).expect("it can be made").certificate;
             made_for(&CertificateDer::from_pem_slice(made.as_bytes()).expect("it is one"))
         };
-        let (of_shop, _) = Authority::make("our shop".into()).expect("it can be made");
+        let (of_shop, made) = Authority::make("our shop".into()).expect("it can be made");
         assert_eq!(told(&of_shop, Purpose::Node), Some("our shop".into()));
         assert_eq!(told(&of_shop, Purpose::Users), None, "it is for no node");
+        assert_eq!(authority_for(&made.certificate), Some("our shop".into()));
     }
 
     #[test]

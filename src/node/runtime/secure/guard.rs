@@ -13,7 +13,7 @@ use crate::settings::NodeSettings;
 use rustls::ClientConfig;
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +90,7 @@ impl Guard {
             let cluster = settings.cluster_name.clone();
             let reload = move || {
                 let (client, server) = files.read(&cluster).map_err(|error| error.to_string())?;
+                files.are_believed(&cluster)?;
                 for way in ways.iter().flatten() {
                     way.renew(client_with(Some(client.clone())).map_err(|error| error.to_string())?);
                 }
@@ -128,6 +129,11 @@ pub fn readable(settings: &NodeSettings) -> Result<(), FileError> {
         for_users(&path(certificate), &path(key))?;
     }
     Ok(())
+}
+
+/// Whether one of the authorities that a node trusts made a certificate.
+pub fn is_own(settings: &NodeSettings, certificate: &Path) -> bool {
+    node_files(settings).ok().flatten().is_some_and(|files| files.made(certificate))
 }
 
 pub(super) fn node_files(settings: &NodeSettings) -> Result<Option<NodeFiles>, FileError> {

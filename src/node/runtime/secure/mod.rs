@@ -16,13 +16,13 @@ mod users;
 mod watch;
 mod window;
 
-pub use certificates::{Authority, Made, Purpose, made_at, made_for, made_line};
+pub use certificates::{Authority, Made, Purpose, authority_for, made_at, made_for, made_line};
 pub(super) use expiry::watch_expiries;
 pub use expiry::{Expiry, OF_NODES, ending, expiries};
 pub use file::{FileError, read_private};
 pub use gate::{Insecure, Side, gate, open_sides};
 pub(super) use guard::Guard;
-pub use guard::{readable, remind};
+pub use guard::{is_own, readable, remind};
 pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
 pub use secret::{Secrets, fresh_secret};
 pub(super) use shown::{Shown, shown};

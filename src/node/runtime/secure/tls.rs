@@ -120,6 +120,24 @@ impl NodeFiles {
         self.that_trusts(Arc::new(Anybody))
     }
 
+    /// Whether other nodes of its cluster will believe it.
+    pub(super) fn are_believed(&self, cluster: &ClusterName) -> Result<(), String> {
+        let chain = chain(&self.certificate).map_err(|error| error.to_string())?;
+        let file = self.certificate.display();
+        if !self.vouch_for(&chain) {
+            return Err(format!("no authority in [{}] made [{file}]", self.authorities.display()));
+        }
+        match chain.first() {
+            Some(first) if is_of(first, cluster) => Ok(()),
+            Some(_) | None => Err(format!("[{file}] is for no node of cluster [{cluster}]")),
+        }
+    }
+
+    /// Whether one of its authorities made the certificate in a file.
+    pub(super) fn made(&self, certificate: &Path) -> bool {
+        chain(certificate).is_ok_and(|chain| self.vouch_for(&chain))
+    }
+
     /// Whether one of its authorities made a certificate, whatever that is for.
     pub(super) fn vouch_for(&self, shown: &[CertificateDer<'_>]) -> bool {
         let Some((first, above)) = shown.split_first() else { return false };

@@ -47,7 +47,7 @@ fn beside(path: &Path) -> Option<PathBuf> {
     listed(above)
         .into_iter()
         .filter_map(|directory| Some(directory.join(path.file_name()?)))
-        .find(|file| file.is_file())
+        .find(|file| file != path && file.is_file())
 }
 
 /// The first seed host that is another one than this.

@@ -83,7 +83,9 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Secret(FileError::Unreadable(path, error)) if error.kind() == io::ErrorKind::NotFound => {
             (Code::BadSettings, missing::brought(path, settings).or_else(|| remade::remade(path, settings)))
         }
-        StartError::Secret(FileError::Strange(path, _)) => (Code::BadSettings, remade::remade(path, settings)),
+        StartError::Secret(FileError::Strange(path, _)) => {
+            (Code::BadSettings, remade::remade(path, settings).or_else(|| missing::brought(path, settings)))
+        }
         StartError::Secret(FileError::Incomplete(_)) => (Code::BadSettings, secured(settings)),
         StartError::Insecure(_) => (Code::BadSettings, insecure(settings)),
         StartError::Log(path, _) => (Code::BadSettings, logs(path, settings)),

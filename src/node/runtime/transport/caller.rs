@@ -198,22 +198,21 @@ pub fn failure(error: &reqwest::Error) -> Failure {
 /// Why the certificate of a server is not believed, if that is why a request failed.
 pub fn untrusted(error: &reqwest::Error) -> Option<&'static str> {
     let mut inner = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).filter_map(innermost);
-    match inner.find_map(|inner| inner.downcast_ref::<rustls::Error>())? {
-        rustls::Error::InvalidCertificate(why) => Some(match why {
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has ended",
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                "its certificate has not begun by this clock"
-            }
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                "its certificate is for another address"
-            }
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                "its certificate is of an authority that is none of those in --ca FILE"
-            }
-            _ => "its certificate is not valid",
-        }),
-        _ => None,
-    }
+    let rustls::Error::InvalidCertificate(why) = inner.find_map(|inner| inner.downcast_ref::<rustls::Error>())? else {
+        return None;
+    };
+    use CertificateError as Why;
+    Some(if matches!(why, Why::Expired | Why::ExpiredContext { .. }) {
+        "its certificate has ended"
+    } else if matches!(why, Why::NotValidYet | Why::NotValidYetContext { .. }) {
+        "its certificate has not begun by this clock"
+    } else if matches!(why, Why::NotValidForName | Why::NotValidForNameContext { .. }) {
+        "its certificate is for another address"
+    } else if matches!(why, Why::UnknownIssuer | Why::BadSignature) {
+        "its certificate is of an authority that is none of those in --ca FILE"
+    } else {
+        "its certificate is not valid"
+    })
 }
 
 /// What is wrapped in an error of the system, however often.
