@@ -252,7 +252,7 @@ fn told(case: &Case<'_>, kind: &Kind, name: &str, (others, certainty): (&[&Addre
     let found = |at: &Address| case.distrust(at).cloned().unwrap_or(Distrust::OtherSecret);
     let first = others.first().map_or(Distrust::OtherSecret, |at| found(at));
     let (has, but) = first.apart(&case.me.facts.credentials, is_own);
-    let summary = format!("{name} {has} {others_of} {but}");
+    let summary = format!("{name} {has} {others_of} {but}").trim_end().to_owned();
     let seen = |at: &Address| found(at).seen(&case.me.facts.credentials);
     let evidence = others.iter().map(|at| case.says(case.me, format!("[{at}] {}", seen(at))));
     evidence.fold(verdict(kind.code, name, summary).only(certainty), Verdict::because)
