@@ -120,7 +120,8 @@ fn unmounted(case: &Case<'_>, report: &Report) -> Option<Verdict> {
     let summary = format!(
         "{name} began anew: a file system is to be mounted at [{mount}] and is not, and what it had on disk may be on that"
     );
-    let evidence = case.says(report, format!("[{}] is empty, and /etc/fstab mounts [{mount}]", report.facts.data));
+    let evidence =
+        case.says(report, format!("I began on [{}] with nothing, and /etc/fstab mounts [{mount}]", report.facts.data));
     let mend = case.restart(report, &format!("mount {} && ", quoted(mount)), |start| start);
     Some(verdict(Code::DataElsewhere, name, summary).because(evidence).mended(mend).only(Certainty::Likely))
 }
