@@ -33,7 +33,7 @@ pub(super) struct SetupArgs {
     /// Where to put it all.
     #[arg(long, value_name = "DIR", default_value = "security")]
     out: PathBuf,
-    /// The name of the cluster: that of the authority that is there already, or [elasticsearch].
+    /// The name of the cluster: that of the authority that is there already, or `elasticsearch`.
     #[arg(long, value_name = "NAME")]
     cluster_name: Option<String>,
     /// For how many days certificates last.
