@@ -1,12 +1,14 @@
 """Clusters of real processes, each node on a loopback address of its own, made by `zazen setup`."""
 
 import base64
+import hashlib
 import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -80,9 +82,21 @@ class Setup:
         self.directory, self.name = directory, name
         self.add(*hosts)
 
-    def add(self, *hosts, options=(), name=None):
-        """Makes what further hosts need, of a cluster of another name if one is given."""
-        run("setup", "--out", self.directory, "--cluster-name", name or self.name, *options, *hosts)
+    def add(self, *hosts, options=()):
+        """Makes what further hosts need."""
+        run("setup", "--out", self.directory, "--cluster-name", self.name, *options, *hosts)
+
+    def add_of_another_cluster(self, host, cluster):
+        """Makes the same for a host whose certificate this authority gives to a node of another cluster, which `setup` refuses."""
+        self.add(host)
+        key, role = self.file(host, "node.key"), hashlib.sha256(cluster.encode()).hexdigest()[:32]
+        with tempfile.TemporaryDirectory() as work:
+            request, extensions = Path(work, "csr"), Path(work, "ext")
+            extensions.write_text(f"subjectAltName=IP:{host},DNS:node.{role}.zazen.internal\nextendedKeyUsage=serverAuth,clientAuth\n")
+            for line in (["req", "-new", "-key", key, "-subj", f"/CN={host}", "-out", request],
+                         ["x509", "-req", "-in", request, "-CA", self.file("ca.crt"), "-CAkey", self.file("ca.key"), "-set_serial", "7",
+                          "-days", "2", "-extfile", extensions, "-out", self.file(host, "node.crt")]):
+                subprocess.run(["openssl", *map(str, line)], check=True, capture_output=True)
 
     def renew(self, *hosts):
         self.add(*hosts, options=["--renew"])
