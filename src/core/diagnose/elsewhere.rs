@@ -147,13 +147,12 @@ pub(super) fn displaced(case: &Case<'_>, teller: &Report, member: &Member) -> Op
     let is_damaged = |sibling: &Sibling| sibling.obstacle.as_ref().is_some_and(|one| one.code == Code::DataDamaged);
     let left = case.siblings().filter(|known| known.sibling.last.as_ref() == Some(&place));
     // A copy of another node's data was never its own.
-    let is_its = |sibling: &Sibling| sibling.id.as_ref().is_none_or(|id| id.as_str() == &*member.id);
-    let left = left.filter(|known| !is_damaged(known.sibling) && is_its(known.sibling));
+    let is_its = |id: &Option<NodeId>| id.as_ref().is_none_or(|id| id.as_str() == &*member.id);
+    let left = left.filter(|known| !is_damaged(known.sibling) && is_its(&known.sibling.id));
     let left = left.filter_map(|known| known.sibling.left_behind(&report.facts.data)).map(ToOwned::to_owned);
     let strays = case.reports.iter().filter(|by| case.is_here(by)).flat_map(|by| &by.facts.strays);
-    let is_its = |id: &Option<NodeId>| id.as_ref().is_none_or(|id| id.as_str() == &*member.id);
-    let strays = strays.filter(|(at, data, id)| *at == place && *data != report.facts.data && is_its(id));
-    let strays = strays.map(|(_, data, _)| data.clone());
+    let strays = strays.filter(|stray| stray.address == place && stray.data != report.facts.data && is_its(&stray.id));
+    let strays = strays.map(|stray| stray.data.clone());
     let left = left.chain(strays).next()?;
     let summary =
         format!("{name} runs on the data directory [{}], and what it had on disk is in [{left}]", report.facts.data);

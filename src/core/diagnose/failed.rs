@@ -17,9 +17,12 @@ pub struct FailedStart {
     /// Whether it runs all the same, and is no member for what is wrong with itself.
     #[serde(default)]
     pub runs: bool,
-    /// The cluster that its configuration names, and its `path.data`.
+    /// Its `cluster.name`, if it told that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<(String, String)>,
+    pub cluster: Option<String>,
+    /// Its `path.data`, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
     /// Why it failed, and what to do about that.
     pub obstacle: Obstacle,
     /// How long ago it told so.
@@ -53,8 +56,10 @@ impl FailedStart {
 
     /// Whose data is of another cluster than its configuration, which is of this one, is to be in this one without that data.
     fn on_other_data(&self, case: &Case<'_>, mend: &Mend) -> Option<Mend> {
-        let (cluster, data) = self.of.as_ref().filter(|_| self.obstacle.code == Code::WrongClusterName)?;
-        let is_wanted = !case.is_masterless() && case.me.explanation.cluster_name.as_str() == cluster;
+        let (cluster, data) = (self.cluster.as_deref()?, self.data.as_deref()?);
+        let is_wanted = self.obstacle.code == Code::WrongClusterName
+            && !case.is_masterless()
+            && case.me.explanation.cluster_name.as_str() == cluster;
         let worth = Worth::Text(format!("{data}-{cluster}"));
         is_wanted.then(|| Mend { line: Mend::setting("path.data", &worth, None).line, ..mend.clone() })
     }

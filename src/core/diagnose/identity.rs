@@ -50,7 +50,7 @@ fn parties(case: &Case<'_>) -> BTreeMap<String, Party> {
     }
     // Whom nobody hears may have said of which cluster it is, and who looks for it.
     for failed in case.reports.iter().flat_map(|report| &report.facts.failed_starts) {
-        let (Some((cluster, _)), Some(address)) = (&failed.of, failed.addresses.first()) else { continue };
+        let (Some(cluster), Some(address)) = (&failed.cluster, failed.addresses.first()) else { continue };
         let is_told = parties.values().any(|party| party.nodes.contains_key(address));
         if let Some(party) = parties.get_mut(cluster).filter(|_| !is_told) {
             party.nodes.insert(address.clone(), failed.name.clone());

@@ -289,6 +289,18 @@ impl Found {
     }
 }
 
+/// A data directory that was moved or copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stray {
+    /// Where it is now.
+    pub data: String,
+    /// Where the node listened that wrote in it.
+    pub address: Address,
+    /// That node's id, if it left it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<NodeId>,
+}
+
 /// A file of certificates that a node was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
@@ -435,9 +447,9 @@ pub struct Facts {
     pub failed_starts: Vec<FailedStart>,
     /// Configuration files of other nodes on this host.
     pub siblings: Vec<Sibling>,
-    /// Data directories that were moved or copied: where the node listened that wrote in them, and where they are now.
+    /// Data directories that were moved or copied since a node ran on them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub strays: Vec<(Address, String, Option<NodeId>)>,
+    pub strays: Vec<Stray>,
     /// Processes that listen on this host where somebody does not answer.
     pub processes: Vec<Process>,
     /// What was found at hosts that do not answer as nodes do.

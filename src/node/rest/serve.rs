@@ -78,7 +78,8 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
     without_body(&parts, response)
 }
 
-/// The same, if only its head was asked for without a body; the length stays that of the body which is left out.
+/// The same without a body if only its head was asked for; the length stays that of the body which is left out. What was not
+/// changed has neither.
 fn without_body(parts: &Parts, mut response: Response<Body>) -> Response<Body> {
     if response.status() == StatusCode::NOT_MODIFIED {
         response.headers_mut().remove(header::CONTENT_LENGTH);

@@ -9,7 +9,7 @@ fn failed(number: usize, since_millis: u64) -> FailedStart {
     let mend = Mend { host: Some("10.0.0.9".into()), ..mend };
     let obstacle = Obstacle { code: Code::PortInUse, fault: "cannot listen".into(), mend: Some(mend) };
     let (name, addresses) = (format!("n{number}"), vec![address(number)]);
-    FailedStart { name, addresses, runs: false, of: None, obstacle, since_millis }
+    FailedStart { name, addresses, runs: false, cluster: None, data: None, obstacle, since_millis }
 }
 
 /// A master of two more, that was told of these starts.
@@ -63,8 +63,8 @@ fn a_newcomer_whose_data_is_of_another_cluster_gets_a_directory_of_its_own() {
     let named = Mend::setting("cluster.name", &Worth::Plain("test".into()), file);
     newcomer.obstacle = Obstacle { code: Code::WrongClusterName, mend: Some(named), ..newcomer.obstacle };
     let line = |of: &str| {
-        let of = Some((of.to_owned(), "/srv/data".to_owned()));
-        verdicts(&[told_of(vec![FailedStart { of, ..newcomer.clone() }]), follower(1, 0), follower(2, 0)])
+        let (cluster, data) = (Some(of.to_owned()), Some("/srv/data".to_owned()));
+        verdicts(&[told_of(vec![FailedStart { cluster, data, ..newcomer.clone() }]), follower(1, 0), follower(2, 0)])
     };
     assert_eq!(line("shop"), expected(&[(Code::WrongClusterName, "n7", "path.data: /srv/data-shop")]));
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use super::super::named;
 use super::*;
+use crate::diagnose::Stray;
 
 /// Of three voters the last two came back under other ids; these know the voting set by what the first one said.
 fn wiped() -> [Report; 3] {
@@ -163,11 +164,11 @@ fn who_runs_on_another_directory_than_it_left_is_started_on_that() {
 fn a_directory_that_was_moved_aside_is_what_a_node_left() {
     let mut reports = wiped().to_vec();
     reports.iter_mut().for_each(|report| report.facts.machine = Some("one".into()));
-    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1.bak".into(), None)];
+    reports[0].facts.strays = vec![Stray { address: address(1), data: "/var/lib/zazen/n1.bak".into(), id: None }];
     let (code, node, line) = &verdicts(&reports)[0];
     assert_eq!((*code, &**node), (Code::DataElsewhere, "n1"));
     assert!(line.ends_with("-E path.data=/var/lib/zazen/n1.bak"), "{line}");
-    reports[0].facts.strays = vec![(address(1), "/var/lib/zazen/n1".into(), None)];
+    reports[0].facts.strays = vec![Stray { address: address(1), data: "/var/lib/zazen/n1".into(), id: None }];
     assert_eq!(verdicts(&reports)[0].0, Code::WipedMajority, "it runs on that one");
 }
 
@@ -244,8 +245,67 @@ fn who_is_left_of_a_cluster_keeps_its_data_beside_one_that_was_begun_anew() {
 fn who_began_anew_beside_the_third_goes_back_to_what_it_left() {
     let mut reports = anew_beside_the_third();
     reports.iter_mut().for_each(|report| report.facts.machine = Some("one".into()));
-    reports[0].facts.strays = vec![(address(1), "/srv/n1.bak".into(), None), (address(2), "/srv/n2.bak".into(), None)];
+    reports[0].facts.strays = vec![
+        Stray { address: address(1), data: "/srv/n1.bak".into(), id: None },
+        Stray { address: address(2), data: "/srv/n2.bak".into(), id: None },
+    ];
     let told = verdicts(&reports);
     let codes: Vec<_> = told.iter().map(|(code, node, _)| (*code, &**node)).collect();
     assert_eq!(codes, [(Code::DataElsewhere, "n1"), (Code::DataElsewhere, "n2")], "{told:?}");
+}
+
+#[test]
+fn a_disk_that_is_not_mounted_is_mounted_before_anything_is_given_up() {
+    let left = voters(report(0));
+    let unmounted = |mount: Option<&str>| {
+        let new = |number: usize| {
+            let mut new = report(number);
+            let node = Node { id: format!("new-{number}").as_str().into(), ..(*node(number)).clone() };
+            new.explanation.node = Arc::new(node);
+            new.explanation.cluster_uuid = None;
+            new.facts.unmounted = mount.map(Into::into);
+            new
+        };
+        verdicts(&[left.clone(), new(1), new(2)])
+    };
+    let told = unmounted(Some("/var/lib"));
+    assert!(told.iter().all(|(code, ..)| *code == Code::DataElsewhere), "{told:?}");
+    assert_eq!(told.iter().map(|(_, node, _)| &**node).collect::<Vec<_>>(), ["n1", "n2"]);
+    assert!(told[0].2.contains("; mount /var/lib && /usr/bin/zazen start "), "{told:?}");
+    assert!(unmounted(None).iter().all(|(code, ..)| *code == Code::WipedMajority), "they lost what they had");
+}
+
+#[test]
+fn of_two_with_one_id_the_one_in_whose_place_another_was_has_the_copy() {
+    let known = |number: usize| Remembered {
+        id: format!("id-{number}").as_str().into(),
+        name: format!("n{number}"),
+        address: address(number),
+        failed: false,
+        said_so: false,
+        removed: false,
+        is_eligible: None,
+        votes: None,
+    };
+    let copied = Arc::new(Node { id: "id-0".into(), ..(*node(2)).clone() });
+    let with = |mut report: Report, other: Arc<Node>| {
+        let outcome = PingOutcome::DuplicateId;
+        report.explanation.hosts.push(Host {
+            address: other.address.clone(),
+            node: Some(other),
+            instead_of: None,
+            outcome,
+        });
+        report.facts.remembered = vec![known(0), known(2)];
+        report
+    };
+    let original = with(report(0), copied.clone());
+    let mut copy = with(report(2), node(0));
+    copy.explanation.node = copied;
+    let line = "path.data: /var/lib/zazen/n2-new";
+    for asked in [[original.clone(), copy.clone()], [copy, original]] {
+        let told =
+            verdicts(&asked).into_iter().find(|(code, ..)| *code == Code::DuplicateNodeId).map(|told| (told.1, told.2));
+        assert_eq!(told, Some(("n2".into(), line.into())), "whoever is asked");
+    }
 }

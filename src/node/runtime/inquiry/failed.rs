@@ -109,8 +109,8 @@ fn failed_start(settings: &NodeSettings, obstacle: Obstacle) -> FailedStart {
     let addresses: Vec<Address> =
         about.hosts.iter().take(ADDRESSES_MAX).map(|host| with_port(host, port).into()).collect();
     let name = about.name.or_else(|| Some(addresses.first()?.to_string())).unwrap_or_default();
-    let of = Some((settings.cluster_name.to_string(), absolute(&settings.path_data)));
-    FailedStart { name, addresses, runs: false, of, obstacle, since_millis: 0 }
+    let (cluster, data) = (Some(settings.cluster_name.to_string()), Some(absolute(&settings.path_data)));
+    FailedStart { name, addresses, runs: false, cluster, data, obstacle, since_millis: 0 }
 }
 
 /// None if it is too long.
@@ -188,9 +188,10 @@ fn believed(told: FailedStart, (from, is_of_cluster): (Option<String>, bool), is
     };
     let addresses = told.addresses.into_iter().take(ADDRESSES_MAX).map(seen_at).collect();
     let obstacle = Obstacle { code, fault: printable(&fault), mend: mend.filter(|_| is_trusted).map(typed) };
-    // What is made of it is typed as well.
-    let of = told.of.filter(|_| is_trusted).map(|(cluster, data)| (printable(&cluster), printable(&data)));
-    FailedStart { name: printable(&told.name), addresses, runs: told.runs, of, obstacle, since_millis: 0 }
+    // What is made of these is typed as well.
+    let typed = |text: Option<String>| text.filter(|_| is_trusted).map(|text| printable(&text));
+    let (cluster, data) = (typed(told.cluster), typed(told.data));
+    FailedStart { name: printable(&told.name), addresses, runs: told.runs, cluster, data, obstacle, since_millis: 0 }
 }
 
 #[cfg(test)]
@@ -204,7 +205,8 @@ mod tests {
             name: name.into(),
             addresses: vec![address.into()],
             runs: false,
-            of: None,
+            cluster: None,
+            data: None,
             obstacle,
             since_millis: 7,
         }

@@ -3,21 +3,21 @@
 use super::facts::absolute;
 use super::note;
 use super::siblings::{FILES_MAX, around, listed};
-use crate::cluster::{Address, NodeId};
-use crate::diagnose::Sibling;
+use crate::cluster::NodeId;
+use crate::diagnose::{Sibling, Stray};
 use crate::settings::NodeSettings;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Data directories beside a node's own, and beside those of others, that were moved or copied since a node ran on them.
-pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<(Address, String, Option<NodeId>)> {
+pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<Stray> {
     let own = PathBuf::from(absolute(&settings.path_data));
     let others = known.iter().filter(|one| !one.is_elsewhere).map(|one| PathBuf::from(&one.data));
     let of = |data: PathBuf| {
         let note = note::trusted(&data)?;
         let is_moved = fs::canonicalize(&note.data).ok() != fs::canonicalize(&data).ok();
-        Some((note.last.filter(|_| is_moved)?, data.display().to_string(), note.id))
+        Some(Stray { data: data.display().to_string(), address: note.last.filter(|_| is_moved)?, id: note.id })
     };
     around(&own, others.collect()).into_iter().filter_map(of).take(FILES_MAX).collect()
 }

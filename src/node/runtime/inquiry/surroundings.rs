@@ -11,7 +11,7 @@ use super::obstacle::Held;
 use super::shared::Told;
 use super::siblings::{Look, siblings};
 use crate::cluster::{Address, NodeId};
-use crate::diagnose::{Distant, Facts, Process, Sibling};
+use crate::diagnose::{Distant, Facts, Process, Sibling, Stray};
 use crate::runtime::latest::Latest;
 use crate::runtime::proc;
 use crate::settings::NodeSettings;
@@ -46,7 +46,7 @@ pub(in crate::runtime) struct Surroundings {
 #[derive(Clone, Default)]
 pub(super) struct Neighbours {
     pub(super) siblings: Vec<Sibling>,
-    pub(super) strays: Vec<(Address, String, Option<NodeId>)>,
+    pub(super) strays: Vec<Stray>,
     pub(super) abandoned: Option<String>,
     pub(super) distant: Vec<Distant>,
 }
