@@ -33,7 +33,7 @@ mod table_diff;
 mod uuid;
 mod voting;
 
-pub use blob::Blob;
+pub use blob::{Blob, written_len};
 pub use blocks::{Block, BlockLevel, BlockLevels, Blocks};
 pub use diff::{Diff, ForwardsDiff, MetadataDiff, NodesDiff, RequestsDiff, WrongBase};
 pub use forward::{BadSlot, Carried, Forward, Forwarder, Forwards, Known, Slot};

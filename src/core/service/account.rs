@@ -4,8 +4,7 @@
 //! state (disk, wire, whole, in parts, as a change) carries twice the limit, so that a state that is within it, and one of a
 //! release that had none, reach whoever is to have them.
 
-use super::limits::written_len;
-use crate::cluster::{Blob, ClusterState, Holding, Lease, Metadata, Node, Refusal};
+use crate::cluster::{Blob, ClusterState, Holding, Lease, Metadata, Node, Refusal, written_len};
 use serde_json::Value;
 use std::fmt;
 
@@ -167,11 +166,7 @@ fn tree(value: &Value, text: fn(&str) -> u64) -> u64 {
 
 /// What a key takes with what it holds and is tied to, but for the frame that all keys have.
 pub(super) fn key(name: &str, value: &Blob, lease: Option<&Holding>) -> u64 {
-    let value = match value.plain() {
-        Some(text) => written_len(text),
-        None => value.len().div_ceil(3) * 4,
-    };
-    (written_len(name) + value + lease.map_or(0, |holding| written_len(&holding.name))) as u64
+    (written_len(name) + value.written_len() + lease.map_or(0, |holding| written_len(&holding.name))) as u64
 }
 
 #[cfg(test)]

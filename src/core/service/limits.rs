@@ -26,16 +26,6 @@ pub const RANGE_MAX: usize = 10_000;
 /// How many bytes of keys and values one answer holds at the most, but for the first key.
 pub const RANGE_BYTES_MAX: usize = 8 << 20;
 
-/// How many bytes a text takes in JSON, without its quotes.
-pub fn written_len(text: &str) -> usize {
-    let takes = |byte: u8| match byte {
-        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 2,
-        0..b' ' => 6,
-        _ => 1,
-    };
-    text.bytes().map(takes).sum()
-}
-
 /// By how many percent a holder's lease is shorter than the service's, so that it ends first on clocks that run apart.
 pub const DRIFT_PERCENT: u32 = 10;
 
@@ -43,17 +33,4 @@ pub const DRIFT_PERCENT: u32 = 10;
 /// the request that was granted, or the keep-alive that was answered.
 pub fn holders_ttl(ttl: Duration) -> Duration {
     ttl / 100 * (100 - DRIFT_PERCENT)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_takes_as_many_bytes_as_json_writes_for_it() {
-        let every: String = (0..=0x2ff).filter_map(char::from_u32).collect();
-        let written = serde_json::to_string(&every).expect("a text can be written");
-        assert_eq!(written_len(&every), written.len() - 2);
-        assert_eq!(written_len("\u{1}"), 6);
-    }
 }
