@@ -1,7 +1,7 @@
 //! The master's task queue: by priority, then in order of arrival; bounded.
 //!
-//! Mirrors `PrioritizedEsThreadPoolExecutor` and `TaskBatcher` (6.8), except that a batch is everything that is queued:
-//! one publish carries it all, with tasks of one kind run together.
+//! Mirrors `PrioritizedEsThreadPoolExecutor` and `TaskBatcher` (6.8), except that a batch is all that is queued and
+//! fits into one publish, with tasks of one kind run together.
 
 use super::{PendingTask, Priority, Refusal, Task};
 use std::collections::BTreeMap;
@@ -17,16 +17,22 @@ pub struct Queued<W> {
     pub waiter: W,
 }
 
+type Entries<W> = BTreeMap<(Priority, u64), Queued<W>>;
+
 /// A bounded priority queue of tasks.
 #[derive(Clone, Debug, Hash)]
 pub struct Queue<W> {
-    entries: BTreeMap<(Priority, u64), Queued<W>>,
+    entries: Entries<W>,
+    /// Those that bring much.
+    heavy: Entries<W>,
+    /// Whether it is their turn.
+    is_turn_of_heavy: bool,
     arrived: u64,
 }
 
 impl<W> Default for Queue<W> {
     fn default() -> Self {
-        Queue { entries: BTreeMap::new(), arrived: 0 }
+        Queue { entries: BTreeMap::new(), heavy: BTreeMap::new(), is_turn_of_heavy: false, arrived: 0 }
     }
 }
 
@@ -35,51 +41,73 @@ impl<W> Queue<W> {
     pub const CAPACITY: usize = 10_000;
     /// How many tasks one publish takes at the most, so that it stays short.
     pub const BATCH: usize = 1_024;
+    /// How many bytes those of one publish may bring together, unless one alone brings more.
+    pub const BATCH_BYTES: usize = 1 << 20;
+    /// What brings more than this goes with its like: whoever asks for little does not wait until much is everywhere.
+    pub const HEAVY_BYTES: usize = 16 << 10;
 
     /// Appends a task, unless it is one too many.
     pub fn push(&mut self, task: Task, waiter: W) -> Result<(), (Refusal, W)> {
-        if self.entries.len() >= Self::CAPACITY && !task.is_internal() {
-            let why = format!("{} tasks are queued already, the queue holds {}", self.entries.len(), Self::CAPACITY);
+        if self.len() >= Self::CAPACITY && !task.is_internal() {
+            let why = format!("{} tasks are queued already, the queue holds {}", self.len(), Self::CAPACITY);
             return Err((Refusal::Overloaded(why), waiter));
         }
         self.arrived += 1;
         let order = self.arrived;
-        self.entries.insert((task.priority(), order), Queued { order, task, waiter });
+        let entries = if task.bytes() > Self::HEAVY_BYTES { &mut self.heavy } else { &mut self.entries };
+        entries.insert((task.priority(), order), Queued { order, task, waiter });
         Ok(())
     }
 
-    /// Takes out the next batch: the most urgent first, those of one kind together.
+    /// Takes out the next batch: the most urgent first, those of one kind together. What brings much and what does not take
+    /// turns.
     pub fn take_batch(&mut self) -> Vec<Queued<W>> {
-        let keys: Vec<_> = self.entries.keys().take(Self::BATCH).copied().collect();
-        let mut batch: Vec<_> = keys.iter().filter_map(|key| self.entries.remove(key)).collect();
-        batch.sort_by_key(|queued| (queued.task.priority(), queued.task.kind(), queued.order));
+        let is_heavy = self.entries.is_empty() || self.is_turn_of_heavy && !self.heavy.is_empty();
+        self.is_turn_of_heavy = !is_heavy;
+        let entries = if is_heavy { &mut self.heavy } else { &mut self.entries };
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while let Some(next) = entries.first_entry() {
+            bytes += next.get().task.bytes();
+            if batch.len() == Self::BATCH || bytes > Self::BATCH_BYTES && !batch.is_empty() {
+                break;
+            }
+            batch.push(next.remove());
+        }
+        batch.sort_by_key(|queued: &Queued<W>| (queued.task.priority(), queued.task.kind(), queued.order));
         batch
     }
 
     /// Takes out every task for which `wanted` holds.
     pub fn extract(&mut self, wanted: impl Fn(&Queued<W>) -> bool) -> Vec<Queued<W>> {
-        let keys: Vec<_> = self.entries.iter().filter(|(_, queued)| wanted(queued)).map(|(key, _)| *key).collect();
-        keys.iter().filter_map(|key| self.entries.remove(key)).collect()
+        let mut taken = Vec::new();
+        for entries in [&mut self.entries, &mut self.heavy] {
+            let keys: Vec<_> = entries.iter().filter(|(_, queued)| wanted(queued)).map(|(key, _)| *key).collect();
+            taken.extend(keys.iter().filter_map(|key| entries.remove(key)));
+        }
+        taken.sort_by_key(|queued| (queued.task.priority(), queued.order));
+        taken
     }
 
-    /// The tasks, in the order in which they will run.
+    /// The tasks, the most urgent first.
     pub fn iter(&self) -> impl Iterator<Item = &Queued<W>> {
-        self.entries.values()
+        let mut all: Vec<_> = self.entries.iter().chain(&self.heavy).collect();
+        all.sort_unstable_by_key(|(place, _)| **place);
+        all.into_iter().map(|(_, queued)| queued)
     }
 
     /// How many tasks wait.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.len() + self.heavy.len()
     }
 
     /// Whether none waits.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
     }
 
     /// What `/_cluster/pending_tasks` shows; `age` tells how long a waiter waits, in milliseconds.
     pub fn pending(&self, age: impl Fn(&W) -> u64) -> Vec<PendingTask> {
-        self.entries.values().map(|queued| PendingTask::of(queued, false, age(&queued.waiter))).collect()
+        self.iter().map(|queued| PendingTask::of(queued, false, age(&queued.waiter))).collect()
     }
 }
 
@@ -102,6 +130,25 @@ mod tests {
         let batch: Vec<_> = queue.take_batch().into_iter().map(|queued| queued.task).collect();
         assert_eq!(batch, [settings, put("a"), put("b")]);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn what_brings_little_waits_for_no_more_than_one_batch_that_brings_much() {
+        let mut queue = Queue::default();
+        let large = |key: &str| Task::Txn(Txn::put(key, "x".repeat(600 << 10)));
+        for task in [large("a"), large("b"), put("c"), put("d")] {
+            assert!(queue.push(task, ()).is_ok());
+        }
+        let keys = |queue: &mut Queue<()>| queue.take_batch().iter().map(|queued| queued.order).collect::<Vec<_>>();
+        assert_eq!(queue.iter().map(|queued| queued.order).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(keys(&mut queue), [3, 4]);
+        assert!(queue.push(put("e"), ()).is_ok());
+        assert_eq!(keys(&mut queue), [1], "two of them are too much for one publish");
+        assert_eq!(keys(&mut queue), [5]);
+        assert_eq!(keys(&mut queue), [2]);
+        assert!(queue.push(large("f"), ()).is_ok());
+        assert_eq!(keys(&mut queue), [6], "nobody else waits");
+        assert!(queue.is_empty() && queue.take_batch().is_empty());
     }
 
     #[test]

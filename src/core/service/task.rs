@@ -169,7 +169,34 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// What everything with a name takes besides its name and what it is given.
+const ENTRY_BYTES: usize = 100;
+
 impl Task {
+    /// About how many bytes it brings, told without writing it.
+    pub fn bytes(&self) -> usize {
+        let patch = |patch: &SettingsPatch| -> usize {
+            let value = |value: &Option<Arc<str>>| value.as_ref().map_or(0, |value| value.len());
+            patch.iter().map(|(key, new)| key.len() + value(new) + ENTRY_BYTES).sum()
+        };
+        match self {
+            Task::Txn(txn) => {
+                let puts = txn.puts.iter().map(|put| put.key.len() + put.value.written_len());
+                puts.sum::<usize>() + txn.len() * ENTRY_BYTES
+            }
+            Task::PutSettings { persistent, transient } => patch(persistent) + patch(transient),
+            Task::PutIndex { metadata, .. } => metadata.as_ref().map_or(0, |text| text.len()) + ENTRY_BYTES,
+            Task::Once { task, .. } | Task::Forwarded { task, .. } => task.bytes(),
+            Task::Join { .. }
+            | Task::Remove { .. }
+            | Task::RemoveVoter { .. }
+            | Task::GrantLease { .. }
+            | Task::ReleaseLease(_)
+            | Task::ExpireLeases { .. }
+            | Task::Recover => ENTRY_BYTES,
+        }
+    }
+
     /// How urgent it is.
     pub fn priority(&self) -> Priority {
         match self {
