@@ -11,8 +11,10 @@
 mod envelope;
 mod error;
 mod place;
+mod weight;
 
 pub use error::WireError;
+pub use weight::weight;
 
 use crate::zen::Message;
 use envelope::{Envelope, Sealed};

@@ -5,6 +5,7 @@
 use super::budget::Budget;
 use super::changes::Changes;
 use super::clock::Clock;
+use super::coding::Coding;
 use super::counts::{Counts, LastCounts};
 use super::current::Current;
 use super::drain::Drain;
@@ -54,6 +55,7 @@ pub(super) struct Parts {
     pub(super) surroundings: Arc<Surroundings>,
     pub(super) drain: Arc<Drain>,
     pub(super) spans: Arc<Spans>,
+    pub(super) coding: Coding,
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
@@ -122,6 +124,7 @@ impl Handle {
             spans: Arc::new(Spans::off(Clock::start())),
             tries,
             surroundings: Arc::default(),
+            coding: Coding::start(),
         });
         (handle, desk)
     }
@@ -159,6 +162,11 @@ impl Handle {
     /// What takes the spans of this node.
     pub fn spans(&self) -> &Arc<Spans> {
         &self.0.spans
+    }
+
+    /// What writes and reads large messages.
+    pub(super) fn coding(&self) -> &Coding {
+        &self.0.coding
     }
 
     /// Whether the node is to be stopped soon.

@@ -14,6 +14,7 @@ pub(crate) mod applied;
 pub mod budget;
 pub(crate) mod changes;
 mod clock;
+mod coding;
 mod counts;
 mod current;
 pub mod descriptors;

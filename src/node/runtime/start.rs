@@ -6,6 +6,7 @@ use super::addresses::{self, AddressError};
 use super::budget::Budget;
 use super::changes::Changes;
 use super::clock::Clock;
+use super::coding::Coding;
 use super::counts::LastCounts;
 use super::current::Current;
 use super::events::{Events, Recorder, Way};
@@ -199,9 +200,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;
     let meter = Arc::new(Meter::new(zen.local().id.clone(), current.clone()));
-    if let Some(users) = users {
-        meter.set_http(users);
-    }
+    users.into_iter().for_each(|place| meter.set_http(place));
     let guard = Guard::of(&settings, &address)?;
     let (peers, access) = guard.peers_beside(&meter)?;
     let faults = Arc::new(Faults::new(settings.faults));
@@ -213,7 +212,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let instruments = meter.instruments().clone();
     tokio::spawn(secure::watch_expiries(settings.clone(), instruments.clone()));
     let journal = journal(store, &instruments, local.clone())?;
-    let (clock, changes) = (Clock::start(), Arc::new(Changes::new()));
+    let (clock, changes, coding) = (Clock::start(), Arc::new(Changes::new()), Coding::start());
     let ((events, way), spans) = (events(&settings)?, spans(&settings, clock, zen.local())?);
     let handle = Handle::of(Parts {
         settings: current,
@@ -230,6 +229,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         surroundings: Arc::default(),
         drain: Arc::default(),
         spans: spans.clone(),
+        coding: coding.clone(),
     });
     let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
     let router = router(&handle, from_nodes.clone(), entrance);
@@ -237,8 +237,8 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         publish_spans: PublishSpans::new(spans),
         observer: Observer::new(instruments.clone(), clock, zen.shown().clone()),
         clock,
-        caller: Caller::new(peers.clone(), faults.clone(), meter.tally().clone(), to_outcomes),
-        encode_cache: EncodeCache::new(instruments.state_bytes().clone()),
+        caller: Caller::new((peers.clone(), faults.clone()), (meter.tally().clone(), coding.clone()), to_outcomes),
+        encode_cache: EncodeCache::new(instruments.state_bytes().clone(), coding),
         links: Links::new(peers.clone(), address.clone(), (faults, meter.tally().clone()), from_nodes),
         journal,
         seeds: Arc::new(Seeds::new(&settings, &address, &bound(&listeners)?)),
@@ -257,8 +257,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let bound = bound(&listeners)?.iter().map(SocketAddr::to_string).collect();
     let server = Server::start(listeners, router, Terms { tls: guard.tls.clone(), ..Terms::of_nodes(&settings) });
     guard.keep_watch(&settings, [Some(peers), access], &hosts);
-    let place = Place { bound, published: address.as_str().to_owned() };
-    meter.set_transport(place, Box::new(server.connections()));
+    meter.set_transport(Place { bound, published: address.as_str().to_owned() }, Box::new(server.connections()));
     Ok((handle, driver, inboxes, server))
 }
 

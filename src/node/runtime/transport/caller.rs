@@ -11,6 +11,7 @@ use super::peers::{Peers, Wanted};
 use super::{CallOutcome, DECODED_AT_ONCE, Faults};
 use crate::cluster::Address;
 use crate::protocol::{Call, Failure};
+use crate::runtime::coding::Coding;
 use crate::runtime::figures::Tally;
 use crate::wire;
 use crate::zen::Message;
@@ -31,8 +32,7 @@ const TELL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends requests.
 pub(in crate::runtime) struct Caller {
-    peers: Peers,
-    faults: Arc<Faults>,
+    outward: Outward,
     tally: Arc<Tally>,
     outcomes: mpsc::UnboundedSender<CallOutcome>,
     notices: Notices,
@@ -40,14 +40,27 @@ pub(in crate::runtime) struct Caller {
     open: BTreeMap<Call, AbortHandle>,
 }
 
+/// What a request goes through and comes back by.
+#[derive(Clone)]
+struct Outward {
+    peers: Peers,
+    faults: Arc<Faults>,
+    coding: Coding,
+}
+
 impl Caller {
     pub(in crate::runtime) fn new(
-        peers: Peers,
-        faults: Arc<Faults>,
-        tally: Arc<Tally>,
+        (peers, faults): (Peers, Arc<Faults>),
+        (tally, coding): (Arc<Tally>, Coding),
         outcomes: mpsc::UnboundedSender<CallOutcome>,
     ) -> Self {
-        Caller { peers, faults, tally, outcomes, notices: Notices::default(), open: BTreeMap::new() }
+        Caller {
+            outward: Outward { peers, faults, coding },
+            tally,
+            outcomes,
+            notices: Notices::default(),
+            open: BTreeMap::new(),
+        }
     }
 
     /// Sends a request; exactly one outcome follows. It is waited for as long as something of it gets on, and
@@ -58,12 +71,12 @@ impl Caller {
             let _ = outcomes.send(CallOutcome::Failed(call, Failure::BadAnswer));
             return;
         };
-        let (peers, to, tally, faults) = (self.peers.clone(), to.clone(), self.tally.clone(), self.faults.clone());
+        let (outward, to, tally) = (self.outward.clone(), to.clone(), self.tally.clone());
         let asking = tokio::spawn(async move {
             let reply = match form.bytes().await {
                 Some(body) => {
                     tally.sent(1, body.len());
-                    ask_through(&faults, &peers, (&to, path), &body, timeout).await
+                    outward.ask_through((&to, path), &body, timeout).await
                 }
                 None => Err(Failure::BadAnswer),
             };
@@ -97,7 +110,7 @@ impl Caller {
         };
         let mut body = Bytes::from(wire::encode_as(version, message));
         self.tally.sent(1, body.len());
-        let (peers, to) = (self.peers.clone(), to.clone());
+        let (peers, to) = (self.outward.peers.clone(), to.clone());
         let notices = is_notice.then(|| self.notices.clone());
         if notices.as_ref().is_some_and(|notices| !notices.begin(&to, &body)) {
             return;
@@ -116,7 +129,7 @@ impl Caller {
 
     /// The path of a kind of request, unless the link is cut.
     fn path_to(&self, to: &Address, kind: &str) -> Option<&'static str> {
-        if self.faults.swallows_to(to) { None } else { path_of(kind) }
+        if self.outward.faults.swallows_to(to) { None } else { path_of(kind) }
     }
 }
 
@@ -125,43 +138,44 @@ pub(super) fn message_to(path: &str, body: Bytes, patience: Duration) -> Wanted 
     Wanted { method: Method::POST, target: format!("/_zen/{path}"), part: None, body, patience }
 }
 
-/// The same over a link that may be cut by request.
-async fn ask_through(
-    faults: &Faults,
-    peers: &Peers,
-    (to, path): (&Address, &str),
-    body: &Bytes,
-    timeout: Duration,
-) -> Result<Message, Failure> {
-    if !faults.is_allowed() {
-        return ask(peers, (to, path), body, timeout).await;
+impl Outward {
+    /// Sends a request and reads the reply, over a link that may be cut by request.
+    async fn ask_through(
+        &self,
+        (to, path): (&Address, &str),
+        body: &Bytes,
+        timeout: Duration,
+    ) -> Result<Message, Failure> {
+        let faults = &self.faults;
+        if !faults.is_allowed() {
+            return self.ask((to, path), body, timeout).await;
+        }
+        let due = Instant::now() + timeout;
+        let there = faults.pass(|faults| faults.swallows_to(to));
+        tokio::time::timeout_at(due, there).await.map_err(|_| Failure::TimedOut)?;
+        let reply = self.ask((to, path), body, due.saturating_duration_since(Instant::now())).await?;
+        let back = faults.pass(|faults| faults.swallows_from(to));
+        tokio::time::timeout_at(due, back).await.map_err(|_| Failure::TimedOut)?;
+        Ok(reply)
     }
-    let due = Instant::now() + timeout;
-    let there = faults.pass(|faults| faults.swallows_to(to));
-    tokio::time::timeout_at(due, there).await.map_err(|_| Failure::TimedOut)?;
-    let reply = ask(peers, (to, path), body, due.saturating_duration_since(Instant::now())).await?;
-    let back = faults.pass(|faults| faults.swallows_from(to));
-    tokio::time::timeout_at(due, back).await.map_err(|_| Failure::TimedOut)?;
-    Ok(reply)
-}
 
-/// Sends a request and reads the reply.
-async fn ask(peers: &Peers, (to, path): (&Address, &str), body: &Bytes, timeout: Duration) -> Result<Message, Failure> {
-    let wanted = message_to(path, body.clone(), parts::patience(timeout, body.len()));
-    let told = if body.len() > PIECE_MAX {
-        parts::send(peers, to, &wanted, timeout).await?
-    } else {
-        peers.ask(to, &wanted).await?
-    };
-    if told.status != StatusCode::OK {
-        return Err(Failure::BadAnswer);
+    async fn ask(&self, (to, path): (&Address, &str), body: &Bytes, timeout: Duration) -> Result<Message, Failure> {
+        let wanted = message_to(path, body.clone(), parts::patience(timeout, body.len()));
+        let told = if body.len() > PIECE_MAX {
+            parts::send(&self.peers, to, &wanted, timeout).await?
+        } else {
+            self.peers.ask(to, &wanted).await?
+        };
+        if told.status != StatusCode::OK {
+            return Err(Failure::BadAnswer);
+        }
+        let body = told.body;
+        if body.len() <= DECODED_AT_ONCE {
+            return wire::decode(&body).map_err(|_| Failure::BadAnswer);
+        }
+        let decoded = self.coding.run(path, move || wire::decode(&body)).await;
+        decoded.ok_or(Failure::BadAnswer)?.map_err(|_| Failure::BadAnswer)
     }
-    let body = told.body;
-    if body.len() <= DECODED_AT_ONCE {
-        return wire::decode(&body).map_err(|_| Failure::BadAnswer);
-    }
-    let decoded = tokio::task::spawn_blocking(move || wire::decode(&body)).await;
-    decoded.map_err(|_| Failure::BadAnswer)?.map_err(|_| Failure::BadAnswer)
 }
 
 /// The next piece of an answer, if it comes in time.
@@ -265,7 +279,7 @@ mod tests {
     fn caller() -> (Caller, mpsc::UnboundedReceiver<CallOutcome>) {
         let (outcomes, told) = mpsc::unbounded_channel();
         let peers = Peers::plain().expect("a client needs no network");
-        (Caller::new(peers, Arc::new(Faults::new(false)), Arc::default(), outcomes), told)
+        (Caller::new((peers, Arc::new(Faults::new(false))), (Arc::default(), Coding::start()), outcomes), told)
     }
 
     /// A peer that does nothing yet.

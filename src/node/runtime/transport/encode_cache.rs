@@ -1,6 +1,7 @@
 //! Messages as they are sent. A publish is encoded once, whatever the number of its receivers, and what is large by a thread
 //! of its own, so that neither the node nor another request waits for it.
 
+use crate::runtime::coding::Coding;
 use crate::runtime::metrics::StateBytes;
 use crate::wire;
 use crate::zen::Message;
@@ -12,17 +13,14 @@ use tokio::sync::OnceCell;
 /// How many forms of a publish are kept: the full state and a diff, of this publish and of the one before, in two versions.
 const KEPT: usize = 8;
 
-/// A state that may have more bytes than this is encoded by a thread of its own.
+/// What may have more bytes than this is encoded by a thread of its own.
 const ENCODED_AT_ONCE: u64 = 64 << 10;
-
-/// A node counts as so many bytes of a state.
-const NODE_BYTES: u64 = 300;
 
 /// A message as it is sent: encoded already, or by whoever sends it first.
 #[derive(Clone)]
 pub(in crate::runtime) struct Encoded {
     kind: &'static str,
-    message: Option<Arc<Message>>,
+    later: Option<(Arc<Message>, Coding)>,
     bytes: Arc<OnceCell<Bytes>>,
     /// Where it is counted how large it is, if it is a state.
     sizes: Option<Arc<StateBytes>>,
@@ -35,7 +33,7 @@ impl Encoded {
     pub(super) fn of(kind: &'static str, bytes: Bytes) -> Self {
         Encoded {
             kind,
-            message: None,
+            later: None,
             bytes: Arc::new(OnceCell::new_with(Some(bytes))),
             sizes: None,
             version: wire::OLDEST,
@@ -43,10 +41,16 @@ impl Encoded {
     }
 
     /// A message, encoded at once if it is not large.
-    pub(super) fn of_message(version: u32, message: Message) -> Self {
+    pub(super) fn of_message(version: u32, message: Message, coding: &Coding) -> Self {
         let kind = message.kind();
-        if is_large(&message) {
-            Encoded { kind, message: Some(Arc::new(message)), bytes: Arc::default(), sizes: None, version }
+        if wire::weight(&message) > ENCODED_AT_ONCE {
+            Encoded {
+                kind,
+                later: Some((Arc::new(message), coding.clone())),
+                bytes: Arc::default(),
+                sizes: None,
+                version,
+            }
         } else {
             Encoded::of(kind, wire::encode_as(version, &message).into())
         }
@@ -65,54 +69,50 @@ impl Encoded {
     /// The bytes; none if the process ends while they are made.
     pub(super) async fn bytes(&self) -> Option<Bytes> {
         let encode = || async {
-            let message = self.message.clone().ok_or(())?;
+            let (message, coding) = self.later.clone().ok_or(())?;
             let (sizes, version) = (self.sizes.clone(), self.version);
             let encode = move || {
                 let bytes: Bytes = wire::encode_as(version, &message).into();
-                // Only whole states are large.
-                sizes.inspect(|sizes| sizes.count(true, bytes.len()));
+                sizes.inspect(|sizes| sizes.count(is_whole(&message), bytes.len()));
                 bytes
             };
-            tokio::task::spawn_blocking(encode).await.map_err(|_| ())
+            coding.run(self.kind, encode).await.ok_or(())
         };
         self.bytes.get_or_try_init(encode).await.ok().cloned()
     }
 }
 
-/// Whether a message holds a state that takes long to encode.
-fn is_large(message: &Message) -> bool {
-    let (Message::Publish { body: Body::Full(state), .. } | Message::Fetched { state: Some(state), .. }) = message
-    else {
-        return false;
-    };
-    let settings = state.metadata.persistent.len() + state.metadata.transient.len();
-    state.metadata.key_bytes + (state.nodes.len() + settings) as u64 * NODE_BYTES > ENCODED_AT_ONCE
+/// Whether a publish carries a whole state.
+fn is_whole(message: &Message) -> bool {
+    matches!(message, Message::Publish { body: Body::Full(_), .. })
 }
 
 /// The last publishes as they were sent.
 pub(in crate::runtime) struct EncodeCache {
     kept: Vec<(u32, Message, Encoded)>,
     sizes: Arc<StateBytes>,
+    coding: Coding,
 }
 
 impl EncodeCache {
-    /// None so far; how large they are is counted there.
-    pub(in crate::runtime) fn new(sizes: Arc<StateBytes>) -> Self {
-        EncodeCache { kept: Vec::new(), sizes }
+    /// None so far; how large they are is counted there, and what is large is encoded by this thread.
+    pub(in crate::runtime) fn new(sizes: Arc<StateBytes>, coding: Coding) -> Self {
+        EncodeCache { kept: Vec::new(), sizes, coding }
     }
 
     /// A message as it is sent to somebody who reads this version.
     pub(in crate::runtime) fn of(&mut self, version: u32, message: Message) -> Encoded {
         if !matches!(message, Message::Publish { .. }) {
-            return Encoded::of_message(version, message);
+            return Encoded::of_message(version, message, &self.coding);
         }
         let is_same = |known: &Message| is_same_publish(known, &message);
         if let Some((_, _, form)) = self.kept.iter().find(|(known, form, _)| *known == version && is_same(form)) {
             return form.clone();
         }
-        let form = Encoded { sizes: Some(self.sizes.clone()), ..Encoded::of_message(version, message.clone()) };
+        let form =
+            Encoded { sizes: Some(self.sizes.clone()), ..Encoded::of_message(version, message.clone(), &self.coding) };
         if let Some(bytes) = form.at_hand() {
-            self.sizes.count(matches!(&message, Message::Publish { body: Body::Full(_), .. }), bytes.len());
+            self.sizes.count(is_whole(&message), bytes.len());
         }
         if self.kept.len() == KEPT {
             self.kept.remove(0);

@@ -11,6 +11,7 @@ use crate::cluster::Address;
 use crate::runtime::Handle;
 use crate::runtime::applied;
 use crate::runtime::changes;
+use crate::runtime::coding::Coding;
 use crate::runtime::figures::{self, Meter};
 use crate::runtime::inquiry;
 use crate::runtime::sight::{self, Here, Wanted};
@@ -153,7 +154,7 @@ async fn take(
             Err(answer) => return answer.into_response(),
         },
     };
-    let message = match decode(kind, bytes).await {
+    let message = match decode(kind, bytes, port.handle.coding()).await {
         Ok(message) => message,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
@@ -195,12 +196,12 @@ async fn hear_of_a_failed_start(
 }
 
 /// Makes out a message; what is large keeps no thread from others that wait for theirs.
-async fn decode(kind: &'static str, bytes: Bytes) -> Result<Message, String> {
+async fn decode(kind: &'static str, bytes: Bytes, coding: &Coding) -> Result<Message, String> {
     if bytes.len() <= DECODED_AT_ONCE {
         return wire::decode_as(kind, &bytes).map_err(|error| error.to_string());
     }
-    let decoded = tokio::task::spawn_blocking(move || wire::decode_as(kind, &bytes)).await;
-    decoded.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    let decoded = coding.run(kind, move || wire::decode_as(kind, &bytes)).await;
+    decoded.ok_or_else(|| "the message cannot be read".to_owned())?.map_err(|error| error.to_string())
 }
 
 /// Reads a message; a large one, or one that does not tell its size, waits for its turn.
@@ -232,7 +233,7 @@ async fn hand_over(port: &Port, message: Message) -> Response {
     let Ok(reply) = replied.await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    match Encoded::of_message(version, reply).bytes().await {
+    match Encoded::of_message(version, reply, port.handle.coding()).bytes().await {
         Some(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
         None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
