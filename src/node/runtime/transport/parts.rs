@@ -81,13 +81,17 @@ pub(super) async fn send(
     timeout: Duration,
 ) -> Result<PeerResponse, Failure> {
     let (sum, total) = (crc32fast::hash(&whole.body), whole.body.len());
-    let (mut from, mut size, mut stalls) = (0, PIECE_MAX, 0);
+    let (mut from, mut size, mut stalls) = (0, peers.pace(to), 0);
     loop {
         let end = (from + size).min(total);
         let part = Some(Part { sum, total, from }.to_string());
         let (began, patience) = (Instant::now(), patience(timeout, end - from));
         let wanted = Wanted { part, body: whole.body.slice(from..end), patience, ..whole.clone() };
-        let told = peers.ask(to, &wanted).await?;
+        let told = peers.ask(to, &wanted).await;
+        // What is left over for the last part tells little.
+        let next = if end - from == size { next_size(size, began.elapsed()) } else { size };
+        peers.set_pace(to, if told.is_ok() { next } else { PIECE_MAX });
+        let told = told?;
         if told.status != reqwest::StatusCode::ACCEPTED {
             return Ok(told);
         }
@@ -96,7 +100,7 @@ pub(super) async fn send(
         if stalls > STALLS_MAX {
             return Err(Failure::BadAnswer);
         }
-        (from, size) = (there, next_size(size, began.elapsed()));
+        (from, size) = (there, next);
     }
 }
 

@@ -9,11 +9,13 @@ use crate::cluster::Address;
 use crate::protocol::Failure;
 use crate::runtime::secure::{CHALLENGE, Head, SEAL, Shared, trusting};
 use bytes::Bytes;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use reqwest::{Method, Response, StatusCode};
 use rustls::ClientConfig;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Idle connections are let go of before the other side does, which would break the next request.
 const POOL_IDLE: Duration = Duration::from_secs(50);
@@ -28,6 +30,10 @@ const SILENT_MAX: Duration = Duration::from_secs(2);
 /// How long sent bytes may go unacknowledged before a connection is given up, so that none outlives a black hole. On a link
 /// that comes and goes it would wait for longer and longer before it tries again.
 pub(in crate::runtime) const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(1);
+
+/// So long it counts how large a part a peer took in time, and of so many peers: links change.
+const PACE_MAX: Duration = Duration::from_secs(5);
+const PACES_MAX: usize = 1_024;
 
 /// The longest epoch that a peer may name.
 const CHALLENGE_MAX: usize = 64;
@@ -65,6 +71,8 @@ struct Way {
     client: RwLock<reqwest::Client>,
     is_tls: bool,
     sealer: Shared,
+    /// How large the next part of a message may be, of those who took more than the least.
+    paces: Mutex<BTreeMap<Address, (usize, Instant)>>,
 }
 
 /// What is asked of a peer.
@@ -96,7 +104,7 @@ enum Heard {
 
 impl Peers {
     pub(in crate::runtime) fn new(client: reqwest::Client, is_tls: bool, sealer: Shared) -> Self {
-        Peers(Arc::new(Way { client: RwLock::new(client), is_tls, sealer }))
+        Peers(Arc::new(Way { client: RwLock::new(client), is_tls, sealer, paces: Mutex::default() }))
     }
 
     /// The way to nodes that demand nothing.
@@ -119,6 +127,24 @@ impl Peers {
 
     pub(super) fn sealer(&self) -> &Shared {
         &self.0.sealer
+    }
+
+    /// How large the next part of a message to a peer may be: as large as the last one was quick.
+    pub(super) fn pace(&self, peer: &Address) -> usize {
+        let paces = self.0.paces.lock();
+        let known = paces.get(peer).filter(|(_, since)| since.elapsed() < PACE_MAX);
+        known.map_or(PIECE_MAX, |(size, _)| *size)
+    }
+
+    pub(super) fn set_pace(&self, peer: &Address, size: usize) {
+        let mut paces = self.0.paces.lock();
+        paces.remove(peer);
+        if paces.len() >= PACES_MAX {
+            paces.retain(|_, (_, since)| since.elapsed() < PACE_MAX);
+        }
+        if size > PIECE_MAX && paces.len() < PACES_MAX {
+            paces.insert(peer.clone(), (size, Instant::now()));
+        }
     }
 
     /// The place of something at a peer.
