@@ -36,6 +36,9 @@ pub(super) trait Keeper: Send + 'static {
     /// Makes writes durable.
     fn write(&mut self, writes: &[Write]) -> Result<(), StoreError>;
 
+    /// Does some of what later writes need, after those who waited for these were told; says whether there is more to do.
+    fn prepare(&mut self) -> Result<bool, StoreError>;
+
     /// Looks whether what was written is still there.
     fn look(&mut self) -> Result<(), StoreError>;
 
@@ -138,19 +141,37 @@ fn words_of(panic: &(dyn Any + Send)) -> String {
 }
 
 fn work(mut store: impl Keeper, queue: &Receiver<Order>, report: &impl Fn(Written)) {
+    let mut next = None;
     loop {
-        let done = match queue.recv_timeout(LOOK_AGAIN) {
+        let done = match next.take().map_or_else(|| queue.recv_timeout(LOOK_AGAIN), Ok) {
             Ok(Order::Write(group)) => write(&mut store, group, queue),
             Ok(Order::Raise(version)) => store.raise(version).map(|()| None),
             Err(RecvTimeoutError::Timeout) => store.look().map(|()| None),
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        match done {
-            Ok(Some(last)) => report(Written::UpTo(last)),
-            Ok(None) => {}
+        let prepared = match done {
+            Ok(Some(last)) => {
+                report(Written::UpTo(last));
+                prepare(&mut store, queue)
+            }
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match prepared {
+            Ok(order) => next = order,
             Err(error) => return report(Written::Failed(error)),
         }
     }
+}
+
+/// Prepares for later writes until there is no more to do, or something is asked for, which is given back.
+fn prepare(store: &mut impl Keeper, queue: &Receiver<Order>) -> Result<Option<Order>, StoreError> {
+    while store.prepare()? {
+        if let Ok(order) = queue.try_recv() {
+            return Ok(Some(order));
+        }
+    }
+    Ok(None)
 }
 
 /// Writes a group with those that wait behind it, and tells the last of them.
@@ -184,6 +205,10 @@ mod tests {
         fn write(&mut self, _: &[Write]) -> Result<(), StoreError> {
             self.0 = self.0.checked_sub(1).expect("it holds for longer");
             Ok(())
+        }
+
+        fn prepare(&mut self) -> Result<bool, StoreError> {
+            Ok(false)
         }
 
         fn look(&mut self) -> Result<(), StoreError> {

@@ -41,6 +41,12 @@ impl Keeper for Timed {
         written
     }
 
+    fn prepare(&mut self) -> Result<bool, StoreError> {
+        let prepared = Store::prepare(&mut self.store);
+        self.weigh();
+        prepared
+    }
+
     fn look(&mut self) -> Result<(), StoreError> {
         Store::look(&mut self.store)
     }

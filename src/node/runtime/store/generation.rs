@@ -11,16 +11,21 @@ use crate::protocol::Disk;
 use crate::zen::Memory;
 use std::path::{Path, PathBuf};
 
-/// How much room a file has for records behind those it was made with: as much as they take, within these bounds.
+/// So many times as much as it was made with goes into a file: all of it is written anew for each of them.
+const ROOM_TIMES: usize = 3;
+
+/// How much room a file has for records behind those it was made with: a few times as much as they take, within these bounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) least: usize,
     pub(super) most: usize,
+    /// The next file is made in pieces if the one that is written to was made with more than this.
+    pub(super) at_once: usize,
 }
 
 impl Room {
     /// What nodes use; `docs/storage.md` has the measurement.
-    pub(super) const DEFAULT: Room = Room { least: 1 << 20, most: 64 << 20 };
+    pub(super) const DEFAULT: Room = Room { least: 1 << 20, most: 64 << 20, at_once: 256 << 10 };
 }
 
 /// The name of a generation's file.
@@ -42,6 +47,8 @@ pub(super) struct Generation<F> {
     number: u64,
     path: PathBuf,
     file: F,
+    /// Where the first record goes that it was not made with.
+    begun_at: u64,
     /// Where the next record goes.
     at: u64,
     /// How long the file is.
@@ -56,27 +63,58 @@ impl<F> Generation<F> {
     /// Makes a file that holds this memory, durable when this returns.
     pub(super) fn create<S: Fs<File = F>>(
         fs: &S,
-        (dir, number): (&Path, u64),
+        place: Place<'_>,
         memory: &Memory,
         (room, version): (Room, u32),
     ) -> Result<Self, StoreError> {
-        let records = records_of(memory, number)?;
-        let mut preface = Preface { version, generation: number, length: 0, records: records.next() };
-        let used = preface.records_at() + records.bytes().len();
-        let zeros = vec![0; used.clamp(room.least, room.most)];
-        preface.length = (used + zeros.len()) as u64;
-        let text = beginning(&preface, &records);
-
-        let (unfinished, path) = (dir.join(UNFINISHED), dir.join(file_name(number)));
+        let beginning = Beginning::of(memory, place.1, (room, version))?;
+        let (used, unfinished) = (beginning.text.len(), place.0.join(UNFINISHED));
+        let zeros = vec![0; beginning.length as usize - used];
         let file = fs.create(&unfinished).map_err(StoreError::io("create", &unfinished))?;
-        fs.write(&file, 0, &text).map_err(StoreError::io("write to", &unfinished))?;
+        fs.write(&file, 0, &beginning.text).map_err(StoreError::io("write to", &unfinished))?;
         fs.write(&file, used as u64, &zeros).map_err(StoreError::io("write to", &unfinished))?;
+        Generation::give_name(fs, place, file, &beginning, (used as u64, beginning.records))
+    }
+
+    /// Makes a file a generation that was made with this beginning, and has records up to there besides.
+    pub(super) fn name<S: Fs<File = F>>(
+        fs: &S,
+        place: Place<'_>,
+        file: F,
+        beginning: &Beginning,
+        (end, records): (u64, u32),
+    ) -> Result<Self, StoreError> {
+        let unfinished = place.0.join(UNFINISHED);
+        for at in Mark::places() {
+            let mark = Mark(records).text(place.1);
+            fs.write(&file, at as u64, mark.as_bytes()).map_err(StoreError::io("write to", &unfinished))?;
+        }
+        Generation::give_name(fs, place, file, beginning, (end, records))
+    }
+
+    fn give_name<S: Fs<File = F>>(
+        fs: &S,
+        (dir, number): Place<'_>,
+        file: F,
+        beginning: &Beginning,
+        (at, records): (u64, u32),
+    ) -> Result<Self, StoreError> {
+        let (unfinished, path) = (dir.join(UNFINISHED), dir.join(file_name(number)));
         fs.sync(&file).map_err(StoreError::io("sync", &unfinished))?;
         fs.rename(&unfinished, &path).map_err(StoreError::io("rename to", &path))?;
         fs.sync_dir(dir).map_err(StoreError::io("sync the names in", dir))?;
+        let (length, begun_at) = (beginning.length, beginning.text.len() as u64);
+        Ok(Generation { number, path, file, begun_at, at, length, records, synced: records, marks: 0 })
+    }
 
-        let (at, length, records) = (used as u64, preface.length, preface.records);
-        Ok(Generation { number, path, file, at, length, records, synced: records, marks: 0 })
+    /// Whether so much was written to it that the next one should be begun.
+    pub(super) fn is_half_full(&self) -> bool {
+        (self.at - self.begun_at) * 2 >= self.length - self.begun_at
+    }
+
+    /// How much it was made with.
+    pub(super) fn begun_with(&self) -> usize {
+        self.begun_at as usize
     }
 
     pub(super) fn number(&self) -> u64 {
@@ -127,16 +165,35 @@ impl<F> Generation<F> {
     }
 }
 
+/// In which directory a file is, and which generation.
+pub(super) type Place<'a> = (&'a Path, u64);
+
 /// All that a file is made with.
-fn beginning(preface: &Preface, records: &Records) -> Vec<u8> {
-    let mut text = preface.text().into_bytes();
-    for place in Mark::places() {
-        text.resize(place, 0);
-        text.extend_from_slice(Mark(preface.records).text(preface.generation).as_bytes());
+pub(super) struct Beginning {
+    /// First line, marks and records.
+    pub(super) text: Vec<u8>,
+    /// How long the file is, with the zeros behind them.
+    pub(super) length: u64,
+    /// How many records there are.
+    pub(super) records: u32,
+}
+
+impl Beginning {
+    /// Of a file of this generation that holds this memory.
+    pub(super) fn of(memory: &Memory, generation: u64, (room, version): (Room, u32)) -> Result<Self, StoreError> {
+        let records = records_of(memory, generation)?;
+        let mut preface = Preface { version, generation, length: 0, records: records.next() };
+        let used = preface.records_at() + records.bytes().len();
+        preface.length = (used + (used * ROOM_TIMES).clamp(room.least, room.most)) as u64;
+        let mut text = preface.text().into_bytes();
+        for place in Mark::places() {
+            text.resize(place, 0);
+            text.extend_from_slice(Mark(preface.records).text(preface.generation).as_bytes());
+        }
+        text.resize(preface.records_at(), 0);
+        text.extend_from_slice(records.bytes());
+        Ok(Beginning { text, length: preface.length, records: preface.records })
     }
-    text.resize(preface.records_at(), 0);
-    text.extend_from_slice(records.bytes());
-    text
 }
 
 fn records_of(memory: &Memory, generation: u64) -> Result<Records, StoreError> {

@@ -13,6 +13,7 @@
 #[cfg(fuzzing)]
 mod damaged;
 mod directory;
+mod draft;
 mod entry;
 mod error;
 mod fs;
@@ -31,6 +32,7 @@ pub(super) use record::{FIRST, VERSION};
 use crate::protocol::Disk;
 use crate::zen::{Memory, Write};
 use directory::Directory;
+use draft::{Draft, PACE, Stage};
 use entry::Entry;
 use generation::{Generation, Room};
 use std::path::{self, Path};
@@ -41,6 +43,10 @@ pub struct Store<F: Fs = LocalFs> {
     room: Room,
     directory: Directory<F::Lock>,
     generation: Generation<F::File>,
+    /// The next one, while it is made.
+    draft: Option<Draft<F::File>>,
+    /// How many bytes of it should be written by now.
+    owed: usize,
     /// The version of the format that is written.
     version: u32,
     /// What the disk will hold when all that was appended is durable.
@@ -76,7 +82,17 @@ impl<F: Fs> Store<F> {
         let version = found.max(FIRST);
         let generation = Generation::create(&fs, (directory.state_dir(), newest + 1), &memory, (room, version))?;
         directory.remove_generations(&fs)?;
-        let store = Store { fs, room, directory, generation, version, memory: memory.clone(), failure: None };
+        let store = Store {
+            fs,
+            room,
+            directory,
+            generation,
+            draft: None,
+            owed: 0,
+            version,
+            memory: memory.clone(),
+            failure: None,
+        };
         Ok((store, memory))
     }
 
@@ -88,6 +104,19 @@ impl<F: Fs> Store<F> {
         }
         let result = self.append(writes);
         self.note(result)
+    }
+
+    /// Makes a piece of the next file, if it is time for one, so that no write waits for all of it; says whether there should be
+    /// more of it by now.
+    pub fn prepare(&mut self) -> Result<bool, StoreError> {
+        if let Some(first) = &self.failure {
+            return Err(StoreError::GaveUp { first: first.clone() });
+        }
+        let result = self.get_on();
+        match result {
+            Ok(is_behind) => Ok(is_behind),
+            Err(error) => self.note(Err(error)).map(|()| false),
+        }
     }
 
     /// How much of the file that is written to is taken, and how long it is.
@@ -128,13 +157,16 @@ impl<F: Fs> Store<F> {
         }
         let mut records = self.generation.records();
         for write in writes {
-            records.push(&Entry::of(write, &self.memory))?;
+            let entry = Entry::of(write, &self.memory);
+            records.push(&entry)?;
+            self.draft.as_mut().map_or(Ok(()), |draft| draft.follow(&entry))?;
             self.memory.apply(write);
         }
         if !self.generation.has_room_for(&records) {
-            return self.begin_generation();
+            return self.turn_over();
         }
         self.generation.append(&self.fs, &records)?;
+        self.owed += records.bytes().len() * PACE;
         if writes.iter().all(Memory::is_lazy) {
             return Ok(());
         }
@@ -142,10 +174,47 @@ impl<F: Fs> Store<F> {
         self.generation.check_name(&self.fs)
     }
 
+    /// Gets on with the next file, if it is time for one, and says whether it is behind.
+    fn get_on(&mut self) -> Result<bool, StoreError> {
+        let number = self.generation.number() + 1;
+        let Some(draft) = self.draft.take() else {
+            self.owed = 0;
+            if self.generation.is_half_full() && self.generation.begun_with() > self.room.at_once {
+                // Without a thread for it, it is made when the file is full.
+                self.draft = Draft::begin(&self.memory, number, self.room, self.version).ok();
+            }
+            return Ok(false);
+        };
+        let (draft, stage) = draft.advance(&self.fs, (self.directory.state_dir(), number))?;
+        self.draft = Some(draft);
+        match stage {
+            Stage::Waiting => Ok(false),
+            Stage::Behind(piece) => {
+                self.owed = self.owed.saturating_sub(piece);
+                Ok(self.owed > 0)
+            }
+            Stage::Level | Stage::Full => self.turn_over().map(|()| false),
+        }
+    }
+
+    /// Goes on in the next file, which holds all of the memory: in the one that was begun, if there is one.
+    fn turn_over(&mut self) -> Result<(), StoreError> {
+        let place = (self.directory.state_dir(), self.generation.number() + 1);
+        match self.draft.take().map(|draft| draft.finish(&self.fs, place)).transpose()?.flatten() {
+            Some(next) => self.go_on_in(next),
+            None => self.begin_generation(),
+        }
+    }
+
     /// Writes all of the memory to a new file, which makes it durable.
     fn begin_generation(&mut self) -> Result<(), StoreError> {
+        self.draft.take().map_or(Ok(()), |draft| draft.give_up(&self.fs))?;
         let place = (self.directory.state_dir(), self.generation.number() + 1);
         let next = Generation::create(&self.fs, place, &self.memory, (self.room, self.version))?;
+        self.go_on_in(next)
+    }
+
+    fn go_on_in(&mut self, next: Generation<F::File>) -> Result<(), StoreError> {
         let old = std::mem::replace(&mut self.generation, next);
         self.fs.remove(old.path()).map_err(StoreError::io("remove", old.path()))
     }

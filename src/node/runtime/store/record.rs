@@ -15,6 +15,7 @@
 
 use super::StoreError;
 use super::entry::Entry;
+use memchr::memchr2;
 use std::path::Path;
 use std::str;
 
@@ -217,6 +218,11 @@ impl Records {
         Ok(())
     }
 
+    /// Takes the lines out; what is appended next goes behind them.
+    pub(super) fn take_bytes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
     /// The number of the record that would be next.
     pub(super) fn next(&self) -> u32 {
         self.next
@@ -239,21 +245,32 @@ fn too_deep(depth: usize) -> StoreError {
 /// How deep a JSON text nests.
 fn depth_of(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
-    let mut bytes = json.iter();
-    let mut is_text = false;
-    while let Some(byte) = bytes.next() {
+    let mut rest = json;
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
         match byte {
-            b'"' => is_text = !is_text,
-            b'\\' if is_text => drop(bytes.next()),
-            b'{' | b'[' if !is_text => {
+            b'"' => rest = behind_text(rest),
+            b'{' | b'[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b'}' | b']' if !is_text => depth -= 1,
+            b'}' | b']' => depth -= 1,
             _ => {}
         }
     }
     deepest
+}
+
+/// What stands behind the end of a text.
+fn behind_text(mut rest: &[u8]) -> &[u8] {
+    while let Some(at) = memchr2(b'"', b'\\', rest) {
+        let is_end = rest[at] == b'"';
+        rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
+        if is_end {
+            return rest;
+        }
+    }
+    &[]
 }
 
 fn hex(text: &str) -> Option<u64> {

@@ -1,21 +1,29 @@
 //! A crash between any two calls, with every choice of what the disk kept.
 
+use super::super::generation::Room;
 use super::double::{Call, Double, Image, Plan};
-use super::{check, live};
+use super::{IN_PIECES, PATH_DATA, ROOM, accepted, check, expect_same, fold, live_with, open_with, promise};
+use crate::runtime::store::fs::Fs;
+use crate::zen::Memory;
+use std::path::Path;
 
 /// The calls of a life that nothing disturbs.
 fn calls() -> Vec<Call> {
+    calls_with(ROOM)
+}
+
+fn calls_with(room: Room) -> Vec<Call> {
     let fs = Double::new(Image::empty(), Plan::default());
-    live(&fs).1.expect("nothing goes wrong");
+    live_with(&fs, room).1.expect("nothing goes wrong");
     fs.calls()
 }
 
 /// The first promise that is broken if the machine dies at call `first` or later, and how many disks were tried.
-fn crash_from(first: usize, ignore: Option<usize>) -> Result<usize, String> {
+fn crash_from(first: usize, ignore: Option<usize>, room: Room) -> Result<usize, String> {
     let mut tried = 0;
-    for crash in first..=calls().len() {
+    for crash in first..=calls_with(room).len() {
         let fs = Double::new(Image::empty(), Plan { crash: Some(crash), ignore, ..Plan::default() });
-        let (progress, _) = live(&fs);
+        let (progress, _) = live_with(&fs, room);
         let disks = fs.images().into_iter().map(|image| Double::new(image, Plan::default()));
         for disk in disks.chain([fs.survivor()]) {
             check(&disk, progress).map_err(|broken| format!("a crash before call {crash}: {broken}"))?;
@@ -27,8 +35,38 @@ fn crash_from(first: usize, ignore: Option<usize>) -> Result<usize, String> {
 
 #[test]
 fn every_promise_outlives_a_crash_at_any_call_whatever_the_disk_kept() {
-    let tried = crash_from(0, None).unwrap_or_else(|broken| panic!("{broken}"));
-    assert!(tried > 1_500, "only {tried} disks were tried");
+    for room in [ROOM, IN_PIECES] {
+        let tried = crash_from(0, None, room).unwrap_or_else(|broken| panic!("{broken}"));
+        assert!(tried > 1_500, "only {tried} disks were tried");
+    }
+}
+
+#[test]
+fn a_file_that_is_made_in_pieces_takes_over_before_the_other_is_full_and_holds_all_that_it_does() {
+    let fs = Double::new(Image::empty(), Plan::default());
+    let room = Room { least: 12 << 10, most: 12 << 10, at_once: 0 };
+    let (mut store, _) = open_with(&fs, room).expect("nothing goes wrong");
+    let (mut writes, mut is_full) = (Vec::new(), 0);
+    for number in 1..160 {
+        let before = fs.calls().len();
+        let group = if number % 4 == 0 { vec![accepted(number / 4), promise(number)] } else { vec![promise(number)] };
+        store.write(&group).expect("nothing goes wrong");
+        is_full += fs.calls()[before..].iter().filter(|call| call.name == "rename").count();
+        writes.extend(group);
+        let crashed = Double::new(fs.synced(), Plan::default());
+        let memory: Memory = fold(&writes);
+        expect_same(&format!("write {number}"), &crashed, &memory).unwrap_or_else(|broken| panic!("{broken}"));
+        while store.prepare().expect("nothing goes wrong") {}
+        let crashed = Double::new(fs.synced(), Plan::default());
+        expect_same(&format!("piece {number}"), &crashed, &memory).unwrap_or_else(|broken| panic!("{broken}"));
+    }
+    let renamed = fs.calls().iter().filter(|call| call.name == "rename").count();
+    assert!(
+        renamed > 3 && is_full == 0,
+        "{renamed} files, of which {is_full} had to wait until the other one was full"
+    );
+    let names = fs.list(&Path::new(PATH_DATA).join("nodes/0/_state")).expect("it is there");
+    assert!(names.len() <= 2, "nothing is left of the others: {names:?}");
 }
 
 #[test]
@@ -46,7 +84,7 @@ fn without_any_one_sync_a_crash_breaks_a_promise() {
     let calls = calls();
     let syncs = calls.iter().enumerate().filter(|(_, call)| call.name.starts_with("sync"));
     for (number, call) in syncs {
-        let broken = crash_from(number + 1, Some(number));
+        let broken = crash_from(number + 1, Some(number), ROOM);
         assert!(
             broken.is_err(),
             "call {number}, {call:?}, is not needed: remove it, or make the test find out why it is"

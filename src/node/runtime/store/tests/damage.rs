@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const SECTOR: usize = 512;
 
 /// Enough for all that is written here.
-const ROOM: Room = Room { least: 6 * SECTOR, most: 6 * SECTOR };
+const ROOM: Room = Room { least: 6 * SECTOR, most: 6 * SECTOR, at_once: usize::MAX };
 
 fn open(fs: &Double) -> Result<(Store<Double>, Memory), StoreError> {
     Store::open_on(fs.clone(), Path::new(super::PATH_DATA), ROOM)
@@ -151,6 +151,26 @@ fn zeros_to_the_end_are_damage_when_they_take_more_than_the_last_group() {
             Ok((offset, what)) => assert!(from < last && offset <= first as u64, "from {from} on: {what} at {offset}"),
             Err(found) => assert!(from >= last && is_same(&found, &before_last), "from {from} on: {found:?}"),
         }
+    }
+}
+
+#[test]
+fn zeros_to_the_end_are_damage_in_all_that_a_file_held_before_it_got_its_name() {
+    let fs = Double::new(Image::empty(), Plan::default());
+    let (mut store, _) = super::open_with(&fs, super::IN_PIECES).expect("nothing goes wrong");
+    let mut writes = Vec::new();
+    while fs.calls().iter().filter(|call| call.name == "rename").count() < 2 {
+        writes.push(promise(writes.len() as u64 + 1));
+        store.write(&writes[writes.len() - 1..]).expect("nothing goes wrong");
+        store.prepare().expect("nothing goes wrong");
+    }
+    let content = fs.content(&file(2));
+    let used = used(&content);
+    for from in 0..used {
+        let mut damaged = content.clone();
+        damaged[from..].fill(0);
+        let found = super::open(&fs.with_content(&file(2), &damaged)).map(|(_, memory)| memory);
+        assert!(matches!(found, Err(StoreError::Corrupt { .. })), "from {from} of {used} on: {found:?}");
     }
 }
 

@@ -1,18 +1,25 @@
 //! Any one call that fails: the store stops for good, and what it promised is there.
 
 use super::double::{Double, Image, Plan};
-use super::{check, life, live, open, promise};
+use super::{IN_PIECES, ROOM, check, life, live, live_with, open, promise};
 use crate::runtime::store::StoreError;
+use crate::runtime::store::generation::Room;
 use std::io::ErrorKind;
 
 #[test]
 fn a_call_that_fails_is_named_and_whatever_the_disk_kept_the_promises_hold() {
+    for room in [ROOM, IN_PIECES] {
+        every_call_fails_once(room);
+    }
+}
+
+fn every_call_fails_once(room: Room) {
     let reference = Double::new(Image::empty(), Plan::default());
-    live(&reference).1.expect("nothing goes wrong");
+    live_with(&reference, room).1.expect("nothing goes wrong");
     for (number, call) in reference.calls().iter().enumerate() {
         for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
             let fs = Double::new(Image::empty(), Plan { fail: Some((number, kind)), ..Plan::default() });
-            let (progress, result) = live(&fs);
+            let (progress, result) = live_with(&fs, room);
             let error = result.expect_err("a call failed");
             let StoreError::Io { path, source, .. } = &error else { panic!("{call:?}: {error}") };
             assert_eq!(source.kind(), kind, "{call:?}: {error}");

@@ -13,7 +13,7 @@ const FILES: usize = 250;
 const DAMAGES: usize = 40;
 
 /// Enough for a life that is drawn.
-const ROOM: Room = Room { least: 24 << 10, most: 24 << 10 };
+const ROOM: Room = Room { least: 24 << 10, most: 24 << 10, at_once: usize::MAX };
 
 /// Ways in which a disk may damage a file.
 const WAYS: u64 = 8;

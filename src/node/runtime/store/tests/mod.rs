@@ -21,12 +21,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Little, so that a few writes fill a file.
-const ROOM: Room = Room { least: 2_400, most: 2_400 };
+const ROOM: Room = Room { least: 2_400, most: 2_400, at_once: usize::MAX };
 
 const PATH_DATA: &str = "/var/zazen";
 
+/// The same, with the next file always made in pieces.
+const IN_PIECES: Room = Room { at_once: 0, ..ROOM };
+
 fn open(fs: &Double) -> Result<(Store<Double>, Memory), StoreError> {
-    Store::open_on(fs.clone(), Path::new(PATH_DATA), ROOM)
+    open_with(fs, ROOM)
+}
+
+fn open_with(fs: &Double, room: Room) -> Result<(Store<Double>, Memory), StoreError> {
+    Store::open_on(fs.clone(), Path::new(PATH_DATA), room)
 }
 
 fn promise(term: u64) -> Write {
@@ -92,8 +99,12 @@ struct Progress {
 
 /// Lives until the end or the first error.
 fn live(fs: &Double) -> (Progress, Result<(), StoreError>) {
+    live_with(fs, ROOM)
+}
+
+fn live_with(fs: &Double, room: Room) -> (Progress, Result<(), StoreError>) {
     let mut progress = Progress::default();
-    let mut store = match open(fs) {
+    let mut store = match open_with(fs, room) {
         Ok((store, _)) => store,
         Err(error) => return (progress, Err(error)),
     };
@@ -103,6 +114,9 @@ fn live(fs: &Double) -> (Progress, Result<(), StoreError>) {
             return (progress, Err(error));
         }
         progress.acknowledged = progress.tried;
+        if let Err(error) = store.prepare() {
+            return (progress, Err(error));
+        }
     }
     (progress, Ok(()))
 }
