@@ -10,7 +10,7 @@ use super::counts::{Counts, LastCounts};
 use super::current::Current;
 use super::drain::Drain;
 use super::events::Events;
-use super::figures::Meter;
+use super::figures::{AskedRounds, Meter};
 use super::inquiry::Surroundings;
 use super::sight::{DiskTrial, Reaches, Tries, Views};
 use super::spans::Spans;
@@ -56,6 +56,7 @@ pub(super) struct Parts {
     pub(super) drain: Arc<Drain>,
     pub(super) spans: Arc<Spans>,
     pub(super) coding: Coding,
+    pub(super) rounds: Arc<AskedRounds>,
 }
 
 /// The other end of a handle: where its questions arrive and where its states come from.
@@ -125,6 +126,7 @@ impl Handle {
             tries,
             surroundings: Arc::default(),
             coding: Coding::start(),
+            rounds: Arc::default(),
         });
         (handle, desk)
     }
@@ -162,6 +164,11 @@ impl Handle {
     /// What takes the spans of this node.
     pub fn spans(&self) -> &Arc<Spans> {
         &self.0.spans
+    }
+
+    /// The rounds in which nodes are asked for what they use and are.
+    pub fn rounds(&self) -> &AskedRounds {
+        &self.0.rounds
     }
 
     /// What writes and reads large messages.

@@ -40,6 +40,7 @@ mod proc;
 mod program;
 mod reach;
 mod read_side;
+pub mod rounds;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod secure;

@@ -230,6 +230,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
         drain: Arc::default(),
         spans: spans.clone(),
         coding: coding.clone(),
+        rounds: Arc::default(),
     });
     let entrance = Entrance::new(Wall::new(&settings.transport, &[]), guard.sealer.clone());
     let router = router(&handle, from_nodes.clone(), entrance);

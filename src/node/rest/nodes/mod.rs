@@ -41,6 +41,7 @@ use crate::runtime::Handle;
 use crate::runtime::figures::{self, Asked, Meter, NodeFigures, NodeInfo, Silence};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How long a node may take to answer unless the request says otherwise.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(1);
@@ -94,16 +95,24 @@ pub(super) fn choose(call: &Call, name: &str, filter: Option<&[&str]>) -> Result
 
 /// What these nodes use.
 pub(super) async fn figures(handle: &Handle, nodes: Vec<Arc<Node>>, timeout: Duration) -> Vec<Asked<NodeFigures>> {
-    let here = || read(handle, Meter::measure);
-    let told = figures::of_all(handle, nodes, (figures::PATH, timeout), here).await;
-    own(told, |figures| &figures.node)
+    let (asking, asked) = (handle.clone(), nodes.clone());
+    let ask = async move {
+        let here = || read(&asking, Meter::measure);
+        figures::of_all(&asking, asked, (figures::PATH, timeout), here).await
+    };
+    let told = handle.rounds().figures.next((nodes, timeout), Instant::now(), ask).await;
+    own(told.unwrap_or_default(), |figures| &figures.node)
 }
 
 /// What these nodes are.
 pub(super) async fn infos(handle: &Handle, nodes: Vec<Arc<Node>>, timeout: Duration) -> Vec<Asked<NodeInfo>> {
-    let here = || read(handle, Meter::describe);
-    let told = figures::of_all(handle, nodes, (figures::INFO_PATH, timeout), here).await;
-    own(told, |info| &info.node)
+    let (asking, asked) = (handle.clone(), nodes.clone());
+    let ask = async move {
+        let here = || read(&asking, Meter::describe);
+        figures::of_all(&asking, asked, (figures::INFO_PATH, timeout), here).await
+    };
+    let told = handle.rounds().infos.next((nodes, timeout), Instant::now(), ask).await;
+    own(told.unwrap_or_default(), |info| &info.node)
 }
 
 /// Reads what the system tells, on a thread that may wait.

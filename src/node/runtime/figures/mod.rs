@@ -17,9 +17,24 @@ pub use meter::{CountConnections, Meter};
 pub use tally::{Publishes, Steps, Tally, Traffic};
 pub use threads::{Busy, HotThreads, INTERVAL_MAX, THREADS_MAX};
 
-use crate::cluster::NodeId;
+use super::rounds::Rounds;
+use crate::cluster::{Node, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Rounds of questions for what nodes use, and for what they are.
+#[derive(Default)]
+pub struct AskedRounds {
+    /// What they use.
+    pub figures: Rounds<RoundQuestion, Vec<Asked<NodeFigures>>>,
+    /// What they are.
+    pub infos: Rounds<RoundQuestion, Vec<Asked<NodeInfo>>>,
+}
+
+/// Which nodes are asked, and how long each.
+pub type RoundQuestion = (Vec<Arc<Node>>, Duration);
 
 /// Where a node's transport gives its figures away.
 pub const PATH: &str = "/_zen/figures";
