@@ -26,6 +26,9 @@ use tokio::sync::oneshot;
 /// How many threads serve users at the most; the node has one of its own.
 const REST_THREADS: usize = 2;
 
+/// So many steps they go behind it.
+const STEPS_BEHIND: i32 = 5;
+
 /// How long requests of users may go on once the node has left.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -51,6 +54,7 @@ impl StartArgs {
         let users = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(rest_threads())
             .thread_name("rest")
+            .on_thread_start(|| runtime::go_behind(STEPS_BEHIND))
             .enable_all()
             .build()
             .map_err(|error| failed("make a runtime", error))?;

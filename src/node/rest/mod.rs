@@ -26,6 +26,7 @@ mod icon;
 mod index;
 mod indices;
 mod kv;
+mod lane;
 mod lease;
 mod login;
 mod members;
@@ -77,6 +78,7 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
 use door::Door;
+use lane::Lane;
 use std::sync::Arc;
 
 /// The whole API of one node.
@@ -84,19 +86,20 @@ use std::sync::Arc;
 pub struct Api {
     handle: Handle,
     door: Arc<Door>,
+    lane: Lane,
 }
 
 impl Api {
     /// In a node's name.
     pub fn new(handle: Handle) -> Self {
         let door = Arc::new(Door::of(&handle.settings()));
-        Api { handle, door }
+        Api { handle, door, lane: Lane::start() }
     }
 }
 
 impl Dispatcher for Api {
     fn dispatch(&self, request: Request<Body>) -> impl Future<Output = Response> + Send {
-        serve::serve(self.handle.clone(), self.door.clone(), request)
+        serve::serve(self.handle.clone(), (self.door.clone(), self.lane.clone()), request)
     }
 }
 

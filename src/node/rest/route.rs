@@ -5,6 +5,7 @@
 
 use super::cat::{Column, Row};
 use super::error::RestError;
+use super::lane::Lane;
 use super::login::Guest;
 use super::openapi::Said;
 use super::parameters::{Parameter, Parameters};
@@ -26,6 +27,8 @@ pub(super) struct Call {
     pub(super) handle: Handle,
     /// Who asks, where that is known.
     pub(super) guest: Option<Guest>,
+    /// Where it goes on with what takes long.
+    pub(super) lane: Lane,
     /// The path as it was meant.
     pub(super) path: String,
     /// The path and the query as they were sent.

@@ -9,10 +9,11 @@ use super::cat::Display;
 use super::cors::CorsDecision;
 use super::door::Door;
 use super::error::{Kind, RestError};
+use super::lane::{self, Lane};
 use super::login::Guest;
 use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
-use super::receive::{NotReceived, no_room, paid, receive};
+use super::receive::{NotReceived, Received, no_room, paid, receive};
 use super::reply::{Reply, bare};
 use super::response_format::{ResponseFormat, content_type, is_body_type};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way};
@@ -20,7 +21,7 @@ use super::routes::{check_known, way};
 use super::{icon, index, removal, rights, tasks, uri};
 use crate::runtime::Handle;
 use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
-use crate::settings::RestSettings;
+use crate::settings::NodeSettings;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
@@ -41,8 +42,9 @@ const NO_ROUTE: &str = "none";
 pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 
 /// Answers a request in a node's name.
-pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body>) -> Response<Body> {
+pub(super) async fn serve(handle: Handle, (door, lane): (Arc<Door>, Lane), request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
+    let parts = Arc::new(parts);
     let guest = match door.admit(&parts).await {
         Ok(guest) => guest,
         Err(refusal) => {
@@ -60,7 +62,9 @@ pub(super) async fn serve(handle: Handle, door: Arc<Door>, request: Request<Body
     let rest = &settings.rest;
     let way = way(parts.method.as_str(), parts.uri.path());
     let (route, _) = aim(&way);
-    let response = respond((&handle, rest), guest.as_ref(), &parts, body, way).await;
+    let of =
+        Asked { handle: handle.clone(), settings: settings.clone(), guest: guest.clone(), parts: parts.clone(), lane };
+    let response = respond(of, body, way).await;
     door.note(&parts, guest.as_ref(), response.status()).await;
     let refused = |error| no_room(error, rest.detailed_errors).write(&ResponseFormat::default());
     let mut response = paid(response, handle.budget()).unwrap_or_else(refused);
@@ -90,18 +94,22 @@ fn without_body(parts: &Parts, mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-async fn respond(
-    (handle, rest): (&Handle, &RestSettings),
-    guest: Option<&Guest>,
-    parts: &Parts,
-    body: Body,
-    way: Result<Way, RestError>,
-) -> Response<Body> {
+/// Who asks what of whom.
+struct Asked {
+    handle: Handle,
+    settings: Arc<NodeSettings>,
+    guest: Option<Guest>,
+    parts: Arc<Parts>,
+    lane: Lane,
+}
+
+async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Response<Body> {
+    let (parts, rest) = (&asked.parts, &asked.settings.rest);
     let (_, takes) = aim(&way);
     if parts.uri.path() == icon::PATH {
         return icon::answer(&parts.method);
     }
-    let account = (handle.budget(), rest.max_content_length);
+    let account = (asked.handle.budget(), rest.max_content_length);
     let body = match receive(parts, body, takes, account).await {
         Ok(body) => body,
         Err(NotReceived::Status(status)) => return bare(status),
@@ -121,9 +129,32 @@ async fn respond(
         Ok(read) => read,
         Err(error) => return Reply::error(&error, false, rest.detailed_errors).write(&ResponseFormat::default()),
     };
-    let found = Found { way, parameters, wanted: &wanted };
-    let answered = dispatch((handle, rest), guest, parts, body.bytes, found).await;
-    answered.unwrap_or_else(|error| Reply::error(&error, wanted.has_trace, rest.detailed_errors)).write(&wanted)
+    if lane::is_short(&way, &parts.headers, &body.bytes) {
+        return asked.answer(body, way, parameters, wanted).await;
+    }
+    let (lane, is_detailed) = (asked.lane.clone(), rest.detailed_errors);
+    let _turn = lane.turn(&body.bytes).await;
+    let answered = lane.run(asked.answer(body, way, parameters, wanted)).await;
+    answered.unwrap_or_else(|error| {
+        let error = RestError::new(Kind::IllegalState, error.to_string());
+        Reply::error(&error, false, is_detailed).write(&ResponseFormat::default())
+    })
+}
+
+impl Asked {
+    /// The answer to what was taken in, as it is sent.
+    async fn answer(
+        self,
+        body: Received,
+        way: Result<Way, RestError>,
+        parameters: Parameters,
+        wanted: ResponseFormat,
+    ) -> Response<Body> {
+        let is_detailed = self.settings.rest.detailed_errors;
+        let found = Found { way, parameters, wanted: &wanted };
+        let answered = dispatch(self, body.bytes.clone(), found).await;
+        answered.unwrap_or_else(|error| Reply::error(&error, wanted.has_trace, is_detailed)).write(&wanted)
+    }
 }
 
 /// What the route of a request is called, and what it takes; nothing is read on any other way.
@@ -176,12 +207,12 @@ struct Found<'a> {
 }
 
 async fn dispatch(
-    (handle, rest): (&Handle, &RestSettings),
-    guest: Option<&Guest>,
-    parts: &Parts,
+    asked: Asked,
     body: Bytes,
     Found { way, mut parameters, wanted }: Found<'_>,
 ) -> Result<Reply, RestError> {
+    let Asked { handle, settings, guest, parts, lane } = asked;
+    let (parts, rest) = (&*parts, &settings.rest);
     let (route, captured) = match way? {
         Way::Here(route, captured) => (route, captured),
         Way::OtherMethods(methods) => return Ok(other_methods(parts, methods)),
@@ -193,7 +224,7 @@ async fn dispatch(
         return Err(index::refusal(asked, &captured, &parameters));
     }
     parameters.extend(captured);
-    if let Some(guest) = guest {
+    if let Some(guest) = &guest {
         rights::check(guest, route.name, route.needs, &parameters)?;
     }
     if wanted.has_trace && !rest.detailed_errors {
@@ -212,10 +243,8 @@ async fn dispatch(
     let is_human = wanted.is_human;
     let warnings = removal::warnings(route.name, &method, &parameters);
     let peer = parts.extensions.get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| *peer);
-    let guest = guest.cloned();
     let until = guest.as_ref().map(|guest| guest.until.clone());
-    let handle = handle.clone();
-    let call = Call { handle, guest, path, target, method, parameters, headers, peer, task, body, is_human };
+    let call = Call { handle, guest, lane, path, target, method, parameters, headers, peer, task, body, is_human };
     let reply = tokio::select! {
         biased;
         () = running.cancelled() => Err(RestError::new(Kind::TaskCancelled, "the request was ended by another one")),

@@ -46,7 +46,7 @@ const CONFIRM: Duration = Duration::from_secs(1);
 const CUT_OFF: &str = "event: cut_off";
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-const EVENT_STREAM: &str = "text/event-stream";
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
 const fn parameter(name: &'static str, values: Values, default: &'static str, doc: &'static str) -> Parameter {
     Parameter { name, values, default, doc }

@@ -60,7 +60,7 @@ pub use current::Current;
 pub use handle::{Handle, RequestReceiver};
 pub use lenient_request_line::Lenient;
 pub use node::Ended;
-pub use proc::{host_name, is_stopped, listener, listening, resident, stopped};
+pub use proc::{go_behind, host_name, is_stopped, listener, listening, resident, stopped};
 pub use program::program;
 pub use reach::{Access, Reach, ReachError};
 pub use start::{Running, StartError, VERSION, published, start};

@@ -40,6 +40,9 @@ const SHORT_MAX: Duration = Duration::from_secs(10);
 /// while its request is on the way never hears whether it was carried out.
 pub(super) const NEXT_REQUEST_MAX: Duration = Duration::from_secs(1);
 
+/// How much of an answer the system takes at a time: whoever takes much, or nothing, holds up nobody and holds little.
+const SENT_AHEAD: usize = 256 << 10;
+
 /// The longest head of a request.
 const HEAD_MAX: usize = 64 << 10;
 
@@ -65,6 +68,7 @@ pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, ser
     if matches!(serving.terms.manners, Manners::Strict) {
         // A node that lost an answer asks again; on a link that comes and goes the answer would be sent ever more rarely.
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis(UNACKNOWLEDGED_MAX));
+        let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SENT_AHEAD);
     }
     let is_short = place.visit == Visit::Short;
     let stream = Patient::new(stream, serving.terms.write_timeout);
