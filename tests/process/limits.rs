@@ -216,3 +216,39 @@ fn a_node_whose_file_is_removed_ends_before_it_promises_anything() {
     assert_eq!(node.ended().code(), Some(1), "nobody asked it anything");
     assert!(node.log().contains("was removed or replaced while it was written to"), "{}", node.tail());
 }
+
+/// What a node holds in memory, in MiB.
+fn resident(node: &Node) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", node.pid())).expect("it runs");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("Linux tells it");
+    line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<u64>().ok()).expect("it is a number") >> 10
+}
+
+#[test]
+fn listeners_that_take_nothing_hold_little_and_hold_up_nobody() {
+    const KEYS: usize = 6_000;
+    let cluster = Cluster::start(1);
+    let node = &cluster.nodes[0];
+    cluster.wait_master(&[0]);
+    for first in (0..KEYS).step_by(500) {
+        let put = |number: usize| format!(r#"{{"key":"k{number}","value":"{}"}}"#, "x".repeat(1_000));
+        let puts = (first..first + 500).map(put).collect::<Vec<_>>().join(",");
+        let done = ask(node.http, "POST", "/_zazen/txn", &format!(r#"{{"puts":[{puts}]}}"#)).expect("it is answered");
+        assert_eq!(done.status, 200, "{}", done.body);
+    }
+    let before = resident(node);
+    let listen = |_| {
+        let mut stream = connect(node.http).expect("there is a place");
+        let head = "GET /_zazen/watch HTTP/1.1\r\nHost: n\r\nAccept: text/event-stream\r\n\r\n";
+        stream.write_all(head.as_bytes()).expect("it is sent");
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).expect("it is answered");
+        assert_eq!(&first, b"HTTP/1.1 200");
+        stream
+    };
+    let listeners: Vec<TcpStream> = (0..100).map(listen).collect();
+    assert_eq!(write(node, "small", 1), 200, "{}", node.tail());
+    let grown = resident(node).saturating_sub(before);
+    // Each of them is told six megabytes.
+    assert!(grown < 150, "{} listeners hold {grown} MiB", listeners.len());
+}

@@ -8,13 +8,14 @@
 use super::body::{Json, compact};
 use super::error::RestError;
 use super::kv;
+use super::lane::Lane;
 use super::lease;
 use super::parameters::{Parameter, Parameters, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::settings::leaf;
 use super::snapshot;
-use crate::cluster::{ClusterState, Node, Revision, Settings, StateId, Term, Version};
+use crate::cluster::{ClusterState, KeyValue, Node, Revision, Settings, StateId, Term, Version};
 use crate::runtime::{Handle, changes};
 use crate::service::watch::{Change, Resume, Step};
 use crate::service::{Answer, Query, Question};
@@ -38,6 +39,9 @@ const BYTES_MAX: usize = 1 << 20;
 const BOOKMARK: Duration = Duration::from_secs(10);
 /// A listener that takes nothing for so long is cut off.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A listener is told a state in pieces of so many bytes.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// How long it is asked at first whether the state that a watcher knows is one of this cluster.
 const CONFIRM: Duration = Duration::from_secs(1);
@@ -166,21 +170,31 @@ impl Interest {
         (!changes.is_empty()).then_some(WatchStep { at, changes })
     }
 
-    /// The parts of a state that are wanted.
+    /// The parts of a state that are wanted, keys last.
     fn state(&self, state: &ClusterState) -> Json {
+        let entries = || self.keys_from(state, &self.prefix).map(|(key, held)| kv::entry(key, held, true));
+        self.frame(state).with_some("keys", self.has(Topic::Keys).then(|| entries().collect::<Json>()))
+    }
+
+    /// The keys that are wanted, from this one on.
+    fn keys_from<'a>(
+        &'a self,
+        state: &'a ClusterState,
+        first: &str,
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a KeyValue)> {
+        let keys = state.metadata.keys.range_from(first);
+        keys.take_while(|(key, _)| key.starts_with(&self.prefix))
+    }
+
+    /// What is wanted of a state besides its keys.
+    fn frame(&self, state: &ClusterState) -> Json {
         let metadata = &state.metadata;
         let wanted = |topic, json: &dyn Fn() -> Json| self.has(topic).then(json);
-        let keys = || {
-            let keys = metadata.keys.range_from(self.prefix.as_str());
-            let keys = keys.take_while(|(key, _)| key.starts_with(&self.prefix));
-            keys.map(|(key, held)| kv::entry(key, held, true)).collect::<Json>()
-        };
         Json::object([])
             .with_some("master", wanted(Topic::Master, &|| state.nodes.master.as_ref().map(|id| id.as_str()).into()))
             .with_some("nodes", wanted(Topic::Nodes, &|| state.nodes.iter().map(|node| self::node(node)).collect()))
             .with_some("persistent", wanted(Topic::Settings, &|| settings(&metadata.persistent)))
             .with_some("transient", wanted(Topic::Settings, &|| settings(&metadata.transient)))
-            .with_some("keys", wanted(Topic::Keys, &keys))
             .with_some(
                 "leases",
                 wanted(Topic::Leases, &|| {
@@ -242,7 +256,8 @@ pub(super) async fn watch(call: Call) -> Result<Reply, RestError> {
     let accepted = call.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if accepted.contains(EVENT_STREAM) {
         let (events, body) = mpsc::channel(1);
-        let (open, listening) = (watching.enter(), listen(call.handle.clone(), interest, from, events));
+        let told = Listener { handle: call.handle.clone(), lane: call.lane.clone(), interest, events };
+        let (open, listening) = (watching.enter(), listen(told, from));
         tokio::spawn(async move {
             listening.await;
             drop(open);
@@ -362,22 +377,95 @@ fn text((term, version): Rank) -> String {
     StateId { term, version, ..StateId::NONE }.to_string()
 }
 
+/// Who listens, and what for.
+struct Listener {
+    handle: Handle,
+    lane: Lane,
+    interest: Interest,
+    events: mpsc::Sender<Bytes>,
+}
+
+impl Listener {
+    /// Hands it something; false if it is not there any more, takes nothing, or there is no memory for it: then it is told when
+    /// it comes back.
+    async fn take(&self, told: String) -> bool {
+        let Ok(told) = self.handle.budget().hold(told) else {
+            return false;
+        };
+        let sent = tokio::time::timeout(PATIENCE, self.events.send(told)).await;
+        matches!(sent, Ok(Ok(()))) && !self.handle.closing().is_cancelled()
+    }
+
+    /// Tells it a state, piece by piece: however many listen, nobody holds more of it than the piece that is being taken.
+    async fn take_state(&self, state: &Arc<ClusterState>) -> bool {
+        let mut last = None;
+        loop {
+            let (interest, state) = (self.interest.clone(), state.clone());
+            let Ok((told, next)) = self.lane.run(async move { piece(&interest, &state, last.as_deref()) }).await else {
+                return false;
+            };
+            if !self.take(told).await {
+                return false;
+            }
+            match next {
+                Some(next) => last = Some(next),
+                None => return true,
+            }
+        }
+    }
+}
+
+/// The next piece of the event that tells a state: behind this key, or from the beginning; with the last key that it has, if
+/// there are more.
+fn piece(interest: &Interest, state: &ClusterState, behind: Option<&str>) -> (String, Option<Arc<str>>) {
+    const END: &str = "}}\n\n";
+    let mut told = String::new();
+    if behind.is_none() {
+        let at = text(state.rank());
+        let json = Json::object([("at", at.as_str().into()), ("state", interest.frame(state))]);
+        told = event("state", Some(&at), &json);
+        told.truncate(told.len() - END.len());
+    }
+    if interest.has(Topic::Keys) {
+        if behind.is_none() {
+            told.push_str(if told.ends_with('{') { r#""keys":["# } else { r#","keys":["# });
+        }
+        let first = behind.unwrap_or(&interest.prefix);
+        let keys = interest.keys_from(state, first).filter(|(key, _)| behind.is_none_or(|behind| &***key > behind));
+        let mut separator = if behind.is_some() { "," } else { "" };
+        for (key, held) in keys {
+            told.push_str(separator);
+            told.push_str(&compact(&kv::entry(key, held, true)));
+            separator = ",";
+            if told.len() >= PIECE_BYTES {
+                return (told, Some(key.clone()));
+            }
+        }
+        told.push(']');
+    }
+    told.push_str(END);
+    (told, None)
+}
+
 /// Tells a listener everything until it hears no more, or cannot keep up.
-async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, events: mpsc::Sender<Bytes>) {
+async fn listen(listener: Listener, mut from: Option<Rank>) {
+    let (handle, interest) = (&listener.handle, &listener.interest);
     let mut has_begun = false;
     loop {
         let news = tokio::select! {
-            news = news(&handle, &interest, from, Instant::now() + BOOKMARK) => news,
-            () = events.closed() => return,
+            news = news(handle, interest, from, Instant::now() + BOOKMARK) => news,
+            () = listener.events.closed() => return,
         };
         let (told, at) = match news {
             Ok(News::Steps(steps, at)) => (steps.into_iter().map(change_event).collect(), Some(at)),
             // The rest is told to whoever comes back: what it missed meanwhile was more than a node remembers.
             Ok(News::State(_)) if has_begun => (event("cut_off", None, &Json::object([])), None),
             Ok(News::State(state)) => {
-                let at = text(state.rank());
-                let json = Json::object([("at", at.as_str().into()), ("state", interest.state(&state))]);
-                (event("state", Some(&at), &json), Some(state.rank()))
+                if !listener.take_state(&state).await {
+                    return;
+                }
+                (has_begun, from) = (true, Some(state.rank()));
+                continue;
             }
             Ok(News::None(at)) => {
                 let at_text = text(at);
@@ -397,12 +485,7 @@ async fn listen(handle: Handle, interest: Interest, mut from: Option<Rank>, even
         let is_cut_off = told.starts_with(CUT_OFF);
         has_begun |= at.is_some();
         from = at.or(from);
-        // Without memory for it, it is told when it comes back.
-        let Ok(told) = handle.budget().hold(told) else {
-            return;
-        };
-        let sent = tokio::time::timeout(PATIENCE, events.send(told)).await;
-        if is_cut_off || handle.closing().is_cancelled() || !matches!(sent, Ok(Ok(()))) {
+        if !listener.take(told).await || is_cut_off {
             return;
         }
     }
@@ -416,4 +499,50 @@ fn change_event(told: WatchStep) -> String {
 fn event(name: &str, id: Option<&str>, data: &Json) -> String {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     format!("{id}event: {name}\ndata: {}\n\n", compact(data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(interest: &Interest, state: &ClusterState) -> (usize, serde_json::Value) {
+        let (mut all, mut last, mut pieces) = (String::new(), None::<Arc<str>>, 0);
+        loop {
+            let (told, next) = piece(interest, state, last.as_deref());
+            assert!(told.len() < PIECE_BYTES + 4_096, "a piece of {} bytes", told.len());
+            all.push_str(&told);
+            pieces += 1;
+            match next {
+                Some(next) => last = Some(next),
+                None => break,
+            }
+        }
+        let data = all.strip_prefix("id: 0/1\nevent: state\ndata: ").and_then(|rest| rest.strip_suffix("\n\n"));
+        let data = data.unwrap_or_else(|| panic!("it is no event: {all}"));
+        (pieces, serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}")))
+    }
+
+    #[test]
+    fn the_pieces_of_a_state_are_one_event_that_tells_all_that_is_wanted() {
+        let mut state = ClusterState::initial("watched".into());
+        state.version = Version::new(1).expect("it is small");
+        let all: BTreeSet<Topic> = Topic::ALL.map(|(_, topic)| topic).into();
+        for keys in [0, 1, 700] {
+            for number in 0..keys {
+                let held = KeyValue::new("x".repeat(300), state.rank());
+                state
+                    .metadata
+                    .keys
+                    .insert(format!("{}{number:04}", if number % 2 == 0 { "a/" } else { "b/" }).into(), held);
+            }
+            for (topics, prefix) in [(all.clone(), ""), ([Topic::Keys].into(), "b/"), ([Topic::Master].into(), "")] {
+                let interest = Interest { topics, prefix: prefix.to_owned() };
+                let (pieces, told) = told(&interest, &state);
+                let whole: serde_json::Value =
+                    serde_json::from_str(&compact(&interest.state(&state))).expect("it is JSON");
+                assert_eq!(told["state"], whole, "{keys} keys, {prefix}");
+                assert_eq!(pieces > 1, keys == 700 && interest.has(Topic::Keys), "{keys} keys in {pieces} pieces");
+            }
+        }
+    }
 }
