@@ -109,3 +109,25 @@ fn a_node_without_a_master_is_scraped_all_the_same() {
     assert_eq!((value(&page, "zazen_has_master"), value(&page, "zazen_is_master")), (0.0, 0.0));
     assert!(value(&page, "zazen_masterless_now_seconds") > 0.0);
 }
+
+#[test]
+fn changes_that_are_published_without_a_pause_are_all_counted() {
+    const CLIENTS: usize = 8;
+    const CHANGES: usize = 25;
+    let cluster = Cluster::start(3);
+    let master = cluster.wait_master(&[0, 1, 2]);
+    let leader = &cluster.nodes[master];
+    let counted = || value(&scrape(leader, "/metrics"), "zazen_task_seconds_count");
+    let before = counted();
+    std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            scope.spawn(move || {
+                for number in 0..CHANGES {
+                    let put = ask(leader.http, "PUT", &format!("/_zazen/kv/c{client}"), &number.to_string());
+                    assert_eq!(put.expect("there is a master").status, 200);
+                }
+            });
+        }
+    });
+    cluster.wait("all of them are counted", || (counted() - before >= (CLIENTS * CHANGES) as f64).then_some(()));
+}

@@ -23,12 +23,28 @@ pub(in crate::runtime) type Inboxed = [usize; 4];
 /// A publish that is being watched.
 struct Publishing {
     id: StateId,
+    since: Time,
     /// Since when its tasks wait; whoever asked for them is told at the commit, and they are gone then.
     tasks: Vec<Time>,
     /// How many leases it ends that were not kept alive.
     lost: usize,
     is_committed: bool,
     is_whole: bool,
+}
+
+impl Publishing {
+    /// Takes down, once, that it is committed.
+    fn commit(&mut self, now: Time, instruments: &Instruments) {
+        if self.is_committed {
+            return;
+        }
+        self.is_committed = true;
+        instruments.commit.took(now.since(self.since));
+        for since in std::mem::take(&mut self.tasks) {
+            instruments.tasks.took(now.since(since));
+        }
+        instruments.leases_lost.add(self.lost as u64);
+    }
 }
 
 /// Looks at one node.
@@ -204,6 +220,12 @@ impl Observer {
             Mode::Leading(lead) => lead.publish.as_ref(),
             Mode::Finding | Mode::Electing(_) | Mode::Joining(_) | Mode::Following(_) => None,
         };
+        // A step that commits one state may have begun to publish the next one.
+        let shown = zen.shown().id();
+        let is_committed = |id: StateId| shown.term == id.term && shown.version >= id.version;
+        if let Some(watched) = self.publishing.as_mut().filter(|watched| is_committed(watched.id)) {
+            watched.commit(now, &self.instruments);
+        }
         let Some(publish) = publish else {
             self.publishing = None;
             return;
@@ -214,23 +236,18 @@ impl Observer {
             other => {
                 let tasks = publish.tasks.iter().map(|task| task.queued.waiter.since).collect();
                 let lost = publish.tasks.iter().map(|task| lost_by(&task.queued.task)).sum();
-                other.insert(Publishing { id, tasks, lost, is_committed: false, is_whole: false })
+                let since = publish.since;
+                other.insert(Publishing { id, since, tasks, lost, is_committed: false, is_whole: false })
             }
         };
-        let instruments = &self.instruments;
-        if publish.is_committed && !watched.is_committed {
-            watched.is_committed = true;
-            instruments.commit.took(now.since(publish.since));
-            for since in std::mem::take(&mut watched.tasks) {
-                instruments.tasks.took(now.since(since));
-            }
-            instruments.leases_lost.add(watched.lost as u64);
+        if publish.is_committed {
+            watched.commit(now, &self.instruments);
         }
         // Its own acknowledgement may be among them or not.
         let others = publish.acks.keys().filter(|id| **id != zen.local().id).count() + 1;
         if watched.is_committed && !watched.is_whole && others >= publish.state.nodes.len() {
             watched.is_whole = true;
-            instruments.whole.took(now.since(publish.since));
+            self.instruments.whole.took(now.since(publish.since));
         }
     }
 
