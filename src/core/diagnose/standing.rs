@@ -218,14 +218,20 @@ pub(super) fn settings(case: &Case<'_>) -> Vec<Verdict> {
         let rank = |value: &str, reports: &[&Report]| (is_minimum && majority.as_deref() == Some(value), reports.len());
         let may_be = |value: &str| !is_minimum || value.parse::<usize>().is_ok_and(|number| number <= eligible);
         let most = nodes.iter().filter(|(value, _)| may_be(value)).max_by_key(|(value, reports)| rank(value, reports));
-        let most = most.map(|(value, reports)| (*value, reports.len()));
-        let Some((right, count)) = most.filter(|_| nodes.len() > 1) else { continue };
+        let most = most.filter(|_| nodes.len() > 1).map(|(value, reports)| (*value, reports.len()));
+        // Whoever was given none goes by the majority.
+        let silent = answering - nodes.values().map(Vec::len).sum::<usize>().min(answering);
+        let by_majority =
+            majority.as_deref().filter(|_| is_minimum && silent > 0 && !nodes.keys().any(|value| may_be(value)));
+        let Some((right, count)) = most.or(by_majority.map(|right| (right, silent))) else { continue };
+        let go_by =
+            if most.is_some() { ["another one has", "others have"] } else { ["another one goes by", "others go by"] };
         for (value, reports) in nodes.iter().filter(|(value, _)| **value != right) {
             for report in reports {
                 let name = case.name(report);
                 let summary = format!(
                     "{name} has [{key}: {value}], and {} [{right}]",
-                    if count == 1 { "another one has".to_owned() } else { format!("[{count}] others have") }
+                    if count == 1 { go_by[0].to_owned() } else { format!("[{count}] {}", go_by[1]) }
                 );
                 let evidence = case.says(report, format!("I was given [{key}: {value}]"));
                 let found = verdict(Code::SettingsDiffer, &name, summary).because(evidence);
