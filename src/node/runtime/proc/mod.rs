@@ -161,11 +161,11 @@ fn limit_paths(groups: &str) -> Vec<String> {
     paths
 }
 
-/// Has the thread that calls this go behind others of the process: ten steps leave it a tenth of a processor that both want.
-/// Elsewhere than on Linux this would be about the whole process.
+/// Has the thread that calls this go so many steps behind the first one of the process, whoever made it: ten leave it a tenth of a
+/// processor that both want. Elsewhere than on Linux this would be about the whole process.
 pub fn go_behind(steps: i32) {
     if cfg!(target_os = "linux")
-        && let Ok(nice) = rustix::process::getpriority_process(None)
+        && let Ok(nice) = rustix::process::getpriority_process(Some(rustix::process::getpid()))
     {
         // A thread that may not even give way goes on as it is.
         let _ = rustix::process::setpriority_process(None, nice + steps);
