@@ -149,10 +149,10 @@ impl<F> Pieces<F> {
             }
             return Ok(Stage::Behind(length));
         }
-        let more = since.take_bytes();
-        if self.end + more.len() as u64 > self.beginning.length {
+        if self.end + since.bytes().len() as u64 > self.beginning.length {
             return Ok(Stage::Full);
         }
+        let more = since.take_bytes();
         if more.is_empty() {
             return Ok(Stage::Level);
         }

@@ -3,8 +3,9 @@
 use super::super::generation::Room;
 use super::double::{Call, Double, Image, Plan};
 use super::{IN_PIECES, PATH_DATA, ROOM, accepted, check, expect_same, fold, live_with, open_with, promise};
+use crate::runtime::store::Store;
 use crate::runtime::store::fs::Fs;
-use crate::zen::Memory;
+use crate::zen::{Memory, Write};
 use std::path::Path;
 
 /// The calls of a life that nothing disturbs.
@@ -67,6 +68,33 @@ fn a_file_that_is_made_in_pieces_takes_over_before_the_other_is_full_and_holds_a
     );
     let names = fs.list(&Path::new(PATH_DATA).join("nodes/0/_state")).expect("it is there");
     assert!(names.len() <= 2, "nothing is left of the others: {names:?}");
+}
+
+/// Much is deleted before the next file is begun, and much is written while it is made.
+#[test]
+fn a_file_that_turns_out_to_be_too_small_is_made_anew_with_all_of_it() {
+    let fs = Double::new(Image::empty(), Plan::default());
+    let room = Room { least: 2_400, most: 1 << 20, at_once: 0 };
+    let mut writes = vec![accepted(100)];
+    open_with(&fs, room).expect("nothing goes wrong").0.write(&writes).expect("nothing goes wrong");
+    let (mut store, _) = open_with(&fs, room).expect("nothing goes wrong");
+    let mut write = |store: &mut Store<Double>, write: Write| {
+        writes.push(write);
+        store.write(&writes[writes.len() - 1..]).expect("nothing goes wrong");
+        let crashed = Double::new(fs.synced(), Plan::default());
+        expect_same("a write", &crashed, &fold(&writes)).unwrap_or_else(|broken| panic!("{broken}"));
+    };
+    for version in [1, 100, 1, 100, 1] {
+        write(&mut store, accepted(version));
+    }
+    store.prepare().expect("it is begun");
+    for term in 1..3 {
+        store.prepare().expect("it gets on");
+        write(&mut store, promise(term));
+    }
+    write(&mut store, accepted(30));
+    store.prepare().expect("it is made anew");
+    write(&mut store, promise(9));
 }
 
 #[test]
