@@ -167,7 +167,7 @@ mod tests {
         let (first, second) = (lane.turn(&large).await, lane.turn(&large[..400 << 10]).await);
         assert!(first.is_some() && second.is_some());
         let is_had = async |within| tokio::time::timeout(within, lane.turn(&large)).await.is_ok();
-        assert!(!is_had(Duration::from_millis(30)).await);
+        assert!(!is_had(REST_MAX).await);
         drop(first);
         assert!(!is_had(Duration::from_millis(1)).await, "its place rests");
         assert!(is_had(Duration::from_secs(20)).await);
