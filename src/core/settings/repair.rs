@@ -126,6 +126,7 @@ fn value_meant(value: &str) -> Option<String> {
     if value.starts_with('[') && value.contains("]:") && !value.starts_with("[[") {
         return Some(quoted(value));
     }
+    let value = without_second_bracket(value);
     let (opens, closes) = (value.starts_with('['), value.ends_with(']') && !value.ends_with("]]"));
     let is_bare_list = value.starts_with(QUOTES) && (value.contains("\",") || value.contains("',"));
     if !opens && !closes && !is_bare_list {
@@ -137,6 +138,16 @@ fn value_meant(value: &str) -> Option<String> {
     // A comma may stand within quotes: then more than one seems to lack its own.
     let changed = elements.iter().zip(inner.split(',')).filter(|(meant, written)| meant != written).count();
     (changed <= 1).then(|| format!("[{}]", elements.join(",")))
+}
+
+/// A list with one bracket at the end where there are two of them at one end only.
+fn without_second_bracket(value: &str) -> &str {
+    let is_address = value.contains("]:");
+    match (value.starts_with("[["), value.ends_with("]]")) {
+        (true, false) if !is_address => &value[1..],
+        (false, true) if !is_address => &value[..value.len() - 1],
+        (true, true) | (true, false) | (false, true) | (false, false) => value,
+    }
 }
 
 const QUOTES: [char; 2] = ['"', '\''];
@@ -207,6 +218,8 @@ mod tests {
             (&format!("{hosts}\"a:9300\", \"b:9300\""), &format!("{hosts}[\"a:9300\", \"b:9300\"]")),
             (&format!("{hosts}[\"a:9300, \"b:9300\"]"), &format!("{hosts}[\"a:9300\", \"b:9300\"]")),
             (&format!("{hosts}[\"a:9300\", b:9300\"]"), &format!("{hosts}[\"a:9300\", \"b:9300\"]")),
+            (&format!("{hosts}[[a, b, c]"), &format!("{hosts}[a, b, c]")),
+            (&format!("{hosts}[a, b]]"), &format!("{hosts}[a, b]")),
             (&format!("{hosts}[::1]:9300"), &format!("{hosts}\"[::1]:9300\"")),
         ];
         for (wrong, right) in cases {
