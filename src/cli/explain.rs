@@ -57,6 +57,9 @@ fn print(view: &View, out: &mut impl Write) -> io::Result<()> {
     if let Some(losses) = view.losses_survived {
         line(out, format_args!("it survives the loss of {losses} more of the nodes whose votes count"))?;
     }
+    if let Some(remark) = &view.remark {
+        line(out, format_args!("{remark}"))?;
+    }
     for verdict in &view.verdicts {
         tell(verdict, out)?;
     }

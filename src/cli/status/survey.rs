@@ -60,6 +60,9 @@ pub(in crate::cli) struct View {
     /// How many voters may be lost.
     #[serde(default)]
     pub(in crate::cli) losses_survived: Option<usize>,
+    /// What is nobody's fault and may not be meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::cli) remark: Option<String>,
     /// What is wrong.
     #[serde(default)]
     pub(in crate::cli) verdicts: Vec<Finding>,

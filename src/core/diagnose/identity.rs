@@ -3,6 +3,7 @@
 use super::case::{Case, HOSTS, called, quoted, verdict};
 use super::elsewhere::{began_anew, is_left_behind};
 use super::kin::{is_meant, lie_side_by_side};
+use super::reach::PROVIDER;
 use super::start::{as_user, until_ended};
 use super::{Certainty, Code, Found, Mend, Report, Start, Verdict, Worth, ended};
 use crate::cluster::{Address, Node};
@@ -158,6 +159,20 @@ fn seeds_of_others(report: &Report) -> Vec<&String> {
     let own = &report.explanation.node.address;
     let is_own = |seed: &&String| is_seed_of(seed, own) || seed.as_str() == own.host();
     report.facts.seeds.iter().flatten().filter(|seed| !is_own(seed)).collect()
+}
+
+/// Of a master that other hosts could reach, and that was never anything but alone: it looks for nobody.
+pub(super) fn remark(case: &Case<'_>) -> Option<String> {
+    let Report { explanation, facts, .. } = case.me;
+    let is_by_settings = facts.given.get(PROVIDER).is_none_or(|provider| provider.is_empty());
+    let looks_for_nobody = is_by_settings && !is_single(case.me) && seeds_of_others(case.me).is_empty();
+    let is_lone = is_alone(case.me) && facts.remembered.is_empty() && !explanation.node.address.is_loopback();
+    (!case.is_masterless() && is_lone && looks_for_nobody).then(|| {
+        format!(
+            "it is a cluster by itself, and names no other node as seed host: if others belong to it, name them all in \
+             {HOSTS} of each; if none does, `discovery.type: single-node` says so"
+        )
+    })
 }
 
 /// A node of ours has an address among its seed hosts that is of another cluster.

@@ -188,6 +188,9 @@ pub struct Diagnosis {
     /// How many voters may be lost, one after the other at once, before there is no master.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses_survived: Option<usize>,
+    /// What is nobody's fault and may not be meant, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
     /// The names of the nodes that said something.
     pub asked: Vec<String>,
     /// What is wrong, the first cause first.
@@ -512,5 +515,7 @@ pub fn judge(reports: &[Report]) -> Option<Diagnosis> {
     verdicts.retain(|verdict| seen.insert((verdict.code, verdict.node.clone(), security::subject(verdict))));
     let verdicts: Vec<Verdict> = verdicts.into_iter().map(|verdict| mends::with_variables(&case, verdict)).collect();
     let asked = reports.iter().map(|report| case.name(report)).collect();
-    Some(Diagnosis { standing: case.standing(&verdicts), losses_survived: case.losses_survived(), asked, verdicts })
+    let remark = identity::remark(&case).filter(|_| !verdicts.iter().any(|verdict| verdict.code == Code::NoSeeds));
+    let (standing, losses_survived) = (case.standing(&verdicts), case.losses_survived());
+    Some(Diagnosis { standing, losses_survived, remark, asked, verdicts })
 }

@@ -11,7 +11,7 @@ use crate::zen::explain::{Host, PingOutcome};
 const QUIET_MAX: usize = 3;
 
 /// Who tells where seed hosts are, beside the settings.
-const PROVIDER: &str = "discovery.zen.hosts_provider";
+pub(super) const PROVIDER: &str = "discovery.zen.hosts_provider";
 
 /// All of it; who is blamed already is not blamed again.
 pub(super) fn of_reach(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {

@@ -102,3 +102,26 @@ fn who_is_alone_beside_a_cluster_and_names_nobody_is_spoken_of_unless_it_holds_s
     lone.facts.file = Some("/srv/other/n7.yml".into());
     assert_eq!(told(&lone), Vec::new());
 }
+
+#[test]
+fn who_is_alone_where_others_could_reach_it_and_looks_for_nobody_is_told_so_and_accused_of_nothing() {
+    let told = |report: &Report| {
+        let told = judged(std::slice::from_ref(report));
+        assert_eq!((told.standing, told.verdicts), (Standing::Sound, Vec::new()));
+        told.remark
+    };
+    let mut lone = alone(0, "shop");
+    lone.facts.seeds = Some(vec![address(0).to_string()]);
+    assert!(told(&lone).is_some_and(|remark| remark.contains("names no other node as seed host")));
+    lone.facts.seeds = None;
+    assert!(told(&lone).is_some());
+    let mut by_file = lone.clone();
+    by_file.facts.given.insert("discovery.zen.hosts_provider".into(), "file".into());
+    assert_eq!(told(&by_file), None, "its hosts are told by something else");
+    let mut on_purpose = lone.clone();
+    on_purpose.facts.discovery = "single-node".into();
+    assert_eq!(told(&on_purpose), None);
+    Arc::make_mut(&mut lone.explanation.node).address = "127.0.0.1:9300".into();
+    lone.facts.bound = vec!["127.0.0.1:9300".into()];
+    assert_eq!(told(&lone), None, "nobody else could be meant");
+}
