@@ -6,6 +6,7 @@
 mod crash;
 mod damage;
 mod double;
+mod drawn;
 mod failure;
 mod local;
 mod many;
