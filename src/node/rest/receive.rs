@@ -22,7 +22,7 @@ use std::task::{Context, Poll};
 const HEAD_BYTES: u64 = 4 << 10;
 
 /// When whoever found no room should come again, in seconds.
-const RETRY_AFTER: &str = "1";
+pub(super) const RETRY_AFTER: &str = "1";
 
 /// How many times a body of this kind is in memory, about, until it is answered.
 fn copies(takes: Takes) -> u64 {

@@ -13,7 +13,7 @@ use super::lane::{self, Lane};
 use super::login::Guest;
 use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
-use super::receive::{NotReceived, Received, no_room, paid, receive};
+use super::receive::{NotReceived, RETRY_AFTER, Received, no_room, paid, receive};
 use super::reply::{Reply, bare};
 use super::response_format::{ResponseFormat, content_type, is_body_type};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way};
@@ -133,7 +133,17 @@ async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Respo
         return asked.answer(body, way, parameters, wanted).await;
     }
     let (lane, is_detailed) = (asked.lane.clone(), rest.detailed_errors);
-    let _turn = lane.turn(&body.bytes).await;
+    let _turn = match lane.turn(&body.bytes).await {
+        Ok(turn) => turn,
+        // Those whose turn it is wait for a master, and so may this one.
+        Err(_) if asked.handle.state().nodes.master_node().is_none() => None,
+        Err(too_many) => {
+            let error = RestError::new(Kind::EsRejectedExecution, too_many.to_string());
+            return Reply::error(&error, false, is_detailed)
+                .with_header(header::RETRY_AFTER, RETRY_AFTER)
+                .write(&ResponseFormat::default());
+        }
+    };
     let answered = lane.run(asked.answer(body, way, parameters, wanted)).await;
     answered.unwrap_or_else(|error| {
         let error = RestError::new(Kind::IllegalState, error.to_string());
