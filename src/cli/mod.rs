@@ -5,6 +5,7 @@
 //! 0 fine, 1 a rule was broken or something needed could not be had, 2 the arguments or a file make no sense, 3 the
 //! output could not be written.
 
+mod allocator;
 mod ask;
 mod check_config;
 mod completions;

@@ -2,6 +2,7 @@
 //!
 //! The first signal lets the node leave in good order, the second ends it at once.
 
+use super::allocator;
 use super::config::{self, ConfigArgs};
 use super::hang_up::{self, HangUp, HangUps};
 use super::supervisor::Supervisor;
@@ -50,6 +51,7 @@ pub(super) struct StartArgs {
 
 impl StartArgs {
     pub(super) fn run(&self) -> Result<CommandOutcome, CommandError> {
+        allocator::bound();
         let loaded = config::load_to_start(&self.config)?;
         let users = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(rest_threads())

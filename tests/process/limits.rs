@@ -217,6 +217,28 @@ fn a_node_whose_file_is_removed_ends_before_it_promises_anything() {
     assert!(node.log().contains("was removed or replaced while it was written to"), "{}", node.tail());
 }
 
+#[test]
+fn large_buffers_of_a_node_are_given_back_when_they_end() {
+    let cluster = Cluster::start(1);
+    let node = &cluster.nodes[0];
+    cluster.wait_master(&[0]);
+    // The allocator reads its bound when a process begins: the node has one that nobody gave to it.
+    let given = fs::read(format!("/proc/{}/environ", node.pid())).expect("it runs");
+    let is_bounded = String::from_utf8_lossy(&given).contains("MALLOC_MMAP_THRESHOLD_=262144");
+    assert_eq!(is_bounded, cfg!(target_env = "gnu"));
+    let before = resident(node);
+    for turn in 0..40 {
+        let done = ask(node.http, "POST", "/_zazen/txn", &large(turn)).expect("it is answered");
+        assert_eq!(done.status, 200, "{}", done.body);
+    }
+    let after = resident(node);
+    assert!(after < before + 40, "{before} MiB before 40 values of 900 kB, {after} after");
+}
+
+fn large(turn: usize) -> String {
+    format!(r#"{{"puts":[{{"key":"large/{}","value":"{}"}}]}}"#, turn % 4, "x".repeat(900_000))
+}
+
 /// What a node holds in memory, in MiB.
 fn resident(node: &Node) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", node.pid())).expect("it runs");
