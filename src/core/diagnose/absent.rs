@@ -271,14 +271,20 @@ pub(super) fn never_seen(case: &Case<'_>) -> Vec<Verdict> {
     let seeds = case.me.facts.seeds.iter().flatten().filter(|seed| !is_known(seed));
     let of = |seed: &String| {
         let address = place_of(seed)?;
-        let is_found = case.is_there(&address) || case.probe(&address).is_some() || case.sibling_at(&address).is_some();
+        let is_silent = case.probe(&address) == Some(&Found::Silence);
+        let is_probed = case.probe(&address).is_some() && !is_silent;
+        let is_found = case.is_there(&address) || is_probed || case.sibling_at(&address).is_some();
         (!is_found).then(|| {
+            let (what, why, code) = match is_silent {
+                true => ("nothing answers or refuses", "neither answers nor refuses", Code::LinkCut),
+                false => ("nobody listens", "refuses", Code::VoterDown),
+            };
             let summary = format!(
-                "nobody listens at seed host [{address}], and no node of this cluster was ever seen there: start it, correct the \
+                "{what} at seed host [{address}], and no node of this cluster was ever seen there: start it, correct the \
                  address, or take it out of {HOSTS}"
             );
-            let evidence = case.says(case.me, format!("[{seed}] is among my seed hosts, and refuses"));
-            verdict(Code::VoterDown, address.to_string(), summary).only(Certainty::Possible).because(evidence)
+            let evidence = case.says(case.me, format!("[{seed}] is among my seed hosts, and {why}"));
+            verdict(code, address.to_string(), summary).only(Certainty::Possible).because(evidence)
         })
     };
     seeds.filter_map(of).collect()

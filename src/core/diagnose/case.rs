@@ -1,5 +1,6 @@
 //! What all reports say together, by address and by name, and the mends that are made of it.
 
+use super::identity::is_seed_of;
 use super::kin;
 use super::{Certainty, Code, Distrust, Evidence, Found, Mend, Process, Report, Sibling, Standing, Verdict, Worth};
 use crate::cluster::{Address, Node, NodeId};
@@ -194,6 +195,20 @@ impl<'a> Case<'a> {
                 None
             }
         }
+    }
+
+    /// Whether somebody names an address, or named it: where it was only guessed another cluster may be.
+    pub(super) fn is_named(&self, address: &Address) -> bool {
+        let names = |report: &Report| {
+            let Report { explanation, facts, .. } = report;
+            let voters = explanation.needed.iter().flat_map(|quota| &quota.members);
+            let known =
+                facts.members.iter().map(|(_, at, _)| at).chain(facts.remembered.iter().map(|node| &node.address));
+            let pinged = explanation.hosts.iter().map(|host| &host.address);
+            let mut all = known.chain(pinged).chain(voters.filter_map(|member| member.address.as_ref()));
+            all.any(|at| at == address) || facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address))
+        };
+        self.reports.iter().any(names) || self.sibling_at(address).is_some()
     }
 
     /// Whether a node listens at an address that has other credentials than the asked one.

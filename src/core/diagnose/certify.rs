@@ -2,6 +2,7 @@
 
 use super::case::{Case, quoted};
 use super::{Certificate, Mend, Report};
+use crate::cluster::is_loopback;
 use serde::{Deserialize, Serialize};
 
 /// Where the key of an authority is kept, if a node cannot tell.
@@ -141,7 +142,12 @@ fn brought(
     let directory = own.origin.as_ref().map_or(if is_each_its_own { above } else { "security" }, |one| &one.directory);
     let line = setup(report, &format!("{options}--out {}", quoted(directory)), [host]);
     let made: Vec<String> = files.iter().map(|file| quoted(&format!("{directory}/{host}/{file}"))).collect();
-    let copy = format!(" && scp -p {} {}", made.join(" "), quoted(&format!("{host}:{there}/")));
+    let copy = match is_loopback(host) {
+        // All of it is on this host.
+        true if there == format!("{directory}/{host}") => String::new(),
+        true => format!(" && cp -p {} {}", made.join(" "), quoted(&format!("{there}/"))),
+        false => format!(" && scp -p {} {}", made.join(" "), quoted(&format!("{host}:{there}/"))),
+    };
     Some(placed(case.command(report, line + &copy), own.origin.as_ref()))
 }
 

@@ -5,7 +5,9 @@ use super::certify::{Origin, adopted, equipped, renewed_elsewhere};
 use super::distrust::{made_for_another, named_again, there};
 use super::kin::is_ours;
 use super::yaml::in_quotes;
-use super::{Certainty, Code, Distrust, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended};
+use super::{
+    Certainty, Certificate, Code, Distrust, Facts, Found, Mend, Report, Sibling, Start, Verdict, Worth, ended,
+};
 use crate::cluster::Address;
 use crate::zen::explain::PingOutcome;
 use serde::{Deserialize, Serialize};
@@ -72,10 +74,9 @@ impl Credentials {
         }
         self.equipped.iter().find(|name| *name == host)?;
         let (before, after) = (format!("{above}/{own}/"), format!("{above}/{host}/"));
-        let moved = |file: &Option<String>| {
-            file.as_ref()
-                .map(|file| file.strip_prefix(&before).map_or_else(|| file.clone(), |rest| format!("{after}{rest}")))
-        };
+        let there =
+            |file: &String| file.strip_prefix(&before).map_or_else(|| file.clone(), |rest| format!("{after}{rest}"));
+        let moved = |file: &Option<String>| file.as_ref().map(there);
         Some(Credentials {
             secret: moved(&self.secret),
             certificate: moved(&self.certificate),
@@ -84,7 +85,7 @@ impl Credentials {
             unnamed_secret: None,
             equipped: self.equipped.clone(),
             origin: self.origin.clone(),
-            files: BTreeMap::new(),
+            files: self.files.iter().map(|(key, file)| (key.clone(), there(file))).collect(),
             unnamed: BTreeMap::new(),
         })
     }
@@ -117,8 +118,12 @@ const AUTHORITY: Kind = Kind {
 
 /// All of it.
 pub(super) fn of_credentials(case: &Case<'_>) -> Vec<Verdict> {
-    // Nobody believes whoever shows the certificate of another cluster, and that is told by itself.
-    if case.me.facts.certificates.iter().any(|certificate| certificate.of_cluster.is_some()) {
+    // Nobody believes whoever shows the certificate of another cluster, or one that has ended, and that is told by itself.
+    let Facts { certificates, wall_millis, .. } = &case.me.facts;
+    let is_bad = |one: &Certificate| {
+        one.of_cluster.is_some() || one.setting == "zazen.security.certificate" && one.ends_millis < *wall_millis
+    };
+    if certificates.iter().any(is_bad) {
         return Vec::new();
     }
     let differ =
@@ -193,9 +198,11 @@ fn is_each_its_own(case: &Case<'_>, others: &[&Address]) -> bool {
 
 fn unbelieved<'a>(case: &Case<'a>, is_such: fn(&Distrust) -> bool) -> impl Iterator<Item = &'a Address> {
     let probes = case.me.facts.probes.iter();
+    let is_such = move |found: &Found| matches!(found, Found::Distrusted(why) if is_such(why));
     probes
-        .filter(move |probe| matches!(&probe.found, Found::Distrusted(why) if is_such(why)))
+        .filter(move |probe| is_such(&probe.found))
         .map(|probe| &probe.address)
+        .filter(|address| case.is_named(address))
 }
 
 /// Nodes that this one understands and that do not understand its master's side: they have its secret, and say all with
@@ -273,6 +280,11 @@ fn changes(kind: &Kind, files: &Credentials) -> Vec<(&'static str, Worth)> {
     all.collect()
 }
 
+/// Whether a node is given these files already.
+fn is_all_of(files: &Credentials, changes: &[(&'static str, Worth)]) -> bool {
+    changes.iter().all(|(key, worth)| file(files, key).map(|file| Worth::Text(file.clone())).as_ref() == Some(worth))
+}
+
 /// What the asked node does to have what a neighbour has.
 fn take_over(case: &Case<'_>, others: &Address, kind: &Kind) -> Option<Mend> {
     let Some(right) = case.neighbour_at(others) else { return from_elsewhere(case, others, kind) };
@@ -302,9 +314,16 @@ fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
     match &changes[..] {
         [] => None,
         [(key, worth)] => Some(case.set_sibling(known, key, worth)),
+        // They lie where it reads its own, and are no good.
+        _ if is_all_of(&known.sibling.credentials, &changes) => equipped(case, case.me, address.host()),
         _ => {
             let running = case.listens(address).map(|process| ended(process.pid)).unwrap_or_default();
             let start = with(Start::of(&known.by.facts.binary, known.sibling), &changes);
+            // Who had nothing of it is to have what users are shown as well.
+            let for_users = known.sibling.credentials.certificate.is_none().then(|| &case.me.facts.credentials);
+            let all = for_users.and_then(|own| own.of_host(address.host())).map(|all| all.files).unwrap_or_default();
+            let more = all.iter().filter(|(key, _)| changes.iter().all(|(told, _)| told != key));
+            let start = more.fold(start, |start, (key, file)| start.with(key, &Worth::Text(file.clone())));
             Some(start.mend(&running))
         }
     }

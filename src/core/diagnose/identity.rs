@@ -166,7 +166,9 @@ pub(super) fn remark(case: &Case<'_>) -> Option<String> {
     let Report { explanation, facts, .. } = case.me;
     let is_by_settings = facts.given.get(PROVIDER).is_none_or(|provider| provider.is_empty());
     let looks_for_nobody = is_by_settings && !is_single(case.me) && seeds_of_others(case.me).is_empty();
-    let is_lone = is_alone(case.me) && facts.remembered.is_empty() && !explanation.node.address.is_loopback();
+    // Its history tells of itself.
+    let knew_nobody = facts.remembered.iter().all(|node| node.id == explanation.node.id);
+    let is_lone = is_alone(case.me) && knew_nobody && !explanation.node.address.is_loopback();
     (!case.is_masterless() && is_lone && looks_for_nobody).then(|| {
         format!(
             "it is a cluster by itself, and names no other node as seed host: if others belong to it, name them all in \

@@ -3,7 +3,7 @@
 use super::case::{Case, HOSTS, Known, quoted};
 use super::start::stopped;
 use super::{Mend, Process, Report, Start, Verdict, Worth};
-use crate::cluster::Address;
+use crate::cluster::{Address, is_loopback};
 use crate::zen::explain::{Host, PingOutcome};
 
 /// Says of what a line changes for one start where it comes from: an environment gives it again at the next.
@@ -74,7 +74,9 @@ impl<'a> Case<'a> {
         let is_one = |at: &Address| !at.is_loopback() && !["0.0.0.0", "::"].contains(&at.host());
         let told = bound.find(is_one).map(|at| at.host().to_owned());
         let published = || report.explanation.node.host().to_owned();
-        told.or_else(|| report.facts.outward.clone()).unwrap_or_else(published)
+        // By which address loopback is left says nothing: a node may have one of its own there.
+        let outward = report.facts.outward.clone().filter(|host| !is_loopback(host));
+        told.or(outward).unwrap_or_else(published)
     }
 
     fn placed(&self, mend: Mend, by: &Report) -> Mend {

@@ -97,7 +97,8 @@ fn users_of(case: &Case<'_>, seed: &str) -> Vec<(Address, Address)> {
 /// What stands in the place of a seed host; itself if nothing is known to be wrong with it.
 fn replaced(case: &Case<'_>, report: &Report, seed: &str, missing: &mut impl Iterator<Item = String>) -> Vec<String> {
     if report.explanation.unresolved.iter().any(|host| is_named(seed, &host.host)) {
-        return by_port(case, seed).into_iter().collect();
+        // A name that nobody knows may be any of those that are not named.
+        return by_port(case, seed).map_or_else(|| missing.collect(), |place| vec![place]);
     }
     let silent: Vec<&Host> = Case::silent_hosts(report).filter(|host| is_seed_of(seed, &host.address)).collect();
     let is_strange = silent.iter().any(|host| {

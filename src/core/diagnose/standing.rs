@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Settings that mean something else if they differ.
 const SHARED: [&str; 3] = [MINIMUM_MASTER_NODES, "gateway.recover_after_nodes", "gateway.recover_after_master_nodes"];
 
+/// So soon after the election more nodes may be about to come.
+const COMING_MILLIS: u64 = 8_000;
+
 /// All of it.
 pub(super) fn of_standing(case: &Case<'_>, before: &[Verdict]) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = clocks(case);
@@ -198,8 +201,11 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     );
     let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
     let lower = if least < wanted { there.max(least) } else { there };
-    let mend = (there + absent < wanted).then(|| case.plain(teller, key, lower));
-    Some(verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend))
+    // After a full restart nodes come one after the other.
+    let may_come = case.master().is_some_and(|master| master.explanation.since_millis < COMING_MILLIS);
+    let mend = (there + absent < wanted && !may_come).then(|| case.plain(teller, key, lower));
+    let found = verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend);
+    Some(if may_come { found.only(Certainty::Possible) } else { found })
 }
 
 /// Settings that most nodes have otherwise than one.

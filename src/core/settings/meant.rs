@@ -126,6 +126,8 @@ fn value_meant(key: &str, written: String, why: &Why) -> Option<Way> {
     let Ok(setting) = setting(key) else { return Some(Way::Remove) };
     let meant = if let Kind::Enum { words, .. } = &setting.kind {
         nearest_word(&written, words)
+    } else if setting.kind == Kind::Boolean {
+        nearest_word(&written, &["false", "true"])
     } else {
         // Where a unit is missing, milliseconds are meant most often.
         digits(&written, setting).or_else(|| (*why == Why::NotATime).then(|| format!("{written}ms")))
@@ -193,6 +195,8 @@ mod tests {
             ("http.port: \"92OO-93oo\"", value("\"92OO-93oo\"", "9200-9300")),
             ("discovery.zen.fd.ping_timeout: l0s", value("l0s", "10s")),
             ("discovery.zen.fd.ping_retries: l0", value("l0", "10")),
+            ("node.master: flase", value("flase", "false")),
+            ("node.data: ture", value("ture", "true")),
             ("discovery.seed_hosts: [a, b]", key("discovery.seed_hosts", "discovery.zen.ping.unicast.hosts")),
             ("discovery:\n  seed_hosts: a", key("seed_hosts", "zen.ping.unicast.hosts")),
             ("node.atr.rack: r9", key("node.atr.rack", "node.attr.rack")),

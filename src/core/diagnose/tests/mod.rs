@@ -66,7 +66,7 @@ fn report(number: usize) -> Report {
         accepted: StateId::NONE,
         committed: StateId::NONE,
         master_node: None,
-        since_millis: 0,
+        since_millis: 60_000,
         master_heard_millis: None,
         attempt: None,
         disk_hangs_millis: None,

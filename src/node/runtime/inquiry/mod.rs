@@ -219,7 +219,11 @@ fn named(report: &Report, is_own: bool) -> Vec<Address> {
         let is_odd = own.port() == Some(&*at.port().to_string()) || is_elsewhere(&at);
         (is_odd && at.port() != FIRST_PORT).then(|| SocketAddr::new(at.ip(), FIRST_PORT))
     };
-    let seeds = seeds.filter_map(|seed| place(seed)).flat_map(|at| [Some(at), usual(at)]).flatten();
+    // Who finds that port taken takes the next one.
+    let next = |at: SocketAddr| {
+        (at.port() == FIRST_PORT && is_elsewhere(&at)).then(|| SocketAddr::new(at.ip(), FIRST_PORT + 1))
+    };
+    let seeds = seeds.filter_map(|seed| place(seed)).flat_map(|at| [Some(at), usual(at), next(at)]).flatten();
     let seeds = seeds.map(|seed| Address::from(seed.to_string()));
     let transports = report.facts.probes.iter().filter_map(|probe| probe.found.transport().cloned());
     // A voter that is missed may answer others than its master, and so may one that went.
