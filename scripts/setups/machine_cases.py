@@ -264,6 +264,15 @@ def one_looks_for_the_others_at_a_port_that_is_none(w):
     w[2].settings["discovery.zen.ping.unicast.hosts"] = json.dumps([f"{node.host}:9301" for node in w.nodes[:2]])
     w.form(w.nodes[:2]); w.start(2); w.wait(lambda: False, 4)
 
+@case("wrong-seed", about=["n0"])
+def two_have_the_next_port_and_are_looked_for_at_the_usual_one(w):
+    w.open()
+    for node in w.nodes:
+        node.settings["discovery.zen.ping.unicast.hosts"] = json.dumps([each.host for each in w.nodes])
+    for node in w.nodes[1:]:
+        node.settings["transport.port"] = "9301"
+    w.start(); w.wait(lambda: False, 6)
+
 # Nobody else is on its machine: it must have told itself why it did not start.
 def fails_to_start(w, *faults):
     """Ends n2, and has it fail to start for what was done to it."""

@@ -208,7 +208,10 @@ impl<'a> Case<'a> {
             let mut all = known.chain(pinged).chain(voters.filter_map(|member| member.address.as_ref()));
             all.any(|at| at == address) || facts.seeds.iter().flatten().any(|seed| is_seed_of(seed, address))
         };
-        self.reports.iter().any(names) || self.sibling_at(address).is_some()
+        let own = self.me.explanation.cluster_name.as_str();
+        let is_ours =
+            |one: &Sibling| one.cluster == own || one.shares_secret == Some(true) || one.shares_authority == Some(true);
+        self.reports.iter().any(names) || self.sibling_at(address).is_some_and(|known| is_ours(known.sibling))
     }
 
     /// Whether a node listens at an address that has other credentials than the asked one.

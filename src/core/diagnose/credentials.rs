@@ -320,7 +320,7 @@ fn hand_over(case: &Case<'_>, address: &Address, kind: &Kind) -> Option<Mend> {
             let running = case.listens(address).map(|process| ended(process.pid)).unwrap_or_default();
             let start = with(Start::of(&known.by.facts.binary, known.sibling), &changes);
             // Who had nothing of it is to have what users are shown as well.
-            let for_users = known.sibling.credentials.certificate.is_none().then(|| &case.me.facts.credentials);
+            let for_users = known.sibling.credentials.certificate.is_none().then_some(&case.me.facts.credentials);
             let all = for_users.and_then(|own| own.of_host(address.host())).map(|all| all.files).unwrap_or_default();
             let more = all.iter().filter(|(key, _)| changes.iter().all(|(told, _)| told != key));
             let start = more.fold(start, |start, (key, file)| start.with(key, &Worth::Text(file.clone())));

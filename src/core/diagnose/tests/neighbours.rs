@@ -189,3 +189,15 @@ fn those_that_name_their_own_host_without_a_port_are_told_that_they_are_alone() 
     let told = verdicts(&[alone(9300), alone(9301)]);
     assert_eq!(told.iter().map(|(code, ..)| *code).collect::<Vec<_>>(), [Code::WrongSeed], "{told:?}");
 }
+
+#[test]
+fn who_was_only_guessed_at_is_not_judged_by_its_credentials() {
+    let mut asked = follower(0, 0);
+    asked.facts.credentials.certificate = Some("/etc/zazen/n0/node.crt".into());
+    let found = Found::Distrusted(Distrust::Unsecured(Bare::default()));
+    asked.facts.probes.push(Probe { address: address(9), found, free_port: None });
+    assert_eq!(verdicts(&[asked.clone()]), [], "nobody names it");
+    asked.facts.seeds.get_or_insert_default().push(address(9).to_string());
+    let told = verdicts(&[asked]);
+    assert!(told.iter().any(|(code, ..)| *code == Code::AuthoritiesDiffer), "{told:?}");
+}
