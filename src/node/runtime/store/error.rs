@@ -71,6 +71,14 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// Whether there was no room for this file.
+    pub(super) fn is_no_room_for(&self, file: &Path) -> bool {
+        let is_none = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        matches!(self, StoreError::Io { path, source, .. } if path == file && is_none(source.kind()))
+    }
+}
+
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

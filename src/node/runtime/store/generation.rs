@@ -28,6 +28,13 @@ impl Room {
     pub(super) const DEFAULT: Room = Room { least: 1 << 20, most: 64 << 20, at_once: 256 << 10 };
 }
 
+impl Room {
+    /// As much as is left on a disk that is nearly full.
+    fn little(self) -> Room {
+        Room { most: self.least, ..self }
+    }
+}
+
 /// The name of a generation's file.
 pub(super) fn file_name(number: u64) -> String {
     format!("zen-{number}.st")
@@ -60,8 +67,34 @@ pub(super) struct Generation<F> {
 }
 
 impl<F> Generation<F> {
+    /// Makes a file that holds this memory, durable when this returns; where the disk has no room for one with much room it has
+    /// little from then on. What was begun and could not be ended is removed.
+    pub(super) fn create_in<S: Fs<File = F>>(
+        fs: &S,
+        place: Place<'_>,
+        memory: &Memory,
+        (room, version): (&mut Room, u32),
+    ) -> Result<Self, StoreError> {
+        let unfinished = place.0.join(UNFINISHED);
+        let attempt = |room| {
+            Generation::create(fs, place, memory, (room, version)).inspect_err(|error| {
+                if error.is_no_room_for(&unfinished) {
+                    // A part of a file is of no use, and takes what others need.
+                    let _ = fs.remove(&unfinished);
+                }
+            })
+        };
+        match attempt(*room) {
+            Err(error) if error.is_no_room_for(&unfinished) && room.most > room.least => {
+                *room = room.little();
+                attempt(*room)
+            }
+            done => done,
+        }
+    }
+
     /// Makes a file that holds this memory, durable when this returns.
-    pub(super) fn create<S: Fs<File = F>>(
+    fn create<S: Fs<File = F>>(
         fs: &S,
         place: Place<'_>,
         memory: &Memory,

@@ -34,7 +34,8 @@ use crate::zen::{Memory, Write};
 use directory::Directory;
 use draft::{Draft, PACE, Stage};
 use entry::Entry;
-use generation::{Generation, Room};
+use generation::{Generation, Room, UNFINISHED};
+use std::io::ErrorKind;
 use std::path::{self, Path};
 
 /// The memory of one node on a disk that it alone writes to.
@@ -45,6 +46,8 @@ pub struct Store<F: Fs = LocalFs> {
     generation: Generation<F::File>,
     /// The next one, while it is made.
     draft: Option<Draft<F::File>>,
+    /// Whether the disk had no room for one.
+    has_no_room: bool,
     /// How many bytes of it should be written by now.
     owed: usize,
     /// The version of the format that is written.
@@ -71,7 +74,7 @@ impl Store {
 impl<F: Fs> Store<F> {
     /// What was read is written anew and synced before anything is built on it: it may never have reached the disk, even
     /// if it can be read, when the last process was killed before a sync or saw one fail.
-    fn open_on(fs: F, path_data: &Path, room: Room) -> Result<(Self, Memory), StoreError> {
+    fn open_on(fs: F, path_data: &Path, mut room: Room) -> Result<(Self, Memory), StoreError> {
         let directory = Directory::open(&fs, path_data)?;
         let (newest, memory, found) = match directory.newest() {
             Some(newest) => directory.read(&fs, newest).map(|(memory, version)| (newest, memory, version))?,
@@ -80,7 +83,8 @@ impl<F: Fs> Store<F> {
         directory.remove_unfinished(&fs)?;
         // What was read is written on: until all members read a newer format, the release before may be wanted back.
         let version = found.max(FIRST);
-        let generation = Generation::create(&fs, (directory.state_dir(), newest + 1), &memory, (room, version))?;
+        let place = (directory.state_dir(), newest + 1);
+        let generation = Generation::create_in(&fs, place, &memory, (&mut room, version))?;
         directory.remove_generations(&fs)?;
         let store = Store {
             fs,
@@ -88,6 +92,7 @@ impl<F: Fs> Store<F> {
             directory,
             generation,
             draft: None,
+            has_no_room: false,
             owed: 0,
             version,
             memory: memory.clone(),
@@ -179,13 +184,20 @@ impl<F: Fs> Store<F> {
         let number = self.generation.number() + 1;
         let Some(draft) = self.draft.take() else {
             self.owed = 0;
-            if self.generation.is_half_full() && self.generation.begun_with() > self.room.at_once {
+            let is_due = self.generation.is_half_full() && self.generation.begun_with() > self.room.at_once;
+            if is_due && !self.has_no_room {
                 // Without a thread for it, it is made when the file is full.
                 self.draft = Draft::begin(&self.memory, number, self.room, self.version).ok();
             }
             return Ok(false);
         };
-        let (draft, stage) = draft.advance(&self.fs, (self.directory.state_dir(), number))?;
+        let place = (self.directory.state_dir(), number);
+        let (draft, stage) = match draft.advance(&self.fs, place) {
+            Err(error) if error.is_no_room_for(&place.0.join(UNFINISHED)) => {
+                return self.without_room().map(|()| false);
+            }
+            advanced => advanced?,
+        };
         self.draft = Some(draft);
         match stage {
             Stage::Waiting => Ok(false),
@@ -200,9 +212,27 @@ impl<F: Fs> Store<F> {
     /// Goes on in the next file, which holds all of the memory: in the one that was begun, if there is one.
     fn turn_over(&mut self) -> Result<(), StoreError> {
         let place = (self.directory.state_dir(), self.generation.number() + 1);
-        match self.draft.take().map(|draft| draft.finish(&self.fs, place)).transpose()?.flatten() {
-            Some(next) => self.go_on_in(next),
-            None => self.begin_generation(),
+        let finished = self.draft.take().map(|draft| draft.finish(&self.fs, place)).transpose();
+        match finished {
+            Ok(Some(Some(next))) => self.go_on_in(next),
+            Ok(Some(None) | None) => self.begin_generation(),
+            Err(error) if error.is_no_room_for(&place.0.join(UNFINISHED)) => {
+                self.without_room()?;
+                self.begin_generation()
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The disk has no room for the next file beside the one that is written to: what was made of it goes, and the next one is
+    /// made when this one is full, with what room there is.
+    fn without_room(&mut self) -> Result<(), StoreError> {
+        self.has_no_room = true;
+        let unfinished = self.directory.state_dir().join(UNFINISHED);
+        match self.fs.remove(&unfinished) {
+            // No file could be made at all.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(StoreError::io("remove", &unfinished)),
         }
     }
 
@@ -210,7 +240,7 @@ impl<F: Fs> Store<F> {
     fn begin_generation(&mut self) -> Result<(), StoreError> {
         self.draft.take().map_or(Ok(()), |draft| draft.give_up(&self.fs))?;
         let place = (self.directory.state_dir(), self.generation.number() + 1);
-        let next = Generation::create(&self.fs, place, &self.memory, (self.room, self.version))?;
+        let next = Generation::create_in(&self.fs, place, &self.memory, (&mut self.room, self.version))?;
         self.go_on_in(next)
     }
 

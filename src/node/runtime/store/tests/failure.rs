@@ -3,7 +3,7 @@
 use super::double::{Double, Image, Plan};
 use super::{IN_PIECES, ROOM, check, life, live, live_with, open, promise};
 use crate::runtime::store::StoreError;
-use crate::runtime::store::generation::Room;
+use crate::runtime::store::generation::{Room, UNFINISHED};
 use std::io::ErrorKind;
 
 #[test]
@@ -20,10 +20,16 @@ fn every_call_fails_once(room: Room) {
         for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
             let fs = Double::new(Image::empty(), Plan { fail: Some((number, kind)), ..Plan::default() });
             let (progress, result) = live_with(&fs, room);
-            let error = result.expect_err("a call failed");
-            let StoreError::Io { path, source, .. } = &error else { panic!("{call:?}: {error}") };
-            assert_eq!(source.kind(), kind, "{call:?}: {error}");
-            assert!(path.ends_with(&call.path), "{call:?}: {error}");
+            // Where there is no room for a file with much room, one with little may be made.
+            let is_made_smaller = kind == ErrorKind::StorageFull && call.path.ends_with(UNFINISHED);
+            match result {
+                Ok(()) => assert!(is_made_smaller, "{call:?} failed, and nobody was told"),
+                Err(StoreError::Io { path, source, .. }) => {
+                    assert_eq!(source.kind(), kind, "{call:?}: {source}");
+                    assert!(path.ends_with(&call.path), "{call:?}: {source} of {path:?}");
+                }
+                Err(error) => panic!("{call:?}: {error}"),
+            }
             let disks = fs.images().into_iter().map(|image| Double::new(image, Plan::default()));
             for disk in disks.chain([fs.survivor()]) {
                 check(&disk, progress).unwrap_or_else(|broken| panic!("{kind:?} at {call:?}: {broken}"));
