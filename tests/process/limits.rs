@@ -6,7 +6,7 @@ use super::node::Node;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
@@ -215,6 +215,38 @@ fn a_node_whose_file_is_removed_ends_before_it_promises_anything() {
     files.iter().for_each(|file| fs::remove_file(file).expect("it is there"));
     assert_eq!(node.ended().code(), Some(1), "nobody asked it anything");
     assert!(node.log().contains("was removed or replaced while it was written to"), "{}", node.tail());
+}
+
+#[test]
+fn who_waits_with_a_large_body_holds_up_nobody_who_writes() {
+    let cluster = Cluster::start(1);
+    let node = &cluster.nodes[0];
+    cluster.wait_master(&[0]);
+    let mut waits = idle(node.http);
+    let (path, blanks) = ("/_cluster/health?wait_for_nodes=99&timeout=2m", " ".repeat(1 << 20));
+    let head = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n";
+    waits.write_all(format!("GET {path} HTTP/1.1\r\n{head}{blanks}").as_bytes()).expect("it is taken in");
+    for round in 0..3 {
+        assert_eq!(write(node, &format!("key-{round}"), 20_000), 200, "{}", node.tail());
+    }
+    waits.set_read_timeout(Some(Duration::from_millis(1))).expect("it is a time");
+    let error = waits.read(&mut [0; 1]).expect_err("it still waits");
+    assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
+}
+
+#[test]
+fn a_value_that_is_said_to_be_too_large_is_refused_before_it_comes() {
+    let cluster = Cluster::start(1);
+    let node = &cluster.nodes[0];
+    let mut stream = idle(node.http);
+    let head = "PUT /_zazen/kv/large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99000000\r\n\r\n";
+    stream.write_all(head.as_bytes()).expect("a head is taken in");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it is a time");
+    let mut told = [0; 600];
+    let length = stream.read(&mut told).expect("it is answered");
+    let told = String::from_utf8_lossy(&told[..length]);
+    assert!(told.starts_with("HTTP/1.1 413 "), "{told}");
+    assert!(told.contains("would have [99000000] bytes, allowed are [1048576]"), "{told}");
 }
 
 #[test]

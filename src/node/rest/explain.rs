@@ -11,8 +11,9 @@ use super::parameters::{Parameter, Values};
 use super::reply::Reply;
 use super::route::Call;
 use super::snapshot;
+use crate::cluster::ClusterState;
 use crate::runtime::inquiry;
-use crate::service::Account;
+use crate::service::{Account, limits};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -70,9 +71,11 @@ pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
     if call.handle.drain().is_on() {
         fields.insert("drained".into(), true.into());
     }
-    let size = Account::of(&snapshot::local(&call.handle));
+    let state = snapshot::local(&call.handle);
+    let size = Account::of(&state);
     if let Some(Value::Array(advice)) = fields.get_mut("advice") {
         advice.extend(make_room(&size).map(Value::from));
+        advice.extend(make_room_for_keys(&state).map(Value::from));
         advice.extend(call.handle.drain().is_on().then(|| Value::from(DRAINED)));
     }
     let first: Vec<(&str, Value)> = FIRST.iter().filter_map(|name| Some((*name, fields.remove(*name)?))).collect();
@@ -113,9 +116,31 @@ fn make_room(size: &Account) -> Option<String> {
     })
 }
 
+/// The same of keys, which have a part of that room.
+fn make_room_for_keys(state: &ClusterState) -> Option<String> {
+    let (count, bytes) = (state.metadata.keys.len(), state.metadata.key_bytes);
+    let is_nearly = |held: u64, most: u64| held > most / 10 * 9;
+    let (count_max, bytes_max) = (limits::KEYS_MAX, limits::KEY_BYTES_MAX);
+    (is_nearly(bytes, bytes_max) || is_nearly(count as u64, count_max as u64)).then(|| {
+        format!(
+            "the keys and values of the cluster have {bytes} bytes of the {bytes_max} that they may have, and are {count} of \
+             {count_max}, beyond which more are refused; delete what is not needed"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_has_little_room_left_for_keys_is_told() {
+        let mut state = ClusterState::initial("full".into());
+        assert_eq!(make_room_for_keys(&state), None);
+        state.metadata.key_bytes = limits::KEY_BYTES_MAX - 9;
+        let advice = make_room_for_keys(&state).expect("they are nearly full");
+        assert!(advice.contains("16777207 bytes of the 16777216") && advice.contains("are 0 of 100000"), "{advice}");
+    }
 
     #[test]
     fn who_has_little_room_left_is_told_what_takes_it() {

@@ -28,10 +28,16 @@ const LARGE_KIB: u32 = 1 << 10;
 /// No longer than this one waits for its turn: most clients have given up soon after.
 const TURN_MAX: Duration = Duration::from_secs(10);
 
+/// When whoever had none should come again, in seconds.
+pub(super) const RETRY_AFTER: &str = "5";
+
 /// And what one had rests no longer than this before the next one has it.
 const REST_MAX: Duration = Duration::from_millis(250);
 
-/// So many times as long as it took it rests at the most.
+/// It rests as long as it took for each so many that wait.
+const WAITING_EACH: u32 = 4;
+
+/// And so many times as long at the most.
 const REST_TIMES: u32 = 8;
 
 /// So many steps the thread goes behind those of the node.
@@ -58,6 +64,9 @@ const SHORT: [&str; 17] = [
     "zazen_txn_post_action",
 ];
 
+/// What sends its body to the master, and is answered as soon as that has it.
+const SENT_ON: [&str; 3] = ["cluster_update_settings_action", "zazen_kv_one_put_action", "zazen_txn_post_action"];
+
 /// What goes on as long as it is listened to, and sends its long parts here itself.
 const WATCH: &str = "zazen_watch_get_action";
 
@@ -72,8 +81,13 @@ pub(super) fn is_short(way: &Result<Way, RestError>, headers: &HeaderMap, body: 
     body.len() <= SHORT_BODY && (is_listener || SHORT.contains(&route.name))
 }
 
-/// The turn of a large body. What it had rests for as long as it took, once for each that waits: the disk and the links are not
-/// for large bodies alone, and it is crowds that are slowed, not whoever writes one after the other.
+/// Whether a body goes to the master: whoever waits with one holds up nobody.
+fn is_sent_on(way: &Result<Way, RestError>) -> bool {
+    matches!(way, Ok(Way::Here(route, _)) if SENT_ON.contains(&route.name))
+}
+
+/// The turn of a large body. What it had rests the longer the more wait: the disk and the links are not for large bodies alone,
+/// and it is crowds that are slowed, not whoever writes one after the other.
 pub(super) struct Turn {
     place: Option<OwnedSemaphorePermit>,
     waiting: Arc<AtomicU32>,
@@ -82,7 +96,8 @@ pub(super) struct Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let rest = (self.began.elapsed() * self.waiting.load(Ordering::Relaxed).min(REST_TIMES)).min(REST_MAX);
+        let waiting = self.waiting.load(Ordering::Relaxed).min(REST_TIMES * WAITING_EACH);
+        let rest = (self.began.elapsed() * waiting / WAITING_EACH).min(REST_MAX);
         let place = self.place.take().filter(|_| !rest.is_zero());
         if let (Some(place), Ok(runtime)) = (place, Handle::try_current()) {
             runtime.spawn(async move {
@@ -169,8 +184,8 @@ impl Lane {
 
     /// Waits until it is the turn of a large body, if it is one: few at a time are as fast as many, and whoever asks for little
     /// does not wait for all of them. An error tells how many others wait, if it does not come to that.
-    pub(super) async fn turn(&self, body: &[u8]) -> Result<Option<Turn>, TooMany> {
-        self.turn_within(body, TURN_MAX).await
+    pub(super) async fn turn(&self, way: &Result<Way, RestError>, body: &[u8]) -> Result<Option<Turn>, TooMany> {
+        if is_sent_on(way) { self.turn_within(body, TURN_MAX).await } else { Ok(None) }
     }
 
     async fn turn_within(&self, body: &[u8], patience: Duration) -> Result<Option<Turn>, TooMany> {
@@ -207,18 +222,38 @@ mod tests {
 
     #[test]
     fn every_name_is_one_of_a_route() {
-        for name in SHORT.iter().chain([&WATCH]) {
+        for name in SHORT.iter().chain(&SENT_ON).chain([&WATCH]) {
             assert!(routes::routes().any(|route| route.name == *name), "no route is called {name}");
+        }
+    }
+
+    async fn turn(lane: &Lane, body: &[u8]) -> Result<Option<Turn>, TooMany> {
+        let way = routes::way("PUT", "/_zazen/kv/large");
+        lane.turn(&way, body).await
+    }
+
+    #[tokio::test]
+    async fn who_waits_with_a_large_body_takes_no_turn() {
+        let (lane, large) = (Lane::start(), vec![b' '; 1 << 20]);
+        for (method, path) in [
+            ("GET", "/_cluster/health"),
+            ("POST", "/_zazen/lease/held"),
+            ("GET", "/_zazen/watch"),
+            ("GET", "/_cluster/state"),
+        ] {
+            let way = routes::way(method, path);
+            assert!(matches!(way, Ok(Way::Here(..))), "{path} is a route");
+            assert!(matches!(lane.turn(&way, &large).await, Ok(None)), "{path}");
         }
     }
 
     #[tokio::test]
     async fn large_bodies_take_turns_and_their_places_rest() {
         let (lane, large) = (Lane::start(), vec![0; 600 << 10]);
-        assert!(matches!(lane.turn(b"small").await, Ok(None)));
-        let (first, second) = (lane.turn(&large).await, lane.turn(&large[..400 << 10]).await);
+        assert!(matches!(turn(&lane, b"small").await, Ok(None)));
+        let (first, second) = (turn(&lane, &large).await, turn(&lane, &large[..400 << 10]).await);
         assert!(matches!((&first, &second), (Ok(Some(_)), Ok(Some(_)))));
-        let is_had = async |within| tokio::time::timeout(within, lane.turn(&large)).await.is_ok();
+        let is_had = async |within| tokio::time::timeout(within, turn(&lane, &large)).await.is_ok();
         assert!(!is_had(REST_MAX).await);
         let waits = Waits::among(&lane.waiting);
         drop(first);
@@ -231,7 +266,7 @@ mod tests {
     #[tokio::test]
     async fn the_place_of_one_for_whom_nobody_waits_does_not_rest() {
         let (lane, large) = (Lane::start(), vec![0; 1 << 20]);
-        let turn = lane.turn(&large).await;
+        let turn = turn(&lane, &large).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
         drop(turn);
         tokio::task::yield_now().await;
@@ -241,9 +276,9 @@ mod tests {
     #[tokio::test]
     async fn who_has_no_turn_in_time_is_told_how_many_others_wait() {
         let (lane, large) = (Lane::start(), vec![0; 1 << 20]);
-        let held = lane.turn(&large).await;
+        let held = turn(&lane, &large).await;
         assert!(matches!(held, Ok(Some(_))));
-        let (patient, hasty) = (lane.turn(&large), lane.turn_within(&large, Duration::from_millis(20)));
+        let (patient, hasty) = (turn(&lane, &large), lane.turn_within(&large, Duration::from_millis(20)));
         let told = tokio::select! {
             told = hasty => told.err().expect("there is one place").to_string(),
             _ = patient => panic!("there is one place"),

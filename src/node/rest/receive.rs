@@ -8,6 +8,7 @@ use super::reply::Reply;
 use super::route::Takes;
 use crate::runtime::budget::{Budget, NoRoom, Share};
 use crate::runtime::listen::TooSlow;
+use crate::service::{Refusal, limits};
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{HeaderName, Response, StatusCode, header};
@@ -21,8 +22,14 @@ use std::task::{Context, Poll};
 /// What every request costs, for its head and its way through the node.
 const HEAD_BYTES: u64 = 4 << 10;
 
+/// So many bytes the value of a key may have when it comes packed: what packs nothing adds a little.
+const PACKED_VALUE_MAX: u64 = limits::VALUE_BYTES_MAX as u64 + (4 << 10);
+
+/// So much room a body is given for what its head says of it.
+const ROOM_MAX: usize = 1 << 20;
+
 /// When whoever found no room should come again, in seconds.
-pub(super) const RETRY_AFTER: &str = "1";
+const RETRY_AFTER: &str = "1";
 
 /// How many times a body of this kind is in memory, about, until it is answered.
 fn copies(takes: Takes) -> u64 {
@@ -30,7 +37,7 @@ fn copies(takes: Takes) -> u64 {
         // What is read of few letters, as a list of numbers, is much larger than they are.
         Takes::Tree | Takes::Body(_) => 16,
         // As it came, put together, as a value, and on its way to the master.
-        Takes::Bytes => 4,
+        Takes::Bytes | Takes::Value => 4,
     }
 }
 
@@ -59,6 +66,8 @@ pub(super) enum NotReceived {
     Status(StatusCode),
     /// For the memory that it would take.
     NoRoom(NoRoom),
+    /// For what no key may hold.
+    NoValue(Refusal),
 }
 
 impl From<NoRoom> for NotReceived {
@@ -91,21 +100,26 @@ pub(super) async fn receive(
     if said > max {
         return Err(NotReceived::Status(StatusCode::PAYLOAD_TOO_LARGE));
     }
+    if takes == Takes::Value && said > PACKED_VALUE_MAX {
+        let most = limits::VALUE_BYTES_MAX;
+        let why = format!("the value of the key would have [{said}] bytes, allowed are [{most}]");
+        return Err(NotReceived::NoValue(Refusal::TooLarge(why)));
+    }
     let mut share = budget.take(HEAD_BYTES)?;
     // What never fits need not arrive first.
     if let Err(error @ NoRoom::TooLarge(_)) = budget.take(HEAD_BYTES + said * copies(takes)) {
         return Err(error.into());
     }
-    let pieces = read(body, copies(takes), max, &mut share).await?;
-    let bytes = match pieces.len() {
-        1 => pieces.into_iter().next().unwrap_or_default(),
-        _ => pieces.concat().into(),
-    };
+    let max = if takes == Takes::Value { max.min(PACKED_VALUE_MAX) } else { max };
+    let bytes = read(body, (said, max), copies(takes), &mut share).await?;
     Ok(Received { bytes, share, copies: copies(takes) })
 }
 
-async fn read(mut body: Body, copies: u64, max: u64, share: &mut Share) -> Result<Vec<Bytes>, NotReceived> {
-    let (mut pieces, mut length) = (Vec::new(), 0);
+/// A body in one piece. What is longer than its first is put together as it comes, in the room that its length needs: the
+/// many small buffers that it comes in are used again, and the large one is the system's when it ends.
+async fn read(mut body: Body, (said, max): (u64, u64), copies: u64, share: &mut Share) -> Result<Bytes, NotReceived> {
+    let (mut first, mut all) = (Bytes::new(), Vec::new());
+    let room = usize::try_from(said.min(max)).map_or(0, |said| said.min(ROOM_MAX));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| match TooSlow::is_cause_of(&error) {
             true => NotReceived::Status(StatusCode::REQUEST_TIMEOUT),
@@ -114,14 +128,23 @@ async fn read(mut body: Body, copies: u64, max: u64, share: &mut Share) -> Resul
         let Ok(piece) = frame.into_data() else {
             continue;
         };
-        length += piece.len() as u64;
-        if length > max {
+        let length = first.len().max(all.len()) + piece.len();
+        if length as u64 > max {
             return Err(NotReceived::Status(StatusCode::PAYLOAD_TOO_LARGE));
         }
         share.grow(piece.len() as u64 * copies)?;
-        pieces.push(piece);
+        if length == piece.len() {
+            first = piece;
+            continue;
+        }
+        if all.is_empty() {
+            // Without it the room grows as it is needed.
+            let _ = all.try_reserve_exact(room);
+            all.extend_from_slice(&std::mem::take(&mut first));
+        }
+        all.extend_from_slice(&piece);
     }
-    Ok(pieces)
+    Ok(if all.is_empty() { first } else { all.into() })
 }
 
 /// An answer that costs what it takes until it is taken. One of no stated length is paid for by whoever writes it, and a

@@ -72,6 +72,8 @@ pub(super) enum Takes {
     Body(&'static str),
     /// Any bytes.
     Bytes,
+    /// The same, which are the value of a key.
+    Value,
 }
 
 /// One row of the table of routes.

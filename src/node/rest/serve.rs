@@ -13,12 +13,13 @@ use super::lane::{self, Lane};
 use super::login::Guest;
 use super::packing::{Unfit, packed, unpacked};
 use super::parameters::Parameters;
-use super::receive::{NotReceived, RETRY_AFTER, Received, no_room, paid, receive};
+use super::receive::{NotReceived, Received, no_room, paid, receive};
 use super::reply::{Reply, bare};
 use super::response_format::{ResponseFormat, content_type, is_body_type};
 use super::route::{Answers, Call, METHODS, Route, Takes, Way};
 use super::routes::{check_known, way};
 use super::{icon, index, removal, rights, tasks, uri};
+use crate::cluster::ClusterState;
 use crate::runtime::Handle;
 use crate::runtime::tasks::{Begun, DESCRIPTION_MAX};
 use crate::settings::NodeSettings;
@@ -29,12 +30,16 @@ use axum::http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, h
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::time::Instant;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
 
 /// The longest request line: `http.max_initial_line_length`.
 const LINE_MAX: usize = 4 << 10;
 /// The most that all headers together may take: `http.max_header_size`.
 const HEADERS_MAX: usize = 8 << 10;
+
+/// So long there is no master when one takes the place of another.
+const FAIL_OVER: Duration = Duration::from_millis(300);
 
 /// What is measured under this name found no route.
 const NO_ROUTE: &str = "none";
@@ -116,6 +121,9 @@ async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Respo
         Err(NotReceived::NoRoom(error)) => {
             return no_room(error, rest.detailed_errors).write(&ResponseFormat::default());
         }
+        Err(NotReceived::NoValue(refusal)) => {
+            return Reply::error(&refusal.into(), false, rest.detailed_errors).write(&ResponseFormat::default());
+        }
     };
     let body = match unpacked(&parts.headers, body, rest.max_content_length).await {
         Ok(body) => body,
@@ -133,14 +141,17 @@ async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Respo
         return asked.answer(body, way, parameters, wanted).await;
     }
     let (lane, is_detailed) = (asked.lane.clone(), rest.detailed_errors);
-    let _turn = match lane.turn(&body.bytes).await {
+    let turn = tokio::select! {
+        turn = lane.turn(&way, &body.bytes) => turn,
+        // Those whose turn it is wait for a master, and so may this one, as long as it wants.
+        () = masterless(&asked.handle) => Ok(None),
+    };
+    let _turn = match turn {
         Ok(turn) => turn,
-        // Those whose turn it is wait for a master, and so may this one.
-        Err(_) if asked.handle.state().nodes.master_node().is_none() => None,
         Err(too_many) => {
             let error = RestError::new(Kind::EsRejectedExecution, too_many.to_string());
             return Reply::error(&error, false, is_detailed)
-                .with_header(header::RETRY_AFTER, RETRY_AFTER)
+                .with_header(header::RETRY_AFTER, lane::RETRY_AFTER)
                 .write(&ResponseFormat::default());
         }
     };
@@ -149,6 +160,18 @@ async fn respond(asked: Asked, body: Body, way: Result<Way, RestError>) -> Respo
         let error = RestError::new(Kind::IllegalState, error.to_string());
         Reply::error(&error, false, is_detailed).write(&ResponseFormat::default())
     })
+}
+
+/// Returns when there has been no master for longer than a fail-over takes.
+async fn masterless(handle: &Handle) {
+    let mut states = handle.states();
+    loop {
+        let has_master = |state: &Arc<ClusterState>| state.nodes.master_node().is_some();
+        let ended = states.wait_for(|state| !has_master(state)).await.is_err();
+        if ended || timeout(FAIL_OVER, states.wait_for(has_master)).await.is_err() {
+            return;
+        }
+    }
 }
 
 impl Asked {
@@ -270,7 +293,7 @@ async fn dispatch(
 /// What no route that takes trees takes: bodies in a strange notation.
 fn strange_body(parts: &Parts, body: &Bytes, takes: Takes) -> Result<Option<Reply>, RestError> {
     let kind = content_type(&parts.headers)?.unwrap_or_default();
-    if body.is_empty() || takes == Takes::Bytes || is_body_type(kind) {
+    if body.is_empty() || matches!(takes, Takes::Bytes | Takes::Value) || is_body_type(kind) {
         return Ok(None);
     }
     let text = format!("Content-Type header [{kind}] is not supported");

@@ -109,7 +109,8 @@ pub(super) async fn wait_long(
 ) -> Result<Option<Arc<ClusterState>>, RestError> {
     let waiting = wait(handle, deadline, fits);
     let leaves = || RestError::no_master_because(closed(handle));
-    handle.closing().run_until_cancelled(waiting).await.unwrap_or_else(|| Err(leaves()))
+    // A node that ended by itself, as for its disk, is no other case for clients.
+    handle.closing().run_until_cancelled(waiting).await.and_then(Result::ok).ok_or_else(leaves)
 }
 
 /// Whether who waits for what may come late has waited long enough.

@@ -143,11 +143,11 @@ fn formats() -> Json {
 fn body(route: &Route, method: &str) -> Result<Option<Json>, String> {
     let tree = match route.takes {
         Takes::Body(tree) if method != "GET" && method != "DELETE" => schema(tree)?,
-        Takes::Bytes if method == "PUT" && !matches!(route.answers, Answers::Refused) => {
+        Takes::Bytes | Takes::Value if method == "PUT" && !matches!(route.answers, Answers::Refused) => {
             let bytes = Json::object([("schema", Json::object([]))]);
             return Ok(Some(Json::object([("content", Json::object([("application/octet-stream", bytes)]))])));
         }
-        Takes::Body(_) | Takes::Tree | Takes::Bytes => return Ok(None),
+        Takes::Body(_) | Takes::Tree | Takes::Bytes | Takes::Value => return Ok(None),
     };
     let content = Json::object([("application/json", Json::object([("schema", tree)]))]);
     Ok(Some(Json::object([("content", content)])))

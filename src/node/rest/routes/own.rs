@@ -27,7 +27,7 @@ pub(super) static ROUTES: &[Route] = &[
         paths: &["/_zazen/kv/{key*}"],
         parameters: &[WRITE, kv::CONDITION, kv::TIE],
         needs: Needs::of(Role::Operate, Touches::Key),
-        takes: Takes::Bytes,
+        takes: Takes::Value,
         answers: Answers::Reply(|call| Box::pin(kv::put(call)), "@Written"),
         name: "zazen_kv_one_put_action",
         doc: "Stores the body under a key.\n`If-Match: \"3/17\"` demands that the key was last changed by this change, \
@@ -139,7 +139,7 @@ pub(super) static ROUTES: &[Route] = &[
               is.\nWith `Accept: text/event-stream` the answer goes on as long as the user listens: events `change`, \
               `state`, and `bookmark`, which tells how far all is told; `Last-Event-ID` goes on where a connection broke \
               off.\nWho falls behind what the node remembers is told the event `cut_off`, the last one, and asks \
-              again; who takes nothing for 10 s is cut off without it.\nA follower that had to be sent a \
+              again; who takes nothing for `zazen.http.write_timeout` is cut off without it.\nA follower that had to be sent a \
               whole state, as after its master was cut off, does not know the steps to it: its users are told `cut_off` or \
               `compacted` then, however few these were.\nWhat several requests do to one key in one committed state is one change.",
     },

@@ -68,8 +68,8 @@ pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, ser
     if matches!(serving.terms.manners, Manners::Strict) {
         // A node that lost an answer asks again; on a link that comes and goes the answer would be sent ever more rarely.
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis(UNACKNOWLEDGED_MAX));
-        let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SENT_AHEAD);
     }
+    let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SENT_AHEAD);
     let is_short = place.visit == Visit::Short;
     let stream = Patient::new(stream, serving.terms.write_timeout);
     let served = async {
