@@ -201,8 +201,9 @@ fn gateway(case: &Case<'_>, teller: &Report, absent: usize) -> Option<Verdict> {
     );
     let evidence = case.says(teller, format!("[{key}] asks for [{wanted}] nodes"));
     let lower = if least < wanted { there.max(least) } else { there };
-    // After a full restart nodes come one after the other.
-    let may_come = case.master().is_some_and(|master| master.explanation.since_millis < COMING_MILLIS);
+    // After a full restart nodes come one after the other, and what is expected is waited for no longer than a time.
+    let is_young = case.master().is_some_and(|master| master.explanation.since_millis < COMING_MILLIS);
+    let may_come = is_young && key.starts_with("gateway.expected_");
     let mend = (there + absent < wanted && !may_come).then(|| case.plain(teller, key, lower));
     let found = verdict(Code::GatewayWaits, &name, summary).because(evidence).mended(mend);
     Some(if may_come { found.only(Certainty::Possible) } else { found })

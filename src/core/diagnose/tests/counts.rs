@@ -1,6 +1,7 @@
 //! Numbers that nodes wait for.
 
 use super::*;
+use crate::diagnose::Certainty;
 
 /// One that was given a minimum, and sees so many.
 fn asks(mut report: Report, minimum: usize, found: usize) -> Report {
@@ -138,4 +139,20 @@ fn what_is_waited_for_is_not_lowered_below_those_that_vote() {
     assert_eq!(told("gateway.recover_after_nodes"), Some(line), "the third is being restarted");
     let line = "gateway.recover_after_data_nodes: 2".to_owned();
     assert_eq!(told("gateway.recover_after_data_nodes"), Some(line), "not everyone who votes holds data");
+}
+
+#[test]
+fn what_is_expected_is_not_lowered_while_nodes_of_a_full_restart_come_one_after_the_other() {
+    let waiting = |since_millis: u64| {
+        let mut report = with_all(follower(0, 0), 3);
+        report.explanation.since_millis = since_millis;
+        report.facts.waits_for_gateway = true;
+        report.facts.given.insert("gateway.expected_nodes".into(), "5".into());
+        let told = judged(&[report]).verdicts;
+        let [verdict] = &told[..] else { panic!("{told:?}") };
+        (verdict.code, verdict.certainty, verdict.mend.as_ref().map(|mend| mend.line.clone()))
+    };
+    assert_eq!(waiting(2_000), (Code::GatewayWaits, Certainty::Possible, None));
+    let line = "gateway.expected_nodes: 3".to_owned();
+    assert_eq!(waiting(60_000), (Code::GatewayWaits, Certainty::Certain, Some(line)));
 }
