@@ -25,6 +25,9 @@ const HEAD_BYTES: u64 = 4 << 10;
 /// So many bytes the value of a key may have when it comes packed: what packs nothing adds a little.
 const PACKED_VALUE_MAX: u64 = limits::VALUE_BYTES_MAX as u64 + (4 << 10);
 
+/// So many bytes of a body go by that are of no use.
+const PASSED_OVER_MAX: u64 = 16 << 20;
+
 /// So much room a body is given for what its head says of it.
 const ROOM_MAX: usize = 1 << 20;
 
@@ -88,7 +91,7 @@ pub(super) fn no_room(no_room: NoRoom, is_detailed: bool) -> Reply {
 /// Takes a body in, unless it says or shows to be too large, for itself or for what is left of the memory.
 pub(super) async fn receive(
     parts: &Parts,
-    body: Body,
+    mut body: Body,
     takes: Takes,
     (budget, max): (&Arc<Budget>, u64),
 ) -> Result<Received, NotReceived> {
@@ -101,9 +104,8 @@ pub(super) async fn receive(
         return Err(NotReceived::Status(StatusCode::PAYLOAD_TOO_LARGE));
     }
     if takes == Takes::Value && said > PACKED_VALUE_MAX {
-        let most = limits::VALUE_BYTES_MAX;
-        let why = format!("the value of the key would have [{said}] bytes, allowed are [{most}]");
-        return Err(NotReceived::NoValue(Refusal::TooLarge(why)));
+        passed_over(&mut body, said).await;
+        return Err(no_value(&said.to_string()));
     }
     let mut share = budget.take(HEAD_BYTES)?;
     // What never fits need not arrive first.
@@ -111,13 +113,37 @@ pub(super) async fn receive(
         return Err(error.into());
     }
     let max = if takes == Takes::Value { max.min(PACKED_VALUE_MAX) } else { max };
-    let bytes = read(body, (said, max), copies(takes), &mut share).await?;
+    let bytes = match read(&mut body, (said, max), copies(takes), &mut share).await {
+        Err(NotReceived::Status(StatusCode::PAYLOAD_TOO_LARGE)) if takes == Takes::Value => {
+            passed_over(&mut body, PASSED_OVER_MAX).await;
+            return Err(no_value(&format!("more than {max}")));
+        }
+        read => read?,
+    };
     Ok(Received { bytes, share, copies: copies(takes) })
+}
+
+fn no_value(bytes: &str) -> NotReceived {
+    let most = limits::VALUE_BYTES_MAX;
+    NotReceived::NoValue(Refusal::TooLarge(format!(
+        "the value of the key would have [{bytes}] bytes, allowed are [{most}]"
+    )))
+}
+
+/// Lets what is left of a body go by, if that is not much: many clients read no answer before they have sent all.
+async fn passed_over(body: &mut Body, length: u64) {
+    let mut left = length.min(PASSED_OVER_MAX);
+    while length <= PASSED_OVER_MAX
+        && left > 0
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        left = left.saturating_sub(frame.data_ref().map_or(0, |piece| piece.len() as u64));
+    }
 }
 
 /// A body in one piece. What is longer than its first is put together as it comes, in the room that its length needs: the
 /// many small buffers that it comes in are used again, and the large one is the system's when it ends.
-async fn read(mut body: Body, (said, max): (u64, u64), copies: u64, share: &mut Share) -> Result<Bytes, NotReceived> {
+async fn read(body: &mut Body, (said, max): (u64, u64), copies: u64, share: &mut Share) -> Result<Bytes, NotReceived> {
     let (mut first, mut all) = (Bytes::new(), Vec::new());
     let room = usize::try_from(said.min(max)).map_or(0, |said| said.min(ROOM_MAX));
     while let Some(frame) = body.frame().await {
