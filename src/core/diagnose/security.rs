@@ -95,11 +95,22 @@ fn end(case: &Case<'_>, report: &Report, certificate: &Certificate) -> Option<Ve
         None => "has ended".into(),
     };
     let summary = format!("[{setting}: {file}] of {name} {when}");
-    let evidence = case.says(report, format!("its clock is at [{now}], and the certificate ends at [{ends_millis}]"));
+    let by_clock = match ends_millis.checked_sub(now) {
+        Some(left) => format!("by my clock it ends in {}", so_long(left)),
+        None => format!("by my clock it ended {} ago", so_long(now - ends_millis)),
+    };
+    let evidence = case.says(report, by_clock);
     // An authority is changed in steps.
     let is_made = setting != "zazen.security.authorities";
     let mend = is_made.then(|| renewed(case, report, certificate));
     Some(verdict(Code::CertificateExpires, &name, summary).because(evidence).mended(mend))
+}
+
+/// A time in the largest unit of which it has at least two.
+fn so_long(millis: u64) -> String {
+    let units = [(DAY_MILLIS, "day"), (DAY_MILLIS / 24, "hour"), (DAY_MILLIS / 24 / 60, "minute")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| millis >= 2 * unit).unwrap_or((1_000, "second"));
+    counted(usize::try_from(millis / unit).unwrap_or(usize::MAX), name)
 }
 
 fn open(case: &Case<'_>, report: &Report) -> Option<Verdict> {
@@ -127,4 +138,15 @@ fn weak<'a>(case: &'a Case<'_>, report: &'a Report) -> impl Iterator<Item = Verd
         let told = verdict(Code::InsecureSetting, &name, format!("[{line}] of {name}: {lets}")).because(evidence);
         told.mended(mend.split_once(": ").map(|(key, value)| case.plain(report, key, value)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_in_a_unit_that_people_count_in() {
+        let told = [0, 1_500, 119_000, 120_000, 7_200_000, DAY_MILLIS, 19 * DAY_MILLIS + 5].map(so_long);
+        assert_eq!(told, ["0 seconds", "1 second", "119 seconds", "2 minutes", "2 hours", "24 hours", "19 days"]);
+    }
 }
