@@ -21,14 +21,16 @@
 //! | `embed` | all but `sim`, `zen68`, `lab`, `live` |
 //! | `cli` | all |
 //!
-//! They are parts of four packages, so that nobody builds what they do not use:
+//! They are parts of five packages, so that nobody builds what they do not use:
 //!
-//! - `zazen-core`: all up to `wire`. It is pure: it reads no clock, no entropy and no file.
-//! - `zazen-simulator`, with the feature `simulator`: `lab`, `zen68` and `sim`, which are pure as well.
+//! - `zazen-core`: `cluster`, `protocol`, `service`, `zen` and `wire`. It is pure: it reads no clock, no entropy and no file.
+//! - `zazen-operation`: `diagnose` and `settings`, which are pure as well.
+//! - `zazen-simulator`, with the feature `simulator`: `lab`, `zen68` and `sim`, as pure.
 //! - `zazen-node`, with the feature `node`: `runtime`, `rest`, `client` and `embed`.
 //! - `zazen`, with the feature `cli`: `live` and `cli`.
 
-pub use zazen_core::{cluster, diagnose, protocol, service, settings, wire, zen};
+pub use zazen_core::{cluster, protocol, service, wire, zen};
+pub use zazen_operation::{diagnose, settings};
 
 #[cfg(feature = "node")]
 pub use zazen_node::{Client, Node, client, embed, rest, runtime};

@@ -378,14 +378,14 @@ fn no_text_makes_loading_panic() {
     let seeds: Vec<&str> = inputs.chain([users.as_str()]).collect();
     let mut dice = Dice(1);
     let (mut fine, mut wrong) = (0, 0);
-    for round in 0..6_000 {
+    for round in 0..1_500 {
         let text = mutated(seeds[round % seeds.len()], &mut dice);
         match load_text("f.yml", &text) {
             Ok(loaded) => fine += usize::from(told(&loaded).len() < 1_000_000),
             Err(_) => wrong += 1,
         }
     }
-    assert!(fine > 100 && wrong > 1_000, "{fine} were accepted and {wrong} refused, so this shows little");
+    assert!(fine > 30 && wrong > 500, "{fine} were accepted and {wrong} refused, so this shows little");
 }
 
 #[test]

@@ -4,9 +4,7 @@
 //! root of the package `zazen`.
 
 pub mod cluster;
-pub mod diagnose;
 pub mod protocol;
 pub mod service;
-pub mod settings;
 pub mod wire;
 pub mod zen;

@@ -2,7 +2,8 @@
 //!
 //! Whoever wants a client or a node inside of a program of their own needs this and nothing else of Zazen.
 
-use zazen_core::{cluster, diagnose, protocol, service, settings, wire, zen};
+use zazen_core::{cluster, protocol, service, wire, zen};
+use zazen_operation::{diagnose, settings};
 
 pub mod client;
 pub mod embed;

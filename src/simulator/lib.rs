@@ -3,7 +3,8 @@
 //!
 //! Pure as the core is, and no part of a node.
 
-use zazen_core::{cluster, protocol, service, settings, wire, zen};
+use zazen_core::{cluster, protocol, service, wire, zen};
+use zazen_operation::settings;
 
 pub mod lab;
 pub mod sim;

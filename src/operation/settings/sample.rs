@@ -11,7 +11,7 @@ const HEAD: &str = "\
 # Take away the `#` before a setting to give it; lines with a blank behind the `#` explain.
 # Keys can be dotted, as here, or nested; docs/configuration.md tells how a file is read.
 #
-# Made from src/core/settings by `ZAZEN_BLESS=1 cargo test --test config`.
+# Made from src/operation/settings by `ZAZEN_BLESS=1 cargo test --test config`.
 ";
 
 /// The file, in YAML.
