@@ -2,13 +2,15 @@
 //!
 //! `zazen sim --graphs 3,4,5` plays all of them.
 
+mod parallel;
+
 use zazen::sim::graphs::{Ending, cases};
 use zazen::zen::rules::Rules;
 
 /// Plays every `step`th case of so many nodes.
 fn demand_all(nodes: usize, step: usize) {
     let cases = cases(nodes, step);
-    let played: Vec<_> = cases.iter().map(|case| (case, case.play(Rules::default()))).collect();
+    let played: Vec<_> = cases.iter().zip(parallel::map(&cases, |case| case.play(Rules::default()))).collect();
     let failures: Vec<String> =
         played.iter().filter_map(|(case, ending)| ending.as_ref().err().map(|why| format!("{case}: {why}"))).collect();
     assert!(

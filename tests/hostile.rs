@@ -14,6 +14,7 @@ mod messages;
 #[allow(dead_code, reason = "each test uses its own part of it")]
 #[path = "generate/mutations.rs"]
 mod mutations;
+mod parallel;
 #[path = "generate/states.rs"]
 mod states;
 #[path = "generate/tasks.rs"]
@@ -43,8 +44,9 @@ const SEEDS: Range<u64> = 0..100;
 #[test]
 fn no_message_ends_a_node_in_any_mode() {
     let mut told: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-    for seed in seeds() {
-        let liars = run(seed);
+    let seeds: Vec<u64> = seeds().collect();
+    let played = parallel::map(&seeds, |seed| {
+        let liars = run(*seed);
         let liars = liars.borrow();
         assert!(
             liars.failures.is_empty(),
@@ -53,9 +55,10 @@ fn no_message_ends_a_node_in_any_mode() {
             seed + 1,
             liars.failures.join("\n")
         );
-        for (key, count) in &liars.told {
-            *told.entry(*key).or_default() += count;
-        }
+        liars.told.clone()
+    });
+    for (key, count) in played.into_iter().flatten() {
+        *told.entry(key).or_default() += count;
     }
     let pairs = MODES.iter().flat_map(|mode| Message::KINDS.map(|kind| (*mode, kind)));
     let untold: Vec<String> =
