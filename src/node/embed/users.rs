@@ -71,14 +71,7 @@ fn tls(settings: &NodeSettings) -> Result<Option<Tls>, FileError> {
     if let Some(users) = &security.users {
         secure::read_users(&path(users))?;
     }
-    let (certificate, key) = match (&security.http_certificate, &security.http_key) {
-        (None, None) => return Ok(None),
-        (Some(certificate), Some(key)) => (path(certificate), path(key)),
-        (one, other) => {
-            let why = "zazen.security.http.certificate and zazen.security.http.key belong together";
-            return Err(FileError::Strange(one.clone().or_else(|| other.clone()).unwrap_or_default(), why.into()));
-        }
-    };
+    let Some((certificate, key)) = secure::users_files(settings)? else { return Ok(None) };
     let tls = Tls::new(secure::for_users(&certificate, &key)?);
     let (files, renewed) = (vec![certificate.clone(), key.clone()], tls.clone());
     let settings = settings.clone();

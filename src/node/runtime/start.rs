@@ -257,7 +257,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let inboxes = Inboxes { nodes, requests, outcomes, local: from_local };
     let bound = bound(&listeners)?.iter().map(SocketAddr::to_string).collect();
     let server = Server::start(listeners, router, Terms { tls: guard.tls.clone(), ..Terms::of_nodes(&settings) });
-    guard.keep_watch(&settings, [Some(peers), access], &hosts);
+    guard.keep_watch(&settings, [Some(peers), access], (address.clone(), &hosts));
     meter.set_transport(Place { bound, published: address.as_str().to_owned() }, Box::new(server.connections()));
     Ok((handle, driver, inboxes, server))
 }

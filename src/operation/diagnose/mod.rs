@@ -304,6 +304,15 @@ pub struct Stray {
     pub id: Option<NodeId>,
 }
 
+/// A file that a node cannot take over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unusable {
+    /// Which one, and why.
+    pub why: String,
+    /// A command that makes it usable, if there is one.
+    pub mend: Option<String>,
+}
+
 /// A file of certificates that a node was given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
@@ -420,6 +429,9 @@ pub struct Facts {
     pub credentials: Credentials,
     /// When its certificates end.
     pub certificates: Vec<Certificate>,
+    /// A file of secrets that it runs without, since what stands there now makes no sense.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<Unusable>,
     /// What of it everybody reaches who reaches its host, in sentences.
     pub open: Vec<String>,
     /// What of its settings weakens what keeps strangers out.

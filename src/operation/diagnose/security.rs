@@ -4,7 +4,7 @@ use super::case::{Case, counted, verdict};
 use super::certify::{renewed, setup};
 use super::clock::ahead_millis;
 use super::reach::loopback;
-use super::{Certificate, Code, Mend, Report, Verdict, Weak, Worth};
+use super::{Certificate, Code, Mend, Report, Unusable, Verdict, Weak, Worth};
 use std::collections::BTreeSet;
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
@@ -14,8 +14,21 @@ const EARLY_MILLIS: u64 = 30 * DAY_MILLIS;
 
 /// The certificates of all nodes that end soon, and those that were made for another address or another cluster.
 pub(super) fn of_certificates(case: &Case<'_>) -> Vec<Verdict> {
-    let of = |report| ends(case, report).chain(misnamed(case, report)).chain(of_another_cluster(case, report));
+    let of = |report| {
+        let files = ends(case, report).chain(misnamed(case, report)).chain(of_another_cluster(case, report));
+        files.chain(unusable(case, report))
+    };
     case.reports.iter().flat_map(of).collect()
+}
+
+/// A node that runs by what its files held before.
+fn unusable(case: &Case<'_>, report: &Report) -> Option<Verdict> {
+    let Unusable { why, mend } = report.facts.unusable.as_ref()?;
+    let name = case.name(report);
+    let summary =
+        format!("{name} goes on with the secrets that it has, and what stands there now cannot be used: {why}");
+    let told = verdict(Code::BadSettings, &name, summary).because(case.says(report, why.clone()));
+    Some(told.mended(mend.clone().map(Mend::command)))
 }
 
 /// A node that publishes an address for which its certificate was not made, as after a move.

@@ -7,10 +7,12 @@ use super::siblings::launch_of;
 use super::surroundings::Neighbours;
 use super::wall;
 use crate::cluster::{Address, Block, ClusterName, Metadata, Node, NodeId, Nodes};
-use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Weak};
+use crate::diagnose::{Certificate, Facts, HostsFile, Process, Remembered, Unusable, Weak, quoted};
 use crate::runtime::Handle;
 use crate::runtime::events::{ASKED_FOR, ENTRIES_MAX, Entry, Kind};
-use crate::runtime::secure::{Expiry, OF_NODES, expiries, made_for, names, open_sides};
+use crate::runtime::secure::{
+    Expiry, FileError, OF_NODES, expiries, made_for, names, open_sides, read_some_users, readable,
+};
 use crate::runtime::seeds::{file_of_hosts, with_port};
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
@@ -24,7 +26,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// With less room than this another place is looked for.
-const LITTLE_ROOM: u64 = 16 << 20;
+pub const LITTLE_ROOM: u64 = 16 << 20;
 
 /// Of more silent ones nobody looks for the processes.
 const SILENT_MAX: usize = 32;
@@ -98,6 +100,7 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
             .into_iter()
             .map(|expiry| certificate(expiry, handle.local(), &settings.cluster_name))
             .collect(),
+        unusable: unusable(&settings),
         open: open(&settings, handle),
         weak: settings::weaknesses(&settings).into_iter().map(weak).collect(),
         ahead_millis: None,
@@ -121,6 +124,17 @@ pub(super) fn facts(handle: &Handle, explanation: &Explanation) -> Facts {
         probes: Vec::new(),
         file,
     }
+}
+
+/// What of its files a node cannot take over.
+fn unusable(settings: &NodeSettings) -> Option<Unusable> {
+    let users = || settings.security.users.as_ref().map(|users| read_some_users(&settings.path_conf.join(users)));
+    let error = readable(settings).err().or_else(|| users()?.err())?;
+    let mend = match &error {
+        FileError::Open(path, _) => Some(format!("chmod 600 {}", quoted(&absolute(path)))),
+        FileError::Unreadable(..) | FileError::Foreign(..) | FileError::Strange(..) | FileError::Incomplete(_) => None,
+    };
+    Some(Unusable { why: error.to_string(), mend })
 }
 
 fn certificate(expiry: Expiry, local: &Node, cluster: &ClusterName) -> Certificate {
@@ -265,7 +279,7 @@ fn given(settings: &NodeSettings) -> BTreeMap<String, String> {
 }
 
 /// The room for what a node has in its data directory: that may be a link to another disk.
-pub(super) fn room(data: &Path) -> Option<u64> {
+pub fn room(data: &Path) -> Option<u64> {
     free(&data.join("nodes").join("0")).or_else(|| free(data))
 }
 

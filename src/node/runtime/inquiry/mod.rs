@@ -21,7 +21,7 @@ mod surroundings;
 mod verify;
 
 pub(super) use credentials::origin_of;
-pub use facts::{hosts_file, outward, roomy, seed_hosts};
+pub use facts::{LITTLE_ROOM, hosts_file, outward, room, roomy, seed_hosts};
 pub(super) use failed::{FAILED_MAX, FAILED_PATH, hear};
 pub use failed::{tell_of_failed_start, tell_of_faults};
 pub use mending::mending;

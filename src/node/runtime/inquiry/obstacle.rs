@@ -142,7 +142,7 @@ fn ran_here(sibling: &Sibling) -> bool {
 fn secret(settings: &NodeSettings, sibling: &Sibling) -> Option<StartError> {
     let is_hidden = |error: &FileError| match error {
         FileError::Unreadable(_, error) => error.kind() == io::ErrorKind::PermissionDenied,
-        FileError::Open(..) | FileError::Strange(..) | FileError::Incomplete(_) => false,
+        FileError::Open(..) | FileError::Foreign(..) | FileError::Strange(..) | FileError::Incomplete(_) => false,
     };
     if sibling.owner.is_some() {
         return None;

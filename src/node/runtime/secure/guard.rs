@@ -3,7 +3,7 @@
 use super::seal::{Sealer, Shared};
 use super::tls::{NodeFiles, Tls, for_users};
 use super::users::read_users;
-use super::{FileError, Secrets, open_sides, watch};
+use super::{FileError, Secrets, open_sides, read_private, watch};
 use crate::cluster::Address;
 use crate::runtime::figures::Meter;
 use crate::runtime::log::NODE;
@@ -74,11 +74,20 @@ impl Guard {
         self,
         settings: &Arc<NodeSettings>,
         ways: [Option<Peers>; 2],
-        hosts: &[IpAddr],
+        (address, hosts): (Address, &[IpAddr]),
     ) {
         if let (Some(path), Some(sealer)) = (self.secret, self.sealer) {
+            let mut before = read_private(&path).unwrap_or_default();
             let reload = move || {
                 let secrets = Secrets::read(&path).map_err(|error| error.to_string())?;
+                let text = read_private(&path).map_err(|error| error.to_string())?;
+                if is_cut(&before, &text) {
+                    return Err(format!(
+                        "[{}]: a secret in it begins as one that was there, and is shorter",
+                        path.display()
+                    ));
+                }
+                before = text;
                 sealer.renew(secrets);
                 Ok(())
             };
@@ -90,7 +99,7 @@ impl Guard {
             let cluster = settings.cluster_name.clone();
             let reload = move || {
                 let (client, server) = files.read(&cluster).map_err(|error| error.to_string())?;
-                files.are_believed(&cluster)?;
+                files.are_believed(&cluster, &address)?;
                 for way in ways.iter().flatten() {
                     way.renew(client_with(Some(client.clone())).map_err(|error| error.to_string())?);
                 }
@@ -104,6 +113,12 @@ impl Guard {
             tokio::spawn(remind(open));
         }
     }
+}
+
+/// Whether a line is the beginning of one that was there, as in a copy that is not complete.
+fn is_cut(before: &str, now: &str) -> bool {
+    let is_part = |line: &str| before.lines().any(|whole| whole.len() > line.len() && whole.starts_with(line));
+    now.lines().map(str::trim).any(|line| !line.is_empty() && is_part(line))
 }
 
 /// Says what is open, again and again.
@@ -125,10 +140,24 @@ pub fn readable(settings: &NodeSettings) -> Result<(), FileError> {
         files.read(&settings.cluster_name)?;
     }
     security.users.as_ref().map(|users| read_users(&path(users))).transpose()?;
-    if let (Some(certificate), Some(key)) = (&security.http_certificate, &security.http_key) {
-        for_users(&path(certificate), &path(key))?;
+    if let Some((certificate, key)) = users_files(settings)? {
+        for_users(&certificate, &key)?;
     }
     Ok(())
+}
+
+/// The certificate that users are shown, and its key, if they are served over TLS.
+pub fn users_files(settings: &NodeSettings) -> Result<Option<(PathBuf, PathBuf)>, FileError> {
+    let security = &settings.security;
+    let path = |path: &PathBuf| settings.path_conf.join(path);
+    match (&security.http_certificate, &security.http_key) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some((path(certificate), path(key)))),
+        (one, other) => {
+            let why = "zazen.security.http.certificate and zazen.security.http.key belong together";
+            Err(FileError::Strange(one.clone().or_else(|| other.clone()).unwrap_or_default(), why.into()))
+        }
+    }
 }
 
 /// Whether one of the authorities that a node trusts made a certificate.

@@ -22,13 +22,14 @@ pub use expiry::{Expiry, OF_NODES, ending, expiries};
 pub use file::{FileError, read_private};
 pub use gate::{Insecure, Side, gate, open_sides};
 pub(super) use guard::Guard;
-pub use guard::{is_own, readable, remind};
+pub use guard::{is_own, readable, remind, users_files};
 pub(super) use seal::{CHALLENGE, FrameKey, Head, Refusal, SEAL, Sealed, Shared};
 pub use secret::{Secrets, fresh_secret};
 pub(super) use shown::{Shown, shown};
 pub use tls::{NodeFiles, Tls, for_users, names, role, trusting, trusting_as_the_system};
 pub use users::{
-    Role, Share, User, UserList, find_nobody, fresh_token, hash_of_password, is_user_name, parse_users, read_users,
+    Role, Share, User, UserList, find_nobody, fresh_token, hash_of_password, is_user_name, parse_users,
+    read_some_users, read_users,
 };
 pub use watch::watch;
 

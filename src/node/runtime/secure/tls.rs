@@ -120,14 +120,17 @@ impl NodeFiles {
         self.that_trusts(Arc::new(Anybody))
     }
 
-    /// Whether other nodes of its cluster will believe it.
-    pub(super) fn are_believed(&self, cluster: &ClusterName) -> Result<(), String> {
+    /// Whether other nodes of its cluster will believe it at this address.
+    pub(super) fn are_believed(&self, cluster: &ClusterName, address: &Address) -> Result<(), String> {
         let chain = chain(&self.certificate).map_err(|error| error.to_string())?;
         let file = self.certificate.display();
         if !self.vouch_for(&chain) {
             return Err(format!("no authority in [{}] made [{file}]", self.authorities.display()));
         }
         match chain.first() {
+            Some(first) if is_of(first, cluster) && !names(first, address) => {
+                Err(format!("[{file}] is for another node, as it does not name [{address}]"))
+            }
             Some(first) if is_of(first, cluster) => Ok(()),
             Some(_) | None => Err(format!("[{file}] is for no node of cluster [{cluster}]")),
         }

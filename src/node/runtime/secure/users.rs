@@ -149,7 +149,14 @@ impl User {
     /// Whether this is the user's password, or the token in the place of one. Takes its time.
     pub fn has_password(&self, password: &str) -> bool {
         match &self.proof {
-            Proof::Token(_) => self.has_token(password),
+            Proof::Token(_) => {
+                let is_right = self.has_token(password);
+                if !is_right {
+                    // Who is told at once has a token.
+                    find_nobody(password);
+                }
+                is_right
+            }
             Proof::Password { memory, passes, salt, hash } => {
                 let made = argon2(password.as_bytes(), salt, *memory, *passes);
                 made.is_some_and(|made| is_equal(&made, hash))
@@ -184,7 +191,21 @@ pub type UserList = BTreeMap<Arc<str>, Arc<User>>;
 /// Reads a file of users.
 pub fn read_users(path: &Path) -> Result<UserList, FileError> {
     let text = read_private(path)?;
+    // Cut off in the middle, a line gives other rights than it was to.
+    if !text.is_empty() && !text.ends_with('\n') {
+        let why = "its last line has no end, so it may be half a file; allowed: a line break behind the last user";
+        return Err(FileError::Strange(path.to_owned(), why.into()));
+    }
     parse_users(&text).map_err(|why| FileError::Strange(path.to_owned(), why))
+}
+
+/// The same, if it has one at least: a copy that is not complete yet looks as if it had none, and would lock everybody out.
+pub fn read_some_users(path: &Path) -> Result<UserList, FileError> {
+    let users = read_users(path)?;
+    if users.is_empty() {
+        return Err(FileError::Strange(path.to_owned(), "it has no user, allowed: one at least".into()));
+    }
+    Ok(users)
 }
 
 /// The same from a text.

@@ -80,6 +80,10 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
         StartError::Secret(FileError::Open(path, _)) => {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
         }
+        StartError::Secret(FileError::Foreign(path, ..)) => {
+            let (path, own) = (quoted(&absolute(path)), rustix::process::geteuid().as_raw());
+            (Code::BadSettings, start(settings, &format!("chown {own} {path} && chmod go-w {path} && ")))
+        }
         StartError::Secret(FileError::Unreadable(path, error)) if error.kind() == io::ErrorKind::NotFound => {
             (Code::BadSettings, missing::brought(path, settings).or_else(|| remade::remade(path, settings)))
         }
