@@ -75,6 +75,8 @@ mod supervisor;
 mod tool;
 #[path = "process/tuning.rs"]
 mod tuning;
+#[path = "process/users.rs"]
+mod users;
 #[path = "process/view.rs"]
 mod view;
 #[path = "process/watches.rs"]

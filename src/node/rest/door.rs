@@ -6,7 +6,7 @@
 use super::audit::{Audit, Event};
 use super::cors::Cors;
 use super::error::{Kind, RestError};
-use super::login::{Guest, Login, Stranger};
+use super::login::{Guest, Login, Stranger, name_of};
 use super::probes;
 use super::reply::Reply;
 use super::response_format::ResponseFormat;
@@ -19,6 +19,9 @@ use axum::http::request::Parts;
 use axum::http::{Method, Response, StatusCode, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+
+/// The status of what nobody waited for: whether it was done is not known.
+const GONE: u16 = 499;
 
 /// What stands between users and routes.
 pub(super) struct Door {
@@ -53,7 +56,7 @@ impl Door {
             )));
         }
         // What another page may only look at, no browser shows to it.
-        let is_look = matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let is_look = is_look(&parts.method);
         if self.cors.is_none() && !is_look && wall::is_of_another_page(&parts.headers) {
             let text =
                 "pages of other origins may not ask this node; http.cors.enabled and http.cors.allow-origin allow it";
@@ -69,21 +72,71 @@ impl Door {
         who.map(Some).map_err(|stranger| refusal(&stranger, parts.uri.path()))
     }
 
+    /// Returns when who asks is not let in any more as before: what was answered to nobody yet is not answered to them.
+    pub(super) async fn shut(guest: Option<&Guest>) -> Response<Body> {
+        match guest {
+            Some(guest) => guest.is_changed().await,
+            None => std::future::pending().await,
+        }
+        let name = guest.map_or("", |guest| &*guest.user.name);
+        let text =
+            format!("the rights of user [{name}] changed meanwhile: what was asked for may have been done, or not");
+        let error = RestError::new(Kind::Security, text).with_status(StatusCode::UNAUTHORIZED);
+        Reply::error(&error, false, true).write(&ResponseFormat::default())
+    }
+
     /// Takes note of what changes something, and of what was refused.
     pub(super) async fn note(&self, parts: &Parts, guest: Option<&Guest>, status: StatusCode) {
-        let Some(audit) = &self.audit else {
-            return;
-        };
-        let is_look = matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let is_refused =
-            matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS);
-        if !is_look || is_refused {
-            let user = guest.map(|guest| &*guest.user.name);
-            let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
-            let what = (parts.method.as_str(), target);
-            audit.note(&Event::new(user, address(parts), what, status.as_u16())).await;
+        if let Some(audit) = &self.audit
+            && (!is_look(&parts.method) || is_refusal(status))
+        {
+            let tried = if guest.is_none() { name_of(&parts.headers) } else { None };
+            audit.note(event(parts, (guest, tried.as_deref()), status.as_u16())).await;
         }
     }
+
+    /// Takes note of a change whose asker goes before it is answered.
+    pub(super) fn unfinished<'a>(&'a self, parts: &'a Parts, guest: Option<&'a Guest>) -> Unfinished<'a> {
+        let audit = self.audit.as_ref().filter(|_| !is_look(&parts.method));
+        Unfinished { audit, parts, guest }
+    }
+}
+
+/// A request that has no answer yet.
+pub(super) struct Unfinished<'a> {
+    audit: Option<&'a Audit>,
+    parts: &'a Parts,
+    guest: Option<&'a Guest>,
+}
+
+impl Unfinished<'_> {
+    /// It has one.
+    pub(super) fn ends(mut self) {
+        self.audit = None;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(audit) = self.audit {
+            audit.note_at_once(event(self.parts, (self.guest, None), GONE));
+        }
+    }
+}
+
+fn event<'a>(parts: &'a Parts, (guest, tried): (Option<&'a Guest>, Option<&'a str>), status: u16) -> Event<'a> {
+    let user = guest.map(|guest| &*guest.user.name);
+    let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
+    Event::new((user, tried), address(parts), (parts.method.as_str(), target), status)
+}
+
+fn is_look(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// Whether somebody was not let in, or not to what was asked for.
+pub(super) fn is_refusal(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
 }
 
 /// Where a request comes from, as the socket says.

@@ -4,13 +4,15 @@
 //! users changes. Who is wrong too often waits, by address; whoever is known goes on meanwhile. Mirrors
 //! `SecurityRestFilter` and `AuthenticationService` of X-Pack (6.8).
 
-use crate::runtime::secure::{User, UserList, find_nobody, random_hex, read_users};
+use crate::runtime::secure::{User, UserList, find_nobody, is_user_name, random_hex, read_some_users, read_users};
 use crate::settings::NodeSettings;
 use axum::http::{HeaderMap, header};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
 use parking_lot::{Mutex, RwLock};
 use ring::hmac::{self, HMAC_SHA256, Key};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How many right answers are remembered.
 const KNOWN_MAX: usize = 4_096;
-/// How many passwords are checked at a time.
+/// How many passwords are checked at a time, and how many of one address may wait for that.
 const CHECKS_AT_A_TIME: usize = 2;
+const WAITING_MAX: u32 = 8;
 /// How often somebody may be wrong in a row; then each further time makes the wait longer, up to the last.
 const WRONG_MAX: u32 = 10;
 const WAIT: Duration = Duration::from_secs(1);
@@ -44,11 +47,27 @@ pub(super) enum Stranger {
 }
 
 /// Somebody who logged in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Guest {
     pub(super) user: Arc<User>,
     /// Cancelled when the users change: what goes on must be asked for again.
     pub(super) until: CancellationToken,
+    login: Arc<Login>,
+}
+
+impl Guest {
+    /// Returns when this user is none any more, or may do something else.
+    pub(super) async fn is_changed(&self) {
+        let mut until = self.until.clone();
+        loop {
+            until.cancelled().await;
+            let present = self.login.present.read().clone();
+            if present.users.get(&*self.user.name) != Some(&self.user) {
+                return;
+            }
+            until = present.until.clone();
+        }
+    }
 }
 
 /// Knows who may ask.
@@ -70,6 +89,26 @@ struct Present {
 struct Wrong {
     times: u32,
     last: Instant,
+    /// How many are being checked, or wait for it.
+    asking: u32,
+}
+
+/// One that is being checked, until this is dropped.
+struct Asking<'a> {
+    login: &'a Login,
+    from: IpAddr,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut wrong = self.login.wrong.lock();
+        if let Some(one) = wrong.get_mut(&self.from) {
+            one.asking = one.asking.saturating_sub(1);
+            if one.asking == 0 && one.times == 0 {
+                wrong.remove(&self.from);
+            }
+        }
+    }
 }
 
 /// What somebody says of who it is.
@@ -127,30 +166,43 @@ impl Login {
 
     /// Takes the file over again; who listens must ask again.
     pub(super) fn reload(&self) -> Result<(), String> {
-        let users = read_users(&self.path).map_err(|error| error.to_string())?;
+        let users = read_some_users(&self.path).map_err(|error| error.to_string())?;
         let before = std::mem::replace(&mut *self.present.write(), Arc::new(Present::new(users)));
         before.until.cancel();
         Ok(())
     }
 
     /// Who asks from this address.
-    pub(super) async fn who(&self, headers: &HeaderMap, from: IpAddr) -> Result<Guest, Stranger> {
+    pub(super) async fn who(self: &Arc<Self>, headers: &HeaderMap, from: IpAddr) -> Result<Guest, Stranger> {
         let said = Said::read(headers).ok_or(Stranger::Silent)?;
         let present = self.present.read().clone();
         let mark = present.mark(&said);
         let known = present.known.lock().get(&mark).cloned();
         if let Some(user) = known {
-            return Ok(Guest { user, until: present.until.clone() });
+            return Ok(self.guest(user, &present));
+        }
+        let from = network(from);
+        let _asking = self.begin(from).map_err(Stranger::Braked)?;
+        let name = said.name().to_owned();
+        let _turn = match &said {
+            Said::Password(..) => self.checks.acquire().await.ok(),
+            Said::Token(_) => None,
+        };
+        // Meanwhile others of this address may have been right in the same way, or wrong too often.
+        let known = present.known.lock().get(&mark).cloned();
+        if let Some(user) = known {
+            return Ok(self.guest(user, &present));
         }
         if let Some(wait) = self.wait_of(from) {
             return Err(Stranger::Braked(wait));
         }
-        let name = said.name().to_owned();
-        match self.check(&present, said).await {
+        match check(&present, said).await {
             Some(user) => {
                 present.remember(mark, &user);
-                self.wrong.lock().remove(&from);
-                Ok(Guest { user, until: present.until.clone() })
+                if let Some(one) = self.wrong.lock().get_mut(&from) {
+                    one.times = 0;
+                }
+                Ok(self.guest(user, &present))
             }
             None => {
                 self.note_wrong(from);
@@ -159,21 +211,22 @@ impl Login {
         }
     }
 
-    async fn check(&self, present: &Present, said: Said) -> Option<Arc<User>> {
-        let user = present.users.get(said.name()).cloned();
-        let (name_only, secret) = (matches!(said, Said::Token(_)), said.secret().to_owned());
-        if name_only {
-            return user.filter(|user| user.has_token(&secret));
+    /// One more is to be checked; or how long to wait, where too many are, or were wrong.
+    fn begin(&self, from: IpAddr) -> Result<Asking<'_>, Duration> {
+        if let Some(wait) = self.wait_of(from) {
+            return Err(wait);
         }
-        let _turn = self.checks.acquire().await.ok()?;
-        let check = move || match user {
-            Some(user) => user.has_password(&secret).then_some(user),
-            None => {
-                find_nobody(&secret);
-                None
-            }
-        };
-        tokio::task::spawn_blocking(check).await.ok().flatten()
+        let mut wrong = self.wrong.lock();
+        let one = entry(&mut wrong, from);
+        if one.asking >= WAITING_MAX {
+            return Err(WAIT);
+        }
+        one.asking += 1;
+        Ok(Asking { login: self, from })
+    }
+
+    fn guest(self: &Arc<Self>, user: Arc<User>, present: &Present) -> Guest {
+        Guest { user, until: present.until.clone(), login: self.clone() }
     }
 
     fn wait_of(&self, from: IpAddr) -> Option<Duration> {
@@ -185,19 +238,48 @@ impl Login {
 
     fn note_wrong(&self, from: IpAddr) {
         let mut wrong = self.wrong.lock();
-        if wrong.len() >= ADDRESSES_MAX {
-            wrong.retain(|_, wrong| wrong.last.elapsed() < FORGOTTEN_AFTER);
-        }
-        if wrong.len() >= ADDRESSES_MAX {
-            wrong.pop_first();
-        }
-        let one = wrong.entry(from).or_insert_with(|| Wrong { times: 0, last: Instant::now() });
+        let one = entry(&mut wrong, from);
         if one.last.elapsed() >= FORGOTTEN_AFTER {
             one.times = 0;
         }
         one.times = one.times.saturating_add(1);
         one.last = Instant::now();
     }
+}
+
+/// What is known of an address. Of so many no more is remembered than the newest of it.
+fn entry(wrong: &mut BTreeMap<IpAddr, Wrong>, from: IpAddr) -> &mut Wrong {
+    if wrong.len() >= ADDRESSES_MAX && !wrong.contains_key(&from) {
+        wrong.retain(|_, wrong| wrong.last.elapsed() < FORGOTTEN_AFTER);
+        if wrong.len() >= ADDRESSES_MAX {
+            wrong.pop_first();
+        }
+    }
+    wrong.entry(from).or_insert_with(|| Wrong { times: 0, last: Instant::now(), asking: 0 })
+}
+
+/// Whom an address belongs to: whoever has one of IPv6 has the 2^64 beside it as well.
+fn network(from: IpAddr) -> IpAddr {
+    match from {
+        IpAddr::V4(_) => from,
+        IpAddr::V6(six) => Ipv6Addr::from_bits(six.to_bits() & !u128::from(u64::MAX)).into(),
+    }
+}
+
+async fn check(present: &Present, said: Said) -> Option<Arc<User>> {
+    let user = present.users.get(said.name()).cloned();
+    let (name_only, secret) = (matches!(said, Said::Token(_)), said.secret().to_owned());
+    if name_only {
+        return user.filter(|user| user.has_token(&secret));
+    }
+    let check = move || match user {
+        Some(user) => user.has_password(&secret).then_some(user),
+        None => {
+            find_nobody(&secret);
+            None
+        }
+    };
+    tokio::task::spawn_blocking(check).await.ok().flatten()
 }
 
 impl Present {
@@ -230,27 +312,18 @@ impl Present {
     }
 }
 
-/// A text as `Basic` has it.
+/// In whose name a request was sent, if that is a name; what else stands there may be a secret.
+pub(super) fn name_of(headers: &HeaderMap) -> Option<String> {
+    let said = Said::read(headers)?;
+    is_user_name(said.name()).then(|| said.name().to_owned())
+}
+
+/// A text as `Basic` has it: in both alphabets, with or without what fills it up.
 fn unbase64(text: &str) -> Option<String> {
-    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
-    for letter in text.trim_end_matches('=').bytes() {
-        let value = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let is_of_urls = text.contains(['-', '_']);
+    let alphabet = if is_of_urls { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
+    String::from_utf8(GeneralPurpose::new(alphabet, config).decode(text).ok()?).ok()
 }
 
 #[cfg(test)]

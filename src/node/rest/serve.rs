@@ -50,18 +50,25 @@ pub(super) const OPAQUE_ID: HeaderName = HeaderName::from_static("x-opaque-id");
 pub(super) async fn serve(handle: Handle, (door, lane): (Arc<Door>, Lane), request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let parts = Arc::new(parts);
-    let guest = match door.admit(&parts).await {
-        Ok(guest) => guest,
-        Err(refusal) => {
-            door.note(&parts, None, refusal.status()).await;
-            return without_body(&parts, refusal);
-        }
-    };
     let cors = &door.cors;
+    // Whether a page may ask is asked beforehand, and without a login.
     let origin = match cors.as_ref().map(|cors| cors.judge(&parts)) {
-        Some(CorsDecision::Answered(response)) => return response,
+        Some(CorsDecision::Answered(response)) => {
+            door.note(&parts, None, response.status()).await;
+            return response;
+        }
         Some(CorsDecision::Passed(origin)) => origin,
         None => None,
+    };
+    let guest = match door.admit(&parts).await {
+        Ok(guest) => guest,
+        Err(mut refusal) => {
+            door.note(&parts, None, refusal.status()).await;
+            if let (Some(cors), Some(origin)) = (cors.as_ref(), &origin) {
+                cors.mark(origin, refusal.headers_mut());
+            }
+            return without_body(&parts, refusal);
+        }
     };
     let (settings, began) = (handle.settings(), Instant::now());
     let rest = &settings.rest;
@@ -69,7 +76,13 @@ pub(super) async fn serve(handle: Handle, (door, lane): (Arc<Door>, Lane), reque
     let (route, _) = aim(&way);
     let of =
         Asked { handle: handle.clone(), settings: settings.clone(), guest: guest.clone(), parts: parts.clone(), lane };
-    let response = respond(of, body, way).await;
+    let unfinished = door.unfinished(&parts, guest.as_ref());
+    let response = tokio::select! {
+        biased;
+        response = respond(of, body, way) => response,
+        refusal = Door::shut(guest.as_ref()) => refusal,
+    };
+    unfinished.ends();
     door.note(&parts, guest.as_ref(), response.status()).await;
     let refused = |error| no_room(error, rest.detailed_errors).write(&ResponseFormat::default());
     let mut response = paid(response, handle.budget()).unwrap_or_else(refused);

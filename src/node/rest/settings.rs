@@ -153,6 +153,7 @@ fn warned(metadata: &Metadata, changes: [&Changes; 2]) -> BTreeSet<String> {
 /// Who asks for a change, as far as the request tells.
 fn asker(call: &Call) -> String {
     let peer = call.peer.map_or_else(|| "this process".to_owned(), |peer| peer.to_string());
+    let peer = call.guest.as_ref().map_or(peer.clone(), |guest| format!("{} at {peer}", guest.user.name));
     let id = call.headers.get(OPAQUE_ID).and_then(|id| id.to_str().ok());
     id.map_or_else(|| peer.clone(), |id| format!("[{}] at {peer}", id.chars().take(OPAQUE_MAX).collect::<String>()))
 }
