@@ -70,7 +70,7 @@ pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, ser
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis(UNACKNOWLEDGED_MAX));
     }
     let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SENT_AHEAD);
-    let is_short = place.visit == Visit::Short;
+    let (is_short, is_ended) = (place.visit == Visit::Short, place.is_ended.clone());
     let stream = Patient::new(stream, serving.terms.write_timeout);
     let served = async {
         let acceptor = serving.terms.tls.as_ref().map(Tls::acceptor);
@@ -88,7 +88,7 @@ pub(super) async fn serve(stream: TcpStream, peer: SocketAddr, place: Place, ser
         // Another one may be waiting for the place.
         let _ = tokio::time::timeout(SHORT_MAX, served).await;
     } else {
-        served.await;
+        let _ = is_ended.run_until_cancelled(served).await;
     }
 }
 

@@ -61,9 +61,9 @@ impl Door {
         }
     }
 
-    /// A place for somebody who was accepted.
-    pub(super) async fn place(&self) -> Place {
-        self.places.take().await
+    /// A place for somebody who was accepted from this address.
+    pub(super) async fn place(&self, from: SocketAddr) -> Place {
+        self.places.take(from.ip().to_canonical()).await
     }
 
     /// Lets nobody in any more, and tells who is there already. The system is asked itself: the runtime takes nobody to be

@@ -260,7 +260,7 @@ async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: 
             biased;
             () = serving.stop.cancelled() => return,
             () = serving.drain.cancelled() => break,
-            accepted = door.accept() => match serving.stop.run_until_cancelled(door.place()).await {
+            accepted = door.accept() => match serving.stop.run_until_cancelled(door.place(accepted.1)).await {
                 Some(place) => begin(accepted, place),
                 None => return,
             },
@@ -269,7 +269,7 @@ async fn keep(door: Door, connections: TaskTracker, count: Arc<Count>, serving: 
     // Who is connected already is answered; who comes later is refused.
     let (here, places) = door.close();
     for accepted in here {
-        match serving.stop.run_until_cancelled(places.take()).await {
+        match serving.stop.run_until_cancelled(places.take(accepted.1.ip().to_canonical())).await {
             Some(place) => begin(accepted, place),
             None => return,
         }

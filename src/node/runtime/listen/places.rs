@@ -3,10 +3,12 @@
 //! A newcomer is not locked out. When all places are taken, whoever has let the node wait for longest gives way: those
 //! first who never sent a whole request, then those who let it wait for the next one. Those whose requests are being
 //! answered stay; when there are only such, a few places more are there for short visits, so that an operator can look at
-//! a node that is full.
+//! a node that is full. Whose address has more than half of all places then loses the oldest of them to newcomers of other
+//! addresses, answered or not: one user who watches a thousand times shuts nobody out.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -32,7 +34,20 @@ struct Taken {
     short: usize,
     /// Those that the node waits for, and their ends, in the order in which they give way.
     waiting: BTreeMap<Turn, CancellationToken>,
+    /// The usual places of each address, the oldest first, and what ends a connection at once.
+    of_address: BTreeMap<IpAddr, BTreeMap<u64, CancellationToken>>,
     next: u64,
+}
+
+impl Taken {
+    fn leave(&mut self, from: IpAddr, number: u64) {
+        if let Some(places) = self.of_address.get_mut(&from) {
+            places.remove(&number);
+            if places.is_empty() {
+                self.of_address.remove(&from);
+            }
+        }
+    }
 }
 
 /// When somebody gives way: whether it ever sent a whole request, and since when the node waits for it.
@@ -63,6 +78,10 @@ pub(super) struct Place {
     pub(super) visit: Visit,
     /// Ends when another one needs the place.
     pub(super) gives_way: CancellationToken,
+    /// Ends when its address has more than its share of all places, whatever goes on there.
+    pub(super) is_ended: CancellationToken,
+    from: IpAddr,
+    number: u64,
     manner: Mutex<Manner>,
 }
 
@@ -71,18 +90,15 @@ impl Places {
         Arc::new(Places { most, keeps_known, taken: Mutex::default(), freed: Notify::new(), all_served: Notify::new() })
     }
 
-    /// A place for somebody who is there already.
-    pub(super) async fn take(self: &Arc<Self>) -> Place {
+    /// A place for somebody of this address who is there already.
+    pub(super) async fn take(self: &Arc<Self>, from: IpAddr) -> Place {
         loop {
             // Asked for before the look, so that a place that is given back in between is not missed.
             let freed = self.freed.notified();
-            if let Some(visit) = self.try_take() {
-                let place = Place {
-                    places: self.clone(),
-                    visit,
-                    gives_way: CancellationToken::new(),
-                    manner: Mutex::default(),
-                };
+            if let Some((visit, number, is_ended)) = self.try_take(from) {
+                let gives_way = CancellationToken::new();
+                let (places, manner) = (self.clone(), Mutex::default());
+                let place = Place { places, visit, gives_way, is_ended, from, number, manner };
                 place.waits();
                 return place;
             }
@@ -91,19 +107,32 @@ impl Places {
     }
 
     /// Takes a place, or has one given back.
-    fn try_take(&self) -> Option<Visit> {
+    fn try_take(&self, from: IpAddr) -> Option<(Visit, u64, CancellationToken)> {
         let mut taken = self.taken.lock();
+        let is_ended = CancellationToken::new();
+        taken.next += 1;
+        let number = taken.next;
         if taken.usual < self.most {
             taken.usual += 1;
-            return Some(Visit::Usual);
+            taken.of_address.entry(from).or_default().insert(number, is_ended.clone());
+            return Some((Visit::Usual, number, is_ended));
         }
-        if self.send_away(&mut taken) {
+        if self.send_away(&mut taken) || self.end_one_of_many(&mut taken, from) {
             return None;
         }
         (taken.short < SHORT).then(|| {
             taken.short += 1;
-            Visit::Short
+            (Visit::Short, number, is_ended)
         })
+    }
+
+    /// Ends the oldest connection of an address that has more than half of all places, unless it is this one's own.
+    fn end_one_of_many(&self, taken: &mut Taken, from: IpAddr) -> bool {
+        let of_most = taken.of_address.iter_mut().max_by_key(|(_, places)| places.len());
+        let of_many =
+            of_most.filter(|(address, places)| !self.keeps_known && **address != from && places.len() * 2 > self.most);
+        let oldest = of_many.and_then(|(_, places)| places.pop_first());
+        oldest.map(|(_, is_ended)| is_ended.cancel()).is_some()
     }
 
     /// Has somebody give way, if anybody can.
@@ -183,7 +212,10 @@ impl Drop for Place {
         self.is_served();
         let mut taken = self.places.taken.lock();
         match self.visit {
-            Visit::Usual => taken.usual -= 1,
+            Visit::Usual => {
+                taken.usual -= 1;
+                taken.leave(self.from, self.number);
+            }
             Visit::Short => taken.short -= 1,
         }
         drop(taken);
@@ -195,9 +227,37 @@ impl Drop for Place {
 mod tests {
     use super::*;
     use futures_util::FutureExt;
+    use std::net::Ipv4Addr;
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+    const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 
     fn take(places: &Arc<Places>) -> Option<Place> {
-        places.take().now_or_never()
+        places.take(HERE).now_or_never()
+    }
+
+    #[test]
+    fn an_address_that_has_most_places_loses_some_to_others() {
+        let places = Places::new(4, false);
+        let crowd: Vec<Place> = (0..4).filter_map(|_| take(&places)).collect();
+        crowd.iter().for_each(Place::is_served);
+        assert_eq!(take(&places).map(|place| place.visit), Some(Visit::Short), "it loses none to itself");
+        let mut newcomer = Box::pin(places.take(ELSEWHERE));
+        assert!(newcomer.as_mut().now_or_never().is_none(), "the oldest must end first");
+        let ended: Vec<bool> = crowd.iter().map(|place| place.is_ended.is_cancelled()).collect();
+        assert_eq!(ended, [true, false, false, false]);
+        let mut left = crowd.into_iter();
+        drop(left.next());
+        let second = newcomer.now_or_never().expect("there is room");
+        assert_eq!(second.visit, Visit::Usual);
+        drop(left.next());
+        let third = places.take(ELSEWHERE).now_or_never().expect("there is room");
+        assert_eq!(third.visit, Visit::Usual);
+        // Nobody has more than half now.
+        [&second, &third].into_iter().for_each(Place::is_served);
+        assert_eq!(places.take(ELSEWHERE).now_or_never().map(|place| place.visit), Some(Visit::Short));
+        drop((second, third, left));
+        assert!(places.taken.lock().of_address.is_empty());
     }
 
     #[test]
@@ -206,7 +266,7 @@ mod tests {
         let [first, second, third] = [(); 3].map(|()| take(&places).expect("there is room"));
         first.waits();
         third.is_served();
-        let mut newcomer = Box::pin(places.take());
+        let mut newcomer = Box::pin(places.take(HERE));
         assert!(newcomer.as_mut().now_or_never().is_none(), "somebody must give way first");
         assert!(second.gives_way.is_cancelled(), "it waited for longest");
         assert!(!first.gives_way.is_cancelled() && !third.gives_way.is_cancelled());

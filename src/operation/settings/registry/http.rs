@@ -16,7 +16,8 @@ pub(super) const HTTP: [Setting; 11] = [
               machine's name and the names that it listens on or is published by.\n\
               `.example.com` stands for all names below one, and `*` for all names.\n\
               A request by another name is refused with 403: it may come from a page whose name was bound to this machine \
-              after a browser had loaded it.",
+              after a browser had loaded it.\n\
+              Where users log in any name will do unless some are listed here: such a page knows no password.",
     },
     Setting {
         key: "http.compression",
