@@ -39,7 +39,7 @@ pub(super) struct UrlArgs {
     #[arg(long, value_name = "FILE", global = true)]
     ca: Option<PathBuf>,
 
-    /// The file with the token to log in with, readable by its owner only. Else ZAZEN_TOKEN_FILE names it.
+    /// The file with the token to log in with, or NAME:PASSWORD, readable by its owner only. Else ZAZEN_TOKEN_FILE names it.
     #[arg(long, value_name = "FILE", global = true)]
     token_file: Option<PathBuf>,
 }
@@ -145,6 +145,11 @@ impl fmt::Display for Silence {
                 "not understood; a node with TLS is asked with --ca FILE, at an address that its certificate names",
             ),
             Silence::Untrusted(why) => f.write_str(why),
+            Silence::Status(401) => f.write_str("HTTP status 401; it asks who you are: --token-file FILE tells"),
+            Silence::Status(403) => f.write_str("HTTP status 403; this user may not ask for that"),
+            Silence::Status(404) => {
+                f.write_str("HTTP status 404; this is no port for users, as that of the transport is none")
+            }
             Silence::Status(status) => write!(f, "HTTP status {status}"),
             Silence::NotAsked => f.write_str("runs, HTTP unknown"),
         }
@@ -231,8 +236,10 @@ fn fails(error: &reqwest::Error) -> Silence {
 /// What is said when nobody answers.
 pub(super) fn nobody(tried: &[(Place, Silence)]) -> String {
     let stopped = tried.iter().find_map(|(place, _)| runtime::stopped(place.0.parse().ok()?));
+    let is_refused = !tried.is_empty() && tried.iter().all(|(_, why)| matches!(why, Silence::Status(_)));
     let tried: Vec<String> = tried.iter().map(|(place, why)| format!("{place} ({why})")).collect();
-    let tried = format!("no node answers, tried {}", tried.join(", "));
+    let what = if is_refused { "no node tells it" } else { "no node answers" };
+    let tried = format!("{what}, tried {}", tried.join(", "));
     match stopped {
         Some(pid) => format!("{tried}; the process that listens there was stopped; to mend it: kill -CONT {pid}"),
         None => format!(

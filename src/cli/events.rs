@@ -77,11 +77,18 @@ impl EventsArgs {
         let (places, silent) = nodes_of(&asker, &self.urls.places(), &self.urls.given()).await;
         let mut first = self.newer(&asker, &places, &mut told).await;
         if told.is_empty() {
-            return Err(CommandError::Failed(nobody(&silent)));
+            return Err(CommandError::Failed(self.refusal(&asker, &places).await.unwrap_or_else(|| nobody(&silent))));
         }
         let surplus = first.len().saturating_sub(self.size);
         self.print(first.split_off(surplus), out)?;
         if self.follow { self.go_on(&asker, &places, &mut told, out).await } else { Ok(CommandOutcome::Fine) }
+    }
+
+    /// What a node answers that is there and tells nothing.
+    async fn refusal(&self, asker: &Asker, places: &[Place]) -> Option<String> {
+        let place = places.first()?;
+        let told = asker.ask::<History>(place, "/_zazen/history?since=0", HISTORY_MAX).await;
+        told.err().map(|why| format!("cannot read the history of [{place}]: {why}"))
     }
 
     /// Tells what happens, until Ctrl-C.

@@ -7,18 +7,22 @@ use super::{CommandError, CommandOutcome, failed};
 use crate::cluster::ClusterName;
 use crate::runtime::host_name;
 use crate::runtime::secure::{
-    Authority, LINES, Made, Purpose, authority_for, fresh_secret, fresh_token, made_at, made_line, read_private,
+    Authority, LINES, Made, Purpose, authority_for, fresh_secret, fresh_token, made_at, made_line, random_hex,
+    read_private,
 };
 use clap::Args;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, ToSocketAddrs};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What a cluster is called that nobody named.
 const DEFAULT_NAME: &str = "elasticsearch";
+
+/// What all hosts have the same of.
+const SHARED: [&str; 3] = ["cluster.secret", "users", "ca.crt"];
 
 /// What a user of a machine is called in certificates beside its own names.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -27,7 +31,8 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 ///
 /// For each host a directory is made, with a configuration that `zazen start` runs on; copy it there. Made once more for the
 /// same directory, more hosts are added, and with --renew certificates are made anew; a running node takes them over by
-/// itself. The key of the authority, ca.key, is needed for this only: keep it off the nodes.
+/// itself. Each time all hosts' directories get the secret, the users and the authorities that stand beside ca.key. That
+/// key is needed for this only: keep it off the nodes.
 #[derive(Debug, Args)]
 pub(super) struct SetupArgs {
     /// Where to put it all.
@@ -39,11 +44,11 @@ pub(super) struct SetupArgs {
     /// For how many days certificates last.
     #[arg(long, value_name = "DAYS", default_value_t = 825, value_parser = clap::value_parser!(u16).range(1..=3650))]
     days: u16,
-    /// Make the certificates of these hosts anew; their secrets and users stay as they are.
+    /// Make the certificates of these hosts anew.
     #[arg(long)]
     renew: bool,
     /// The addresses of the hosts as the others reach them, or names that have such addresses on this host.
-    #[arg(value_name = "HOST", required = true)]
+    #[arg(value_name = "HOST")]
     hosts: Vec<String>,
 }
 
@@ -63,6 +68,12 @@ impl SetupArgs {
         if let Some(strange) = self.hosts.iter().find(|host| host.contains(['/', ' ']) || host.starts_with('.')) {
             return Err(CommandError::Usage(format!("[{strange}] is no host, allowed: an address or a name")));
         }
+        let known = hosts_in(&self.out);
+        if self.hosts.is_empty() && known.is_empty() {
+            let text =
+                format!("there is no host in [{}] yet, allowed: the addresses of one at least", self.out.display());
+            return Err(CommandError::Usage(text));
+        }
         self.with_its_key()?;
         let names = self.hosts.iter().map(|host| names_of(host)).collect::<Result<Vec<_>, _>>()?;
         let cluster = self.cluster()?;
@@ -76,7 +87,7 @@ impl SetupArgs {
             }
             shared.equip(&directory, names)?;
             if !is_there {
-                write_private(&directory.join("zazen.yml"), &self.configuration(&cluster, host))?;
+                write_private(&directory.join("zazen.yml"), &self.configuration(&cluster, host, &known))?;
             }
             writeln!(
                 out,
@@ -85,11 +96,17 @@ impl SetupArgs {
                 directory.display()
             )?;
         }
+        for name in SHARED {
+            for newer in give_to_hosts(&self.out, name)? {
+                writeln!(out, "{newer}  is newer than the one beside ca.key, and stays")?;
+            }
+        }
         let (ca, token) = (self.out.join("ca.crt"), self.out.join("admin.token"));
         writeln!(out, "{}  for users, who trust it", ca.display())?;
         writeln!(out, "{}  the token of the user `admin`", token.display())?;
         writeln!(out, "{}  keep it apart: who has it makes nodes", self.out.join("ca.key").display())?;
-        let host = self.hosts.first().map_or("", String::as_str);
+        let host = self.hosts.first().or(known.first()).map_or("", String::as_str);
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         writeln!(
             out,
             "\nAsk the cluster:\n    zazen status --ca {ca} --token-file {token} --url {host}\n    curl --cacert {ca} -H \
@@ -135,20 +152,56 @@ impl SetupArgs {
         }
     }
 
-    fn configuration(&self, cluster: &ClusterName, host: &str) -> String {
-        let hosts: Vec<String> = self.hosts.iter().map(|host| format!("\"{host}\"")).collect();
+    /// Who comes to hosts that are there already looks for them, and forms no cluster of its own.
+    fn configuration(&self, cluster: &ClusterName, host: &str, known: &[String]) -> String {
+        let added = self.hosts.iter().filter(|host| !known.contains(host));
+        let hosts: Vec<String> = known.iter().chain(added).map(|host| format!("\"{host}\"")).collect();
+        // These are on one machine, and may be started from one directory.
+        let is_loopback = host.parse::<IpAddr>().is_ok_and(|host| host.is_loopback());
+        let data = if is_loopback { format!("path.data: \"data-{host}\"\n") } else { String::new() };
         format!(
-            "cluster.name: \"{}\"\nnode.name: \"{host}\"\nnetwork.host: \"{host}\"\ndiscovery.zen.ping.unicast.hosts: [{}]\n\n{}",
-            cluster,
+            "cluster.name: \"{cluster}\"\nnode.name: \"{host}\"\nnetwork.host: \"{host}\"\n\
+             discovery.zen.ping.unicast.hosts: [{}]\n{data}\n{LINES}",
             hosts.join(", "),
-            LINES
         )
+    }
+}
+
+/// The hosts that have a directory there.
+fn hosts_in(directory: &Path) -> Vec<String> {
+    let found = fs::read_dir(directory).into_iter().flatten().flatten();
+    let of_hosts = found.filter(|found| found.path().join("node.crt").exists());
+    let mut hosts: Vec<String> = of_hosts.filter_map(|found| found.file_name().into_string().ok()).collect();
+    hosts.sort_unstable();
+    hosts
+}
+
+/// Gives a file to all hosts that have another one; whatever is newer than this stays, and is named.
+pub(super) fn give_to_hosts(directory: &Path, name: &str) -> Result<Vec<String>, CommandError> {
+    let given = hosts_in(directory).into_iter().map(|host| give(directory, &directory.join(host), name));
+    Ok(given.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn give(from: &Path, to: &Path, name: &str) -> Result<Option<String>, CommandError> {
+    let (from, to) = (from.join(name), to.join(name));
+    let cannot_read = |error| failed(&format!("read [{}]", from.display()), error);
+    let text = fs::read_to_string(&from).map_err(cannot_read)?;
+    let changed = |path: &Path| fs::metadata(path).and_then(|found| found.modified());
+    match fs::read_to_string(&to) {
+        Ok(there) if there == text => Ok(None),
+        Ok(_) if changed(&to).ok() > changed(&from).ok() => Ok(Some(to.display().to_string())),
+        Ok(_) | Err(_) => write_private(&to, &text).map(|()| None),
     }
 }
 
 /// What a host is called in its certificates: its name, and the addresses at which nodes reach each other.
 fn names_of(host: &str) -> Result<Vec<String>, CommandError> {
-    if host.parse::<IpAddr>().is_ok() {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        if address.is_unspecified() {
+            let text =
+                format!("[{host}] is no address that others reach, allowed: the one at which they reach this host");
+            return Err(CommandError::Usage(text));
+        }
         return Ok(vec![host.to_owned()]);
     }
     let found = (host, 0).to_socket_addrs();
@@ -175,7 +228,7 @@ fn names_of(host: &str) -> Result<Vec<String>, CommandError> {
 impl Shared {
     /// What was made there before, or all of it new.
     pub(super) fn open(directory: &Path, cluster: ClusterName, days: u64) -> Result<Self, CommandError> {
-        make_directory(directory)?;
+        make_private_directory(directory)?;
         let made = origin_line(directory);
         let (key, certificate) = (directory.join("ca.key"), directory.join("ca.crt"));
         let (secret, users) = (directory.join("cluster.secret"), directory.join("users"));
@@ -211,7 +264,7 @@ impl Shared {
 
     /// Writes what one node needs that is reached under these names. Its secret and users stay if they are there.
     pub(super) fn equip(&self, directory: &Path, names: &[String]) -> Result<(), CommandError> {
-        make_directory(directory)?;
+        make_private_directory(directory)?;
         let vouch = |purpose, names: &[String]| {
             self.authority.vouch(purpose, names, self.days).map_err(|error| failed("make a certificate", error))
         };
@@ -242,20 +295,38 @@ fn origin_line(directory: &Path) -> String {
     made_line(&directory.display().to_string(), &host_name())
 }
 
-fn make_directory(directory: &Path) -> Result<(), CommandError> {
+/// Makes a directory for secrets; one that is there already must be this user's own, or whoever made it takes what comes in.
+pub(super) fn make_private_directory(directory: &Path) -> Result<(), CommandError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(|error| failed(&format!("create the directory [{}]", directory.display()), error))
+    made.map_err(|error| failed(&format!("create the directory [{}]", directory.display()), error))?;
+    let found =
+        fs::metadata(directory).map_err(|error| failed(&format!("look at [{}]", directory.display()), error))?;
+    let (mode, owner) = (found.mode() & 0o777, found.uid());
+    if owner != rustix::process::geteuid().as_raw() || mode & 0o002 != 0 {
+        return Err(CommandError::Failed(format!(
+            "cannot keep secrets in [{}]: it belongs to the user {owner} and has the mode {mode:04o}, so others may change \
+             what is in it; allowed: a directory of one's own that nobody else may write, or one that is not there yet",
+            directory.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Writes a file that only its owner may read; whoever reads it meanwhile gets the old text or the new one.
 pub(super) fn write_private(path: &Path, text: &str) -> Result<(), CommandError> {
+    let cannot = |error| failed(&format!("write [{}]", path.display()), error);
+    let chance = random_hex::<8>().ok_or_else(|| cannot(io::Error::other("the system gives no random numbers")))?;
     let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".tmp");
+    // A name that nobody can have taken beforehand.
+    unfinished.push(format!(".{chance}.tmp"));
     let write = || {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&unfinished, path)
     };
-    write().map_err(|error| failed(&format!("write [{}]", path.display()), error))
+    write().map_err(|error| {
+        let _ = fs::remove_file(&unfinished);
+        cannot(error)
+    })
 }

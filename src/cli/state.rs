@@ -8,8 +8,9 @@ use crate::zen::recovery::{incarnate, newest};
 use crate::zen::{Memory, Promise};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,7 +88,11 @@ impl ExportArgs {
         text.push('\n');
         match &self.output {
             Some(path) => {
-                fs::write(path, text).map_err(|error| failed(&format!("write [{}]", path.display()), error))?;
+                let mut options = OpenOptions::new();
+                // All keys stand in it, which only their owner may read.
+                let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+                let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+                written.map_err(|error| failed(&format!("write [{}]", path.display()), error))?;
             }
             None => out.write_all(text.as_bytes())?,
         }

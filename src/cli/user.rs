@@ -1,6 +1,6 @@
 //! `zazen user`: who may ask a cluster, in the file that its nodes read.
 
-use super::setup::write_private;
+use super::setup::{give_to_hosts, write_private};
 use super::{CommandError, CommandOutcome};
 use crate::runtime::secure::{Role, fresh_token, hash_of_password, is_user_name, parse_users, read_private};
 use clap::{Args, Subcommand};
@@ -12,7 +12,8 @@ const PASSWORD_MAX: u64 = 1_024;
 
 /// Add, list and remove those who may ask a cluster.
 ///
-/// The file is the one that zazen.security.users names; every node needs it, and takes over what changes in it within 5 s.
+/// The file is the one that zazen.security.users names; copy it to every node, which takes over what changes in it within
+/// 5 s. Where it lies beside the directories of hosts that `zazen setup` made, theirs are changed as well.
 #[derive(Debug, Args)]
 pub(super) struct UserArgs {
     /// The file of users.
@@ -25,6 +26,8 @@ pub(super) struct UserArgs {
 #[derive(Debug, Subcommand)]
 enum UserCommand {
     /// Add a user, or give one another token or password; a token is printed, once.
+    ///
+    /// Who is there already keeps --keys and --leases where neither is given; `remove` ends them.
     Add {
         /// The name.
         name: String,
@@ -67,13 +70,21 @@ impl UserArgs {
                     let (token, hash) = fresh_token(name).ok_or_else(no_entropy)?;
                     (Some(token), hash)
                 };
-                let share = [("keys", keys), ("leases", leases)];
-                let share = share.iter().filter_map(|(what, list)| Some(format!(" {what}={}", list.as_ref()?)));
-                let line = format!("{name} {} {hash}{}\n", role.name(), share.collect::<String>());
+                let share = match (keys, leases) {
+                    (None, None) => share_of(&text, name),
+                    (keys, leases) => share(keys.as_deref(), leases.as_deref()),
+                };
+                let line = format!("{name} {} {hash}{share}\n", role.name());
                 self.write(&(without(&text, name) + &line))?;
                 if let Some(token) = shown {
                     writeln!(out, "{token}")?;
                 }
+            }
+            UserCommand::List if !self.file.exists() => {
+                return Err(CommandError::Failed(format!(
+                    "there is no file [{}], allowed: --file FILE",
+                    self.file.display()
+                )));
             }
             UserCommand::List => {
                 let users = parse_users(&text).map_err(CommandError::Usage)?;
@@ -100,12 +111,27 @@ impl UserArgs {
 
     fn write(&self, text: &str) -> Result<(), CommandError> {
         parse_users(text).map_err(|why| CommandError::Usage(format!("[{}]: {why}", self.file.display())))?;
-        write_private(&self.file, text)
+        write_private(&self.file, text)?;
+        let beside = self.file.parent().filter(|_| self.file.file_name().is_some_and(|name| name == "users"));
+        let Some(directory) = beside.filter(|directory| directory.join("ca.key").exists()) else { return Ok(()) };
+        give_to_hosts(directory, "users").map(drop)
     }
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {
     read_private(path).map_err(|error| CommandError::Usage(error.to_string()))
+}
+
+/// What a user may touch, as it stands at the end of a line.
+fn share(keys: Option<&str>, leases: Option<&str>) -> String {
+    let lists = [("keys", keys), ("leases", leases)].into_iter();
+    lists.filter_map(|(what, list)| Some(format!(" {what}={}", list?))).collect()
+}
+
+/// The same of somebody who is there already: another token makes nobody touch more than before.
+fn share_of(text: &str, name: &str) -> String {
+    let line = text.lines().find(|line| line.split_whitespace().next() == Some(name));
+    line.into_iter().flat_map(|line| line.split_whitespace().skip(3)).flat_map(|word| [" ", word]).collect()
 }
 
 /// The lines of all others.

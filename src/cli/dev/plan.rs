@@ -2,12 +2,12 @@
 
 use super::DevArgs;
 use crate::cli::setup::Shared;
+use crate::cli::setup::make_private_directory;
 use crate::cli::{CommandError, failed};
 use crate::runtime::Access;
 use crate::runtime::secure::LINES;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// For how long the certificates of a cluster under a terminal last.
@@ -40,7 +40,7 @@ impl Plan {
         let transport = free_ports(args.transport_port, count)?;
         let temporary = std::env::temp_dir().join(format!("zazen-dev-{}", std::process::id()));
         let directory = args.data.clone().unwrap_or(temporary);
-        make_directory(&directory)?;
+        make_private_directory(&directory)?;
         let hosts: Vec<String> = transport.iter().map(|port| format!("\"127.0.0.1:{port}\"")).collect();
         let secure = args.secure.then(|| Shared::open(&directory, "dev".into(), DAYS)).transpose()?;
         let mut places = Vec::new();
@@ -105,11 +105,6 @@ impl Plan {
 /// A path as a YAML text.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "''"))
-}
-
-fn make_directory(directory: &Path) -> Result<(), CommandError> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(|error| failed(&format!("create the directory [{}]", directory.display()), error))
 }
 
 /// So many ports from `first` on that nobody listens on.

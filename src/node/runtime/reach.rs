@@ -3,6 +3,8 @@
 use super::secure::{self, FileError, trusting};
 use super::transport::client_with;
 use crate::cluster::{Address, is_loopback};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder};
 use std::fmt;
@@ -30,7 +32,7 @@ impl Access {
         Access { authorities, token: None }
     }
 
-    /// The same with the token that a file holds, which only its owner may read.
+    /// The same with the token, or `NAME:PASSWORD`, that a file holds, which only its owner may read.
     pub fn with_token_file(self, path: &Path) -> Result<Self, FileError> {
         let token = secure::read_private(path)?.trim().to_owned();
         Ok(Access { token: Some(token), ..self })
@@ -106,7 +108,11 @@ impl Reach {
         let tls = trusting(access.authorities.as_deref()).map_err(ReachError::File)?;
         let mut login = HeaderMap::new();
         if let Some(token) = &access.token {
-            let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| ReachError::Token)?;
+            let said = match token.contains(':') {
+                true => format!("Basic {}", STANDARD.encode(token)),
+                false => format!("Bearer {token}"),
+            };
+            let mut value = HeaderValue::try_from(said).map_err(|_| ReachError::Token)?;
             value.set_sensitive(true);
             login.insert(AUTHORIZATION, value);
         }
