@@ -1,10 +1,13 @@
 //! `zazen check-config`: what a node would run by, and where each setting comes from.
 //!
-//! Loads the settings exactly as a node does at its start, and prints them.
+//! Loads the settings exactly as a node does at its start, prints them, and looks at the files of secrets as it does.
 
 use super::config::{self, ConfigArgs};
+use super::doctor::sides;
 use super::{CommandError, CommandOutcome};
-use crate::settings::{Loaded, Origin, Unheeded, weaknesses};
+use crate::runtime::secure::{gate, readable};
+use crate::runtime::{StartError, addresses};
+use crate::settings::{Loaded, NodeSettings, Origin, Unheeded, weaknesses};
 use clap::Args;
 use std::io::{self, Write};
 
@@ -32,8 +35,24 @@ impl CheckConfigArgs {
     pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let loaded = config::load(&self.config)?;
         print(&loaded, self.all, out)?;
-        Ok(CommandOutcome::Fine)
+        match refusal(&loaded.settings) {
+            Some(error) => Err(CommandError::Usage(error.to_string())),
+            None => Ok(CommandOutcome::Fine),
+        }
     }
+}
+
+/// What a node refuses to start for, though each setting is right: files that cannot be used, and ports that would be open.
+fn refusal(settings: &NodeSettings) -> Option<StartError> {
+    if let Err(error) = readable(settings) {
+        return Some(StartError::Secret(error));
+    }
+    sides(settings).find_map(|(_, side, listen)| {
+        // It may be for another machine, whose addresses are not here.
+        let written = || listen.bind_hosts.iter().filter_map(|host| host.parse().ok()).collect();
+        let hosts = addresses::bind_addresses(listen).unwrap_or_else(|_| written());
+        gate(settings, side, &hosts).err().map(StartError::Insecure)
+    })
 }
 
 fn print(loaded: &Loaded, is_all: bool, out: &mut impl Write) -> io::Result<()> {

@@ -6,6 +6,7 @@ use super::Findings;
 use crate::cluster::NodeId;
 use crate::diagnose::Code;
 use crate::runtime::StartError;
+use crate::runtime::inquiry::{LITTLE_ROOM, room};
 use crate::runtime::log::{LogFile, Rotation};
 use crate::runtime::start_failure;
 use crate::runtime::store::Store;
@@ -37,6 +38,13 @@ pub(super) fn look(settings: &NodeSettings, findings: &mut Findings) -> Option<N
             let elsewhere = format!("{}-on-another-disk", path.display());
             let mend = start_failure::text(settings, "path.data", &elsewhere);
             findings.odd(Code::DiskSlow, summary, Some(mend));
+        }
+        Ok(_) if let Some(free) = room(path).filter(|free| *free < LITTLE_ROOM) => {
+            let summary = format!("the disk under [{}] has [{free}] bytes, [{LITTLE_ROOM}] are needed", path.display());
+            let source = io::ErrorKind::StorageFull.into();
+            let error = crate::runtime::store::StoreError::Io { tried: "write to", path: path.clone(), source };
+            let mend = start_failure::verdict(&StartError::Store(error), settings).mend;
+            findings.odd(Code::DiskFull, summary, mend);
         }
         Ok(took) => findings.well(format!("[{}] can be written, a sync takes {took:?}", path.display())),
         Err(source) => {

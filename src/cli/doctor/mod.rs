@@ -19,7 +19,7 @@ use crate::runtime::printable::line;
 use crate::runtime::secure::{Side, ending, expiries, gate, open_sides, readable};
 use crate::runtime::start_failure;
 use crate::runtime::{StartError, listening, published};
-use crate::settings::{ListenSettings, NodeSettings, weaknesses};
+use crate::settings::{ListenSettings, NodeSettings, Weakness, weaknesses};
 use clap::Args;
 use futures_util::future::select_all;
 use serde::Serialize;
@@ -218,7 +218,7 @@ async fn reaches(address: SocketAddr, listeners: &[TcpListener]) -> bool {
 }
 
 /// The ports that a node has, with who comes there.
-fn sides(settings: &NodeSettings) -> impl Iterator<Item = (&'static str, Side, &ListenSettings)> {
+pub(super) fn sides(settings: &NodeSettings) -> impl Iterator<Item = (&'static str, Side, &ListenSettings)> {
     let users = settings.rest.enabled.then_some(("http", Side::Users, &settings.http));
     [("transport", Side::Nodes, &settings.transport)].into_iter().chain(users)
 }
@@ -243,14 +243,24 @@ fn security(settings: &NodeSettings, findings: &mut Findings) {
         return findings.well("no setting weakens what keeps strangers out");
     }
     // A node that would not start has said so.
-    for what in open.into_iter().filter(|_| settings.security.allow_open) {
-        findings.odd(Code::OpenToStrangers, what, None);
+    for what in open.iter().filter(|_| settings.security.allow_open) {
+        findings.odd(Code::OpenToStrangers, what.clone(), closing(settings));
     }
-    for weakness in weak {
+    let is_told = |weakness: &Weakness| !open.is_empty() && weakness.setting.starts_with("zazen.security.allow_open");
+    for weakness in weak.into_iter().filter(|weakness| !is_told(weakness)) {
         let set = |(key, value): (&str, &str)| start_failure::set(settings, key, &Worth::Plain(value.to_owned()));
         let mend = weakness.mend.split_once(": ").map(set);
         findings.odd(Code::InsecureSetting, format!("[{}]: {}", weakness.setting, weakness.lets), mend);
     }
+}
+
+/// What a node is told that opens such ports without leave.
+fn closing(settings: &NodeSettings) -> Option<Mend> {
+    let mut closed = settings.clone();
+    closed.security.allow_open = false;
+    let refused = sides(&closed)
+        .find_map(|(_, side, listen)| gate(&closed, side, &addresses::bind_addresses(listen).ok()?).err())?;
+    start_failure::verdict(&StartError::Insecure(refused), settings).mend
 }
 
 fn publish_mend(settings: &NodeSettings, side: &str, address: SocketAddr, bound: SocketAddr) -> Mend {
