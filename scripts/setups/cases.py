@@ -77,6 +77,18 @@ def one_came_back_alone_from_a_full_stop(w):
     for node in w.nodes: node.kill()
     w.start(0)
 
+@case({"voter-down", "no-eligible-node"}, about=["n0", "n1", "n2"], asked=3, count=4)
+def only_one_that_cannot_be_master_was_ever_started(w):
+    w[3].settings["node.master"] = "false"
+    for node in w.nodes: node.settings[HOSTS] = json.dumps([f"127.0.0.1:{one.transport}" for one in w.nodes[:3]])
+    w.start(3)
+
+@case({"wrong-seed", "voter-down"}, asked=3, count=4)
+def the_only_seed_host_of_a_newcomer_has_ended(w):
+    w[3].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}"])
+    w.form(0, 1, 2); w[0].kill(); w.formed([w[1], w[2]])
+    w.start(3)
+
 @case("voter-down", about=["n2"])
 def one_voter_of_three_is_dead(w):
     w.form(); w[2].kill()
@@ -640,6 +652,19 @@ def healthy_without_seed_hosts_beside_another_cluster(w):
     w.start(1); w.wait(other.master, 15); w.nodes.remove(other)
     w.helpers.append(lambda: other.kill())
     w.form()
+
+@case(count=1)
+def healthy_alone_beside_a_cluster_of_its_name_that_has_a_secret(w):
+    w[0].settings[HOSTS] = "[]"
+    other = w.add("x0"); other.settings[HOSTS] = json.dumps([f"127.0.0.1:{other.transport}"])
+    other.settings["zazen.security.secret"] = secret(w, "secret", "a")
+    w.start(1); w.wait(other.master, 15); w.nodes.remove(other)
+    w.helpers.append(lambda: other.kill())
+    w.form()
+
+@case()
+def healthy_and_one_has_the_default_minimum_written_out(w):
+    w[2].settings[MINIMUM] = "-1"; w.form()
 
 @case()
 def healthy_that_share_a_secret(w):

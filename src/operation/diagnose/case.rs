@@ -197,7 +197,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether somebody names an address, or named it: where it was only guessed another cluster may be.
+    /// Whether somebody names an address, or named it: where it was only guessed another cluster may be. Who names nobody, on
+    /// purpose, has nothing to do with whoever is called as its cluster is.
     pub(super) fn is_named(&self, address: &Address) -> bool {
         let names = |report: &Report| {
             let Report { explanation, facts, .. } = report;
@@ -211,7 +212,9 @@ impl<'a> Case<'a> {
         let own = self.me.explanation.cluster_name.as_str();
         let is_ours =
             |one: &Sibling| one.cluster == own || one.shares_secret == Some(true) || one.shares_authority == Some(true);
-        self.reports.iter().any(names) || self.sibling_at(address).is_some_and(|known| is_ours(known.sibling))
+        let is_alone = self.me.facts.seeds.as_ref().is_some_and(Vec::is_empty) && self.reports.len() == 1;
+        let is_sibling = || self.sibling_at(address).is_some_and(|known| is_ours(known.sibling));
+        self.reports.iter().any(names) || !is_alone && is_sibling()
     }
 
     /// Whether a node listens at an address that has other credentials than the asked one.
@@ -306,9 +309,11 @@ impl<'a> Case<'a> {
         Evidence { by: self.name(report), at_millis: report.facts.wall_millis, what: what.into() }
     }
 
-    /// The quotas of the asked node that are not met.
+    /// The quota of the asked node that is not met; of one that cannot be master, which waits for others, that of any.
     pub(super) fn unmet(&self, of: Group) -> Option<&'a Quota> {
-        self.me.explanation.needed.iter().find(|quota| quota.of == of && !quota.is_met())
+        let others = self.reports.iter().filter(|_| !self.me.explanation.node.is_master_eligible());
+        let all = std::iter::once(self.me).chain(others).flat_map(|report| &report.explanation.needed);
+        all.into_iter().find(|quota| quota.of == of && !quota.is_met())
     }
 
     /// Pings of a node, of those that did not answer as nodes of its cluster.

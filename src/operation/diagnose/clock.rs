@@ -1,7 +1,7 @@
 //! Clocks that run apart: by what nodes say of the time, and by certificates that one of them does not find valid yet.
 
 use super::case::{Case, verdict};
-use super::{Code, Distrust, Evidence, Mend, Probe, Report, Verdict};
+use super::{Certainty, Code, Distrust, Evidence, Mend, Probe, Report, Verdict};
 use crate::cluster::Address;
 
 /// Clocks that differ by less are well.
@@ -15,6 +15,12 @@ pub(super) fn clocks(case: &Case<'_>) -> Vec<Verdict> {
     let ahead: Vec<(&Report, i64)> =
         case.reports.iter().filter_map(|report| Some((report, report.facts.ahead_millis?))).collect();
     let mut all: Vec<i64> = ahead.iter().map(|(_, millis)| *millis).chain([0]).collect();
+    if let [_, other] = case.reports
+        && let [(_, millis)] = ahead[..]
+        && millis.abs() > SKEW_MAX_MILLIS
+    {
+        return of_two(case, [case.me, other], millis.abs());
+    }
     all.sort_unstable();
     // Of those that agree there are more: the odd one is told.
     let middle = all[all.len() / 2];
@@ -29,6 +35,18 @@ pub(super) fn clocks(case: &Case<'_>) -> Vec<Verdict> {
         verdict(Code::ClockSkew, &name, summary).because(evidence).mended(mend)
     };
     odd.map(of).collect()
+}
+
+/// Of two clocks that differ nobody knows which is right; to have both follow the time of the network does no harm.
+fn of_two(case: &Case<'_>, both: [&Report; 2], by: i64) -> Vec<Verdict> {
+    let names = both.map(|report| case.name(report));
+    let of = |report: &Report| {
+        let summary = format!("the clocks of {} and {} are {by}ms apart, and one of them is wrong", names[0], names[1]);
+        let evidence = case.says(report, format!("my clock says [{}]", report.facts.wall_millis));
+        let told = verdict(Code::ClockSkew, case.name(report), summary).because(evidence).only(Certainty::Possible);
+        told.mended(case.command(report, SET_CLOCK.to_owned()))
+    };
+    both.map(of).into()
 }
 
 /// By how much the clock of the asked node may be ahead of those of the others.

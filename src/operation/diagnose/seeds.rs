@@ -28,6 +28,20 @@ pub(super) fn mended(case: &Case<'_>, report: &Report) -> Option<Mend> {
     case.hosts(report, &right, |seed| Some(seed.to_owned()))
 }
 
+/// The line of the asked node's seed hosts with those who answer, if it names none of them: those that it names may be
+/// members that ended.
+pub(super) fn with_those_who_answer(case: &Case<'_>) -> Option<Mend> {
+    let seeds = case.me.facts.seeds.as_ref().filter(|seeds| !seeds.is_empty())?;
+    let others = case.reports.iter().map(|report| &report.explanation.node.address);
+    let others: Vec<&Address> = others.filter(|at| **at != case.me.explanation.node.address).collect();
+    let is_named = |at: &Address| seeds.iter().any(|seed| is_seed_of(seed, at));
+    if others.is_empty() || others.iter().any(|at| is_named(at)) {
+        return None;
+    }
+    let right: Vec<String> = seeds.iter().cloned().chain(others.iter().map(ToString::to_string)).collect();
+    case.hosts(case.me, &right, |seed| Some(seed.to_owned()))
+}
+
 /// The hosts that a text stands for that is none: URLs, and several with something else than a comma between them.
 pub fn hosts_meant(seed: &str) -> Vec<String> {
     let parts = seed.split(|c: char| c == ';' || c == '|' || c.is_whitespace()).filter(|part| !part.is_empty());

@@ -6,6 +6,7 @@ use super::absent;
 use super::case::{Case, called, so_many, verdict};
 use super::clock::clocks;
 use super::reach::{frozen, outcome, parted};
+use super::seeds;
 use super::{Certainty, Code, Mend, Report, Verdict, Worth};
 use crate::cluster::Address;
 use crate::service::MINIMUM_MASTER_NODES;
@@ -258,7 +259,8 @@ fn by_value<'a>(case: &Case<'a>, key: &str) -> BTreeMap<&'a str, Vec<&'a Report>
     };
     let mut nodes: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
     for report in case.reports.iter().filter(counts) {
-        if let Some(value) = report.facts.given.get(key) {
+        // With -1 it goes by the default, as who was given nothing.
+        if let Some(value) = report.facts.given.get(key).filter(|value| !(is_minimum && *value == "-1")) {
             nodes.entry(value).or_default().push(report);
         }
     }
@@ -289,7 +291,12 @@ fn apart(case: &Case<'_>, before: &[Verdict]) -> Option<Verdict> {
         let evidence = case.says(case.me, case.me.explanation.summary.clone());
         return Some(unreached(case, case.me, &leader).because(evidence));
     }
-    let summary = format!("{leader} is master, and {own} is not with it{why}");
     let evidence = case.says(case.me, case.me.explanation.summary.clone());
+    if let Some(mend) = seeds::with_those_who_answer(case) {
+        let summary = format!("{leader} is master, and none of the seed hosts of {own} answers");
+        let found = verdict(Code::WrongSeed, own, summary).because(evidence).only(Certainty::Likely);
+        return Some(found.mended(mend));
+    }
+    let summary = format!("{leader} is master, and {own} is not with it{why}");
     Some(verdict(Code::LinkCut, own, summary).because(evidence).only(Certainty::Possible))
 }

@@ -139,6 +139,7 @@ fn value_meant(key: &str, written: String, why: &Why) -> Option<Way> {
         return None;
     }
     match setting.default {
+        DefaultValue::Fixed("") => Some(Way::Remove),
         DefaultValue::Fixed(default) => Some(Way::Value(written, default.to_owned())),
         DefaultValue::Follows { .. } | DefaultValue::First { .. } | DefaultValue::Unset { .. } => Some(Way::Remove),
     }

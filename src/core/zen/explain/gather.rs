@@ -134,7 +134,9 @@ impl NodeState {
         let hosts = self.search.targets.keys().map(|address| {
             let (outcome, answered) = self.outcome(address);
             let before = at.get(address).copied();
-            let is_other = |node: &Arc<Node>| before.filter(|before| before.id != node.id);
+            // Who says to be elsewhere is led there by something that listens here, and stands in nobody's place.
+            let is_here = |node: &Arc<Node>| node.address == *address;
+            let is_other = |node: &Arc<Node>| before.filter(|before| before.id != node.id && is_here(node));
             Host {
                 address: address.clone(),
                 instead_of: answered.as_ref().and_then(is_other).map(|before| before.id.clone()),

@@ -69,7 +69,7 @@ impl Explanation {
         for member in members.filter(|member| member.address.is_none()) {
             let Some((name, address)) = known(&member.id) else { continue };
             for host in self.hosts.iter_mut().filter(|host| host.address == address && host.instead_of.is_none()) {
-                let is_other = |node: &Arc<Node>| node.id.as_str() != &*member.id;
+                let is_other = |node: &Arc<Node>| node.id.as_str() != &*member.id && node.address == address;
                 host.instead_of = host.node.as_ref().filter(|node| is_other(node)).map(|_| (&*member.id).into());
             }
             (member.name, member.address) = (Some(name), Some(address));

@@ -5,6 +5,7 @@ use crate::diagnose::{Code, Mend, moved, quoted};
 use crate::runtime::inquiry::roomy;
 use crate::runtime::proc::mount_point;
 use crate::settings::NodeSettings;
+use rustix::io::Errno;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -49,6 +50,9 @@ pub(super) fn refused(at: &Path, source: &io::Error, settings: &NodeSettings) ->
         let mount = own.and_then(|own| mount_point(&own)).unwrap_or_else(|| PathBuf::from(&path));
         let mount = quoted(&mount.display().to_string());
         user.by_root(settings, &format!("mount -o remount,rw {mount} && "))
+    } else if source.raw_os_error() == Some(Errno::PERM.raw_os_error()) && user.id == 0 {
+        // What root may not do, an attribute of the file keeps it from.
+        start(settings, &format!("chattr -R -i {} && ", quoted(&path)))
     } else if kind == io::ErrorKind::PermissionDenied && is_reached(Path::new(&path)) {
         let owner = at.ancestors().find_map(|above| fs::metadata(above).ok()).map(|about| about.uid());
         let is_there = Path::new(&path).exists();

@@ -88,6 +88,7 @@ fn a_minimum_that_is_more_than_there_are_is_never_what_others_should_have() {
     let silent = |number: usize| with_all(follower(number, 0), 3);
     let one = [silent(0), with(1, "5"), silent(2)];
     assert_eq!(verdicts(&one), expected(&[(Code::SettingsDiffer, "n1", right)]), "with it, n1 could never lead");
+    assert_eq!(verdicts(&[silent(0), with(1, "-1"), silent(2)]), [], "it goes by the majority as well");
     assert_eq!(verdicts(&[silent(0), with(1, "2"), silent(2)]), []);
     assert_eq!(verdicts(&[silent(0), with(1, "3"), silent(2)]), [], "it may be meant so");
     let ruled = |number: usize, value: &str| {

@@ -294,6 +294,10 @@ fn of_clocks_the_odd_one_is_told() {
     assert_eq!(verdicts(&odd_asked)[0].1, "n0", "who asks may be the odd one");
     let odd_other = [follower(0, 0), ahead(follower(1, 0), 3), ahead(follower(2, 0), 10_000)];
     assert_eq!(verdicts(&odd_other)[0].1, "n2");
+    let two = judged(&[follower(0, 0), ahead(follower(1, 0), 10_000)]).verdicts;
+    let told = two.iter().map(|verdict| (verdict.code, verdict.node.as_deref(), verdict.certainty));
+    let skewed = |name| (Code::ClockSkew, Some(name), super::Certainty::Possible);
+    assert_eq!(told.collect::<Vec<_>>(), ["n0", "n1"].map(skewed), "of two nobody knows which is right");
     let all_well = [follower(0, 0), ahead(follower(1, 0), 1_500), ahead(follower(2, 0), -1_500)];
     assert_eq!(verdicts(&all_well), []);
 }

@@ -574,3 +574,39 @@ fn where_all_addresses_were_changed_the_seed_hosts_get_the_new_ones() {
     let stayed = verdicts(&[moved, report(1)]);
     assert!(stayed.iter().all(|(code, ..)| *code != Code::WrongSeed), "somebody answers where he was: {stayed:?}");
 }
+
+#[test]
+fn who_names_nobody_has_nothing_to_do_with_the_secret_of_a_cluster_beside_it() {
+    let mut lone = unbelieving(alone(0, "prod"), &[1, 2], &Distrust::NoSecret);
+    lone.facts.seeds = Some(Vec::new());
+    lone.facts.members = vec![("n0".into(), address(0), true)];
+    lone.facts.remembered = Vec::new();
+    lone.explanation.hosts = Vec::new();
+    let told = verdicts(&[lone.clone()]);
+    assert!(told.iter().all(|(code, ..)| *code != Code::SecretsDiffer), "{told:?}");
+    lone.facts.seeds = Some(vec![address(1).to_string()]);
+    let told = verdicts(&[lone]);
+    assert!(told.iter().any(|(code, ..)| *code == Code::SecretsDiffer), "it looks for one of them: {told:?}");
+}
+
+#[test]
+fn whose_seed_hosts_have_all_ended_gets_those_who_answer() {
+    let mut newcomer = pinged(report(3), 0, PingOutcome::Refused);
+    newcomer.explanation.cluster_uuid = None;
+    newcomer.facts.seeds = Some(vec![address(0).to_string()]);
+    let told = verdicts(&[newcomer, follower(1, 1), follower(2, 1)]);
+    let line = "discovery.zen.ping.unicast.hosts: [\"10.0.0.0:9300\", \"10.0.0.1:9300\", \"10.0.0.2:9300\"]";
+    assert!(told.contains(&(Code::WrongSeed, "n3".to_owned(), line.to_owned())), "{told:?}");
+}
+
+#[test]
+fn who_cannot_be_master_is_told_of_those_that_the_others_wait_for() {
+    let mut data = pinged(pinged(pinged(report(3), 0, answered()), 1, PingOutcome::Refused), 2, PingOutcome::Refused);
+    Arc::make_mut(&mut data.explanation.node).roles.master = false;
+    data.explanation.cluster_uuid = None;
+    let mut first = waiting(pinged(pinged(report(0), 1, PingOutcome::Refused), 2, PingOutcome::Refused));
+    first.explanation.cluster_uuid = None;
+    first.facts.siblings = vec![sibling(1), sibling(2)];
+    let told = verdicts(&[data, first]);
+    assert!(told.iter().any(|(code, node, _)| *code == Code::VoterDown && node == "n1"), "{told:?}");
+}
