@@ -83,7 +83,7 @@ def only_one_that_cannot_be_master_was_ever_started(w):
     for node in w.nodes: node.settings[HOSTS] = json.dumps([f"127.0.0.1:{one.transport}" for one in w.nodes[:3]])
     w.start(3)
 
-@case({"wrong-seed", "voter-down"}, asked=3, count=4)
+@case({"wrong-seed", "voter-down"}, about=["n0", "n3"], asked=3, count=4)
 def the_only_seed_host_of_a_newcomer_has_ended(w):
     w[3].settings[HOSTS] = json.dumps([f"127.0.0.1:{w[0].transport}"])
     w.form(0, 1, 2); w[0].kill(); w.formed([w[1], w[2]])

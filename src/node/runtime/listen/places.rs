@@ -3,11 +3,12 @@
 //! A newcomer is not locked out. When all places are taken, whoever has let the node wait for longest gives way: those
 //! first who never sent a whole request, then those who let it wait for the next one. Those whose requests are being
 //! answered stay; when there are only such, a few places more are there for short visits, so that an operator can look at
-//! a node that is full. Whose address has more than half of all places then loses the oldest of them to newcomers of other
-//! addresses, answered or not: one user who watches a thousand times shuts nobody out.
+//! a node that is full. An address that has more than half of all places loses some of them to newcomers of others before
+//! anybody else does, and at last such as are being answered: one user who watches a thousand times shuts nobody out, nor
+//! does one who asks a thousand times and stays.
 
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -32,21 +33,62 @@ pub(super) struct Places {
 struct Taken {
     usual: usize,
     short: usize,
-    /// Those that the node waits for, and their ends, in the order in which they give way.
-    waiting: BTreeMap<Turn, CancellationToken>,
-    /// The usual places of each address, the oldest first, and what ends a connection at once.
-    of_address: BTreeMap<IpAddr, BTreeMap<u64, CancellationToken>>,
+    /// Those that the node waits for, and their addresses, in the order in which they give way.
+    waiting: BTreeMap<Turn, IpAddr>,
+    of_address: BTreeMap<IpAddr, Held>,
+    /// How many places each address has: the most stand last.
+    counts: BTreeSet<(usize, IpAddr)>,
     next: u64,
 }
 
+/// The usual places of an address, and what ends its connections.
+#[derive(Default)]
+struct Held {
+    /// All of them, the oldest first: they end at once.
+    places: BTreeMap<u64, CancellationToken>,
+    /// Those that the node waits for: they give way.
+    waiting: BTreeMap<Turn, CancellationToken>,
+}
+
 impl Taken {
+    fn enter(&mut self, from: IpAddr, number: u64, is_ended: CancellationToken) {
+        self.usual += 1;
+        self.count(from, |held| held.places.insert(number, is_ended));
+    }
+
     fn leave(&mut self, from: IpAddr, number: u64) {
-        if let Some(places) = self.of_address.get_mut(&from) {
-            places.remove(&number);
-            if places.is_empty() {
-                self.of_address.remove(&from);
-            }
+        self.usual -= 1;
+        self.count(from, |held| held.places.remove(&number));
+        if self.of_address.get(&from).is_some_and(|held| held.places.is_empty()) {
+            self.of_address.remove(&from);
         }
+    }
+
+    /// Changes what an address has, and what is counted of it.
+    fn count<T>(&mut self, from: IpAddr, change: impl FnOnce(&mut Held) -> T) -> T {
+        let held = self.of_address.entry(from).or_default();
+        self.counts.remove(&(held.places.len(), from));
+        let changed = change(held);
+        if !held.places.is_empty() {
+            self.counts.insert((held.places.len(), from));
+        }
+        changed
+    }
+
+    fn wait(&mut self, from: IpAddr, turn: Turn, gives_way: CancellationToken) {
+        self.waiting.insert(turn, from);
+        self.of_address.entry(from).or_default().waiting.insert(turn, gives_way);
+    }
+
+    /// Nobody waits for this one any more; its end, if somebody did.
+    fn waits_no_more(&mut self, turn: Turn) -> Option<CancellationToken> {
+        let from = self.waiting.remove(&turn)?;
+        self.of_address.get_mut(&from)?.waiting.remove(&turn)
+    }
+
+    /// The address that has more than half of all places, if it is another one.
+    fn crowd(&self, most: usize, from: IpAddr) -> Option<IpAddr> {
+        self.counts.last().filter(|(count, address)| *address != from && count * 2 > most).map(|(_, address)| *address)
     }
 }
 
@@ -113,26 +155,22 @@ impl Places {
         taken.next += 1;
         let number = taken.next;
         if taken.usual < self.most {
-            taken.usual += 1;
-            taken.of_address.entry(from).or_default().insert(number, is_ended.clone());
+            taken.enter(from, number, is_ended.clone());
             return Some((Visit::Usual, number, is_ended));
         }
-        if self.send_away(&mut taken) || self.end_one_of_many(&mut taken, from) {
+        let crowd = taken.crowd(self.most, from).filter(|_| !self.keeps_known);
+        let first = crowd.and_then(|crowd| taken.of_address.get(&crowd)?.waiting.keys().next().copied());
+        if first.is_some_and(|first| sent_away(&mut taken, first)) || self.send_away(&mut taken) {
+            return None;
+        }
+        if let Some(oldest) = crowd.and_then(|crowd| taken.count(crowd, |held| held.places.pop_first())) {
+            oldest.1.cancel();
             return None;
         }
         (taken.short < SHORT).then(|| {
             taken.short += 1;
             (Visit::Short, number, is_ended)
         })
-    }
-
-    /// Ends the oldest connection of an address that has more than half of all places, unless it is this one's own.
-    fn end_one_of_many(&self, taken: &mut Taken, from: IpAddr) -> bool {
-        let of_most = taken.of_address.iter_mut().max_by_key(|(_, places)| places.len());
-        let of_many =
-            of_most.filter(|(address, places)| !self.keeps_known && **address != from && places.len() * 2 > self.most);
-        let oldest = of_many.and_then(|(_, places)| places.pop_first());
-        oldest.map(|(_, is_ended)| is_ended.cancel()).is_some()
     }
 
     /// Has somebody give way, if anybody can.
@@ -152,9 +190,14 @@ impl Places {
     }
 
     fn send_away(&self, taken: &mut Taken) -> bool {
-        let first = taken.waiting.first_entry().filter(|first| !(self.keeps_known && first.key().0));
-        first.map(|first| first.remove().cancel()).is_some()
+        let first = taken.waiting.keys().next().copied().filter(|first| !(self.keeps_known && first.0));
+        first.is_some_and(|first| sent_away(taken, first))
     }
+}
+
+/// Whether somebody gives way now who has this turn.
+fn sent_away(taken: &mut Taken, turn: Turn) -> bool {
+    taken.waits_no_more(turn).map(|gives_way| gives_way.cancel()).is_some()
 }
 
 impl Place {
@@ -166,10 +209,10 @@ impl Place {
         let turn = (manner.has_asked, taken.next);
         manner.is_asking = false;
         if let Some((before, _)) = manner.turn.replace((turn, Instant::now())) {
-            taken.waiting.remove(&before);
+            taken.waits_no_more(before);
         }
         if self.visit == Visit::Usual {
-            taken.waiting.insert(turn, self.gives_way.clone());
+            taken.wait(self.from, turn, self.gives_way.clone());
         }
     }
 
@@ -199,7 +242,7 @@ impl Place {
         manner.has_asked = true;
         if let Some((before, _)) = manner.turn.take() {
             let mut taken = self.places.taken.lock();
-            taken.waiting.remove(&before);
+            taken.waits_no_more(before);
             if taken.waiting.is_empty() {
                 self.places.all_served.notify_waiters();
             }
@@ -212,10 +255,7 @@ impl Drop for Place {
         self.is_served();
         let mut taken = self.places.taken.lock();
         match self.visit {
-            Visit::Usual => {
-                taken.usual -= 1;
-                taken.leave(self.from, self.number);
-            }
+            Visit::Usual => taken.leave(self.from, self.number),
             Visit::Short => taken.short -= 1,
         }
         drop(taken);
@@ -234,6 +274,20 @@ mod tests {
 
     fn take(places: &Arc<Places>) -> Option<Place> {
         places.take(HERE).now_or_never()
+    }
+
+    #[test]
+    fn an_address_that_has_most_places_gives_way_before_strangers_do() {
+        let places = Places::new(4, false);
+        let crowd: Vec<Place> = (0..3).filter_map(|_| take(&places)).collect();
+        for place in &crowd {
+            place.is_served();
+            place.waits();
+        }
+        let stranger = places.take(ELSEWHERE).now_or_never().expect("there is room");
+        let mut newcomer = Box::pin(places.take(ELSEWHERE));
+        assert!(newcomer.as_mut().now_or_never().is_none(), "somebody must give way first");
+        assert!(crowd[0].gives_way.is_cancelled() && !stranger.gives_way.is_cancelled());
     }
 
     #[test]
@@ -257,7 +311,8 @@ mod tests {
         [&second, &third].into_iter().for_each(Place::is_served);
         assert_eq!(places.take(ELSEWHERE).now_or_never().map(|place| place.visit), Some(Visit::Short));
         drop((second, third, left));
-        assert!(places.taken.lock().of_address.is_empty());
+        let taken = places.taken.lock();
+        assert!(taken.of_address.is_empty() && taken.counts.is_empty() && taken.waiting.is_empty());
     }
 
     #[test]

@@ -295,7 +295,7 @@ pub(super) const NETWORK: [Setting; 23] = [
               the process may have open besides a reserve, if that is less.\n\
               When there are more, those give way that never sent a whole request, then those that wait for nothing; whoever \
               comes when all are being answered gets one answer and is asked to close.\n\
-              An address that has more than half of them then loses its oldest ones to newcomers of other addresses.\n\
+              An address that has more than half of them loses some to newcomers of others first, answered or not.\n\
               A number that does not fit is lowered with a warning, for a node without descriptors cannot write its journal.",
     },
     Setting {
