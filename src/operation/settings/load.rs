@@ -8,7 +8,7 @@ use super::fault::{FAULTS_MAX, Fault, Faults, Remedy};
 use super::launch::is_passing;
 use super::layer::{At, Given, Layer, Part, layer};
 use super::meant::{plausible, remedy, remedy_to};
-use super::repair::{Repaired, repaired};
+use super::repair::{Repaired, mended, repaired};
 use super::setting::Presumed;
 use super::{DefaultValue, Effect, Kind, Launch, NodeSettings, Origin, REGISTRY, Setting, Value};
 use super::{combine, environment, known, placeholder, setting, yaml};
@@ -103,6 +103,46 @@ pub fn remedies(sources: &Sources<'_>, faults: &Faults) -> Option<Vec<Remedy>> {
     let again = Sources { file: Some(FileText { text: &text, ..file }), ..sources.clone() };
     let rest = load(&again).err().and_then(|rest| rest.remedies()).unwrap_or_default();
     Some(remedies.into_iter().chain(rest).collect())
+}
+
+/// What is given besides a file.
+#[derive(Debug)]
+pub struct Besides {
+    /// Keys and values from the command line.
+    pub arguments: Vec<(String, String)>,
+    /// The variables of the environment.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// The arguments and variables with what was meant in the place of what makes no sense; nothing where that is not clear, or
+/// where something else is wrong.
+pub fn meant_besides(sources: &Sources<'_>) -> Option<Besides> {
+    let mut arguments = Vec::new();
+    for (key, value) in sources.arguments {
+        arguments.extend(pair_meant(key, value, sources)?);
+    }
+    let mut variables = sources.environment.clone();
+    for (name, value) in sources.environment {
+        if let Some(key) = environment::key(name).filter(|_| !value.is_empty()) {
+            // A variable that means nothing cannot be left out of a line.
+            variables.insert(name.clone(), pair_meant(&key, value, sources)??.1);
+        }
+    }
+    let again = Sources { arguments: &arguments, environment: &variables, ..sources.clone() };
+    load(&again).ok()?;
+    Some(Besides { arguments, environment: variables })
+}
+
+/// A key and a value as they were meant, or nothing in their place; found out as if they were the line of a file.
+fn pair_meant(key: &str, value: &str, sources: &Sources<'_>) -> Option<Option<(String, String)>> {
+    let (text, none) = (format!("{key}: {value}\n"), BTreeMap::new());
+    let file = Some(FileText { name: "", text: &text });
+    let Err(faults) = load(&Sources { file, arguments: &[], environment: &none, ..sources.clone() }) else {
+        return Some(Some((key.to_owned(), value.to_owned())));
+    };
+    let line = mended(&text, &faults.remedies()?);
+    let pair = line.trim_end().split_once(": ").filter(|_| !line.starts_with('#'));
+    Some(pair.map(|(key, value)| (key.to_owned(), value.to_owned())))
 }
 
 /// What a file gives that nothing goes over.

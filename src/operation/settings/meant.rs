@@ -8,7 +8,7 @@ use super::fault::{Remedy, Span, Way};
 use super::layer::{At, Given};
 use super::load::{FileText, canonical};
 use super::nearest::{edit_distance, nearest};
-use super::{DefaultValue, Kind, Setting, SettingsError, Value, Why, known, setting};
+use super::{DefaultValue, Kind, REGISTRY, Setting, SettingsError, Value, Why, known, setting};
 
 /// Words at a larger edit distance resemble nothing.
 const DISTANCE_MAX: usize = 2;
@@ -73,7 +73,10 @@ fn roles(file: &FileText<'_>, key: Span, value: &Value) -> Option<String> {
 
 /// What becomes of a key that nothing is given for: nothing, unless somebody must say where that is.
 pub(super) fn remedy_of_nothing(key: &str, line: usize) -> Option<Remedy> {
-    let is_in_doubt = setting(key).map_or_else(|_| known(key).is_none(), has_place);
+    let is_unset = |setting: &Setting| matches!(setting.default, DefaultValue::Unset { .. });
+    let is_section = || REGISTRY.iter().any(|one| one.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')));
+    let is_in_doubt = setting(key)
+        .map_or_else(|_| known(key).is_none() && !is_section(), |setting| has_place(setting) && !is_unset(setting));
     (!is_in_doubt).then_some(Remedy { line, way: Way::Remove })
 }
 
@@ -205,6 +208,8 @@ mod tests {
             ("node:\n  roles: [ data_hot, ml ]", line("  master: false\n  data: true\n  ingest: false")),
             ("node.roles: []", line("node.master: false\nnode.data: false\nnode.ingest: false")),
             ("discovery.zen.commit_timeout:", Way::Remove),
+            ("path.logs:", Way::Remove),
+            ("discovery.zen.hosts_provider: dns", Way::Remove),
             ("cluster.name:shop", line("cluster.name: shop")),
             ("transport.port: 9300\nhttp.port: 9300", value("9300", "9200")),
             ("no.such.thing.at.all: 1", Way::Remove),
@@ -213,6 +218,28 @@ mod tests {
             let line = text.lines().count();
             assert_eq!(remedies(text), Some(vec![Remedy { line, way }]), "{text}");
         }
+    }
+
+    #[test]
+    fn arguments_and_variables_become_what_was_meant() {
+        let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        let meant = |arguments: &[(&str, &str)], variables: &[(&str, &str)]| {
+            let arguments: Vec<_> = arguments.iter().copied().map(pair).collect();
+            let environment = variables.iter().copied().map(pair).collect();
+            let sources =
+                Sources { file: None, environment: &environment, arguments: &arguments, path_conf: "c".into() };
+            super::super::meant_besides(&sources)
+                .map(|meant| (meant.arguments, meant.environment.into_values().collect()))
+        };
+        let both = |arguments: &[(&str, &str)], values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+            Some((arguments.iter().copied().map(pair).collect::<Vec<_>>(), values))
+        };
+        let told =
+            meant(&[("node.mster", "true"), ("http.port", "9201")], &[("ZAZEN_NODE_DATA", "flase"), ("HOME", "/")]);
+        assert_eq!(told, both(&[("node.master", "true"), ("http.port", "9201")], &["/", "false"]));
+        assert_eq!(meant(&[("http.port", "none")], &[]), None, "somebody must say which");
+        assert_eq!(meant(&[("no.such.thing.at.all", "1")], &[]), both(&[], &[]));
     }
 
     #[test]

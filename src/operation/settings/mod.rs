@@ -51,7 +51,7 @@ pub use full::in_full;
 pub use kind::Kind;
 pub use known::{Known, known};
 pub use launch::{Launch, Variable, is_passing, may_be_secret};
-pub use load::{Effective, FileText, Loaded, Sources, Unheeded, load, remedies};
+pub use load::{Besides, Effective, FileText, Loaded, Sources, Unheeded, load, meant_besides, remedies};
 pub use nearest::edit_distance;
 pub use node::{
     CorsSettings, DiscoveryKind, DiscoverySettings, EXPERIMENTS, Hook, HookSettings, KAFKA, ListenSettings,

@@ -90,6 +90,9 @@ fn is_read(text: &str) -> bool {
 fn line_meant(line: &str) -> Option<String> {
     let body = line.trim_start();
     let indent = &line[..line.len() - body.len()];
+    if body.starts_with("//") || body.starts_with(';') {
+        return Some(format!("{indent}#{body}"));
+    }
     let (content, comment) = body.split_at(body.find(" #").unwrap_or(body.len()));
     let (key, rest) = content.split_at(content.find(|c: char| !is_of_key(c)).unwrap_or(content.len()));
     let is_whole_key = setting(key).is_ok() || known(key).is_some();
@@ -204,6 +207,7 @@ mod tests {
         let cases = [
             ("cluster.name:shop", "cluster.name: shop"),
             ("cluster.name shop", "cluster.name: shop"),
+            ("// ours", "#// ours"),
             ("cluster.name = shop", "cluster.name: shop"),
             ("cluster.name=shop # ours", "cluster.name: shop # ours"),
             ("  node.name: n1", "node.name: n1"),

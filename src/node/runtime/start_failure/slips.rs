@@ -4,7 +4,7 @@ use super::said;
 use crate::diagnose::{Code, Mend, Start};
 use crate::runtime::inquiry::{launch_of, mending};
 use crate::runtime::program;
-use crate::settings::{Faults, Launch, Sources, is_passing, remedies};
+use crate::settings::{Besides, Faults, Launch, Sources, is_passing, meant_besides, remedies};
 use std::path::Path;
 
 /// What is said of a configuration that makes no sense. Whoever starts a node may read it elsewhere than he typed, so the
@@ -18,5 +18,14 @@ pub fn faults(faults: &Faults, sources: &Sources<'_>, starts: bool) -> String {
         let start = || Start::new(&program(), Some(&file), &launch).mend(&format!("{mended} && "));
         Some(if starts { start() } else { Mend::command(mended.clone()) })
     });
+    let mend = mend.or_else(|| besides(sources).filter(|_| starts));
     format!("{faults}\n{}", said("error:", Code::BadSettings, mend.as_ref()))
+}
+
+/// The start with what was meant by its arguments and variables, where the file is right.
+fn besides(sources: &Sources<'_>) -> Option<Mend> {
+    let file = sources.file.filter(|file| !is_passing(file.name)).map(|file| super::absolute(Path::new(file.name)));
+    let Besides { arguments, environment } = meant_besides(sources)?;
+    let meant = Sources { arguments: &arguments, environment: &environment, ..sources.clone() };
+    Some(Start::new(&program(), file.as_deref(), &launch_of(&Launch::of(&meant))).mend(""))
 }
