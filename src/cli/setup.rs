@@ -110,7 +110,7 @@ impl SetupArgs {
         writeln!(
             out,
             "\nAsk the cluster:\n    zazen status --ca {ca} --token-file {token} --url {host}\n    curl --cacert {ca} -H \
-             \"Authorization: Bearer $(cat {token})\" https://{host}:9200/_cat/nodes?v",
+             \"Authorization: Bearer $(cat {token})\" 'https://{host}:9200/_cat/nodes?v'",
             ca = ca.display(),
             token = token.display(),
         )?;

@@ -5,10 +5,12 @@ use super::node::{Node, wait_for};
 use super::place::Scratch;
 use super::ports::free_port;
 use super::security::private;
-use super::tool::output;
+use super::tool::{output, zazen};
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::thread;
 
 /// A node by itself whose users log in, and its directory.
@@ -134,6 +136,33 @@ fn strangers_are_told_of_by_name_and_fill_no_disk() {
     fs::rename(&file, guarded.node.data.join("taken")).expect("it is there");
     assert_eq!(guarded.ask(&alice, "PUT", "/_zazen/kv/k", "2").map(|told| told.status), Some(200));
     assert!(wait_for(|| (guarded.audit().len() == 1).then_some(())).is_some());
+}
+
+#[test]
+fn who_guesses_at_once_is_braked_and_the_many_clients_of_one_user_are_not() {
+    const RIGHT: &str = "Authorization: Basic YWxpY2U6cmlnaHQtcGFzc3dvcmQ=\r\n";
+    const WRONG: &str = "Authorization: Basic YWxpY2U6d3Jvbmd3cm9uZw==\r\n";
+    let mut guarded = Guarded::new();
+    let bob = guarded.user("add bob --role read");
+    let file = guarded.file().display().to_string();
+    let mut command = zazen(&["user", "--file", &file, "add", "alice", "--role", "read", "--password-stdin"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("the command can be run");
+    child.stdin.take().expect("it is piped").write_all(b"right-password\n").expect("it reads");
+    assert!(child.wait().expect("it ends").success());
+    guarded.start(&bob);
+    let port = guarded.node.http;
+    let all = |lines: &'static str, count: usize| -> Vec<u16> {
+        thread::scope(|scope| {
+            let ask = move || ask_with(port, ("GET", "/"), lines, "").expect("a node answers").status;
+            let asked: Vec<_> = (0..count).map(|_| scope.spawn(ask)).collect();
+            asked.into_iter().map(|one| one.join().expect("it was answered")).collect()
+        })
+    };
+    assert_eq!(all(RIGHT, 40), [200; 40]);
+    let guessed = all(WRONG, 60);
+    let tried = guessed.iter().filter(|status| **status == 401).count();
+    assert!(tried <= 12 && guessed.iter().all(|status| matches!(status, 401 | 429)), "{guessed:?}");
+    assert_eq!(all(RIGHT, 3), [200; 3], "who is known goes on");
 }
 
 #[test]

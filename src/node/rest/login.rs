@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How many right answers are remembered.
 const KNOWN_MAX: usize = 4_096;
-/// How many passwords are checked at a time, and how many of one address may wait for that.
+/// How many passwords are checked at a time, and how many different ones of one address may wait for that.
 const CHECKS_AT_A_TIME: usize = 2;
-const WAITING_MAX: u32 = 8;
+const WAITING_MAX: usize = 64;
 /// How often somebody may be wrong in a row; then each further time makes the wait longer, up to the last.
 const WRONG_MAX: u32 = 10;
 const WAIT: Duration = Duration::from_secs(1);
@@ -89,22 +89,29 @@ struct Present {
 struct Wrong {
     times: u32,
     last: Instant,
-    /// How many are being checked, or wait for it.
-    asking: u32,
+    /// What is being checked, or waits for it, by its mark, and how often: the clients of one user are checked once.
+    asking: BTreeMap<Vec<u8>, u32>,
 }
 
 /// One that is being checked, until this is dropped.
 struct Asking<'a> {
     login: &'a Login,
     from: IpAddr,
+    mark: Vec<u8>,
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         let mut wrong = self.login.wrong.lock();
         if let Some(one) = wrong.get_mut(&self.from) {
-            one.asking = one.asking.saturating_sub(1);
-            if one.asking == 0 && one.times == 0 {
+            let left = one.asking.get_mut(&self.mark).map_or(0, |count| {
+                *count = count.saturating_sub(1);
+                *count
+            });
+            if left == 0 {
+                one.asking.remove(&self.mark);
+            }
+            if one.asking.is_empty() && one.times == 0 {
                 wrong.remove(&self.from);
             }
         }
@@ -182,7 +189,7 @@ impl Login {
             return Ok(self.guest(user, &present));
         }
         let from = network(from);
-        let _asking = self.begin(from).map_err(Stranger::Braked)?;
+        let _asking = self.begin(from, &mark).map_err(Stranger::Braked)?;
         let name = said.name().to_owned();
         let _turn = match &said {
             Said::Password(..) => self.checks.acquire().await.ok(),
@@ -212,17 +219,17 @@ impl Login {
     }
 
     /// One more is to be checked; or how long to wait, where too many are, or were wrong.
-    fn begin(&self, from: IpAddr) -> Result<Asking<'_>, Duration> {
+    fn begin(&self, from: IpAddr, mark: &[u8]) -> Result<Asking<'_>, Duration> {
         if let Some(wait) = self.wait_of(from) {
             return Err(wait);
         }
         let mut wrong = self.wrong.lock();
         let one = entry(&mut wrong, from);
-        if one.asking >= WAITING_MAX {
+        if one.asking.len() >= WAITING_MAX && !one.asking.contains_key(mark) {
             return Err(WAIT);
         }
-        one.asking += 1;
-        Ok(Asking { login: self, from })
+        *one.asking.entry(mark.to_owned()).or_default() += 1;
+        Ok(Asking { login: self, from, mark: mark.to_owned() })
     }
 
     fn guest(self: &Arc<Self>, user: Arc<User>, present: &Present) -> Guest {
@@ -255,7 +262,7 @@ fn entry(wrong: &mut BTreeMap<IpAddr, Wrong>, from: IpAddr) -> &mut Wrong {
             wrong.pop_first();
         }
     }
-    wrong.entry(from).or_insert_with(|| Wrong { times: 0, last: Instant::now(), asking: 0 })
+    wrong.entry(from).or_insert_with(|| Wrong { times: 0, last: Instant::now(), asking: BTreeMap::new() })
 }
 
 /// Whom an address belongs to: whoever has one of IPv6 has the 2^64 beside it as well.
