@@ -2,6 +2,7 @@
 
 mod absent;
 mod counts;
+mod credentials;
 mod failed;
 mod goodbye;
 mod kin;
@@ -125,6 +126,12 @@ fn pinged(mut report: Report, number: usize, outcome: PingOutcome) -> Report {
         instead_of: None,
         outcome,
     });
+    report
+}
+
+fn found(mut report: Report, address: Address, outcome: PingOutcome, found: Option<Found>) -> Report {
+    report.explanation.hosts.push(Host { address: address.clone(), node: None, instead_of: None, outcome });
+    report.facts.probes.extend(found.map(|found| Probe { address, found, free_port: None }));
     report
 }
 
