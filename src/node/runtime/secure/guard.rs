@@ -79,8 +79,8 @@ impl Guard {
         if let (Some(path), Some(sealer)) = (self.secret, self.sealer) {
             let mut before = read_private(&path).unwrap_or_default();
             let reload = move || {
-                let secrets = Secrets::read(&path).map_err(|error| error.to_string())?;
                 let text = read_private(&path).map_err(|error| error.to_string())?;
+                let secrets = Secrets::parse(&text).map_err(|why| format!("[{}]: {why}", path.display()))?;
                 if is_cut(&before, &text) {
                     return Err(format!(
                         "[{}]: a secret in it begins as one that was there, and is shorter",
