@@ -3,6 +3,7 @@
 
 use super::REGISTRY;
 use super::known::{is_of_family, known_keys};
+use rapidfuzz::distance::levenshtein::{Args, BatchComparator};
 use std::borrow::Cow;
 
 /// Keys with more characters resemble none, so that no text takes long to compare.
@@ -35,10 +36,11 @@ pub(super) fn nearest(unknown: &str) -> Option<String> {
     if length > LENGTH_MAX {
         return None;
     }
+    let unknown = Unknown::of(unknown);
     // What is documented here comes first among equals.
-    let documented = nearest_of(REGISTRY.iter().map(|setting| setting.key), unknown, length / 2);
+    let documented = nearest_of(REGISTRY.iter().map(|setting| setting.key), &unknown, length / 2);
     let most = documented.as_ref().map_or(length / 2, |(distance, _)| *distance);
-    let (_, key) = match (documented, nearest_of(known_keys(), unknown, most)) {
+    let (_, key) = match (documented, nearest_of(known_keys(), &unknown, most)) {
         (Some(documented), Some(other)) if documented.0 <= other.0 => documented,
         (Some(documented), None) => documented,
         (_, other) => other?,
@@ -46,10 +48,25 @@ pub(super) fn nearest(unknown: &str) -> Option<String> {
     Some(key.into_owned())
 }
 
+/// What somebody wrote, to be compared with all keys.
+struct Unknown<'a> {
+    whole: BatchComparator<char>,
+    /// What stands before each of its dots, with the dot, and behind it.
+    heads: Vec<(BatchComparator<char>, &'a str)>,
+}
+
+impl<'a> Unknown<'a> {
+    fn of(text: &'a str) -> Self {
+        let heads = text.match_indices('.').map(|(at, _)| text.split_at(at + 1));
+        let heads = heads.map(|(head, name)| (BatchComparator::new(head.chars()), name)).collect();
+        Unknown { whole: BatchComparator::new(text.chars()), heads }
+    }
+}
+
 /// The nearest of some keys, the first of them among equals, if its edit distance is at most this.
 fn nearest_of(
     keys: impl Iterator<Item = &'static str>,
-    unknown: &str,
+    unknown: &Unknown<'_>,
     most: usize,
 ) -> Option<(usize, Cow<'static, str>)> {
     keys.fold(None, |best, key| {
@@ -59,23 +76,22 @@ fn nearest_of(
 }
 
 /// A key that may be meant, and its edit distance, if that is at most this.
-fn near(key: &'static str, unknown: &str, most: usize) -> Option<(usize, Cow<'static, str>)> {
+fn near(key: &'static str, unknown: &Unknown<'_>, most: usize) -> Option<(usize, Cow<'static, str>)> {
     if key.contains('*') {
         return near_in_family(key, unknown).filter(|(distance, _)| *distance <= most);
     }
-    let distance = tails(key).filter_map(|tail| distance_within(tail, unknown, most)).min()?;
+    let distance = tails(key).filter_map(|tail| distance_within(&unknown.whole, tail, most)).min()?;
     Some((distance, Cow::Borrowed(key)))
 }
 
 /// One of a family: the name is the user's, so only what stands before it can be a slip. That must agree for the most
 /// part, as any name goes with any family.
-fn near_in_family(family: &'static str, unknown: &str) -> Option<(usize, Cow<'static, str>)> {
+fn near_in_family(family: &'static str, unknown: &Unknown<'_>) -> Option<(usize, Cow<'static, str>)> {
     let stem = family.strip_suffix('*').filter(|stem| !stem.contains('*'))?;
-    let heads = unknown.match_indices('.').map(|(at, _)| unknown.split_at(at + 1));
-    let slips = heads.flat_map(|(head, name)| {
-        let whole = format!("{stem}{name}");
-        let slip = move |tail: &str| distance_within(tail, head, tail.chars().count() / 5);
-        tails(stem).filter(|tail| !tail.is_empty()).filter_map(slip).map(move |distance| (distance, whole.clone()))
+    let slips = unknown.heads.iter().filter_map(|(head, name)| {
+        let slip = |tail: &str| distance_within(head, tail, tail.chars().count() / 5);
+        let distance = tails(stem).filter(|tail| !tail.is_empty()).filter_map(slip).min()?;
+        Some((distance, format!("{stem}{name}")))
     });
     let (distance, key) = slips.filter(|(_, key)| is_of_family(family, key)).min()?;
     Some((distance, Cow::Owned(key)))
@@ -86,33 +102,14 @@ fn tails(key: &str) -> impl Iterator<Item = &str> {
     std::iter::once(key).chain(key.match_indices('.').map(|(at, _)| &key[at + 1..]))
 }
 
-/// How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein's distance).
-pub fn edit_distance(one: &str, other: &str) -> usize {
-    distance_within(one, other, usize::MAX).unwrap_or(usize::MAX)
+/// How many characters must be inserted, removed or replaced to make one text of the other, if it is at most so many.
+fn distance_within(one: &BatchComparator<char>, other: &str, most: usize) -> Option<usize> {
+    one.distance_with_args(other.chars(), &Args::default().score_cutoff(most))
 }
 
-/// The same, if it is at most this; what is clearly more is not counted to the end.
-fn distance_within(one: &str, other: &str, most: usize) -> Option<usize> {
-    if one.chars().count().abs_diff(other.chars().count()) > most {
-        return None;
-    }
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        let mut least = row[0];
-        for (column, other) in other.chars().enumerate() {
-            let replaced = diagonal + usize::from(other != letter);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-            least = least.min(row[column + 1]);
-        }
-        // No row has less than the one before it.
-        if least > most {
-            return None;
-        }
-    }
-    row.last().copied().filter(|distance| *distance <= most)
+/// How many characters must be inserted, removed or replaced to make one text of the other (Levenshtein's distance).
+pub fn edit_distance(one: &str, other: &str) -> usize {
+    rapidfuzz::distance::levenshtein::distance(one.chars(), other.chars())
 }
 
 #[cfg(test)]
@@ -123,8 +120,9 @@ mod tests {
     fn slips_are_counted() {
         for (one, other, expected) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("flaw", "lawn", 2)] {
             assert_eq!(edit_distance(one, other), expected, "{one} and {other}");
-            assert_eq!(distance_within(one, other, expected), Some(expected), "{one} and {other}");
-            assert!(expected == 0 || distance_within(one, other, expected - 1).is_none(), "{one} and {other}");
+            let one = BatchComparator::new(one.chars());
+            assert_eq!(distance_within(&one, other, expected), Some(expected), "{other}");
+            assert!(expected == 0 || distance_within(&one, other, expected - 1).is_none(), "{other}");
         }
     }
 
