@@ -25,6 +25,9 @@ const AWAKE_WITHIN: Duration = Duration::from_secs(1);
 /// Longer answers are not read.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
+/// So much is shown of why something is refused.
+const REASON_MAX: usize = 300;
+
 /// Whom to ask.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct UrlArgs {
@@ -123,14 +126,14 @@ impl fmt::Display for Place {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
     /// No connection, or none that lasted.
     Failed(Failure),
     /// Its certificate is not believed, for this reason.
     Untrusted(&'static str),
-    /// An answer with another status than 200.
-    Status(u16),
+    /// An answer with another status than 200, and its reason if it tells one.
+    Status(u16, Option<String>),
     /// It runs, and nobody knows where it listens to its users.
     NotAsked,
 }
@@ -145,12 +148,13 @@ impl fmt::Display for Silence {
                 "not understood; a node with TLS is asked with --ca FILE, at an address that its certificate names",
             ),
             Silence::Untrusted(why) => f.write_str(why),
-            Silence::Status(401) => f.write_str("HTTP status 401; it asks who you are: --token-file FILE tells"),
-            Silence::Status(403) => f.write_str("HTTP status 403; this user may not ask for that"),
-            Silence::Status(404) => {
+            Silence::Status(401, _) => f.write_str("HTTP status 401; it asks who you are: --token-file FILE tells"),
+            Silence::Status(403, _) => f.write_str("HTTP status 403; this user may not ask for that"),
+            Silence::Status(404, _) => {
                 f.write_str("HTTP status 404; this is no port for users, as that of the transport is none")
             }
-            Silence::Status(status) => write!(f, "HTTP status {status}"),
+            Silence::Status(status, None) => write!(f, "HTTP status {status}"),
+            Silence::Status(status, Some(reason)) => write!(f, "HTTP status {status}: {reason}"),
             Silence::NotAsked => f.write_str("runs, HTTP unknown"),
         }
     }
@@ -182,15 +186,15 @@ impl Asker {
     ) -> Result<T, Silence> {
         let request = self.0.get(&place.0, path).timeout(timeout);
         let mut response = request.send().await.map_err(|error| fails(&error))?;
-        if response.status() != reqwest::StatusCode::OK {
-            return Err(Silence::Status(response.status().as_u16()));
-        }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| fails(&error))? {
             body.extend_from_slice(&chunk);
             if body.len() > ANSWER_BYTES_MAX {
                 return Err(Silence::Failed(Failure::BadAnswer));
             }
+        }
+        if response.status() != reqwest::StatusCode::OK {
+            return Err(Silence::Status(response.status().as_u16(), reason(&body)));
         }
         serde_json::from_slice(&body).map_err(|_| Silence::Failed(Failure::BadAnswer))
     }
@@ -229,6 +233,13 @@ impl Asker {
     }
 }
 
+/// Why a node refuses something, as it says in its answer; whoever answers may not move the cursor.
+fn reason(answer: &[u8]) -> Option<String> {
+    let told: serde_json::Value = serde_json::from_slice(answer).ok()?;
+    let reason = told.get("error")?.get("reason")?.as_str()?;
+    Some(reason.chars().filter(|letter| !letter.is_control()).take(REASON_MAX).collect())
+}
+
 fn fails(error: &reqwest::Error) -> Silence {
     runtime::untrusted(error).map_or_else(|| Silence::Failed(runtime::failure(error)), Silence::Untrusted)
 }
@@ -236,7 +247,7 @@ fn fails(error: &reqwest::Error) -> Silence {
 /// What is said when nobody answers.
 pub(super) fn nobody(tried: &[(Place, Silence)]) -> String {
     let stopped = tried.iter().find_map(|(place, _)| runtime::stopped(place.0.parse().ok()?));
-    let is_refused = !tried.is_empty() && tried.iter().all(|(_, why)| matches!(why, Silence::Status(_)));
+    let is_refused = !tried.is_empty() && tried.iter().all(|(_, why)| matches!(why, Silence::Status(..)));
     let tried: Vec<String> = tried.iter().map(|(place, why)| format!("{place} ({why})")).collect();
     let what = if is_refused { "no node tells it" } else { "no node answers" };
     let tried = format!("{what}, tried {}", tried.join(", "));

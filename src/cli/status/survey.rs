@@ -98,7 +98,7 @@ impl View {
         if rustix::process::geteuid().is_root() {
             match asker.ask(place, "/_zazen/explain?as_root=true", DIAGNOSIS_MAX).await {
                 // An older node does not know the parameter.
-                Err(Silence::Status(400)) => {}
+                Err(Silence::Status(400, _)) => {}
                 told => return told,
             }
         }

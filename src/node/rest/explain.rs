@@ -14,6 +14,7 @@ use super::snapshot;
 use crate::cluster::ClusterState;
 use crate::runtime::inquiry;
 use crate::service::{Account, limits};
+use crate::settings::DiscoveryKind;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ const FIRST: [&str; 4] = ["summary", "standing", "verdicts", "advice"];
 
 const DRAINED: &str =
     "this node is drained and tells users to go elsewhere; stop it, or take that back with `DELETE /_zazen/drain`";
+
+const EXPERIMENTS: &str = "this node elects by an experiment and is in no cluster, so there is nothing to explain; with `discovery.type: zen` it is";
 
 /// What can be said.
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -50,6 +53,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 
 /// The whole explanation.
 pub(super) async fn show(call: Call) -> Result<Reply, RestError> {
+    if let DiscoveryKind::Lab(name) = call.handle.settings().discovery.kind {
+        return Err(RestError::new(Kind::IllegalArgument, format!("{EXPERIMENTS}: [discovery.type] is [{name}]")));
+    }
     let ended = || RestError::new(Kind::NodeClosed, "node closed");
     let mut fields = serde_json::Map::new();
     if call.parameters.flag("local")?.unwrap_or(false) {

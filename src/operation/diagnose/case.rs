@@ -276,6 +276,9 @@ impl<'a> Case<'a> {
             return None;
         }
         let name = sibling.and_then(|known| known.sibling.name.clone()).unwrap_or_else(|| self.name_at(address));
+        if let Some(verdict) = sibling.filter(|_| other.is_none()).and_then(|known| self.experiments(known, &name)) {
+            return Some(verdict);
+        }
         let who = other.map_or_else(
             || "something".into(),
             |one| format!("process [{}], {}, which is no node,", one.pid, one.program),
@@ -289,6 +292,17 @@ impl<'a> Case<'a> {
         });
         let evidence = self.says(self.me, format!("[{address}] does not answer as a node does"));
         Some(verdict(Code::PortInUse, name, summary).because(evidence).mended(mend))
+    }
+
+    /// A node that elects by an experiment, and so speaks to none of these.
+    fn experiments(&self, known: Known<'a>, name: &str) -> Option<Verdict> {
+        let experiment = known.sibling.experiment.as_ref()?;
+        let summary = format!(
+            "{name} elects by an experiment, [discovery.type: {experiment}], and is in no cluster as long as it does"
+        );
+        let evidence = self.says(known.by, format!("that is what {name} is to be started with"));
+        let mend = self.set_sibling(known, "discovery.type", &Worth::Plain("zen".into())).about(name);
+        Some(verdict(Code::SettingsDiffer, name, summary).because(evidence).mended(Some(mend)))
     }
 
     /// The node of some host that goes by this name.

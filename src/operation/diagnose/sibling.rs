@@ -37,6 +37,9 @@ pub struct Sibling {
     pub is_data_relative: bool,
     /// `node.master`.
     pub is_eligible: bool,
+    /// `discovery.type`, if it elects by an experiment and is in no cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<String>,
     /// Whether a node wrote something in its data directory.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_begun: bool,

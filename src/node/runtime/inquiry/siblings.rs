@@ -10,7 +10,7 @@ use crate::cluster::{Address, NodeId};
 use crate::diagnose::{Launch, Mend, Sibling, Variable, Worth};
 use crate::runtime::addresses::{AddressError, Machine};
 use crate::runtime::proc;
-use crate::settings::{self, ListenSettings, NodeSettings, Value, may_be_secret};
+use crate::settings::{self, DiscoveryKind, ListenSettings, NodeSettings, Value, may_be_secret};
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -93,6 +93,7 @@ pub(super) fn sibling(settings: &NodeSettings, file: Option<String>, machine: &M
         data: absolute(&settings.path_data),
         is_data_relative: settings.path_data.is_relative(),
         is_eligible: settings.roles.master,
+        experiment: experiment(settings),
         seeds: seed_hosts(settings).unwrap_or_default(),
         has_begun: here.is_some_and(|data| data.join("nodes").exists()),
         free_bytes: here.and_then(room),
@@ -101,6 +102,14 @@ pub(super) fn sibling(settings: &NodeSettings, file: Option<String>, machine: &M
         is_mixed: here.is_some_and(is_mixed),
         credentials: credentials(settings),
         ..Sibling::default()
+    }
+}
+
+/// By what it elects, if that is an experiment.
+fn experiment(settings: &NodeSettings) -> Option<String> {
+    match settings.discovery.kind {
+        DiscoveryKind::Lab(name) => Some(name.to_owned()),
+        DiscoveryKind::Zen | DiscoveryKind::SingleNode => None,
     }
 }
 

@@ -257,8 +257,11 @@ fn what_listens_in_the_place_of_a_node_is_told_of_the_node_and_not_of_its_seed_h
     let without_a_file = verdicts(&[asked.clone(), report(2)]);
     assert_eq!(without_a_file.first().map(|(code, ..)| *code), Some(Code::HttpPortInSeeds), "{without_a_file:?}");
     asked.facts.siblings = vec![sibling(1)];
-    let told = verdicts(&[asked, report(2)]);
+    let told = verdicts(&[asked.clone(), report(2)]);
     assert_eq!(told, expected(&[(Code::PortInUse, "n1", "transport.port: 9301")]));
+    asked.facts.siblings = vec![Sibling { experiment: Some("bully".into()), ..sibling(1) }];
+    let told = verdicts(&[asked, report(2)]);
+    assert_eq!(told, expected(&[(Code::SettingsDiffer, "n1", "discovery.type: zen")]), "it elects by an experiment");
 }
 
 #[test]
