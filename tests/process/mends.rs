@@ -135,6 +135,22 @@ fn a_newcomer_with_a_mistyped_cluster_name_changes_its_own() {
 }
 
 #[test]
+fn a_node_that_may_open_too_few_files_does_not_start_and_says_so() {
+    let cluster = Cluster::start(1);
+    let mut node = cluster.stranger(&cluster.nodes[0].cluster, "n1");
+    node.files = Some((24, 24));
+    node.start();
+    let (code, line) = failure(&mut node);
+    assert_eq!(code, "too-many-files");
+    assert!(line.starts_with("ulimit -n 65536"), "{line}");
+    verdicts(&cluster, &cluster.nodes[0], "too-many-files");
+    node.files = None;
+    node.start();
+    cluster.wait("it has joined", || node.view()?.master);
+    wait_until_sound(&cluster, &cluster.nodes[0]);
+}
+
+#[test]
 fn a_node_whose_port_is_taken_gets_the_next_one() {
     let cluster = Cluster::start(1);
     let mut node = cluster.stranger(&cluster.nodes[0].cluster, "n1");

@@ -4,7 +4,7 @@
 //! outside get a part of them, and the rest is for what the node opens itself: its journal, its connections to other
 //! nodes, the files of its seed hosts. Mirrors `BootstrapChecks.FileDescriptorCheck` (6.8).
 //!
-//! Differs from ES: a low limit is no reason not to start; less is taken in.
+//! Differs from ES: a low limit is no reason not to start, as less is taken in; only one with which nobody could be called is.
 
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -15,6 +15,9 @@ pub const CONNECTIONS_DEFAULT: usize = 8_192;
 
 /// The most that is kept from all who connect.
 const RESERVE_MAX: u64 = 128;
+
+/// With fewer a node among others can take nothing in beside its own files and calls.
+pub(super) const LEAST: u64 = 64;
 
 /// Who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,11 @@ pub fn raise() -> io::Result<(u64, u64)> {
         setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
     }
     Ok((was, most))
+}
+
+/// The limit of this process, if it is too low for a node.
+pub(super) fn too_few() -> Option<u64> {
+    getrlimit(Resource::Nofile).current.filter(|limit| *limit < LEAST)
 }
 
 /// Whether something failed for want of a descriptor, of the process or of the system.

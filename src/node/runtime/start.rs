@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::coding::Coding;
 use super::counts::LastCounts;
 use super::current::Current;
+use super::descriptors::{self, LEAST};
 use super::events::{Events, Recorder, Way};
 use super::figures::{Meter, Place};
 use super::handle::{Handle, Parts};
@@ -69,6 +70,8 @@ pub enum StartError {
     },
     /// The system refused something.
     System(&'static str, io::Error),
+    /// This process may have only so many files and sockets open.
+    FewFiles(u64),
     /// A port would be open to everybody.
     Insecure(secure::Insecure),
     /// A file of secrets cannot be used.
@@ -91,6 +94,10 @@ impl fmt::Display for StartError {
                  set cluster.name to [{found}], or path.data to another directory"
             ),
             StartError::System(what, error) => write!(f, "cannot {what}: {error}"),
+            StartError::FewFiles(limit) => write!(
+                f,
+                "this process may have [{limit}] files and sockets open (ulimit -n), and a node needs at least [{LEAST}]"
+            ),
             StartError::Insecure(error) => write!(f, "{error}"),
             StartError::Secret(error) => write!(f, "{error}"),
             StartError::Log(path, error) => {
@@ -196,6 +203,7 @@ async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server
     let StartOptions { settings, users, log } = told;
     let current = Current::new(settings);
     let settings = current.get();
+    descriptors::too_few().map_or(Ok(()), |limit| Err(StartError::FewFiles(limit)))?;
     let (hosts, listeners) = listen(&settings).await?;
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;

@@ -34,6 +34,9 @@ use std::path::Path;
 /// How many ports behind one that is taken are tried.
 const PORTS_TRIED: u16 = 200;
 
+/// As many files as are enough, or as this user may have.
+const MORE_FILES: &str = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
+
 /// Where a node listens, the most special setting first.
 const BIND: [&str; 6] =
     ["transport.bind_host", "transport.host", "http.bind_host", "http.host", "network.bind_host", "network.host"];
@@ -73,9 +76,9 @@ pub fn verdict(error: &StartError, settings: &NodeSettings) -> Verdict {
             let named = || Some(text(settings, "cluster.name", found.as_str()));
             (Code::WrongClusterName, missing::as_noted(settings).or_else(named))
         }
+        StartError::FewFiles(_) => (Code::TooManyFiles, start(settings, MORE_FILES)),
         StartError::System(_, error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
-            let more = "ulimit -n 65536 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; ";
-            (Code::TooManyFiles, start(settings, more))
+            (Code::TooManyFiles, start(settings, MORE_FILES))
         }
         StartError::Secret(FileError::Open(path, _)) => {
             (Code::BadSettings, start(settings, &format!("chmod 600 {} && ", quoted(&absolute(path)))))
@@ -128,6 +131,7 @@ fn holder(error: &StartError, settings: &NodeSettings) -> Option<Holder> {
         | StartError::Store(_)
         | StartError::Address(_)
         | StartError::OtherCluster { .. }
+        | StartError::FewFiles(_)
         | StartError::System(..)
         | StartError::Insecure(_)
         | StartError::Secret(_)
