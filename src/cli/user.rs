@@ -27,22 +27,31 @@ pub(super) struct UserArgs {
 enum UserCommand {
     /// Add a user, or give one another token or password; a token is printed, once.
     ///
-    /// Who is there already keeps --keys and --leases where neither is given; `remove` ends them.
+    /// Who is there already keeps --keys and --leases where neither is given; `change` changes or ends them.
     Add {
         /// The name.
         name: String,
         /// What the user may do: read, operate (and change keys, leases, settings), or admin (and remove members).
         #[arg(long, value_name = "ROLE", value_parser = Role::named)]
         role: Role,
-        /// Only keys that begin so, with commas between them.
-        #[arg(long, value_name = "PREFIX,…")]
-        keys: Option<String>,
-        /// Only leases of these names, with commas between them; a * at the end stands for any end.
-        #[arg(long, value_name = "NAME,…")]
-        leases: Option<String>,
+        #[command(flatten)]
+        share: ShareArgs,
         /// Read a password from the standard input instead of making a token.
         #[arg(long)]
         password_stdin: bool,
+    },
+    /// Change what a user may do or touch; the token or password stays.
+    Change {
+        /// The name.
+        name: String,
+        /// What the user may do: read, operate (and change keys, leases, settings), or admin (and remove members).
+        #[arg(long, value_name = "ROLE", value_parser = Role::named, required_unless_present_any = ["keys", "leases", "everything"])]
+        role: Option<Role>,
+        #[command(flatten)]
+        share: ShareArgs,
+        /// All keys and leases, whatever the user was kept to.
+        #[arg(long, conflicts_with_all = ["keys", "leases"])]
+        everything: bool,
     },
     /// List the users.
     List,
@@ -53,60 +62,84 @@ enum UserCommand {
     },
 }
 
+/// What of the keys and leases a user may touch: all of them where neither is given.
+#[derive(Debug, Args)]
+struct ShareArgs {
+    /// Only keys that begin so, with commas between them.
+    #[arg(long, value_name = "PREFIX,…")]
+    keys: Option<String>,
+    /// Only leases of these names, with commas between them; a * at the end stands for any end.
+    #[arg(long, value_name = "NAME,…")]
+    leases: Option<String>,
+}
+
 impl UserArgs {
     pub(super) fn run(&self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let text = if self.file.exists() { read(&self.file)? } else { String::new() };
         match &self.command {
-            UserCommand::Add { name, role, keys, leases, password_stdin } => {
-                if !is_user_name(name) {
-                    return Err(CommandError::Usage(format!(
-                        "[{name}] is no name, allowed: 1 to 64 letters, digits and [-_@]"
-                    )));
-                }
-                let no_entropy = || CommandError::Failed("the system gives no random numbers".into());
-                let (shown, hash) = if *password_stdin {
-                    (None, hash_of_password(&password()?).ok_or_else(no_entropy)?)
-                } else {
-                    let (token, hash) = fresh_token(name).ok_or_else(no_entropy)?;
-                    (Some(token), hash)
-                };
-                let share = match (keys, leases) {
-                    (None, None) => share_of(&text, name),
-                    (keys, leases) => share(keys.as_deref(), leases.as_deref()),
-                };
-                let line = format!("{name} {} {hash}{share}\n", role.name());
-                self.write(&(without(&text, name) + &line))?;
-                if let Some(token) = shown {
-                    writeln!(out, "{token}")?;
-                }
+            UserCommand::Add { name, role, share, password_stdin } => {
+                self.add(&text, (name, *role, share), *password_stdin, out)?;
             }
-            UserCommand::List if !self.file.exists() => {
-                return Err(CommandError::Failed(format!(
-                    "there is no file [{}], allowed: --file FILE",
-                    self.file.display()
-                )));
+            UserCommand::Change { name, role, share, everything } => {
+                let entry = entry_of(&text, name).ok_or_else(|| self.unknown(name))?;
+                let share = if *everything { String::new() } else { share.or_else(entry.share) };
+                let role = role.map_or(entry.role, |role| role.name());
+                self.write(&(without(&text, name) + &format!("{name} {role} {}{share}\n", entry.hash)))?;
             }
-            UserCommand::List => {
-                let users = parse_users(&text).map_err(CommandError::Usage)?;
-                for user in users.values() {
-                    let share = user.share.as_ref().map_or_else(String::new, |share| {
-                        format!("  keys [{}], leases [{}]", share.keys.join(", "), share.leases.join(", "))
-                    });
-                    writeln!(out, "{:<16} {:<8}{share}", user.name, user.role.name())?;
-                }
-            }
+            UserCommand::List => self.list(&text, out)?,
             UserCommand::Remove { name } => {
-                let left = without(&text, name);
-                if left == text {
-                    return Err(CommandError::Failed(format!(
-                        "there is no user [{name}] in [{}]",
-                        self.file.display()
-                    )));
-                }
-                self.write(&left)?;
+                entry_of(&text, name).ok_or_else(|| self.unknown(name))?;
+                self.write(&without(&text, name))?;
             }
         }
         Ok(CommandOutcome::Fine)
+    }
+
+    fn add(
+        &self,
+        text: &str,
+        (name, role, share): (&str, Role, &ShareArgs),
+        takes_password: bool,
+        out: &mut impl Write,
+    ) -> Result<(), CommandError> {
+        if !is_user_name(name) {
+            return Err(CommandError::Usage(format!(
+                "[{name}] is no name, allowed: 1 to 64 letters, digits and [-_@]"
+            )));
+        }
+        let no_entropy = || CommandError::Failed("the system gives no random numbers".into());
+        let (shown, hash) = if takes_password {
+            (None, hash_of_password(&password()?).ok_or_else(no_entropy)?)
+        } else {
+            let (token, hash) = fresh_token(name).ok_or_else(no_entropy)?;
+            (Some(token), hash)
+        };
+        // Another token makes nobody touch more than before.
+        let share = share.or_else(entry_of(text, name).map_or("", |entry| entry.share));
+        self.write(&(without(text, name) + &format!("{name} {} {hash}{share}\n", role.name())))?;
+        shown.map_or(Ok(()), |token| writeln!(out, "{token}"))?;
+        Ok(())
+    }
+
+    fn list(&self, text: &str, out: &mut impl Write) -> Result<(), CommandError> {
+        if !self.file.exists() {
+            return Err(CommandError::Failed(format!(
+                "there is no file [{}], allowed: --file FILE",
+                self.file.display()
+            )));
+        }
+        let users = parse_users(text).map_err(CommandError::Usage)?;
+        for user in users.values() {
+            let share = user.share.as_ref().map_or_else(String::new, |share| {
+                format!("  keys [{}], leases [{}]", share.keys.join(", "), share.leases.join(", "))
+            });
+            writeln!(out, "{:<16} {:<8}{share}", user.name, user.role.name())?;
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, name: &str) -> CommandError {
+        CommandError::Failed(format!("there is no user [{name}] in [{}]", self.file.display()))
     }
 
     fn write(&self, text: &str) -> Result<(), CommandError> {
@@ -122,16 +155,31 @@ fn read(path: &Path) -> Result<String, CommandError> {
     read_private(path).map_err(|error| CommandError::Usage(error.to_string()))
 }
 
-/// What a user may touch, as it stands at the end of a line.
-fn share(keys: Option<&str>, leases: Option<&str>) -> String {
-    let lists = [("keys", keys), ("leases", leases)].into_iter();
-    lists.filter_map(|(what, list)| Some(format!(" {what}={}", list?))).collect()
+impl ShareArgs {
+    /// As it stands at the end of a line; what a user may touch already, where neither is given.
+    fn or_else(&self, before: &str) -> String {
+        if self.keys.is_none() && self.leases.is_none() {
+            return before.to_owned();
+        }
+        let lists = [("keys", &self.keys), ("leases", &self.leases)].into_iter();
+        lists.filter_map(|(what, list)| Some(format!(" {what}={}", list.as_ref()?))).collect()
+    }
 }
 
-/// The same of somebody who is there already: another token makes nobody touch more than before.
-fn share_of(text: &str, name: &str) -> String {
-    let line = text.lines().find(|line| line.split_whitespace().next() == Some(name));
-    line.into_iter().flat_map(|line| line.split_whitespace().skip(3)).flat_map(|word| [" ", word]).collect()
+/// The line of a user.
+struct Entry<'a> {
+    role: &'a str,
+    hash: &'a str,
+    /// What the user may touch, with the space before it.
+    share: &'a str,
+}
+
+fn entry_of<'a>(text: &'a str, name: &str) -> Option<Entry<'a>> {
+    let line = text.lines().map(str::trim).find(|line| line.split_whitespace().next() == Some(name))?;
+    let mut words = line.split_whitespace().skip(1);
+    let (role, hash) = (words.next()?, words.next()?);
+    let end = line.find(hash)? + hash.len();
+    Some(Entry { role, hash, share: &line[end..] })
 }
 
 /// The lines of all others.

@@ -179,3 +179,24 @@ fn whoever_has_a_password_logs_in_from_the_command_line() {
     private(&login, "alice:wrong\n");
     output(1, &["status", "--token-file", &login.display().to_string(), "--url", &url]);
 }
+
+#[test]
+fn what_a_user_may_do_is_changed_and_the_token_stays() {
+    let mut guarded = Guarded::new();
+    let (alice, bob) = (guarded.user("add alice --role admin"), guarded.user("add bob --role read --leases l"));
+    guarded.start(&alice);
+    let becomes = |change: &str, expected: [u16; 2]| {
+        guarded.user(change);
+        let put = |key: &str| guarded.ask(&bob, "PUT", &format!("/_zazen/kv/{key}"), "1").map(|told| told.status);
+        let told = || (expected.map(Some) == ["a/k", "b/k"].map(put)).then_some(());
+        assert!(wait_for(told).is_some(), "{change}: {:?}, not {expected:?}", ["a/k", "b/k"].map(put));
+    };
+    becomes("change bob --role operate --keys a/,c/ --leases l", [200, 403]);
+    becomes("change bob --keys b/", [403, 200]);
+    becomes("change bob --role read", [403, 403]);
+    assert!(guarded.user("list").contains("keys [b/]"), "{}", guarded.user("list"));
+    becomes("change bob --role operate --everything", [200, 200]);
+    let file = guarded.file().display().to_string();
+    output(1, &["user", "--file", &file, "change", "eve", "--role", "read"]);
+    output(2, &["user", "--file", &file, "change", "bob"]);
+}
