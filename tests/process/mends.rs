@@ -3,11 +3,13 @@
 //! A small part of what `scripts/explain-setups` builds and heals.
 
 use super::cluster::Cluster;
-use super::node::Node;
+use super::node::{Node, wait_for};
+use super::place::{Scratch, Turn};
 use super::ports::free_ports;
 use super::security::private;
 use super::tool::{Running, output, url, zazen};
 use serde_json::Value;
+use std::fs;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
@@ -132,6 +134,39 @@ fn a_newcomer_with_a_mistyped_cluster_name_changes_its_own() {
     newcomer.start();
     cluster.wait("it has joined", || newcomer.view()?.master);
     wait_until_sound(&cluster, &newcomer);
+}
+
+#[test]
+fn nodes_of_one_file_that_each_have_a_directory_are_not_told_to_take_that_of_another() {
+    let (_turn, scratch) = (Turn::wait(), Scratch::new());
+    let (http, transport) = (free_ports(3), free_ports(3));
+    let file = scratch.path().join("shared.yml");
+    let text = format!(
+        "cluster.name: shared\npath.data: data\nhttp.port: {http}-{}\ntransport.tcp.port: {transport}-{}\n\
+         discovery.zen.ping.unicast.hosts: \"127.0.0.1:{transport}-{}\"\n",
+        http + 2,
+        transport + 2,
+        transport + 2
+    );
+    fs::write(&file, text).expect("it can be written");
+    let start = |at: usize| {
+        let home = scratch.path().join(format!("home-{at}"));
+        fs::create_dir(&home).expect("it can be made");
+        let mut command = zazen(&["start", "-c", &file.display().to_string()]);
+        command.current_dir(home).stdout(Stdio::null()).stderr(Stdio::null());
+        Running(command.spawn().expect("the command can be run"))
+    };
+    let _nodes: Vec<Running> = (0..3).map(start).collect();
+    let urls = (0..3).map(|at| format!("--url=127.0.0.1:{}", http + at));
+    for url in urls {
+        // All three are there, and one more loss does no harm.
+        let is_sound = || {
+            let told = zazen(&["explain", &url]).output().expect("the command can be run");
+            String::from_utf8_lossy(&told.stdout).contains("the loss of 1 more").then_some(())
+        };
+        assert!(wait_for(is_sound).is_some(), "{url}");
+        output(0, &["explain", &url]);
+    }
 }
 
 #[test]

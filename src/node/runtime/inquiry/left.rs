@@ -5,10 +5,13 @@ use super::note;
 use super::siblings::{FILES_MAX, around, listed};
 use crate::cluster::NodeId;
 use crate::diagnose::{Sibling, Stray};
+use crate::runtime::start_failure::Locks;
 use crate::settings::NodeSettings;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Data directories beside a node's own, and beside those of others, that were moved or copied since a node ran on them.
 pub(super) fn strays(settings: &NodeSettings, known: &[Sibling]) -> Vec<Stray> {
@@ -34,9 +37,25 @@ pub(super) fn abandoned(settings: &NodeSettings, id: &NodeId) -> Option<String> 
         let its = fs::canonicalize(data).ok();
         its.as_ref() != Some(&own) && note.is_some_and(|note| fs::canonicalize(&note.data).ok() == its)
     };
+    // One configuration may be that of several nodes: what is in use, or was when this node was here already, is another's.
+    let made = fs::metadata(note::path_in(&own).parent()?).and_then(|about| about.created()).ok();
+    let is_older = |data: &PathBuf| made.is_none_or(|made| written(data).is_some_and(|written| written <= made));
+    let locks = OnceCell::new();
+    let is_held = |data: &PathBuf| {
+        let locks: &Locks = locks.get_or_init(Locks::now);
+        locks.holder_of(&data.join("nodes").join("0")).is_some()
+    };
     let used = |data: &PathBuf| fs::metadata(note::path_in(data)).and_then(|note| note.modified()).ok();
     let all = starting_points(file.as_deref()).into_iter().map(|place| place.join(relative));
-    all.filter(is_left).max_by_key(used).map(|data| data.display().to_string())
+    let left = all.filter(|data| is_left(data) && is_older(data) && !is_held(data));
+    left.max_by_key(used).map(|data| data.display().to_string())
+}
+
+/// When a node wrote something into its data directory last.
+fn written(data: &Path) -> Option<SystemTime> {
+    let own = note::path_in(data).parent()?.to_owned();
+    let files = [own.join("_state"), own].iter().flat_map(|place| listed(place)).collect::<Vec<_>>();
+    files.iter().filter_map(|file| fs::metadata(file).and_then(|about| about.modified()).ok()).max()
 }
 
 /// From where a node may have been started: its home and where its configuration and it itself are now, what holds these, and
