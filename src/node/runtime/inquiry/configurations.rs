@@ -4,10 +4,11 @@
 use super::mending::mending;
 use super::note::read;
 use super::siblings::FILES_MAX;
-use crate::diagnose::{Launch, Sibling, Slip, quoted};
+use crate::diagnose::{Launch, Mend, Sibling, Slip, quoted};
+use crate::runtime::start_failure;
 use crate::settings::{self, FileText, NodeSettings, Remedy, Sources, may_be_secret, mended, remedies};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How many configurations are kept, and of how many starts by one.
 const KNOWN_MAX: usize = 4 * FILES_MAX;
@@ -55,16 +56,31 @@ pub(super) fn rewritten(note: &Sibling) -> Option<(NodeSettings, Option<Slip>)> 
     let settings = loaded(Some(file), Some(&text), &note.launch).0.filter(|_| !text.is_empty())?;
     let lines: Vec<String> = note.written.iter().map(|line| quoted(line)).collect();
     let (lines, at) = (lines.join(" "), quoted(file));
-    let mend = format!(r"{{ [ -e {at} ] || printf '%s\n' {lines} > {at}; }}");
+    let home = Path::new(file).parent().filter(|home| !home.exists());
+    let made = home.map_or_else(String::new, |home| format!("mkdir -p {} && ", quoted(&home.display().to_string())));
+    let mend = format!(r"{made}{{ [ -e {at} ] || printf '%s\n' {lines} > {at}; }}");
     let fault = format!("[{file}] is gone; it can be written anew as the node noted it when it began");
     Some((settings, Some(Slip { fault, mend: Some(mend), is_withheld: false })))
 }
 
+/// The start with what was meant by what is given besides a file, where that makes no sense and the file does.
+pub(super) fn besides(file: &str, text: &str, launch: &Launch) -> Option<Mend> {
+    let (environment, path_conf) = (environment(launch), path_conf(Some(file)));
+    let file = Some(FileText { name: file, text });
+    start_failure::besides(&Sources { file, environment: &environment, arguments: &launch.arguments, path_conf })
+}
+
+fn environment(launch: &Launch) -> BTreeMap<String, String> {
+    launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect()
+}
+
+fn path_conf(file: Option<&str>) -> PathBuf {
+    file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into()
+}
+
 /// What a configuration gives, and why nobody can start by it: then it is taken as it was meant, or what makes sense of it.
 pub(super) fn loaded(file: Option<&str>, text: Option<&str>, launch: &Launch) -> (Option<NodeSettings>, Option<Slip>) {
-    let path_conf = file.and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("config")).into();
-    let environment: BTreeMap<String, String> =
-        launch.variables.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
+    let (environment, path_conf) = (environment(launch), path_conf(file));
     let given = file.zip(text).map(|(name, text)| FileText { name, text });
     let sources = Sources { file: given, environment: &environment, arguments: &launch.arguments, path_conf };
     let with = |text: &str| {

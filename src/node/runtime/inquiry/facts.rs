@@ -14,6 +14,7 @@ use crate::runtime::secure::{
     Expiry, FileError, OF_NODES, expiries, made_for, names, open_sides, read_some_users, readable,
 };
 use crate::runtime::seeds::{file_of_hosts, with_port};
+use crate::runtime::start_failure::copied;
 use crate::runtime::{proc, program};
 use crate::service::MINIMUM_MASTER_NODES;
 use crate::settings::{self, DiscoveryKind, NodeSettings, Weakness};
@@ -132,7 +133,8 @@ fn unusable(settings: &NodeSettings) -> Option<Unusable> {
     let error = readable(settings).err().or_else(|| users()?.err())?;
     let mend = match &error {
         FileError::Open(path, _) => Some(format!("chmod 600 {}", quoted(&absolute(path)))),
-        FileError::Unreadable(..) | FileError::Foreign(..) | FileError::Strange(..) | FileError::Incomplete(_) => None,
+        FileError::Unreadable(path, _) | FileError::Strange(path, _) => copied(path, settings),
+        FileError::Foreign(..) | FileError::Incomplete(_) => None,
     };
     Some(Unusable { why: error.to_string(), mend })
 }

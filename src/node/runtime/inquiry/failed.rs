@@ -5,7 +5,7 @@
 //! line to type is for the host that it came from; for this host it is taken only from root, from this node's user, or from who
 //! showed that he is of the cluster.
 
-use super::configurations::loaded;
+use super::configurations::{besides, loaded};
 use super::facts::absolute;
 use super::siblings::sibling;
 use super::verify::is_trusted;
@@ -61,9 +61,13 @@ pub async fn tell_of_failed_start(settings: &NodeSettings, told: Verdict) {
 /// The same of a configuration that makes no sense, by what does of it: this file, and what was given besides.
 pub async fn tell_of_faults(file: &str, text: &str, launch: &Launch) {
     let name = absolute(Path::new(file));
-    let (Some(settings), Some(slip)) = loaded(Some(&name), Some(text), launch) else { return };
+    let (meant, Some(slip)) = loaded(Some(&name), Some(text), launch) else { return };
+    // Where what was given besides makes no sense, the file tells whose start that was.
+    let by_file = || loaded(Some(&name), Some(text), &Launch::default()).0;
+    let Some(settings) = meant.or_else(by_file) else { return };
     let start = |mended| Start::new(&program(), Some(&name), launch).mend(&format!("{mended} && "));
-    let obstacle = Obstacle { code: Code::BadSettings, fault: slip.fault, mend: slip.mend.map(start) };
+    let mend = slip.mend.map(start).or_else(|| besides(&name, text, launch));
+    let obstacle = Obstacle { code: Code::BadSettings, fault: slip.fault, mend };
     tell_in_time(&settings, obstacle).await;
 }
 

@@ -68,7 +68,9 @@ pub(super) fn refused(at: &Path, source: &io::Error, settings: &NodeSettings) ->
 /// Everything goes to a disk with room.
 fn to_another_disk(path: &str, settings: &NodeSettings) -> Option<Mend> {
     let name = settings.node_name.as_deref().unwrap_or("node");
-    let new = roomy(Path::new(path)).map(|roomy| unused(&format!("{roomy}/zazen-{name}")))?;
+    // It may not have been made yet.
+    let there = Path::new(path).ancestors().find(|above| above.exists())?;
+    let new = roomy(there).map(|roomy| unused(&format!("{roomy}/zazen-{name}")))?;
     // Where nothing is to be moved, not even a link may have room.
     if !Path::new(path).join("nodes").exists() {
         return Some(text(settings, "path.data", &new));

@@ -12,6 +12,11 @@ use std::path::{Path, PathBuf};
 
 /// Brings it, and starts the node; none if it is a node's own, or nobody is known to have it.
 pub(super) fn brought(path: &Path, settings: &NodeSettings) -> Option<Mend> {
+    start(settings, &format!("{} && ", copied(path, settings)?))
+}
+
+/// The command that brings it.
+pub(in crate::runtime) fn copied(path: &Path, settings: &NodeSettings) -> Option<String> {
     let security = &settings.security;
     let common = [&security.secret, &security.authorities, &security.users];
     let mut common = common.into_iter().flatten().map(|file| settings.path_conf.join(file));
@@ -19,12 +24,11 @@ pub(super) fn brought(path: &Path, settings: &NodeSettings) -> Option<Mend> {
         return None;
     }
     let to = quoted(&absolute(path));
-    let line = match beside(path) {
-        Some(from) => format!("cp -p {} {to} && ", quoted(&absolute(&from))),
+    Some(match beside(path) {
+        Some(from) => format!("cp -p {} {to}", quoted(&absolute(&from))),
         // Nodes have it where this one has.
-        None => format!("scp -p {} {to} && ", quoted(&format!("{}:{}", host_of_another(settings)?, absolute(path)))),
-    };
-    start(settings, &line)
+        None => format!("scp -p {} {to}", quoted(&format!("{}:{}", host_of_another(settings)?, absolute(path)))),
+    })
 }
 
 /// Adds to a configuration what it said when the node began last and says no more, as after it was replaced, and starts the node;
@@ -47,7 +51,7 @@ fn beside(path: &Path) -> Option<PathBuf> {
     listed(above)
         .into_iter()
         .filter_map(|directory| Some(directory.join(path.file_name()?)))
-        .find(|file| file != path && file.is_file())
+        .find(|file| file != path && file.metadata().is_ok_and(|about| about.is_file() && about.len() > 0))
 }
 
 /// The first seed host that is another one than this.
@@ -85,8 +89,11 @@ mod tests {
     #[test]
     fn what_all_have_alike_is_taken_from_a_node_beside() {
         let leave = |made: &Path| {
-            fs::create_dir_all(made.join("203.0.113.3")).expect("it can be made");
-            fs::write(made.join("203.0.113.3/users"), "").expect("it can be written");
+            for host in ["203.0.113.2", "203.0.113.3"] {
+                fs::create_dir_all(made.join(host)).expect("it can be made");
+            }
+            fs::write(made.join("203.0.113.2/users"), "").expect("it can be written");
+            fs::write(made.join("203.0.113.3/users"), "ann").expect("it can be written");
         };
         let line = typed("beside", "users", leave).expect("another has it");
         assert!(line.starts_with("cp -p /made/203.0.113.3/users /made/203.0.113.1/users && "), "{line}");

@@ -13,7 +13,9 @@ mod slips;
 pub use disk::elsewhere;
 pub(in crate::runtime) use holder::Locks;
 pub use holder::{NAMES, file_in};
+pub(in crate::runtime) use missing::copied;
 pub use remade::remade;
+pub(in crate::runtime) use slips::besides;
 pub use slips::faults;
 
 use crate::cluster::{Address, is_loopback};

@@ -18,12 +18,12 @@ pub fn faults(faults: &Faults, sources: &Sources<'_>, starts: bool) -> String {
         let start = || Start::new(&program(), Some(&file), &launch).mend(&format!("{mended} && "));
         Some(if starts { start() } else { Mend::command(mended.clone()) })
     });
-    let mend = mend.or_else(|| besides(sources).filter(|_| starts));
+    let mend = mend.or_else(|| besides(sources));
     format!("{faults}\n{}", said("error:", Code::BadSettings, mend.as_ref()))
 }
 
 /// The start with what was meant by its arguments and variables, where the file is right.
-fn besides(sources: &Sources<'_>) -> Option<Mend> {
+pub(in crate::runtime) fn besides(sources: &Sources<'_>) -> Option<Mend> {
     let file = sources.file.filter(|file| !is_passing(file.name)).map(|file| super::absolute(Path::new(file.name)));
     let Besides { arguments, environment } = meant_besides(sources)?;
     let meant = Sources { arguments: &arguments, environment: &environment, ..sources.clone() };
