@@ -123,7 +123,9 @@ pub(super) fn renewed_elsewhere(case: &Case<'_>, report: &Report, host: &str) ->
 
 /// The same for one that is at another host than its certificates were made for.
 pub(super) fn equipped_anew(case: &Case<'_>, report: &Report, (before, now): (&str, &str)) -> Option<Mend> {
-    brought(case, report, (before, now), ("--renew ", &CERTIFICATES))
+    // Where another one is, its files are: these were copied from there.
+    let is_taken = case.reports.iter().any(|other| other.explanation.node.host() == before);
+    brought(case, report, (if is_taken { now } else { before }, now), ("--renew ", &CERTIFICATES))
 }
 
 /// Files that are made with these options for the node of another host, and brought to where this one has its own, be it in

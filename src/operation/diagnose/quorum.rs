@@ -222,18 +222,29 @@ fn down(case: &Case<'_>, name: &str, member: &Member) -> Verdict {
     let by_file = || case.sibling_named(name).and_then(|known| known.sibling.place());
     let where_ = place.clone().or_else(by_file).map_or_else(|| member.id.to_string(), |place| place.to_string());
     let is_refused = host.is_some_and(|host| matches!(host.outcome, PingOutcome::Refused | PingOutcome::Reset));
-    let summary = if is_refused {
+    let mend = start(case, name, member);
+    // It may be a slip of whoever names it.
+    let is_known = mend.is_some() || name != where_;
+    let summary = if is_refused && !is_known {
+        format!(
+            "nobody listens at [{where_}], which is needed, and no node was ever seen there: start it, or correct the address"
+        )
+    } else if is_refused {
         let went = if case.said_so(&member.id) { "left in good order and " } else { "" };
         format!("{name} {went}does not run: nobody listens at [{where_}], where it is needed")
     } else {
         format!("{name} is needed, and nobody hears of it at [{where_}]")
     };
-    let mut found = verdict(Code::VoterDown, name, summary).mended(start(case, name, member));
+    let mut found = verdict(Code::VoterDown, name, summary).mended(mend);
     let pings = host.map(|host| case.pings_of(&host.address)).unwrap_or_default();
     for (by, host) in pings {
         found = found.because(case.says(by, format!("[{}] {}", host.address, outcome(&host.outcome))));
     }
-    if is_refused { found } else { found.only(Certainty::Likely) }
+    match (is_refused, is_known) {
+        (true, true) => found,
+        (true, false) => found.only(Certainty::Possible),
+        (false, _) => found.only(Certainty::Likely),
+    }
 }
 
 pub(super) fn wiped_majority(case: &Case<'_>, teller: &Report, quota: &Quota, lost: &[&Member]) -> Verdict {

@@ -102,7 +102,9 @@ fn obstacle(one: &Sibling, told: Verdict) -> Obstacle {
 
 /// Addresses that are none of this host, or that strangers reach, and ports that others have.
 fn listens(settings: &NodeSettings, sibling: &Sibling, host: &Host) -> Option<StartError> {
-    let users = settings.rest.enabled.then_some((Side::Users, &settings.http));
+    // The loopback of another host is not this one's.
+    let is_here = !sibling.is_elsewhere || ran_here(sibling);
+    let users = (settings.rest.enabled && is_here).then_some((Side::Users, &settings.http));
     let mut sides = [(Side::Nodes, &settings.transport)].into_iter().chain(users);
     sides.find_map(|(side, listen)| listens_at(settings, (side, listen), sibling, host))
 }
