@@ -249,13 +249,17 @@ struct Ends {
     stdin: Option<oneshot::Receiver<()>>,
 }
 
+/// Once that signal is listened to, a file that may not grow further is an error of its disk, which is told.
+pub(super) fn outlive_file_limit() -> std::io::Result<()> {
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
+}
+
 impl Ends {
     fn listen(heeds_stdin: bool) -> std::io::Result<Self> {
         let hang_up = HangUps::listen()?;
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
-        // Once it is listened to, a file that may not grow further is an error of its disk, which is told.
-        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
+        outlive_file_limit()?;
         let stdin = if heeds_stdin { Some(end_of_stdin()?) } else { None };
         Ok(Ends { hang_up, interrupt, terminate, stdin })
     }

@@ -10,7 +10,8 @@ mod seeds;
 use super::ask::Asker;
 use super::config::{self, ConfigArgs};
 use super::explain::tell;
-use super::{CommandError, CommandOutcome};
+use super::start::outlive_file_limit;
+use super::{CommandError, CommandOutcome, failed};
 use crate::diagnose::{Certainty, Code, Mend, Verdict, Worth};
 use crate::runtime::Access;
 use crate::runtime::addresses;
@@ -71,6 +72,7 @@ impl DoctorArgs {
     pub(super) fn run(self, out: &mut impl Write) -> Result<CommandOutcome, CommandError> {
         let settings = config::load(&self.config)?.settings;
         let runtime = super::runtime()?;
+        runtime.block_on(async { outlive_file_limit() }).map_err(|error| failed("listen to signals", error))?;
         let mut findings = Findings::default();
         let running = start_failure::running(&settings);
         if let Some(pid) = running {
