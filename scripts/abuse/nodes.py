@@ -88,6 +88,13 @@ class Setup:
 
     def add_of_another_cluster(self, host, cluster):
         """Makes the same for a host whose certificate this authority gives to a node of another cluster, which `setup` refuses."""
+        self.add_signed(host, cluster, days=2)
+
+    def add_ended(self, host):
+        """Makes the same for a host whose certificate ended yesterday."""
+        self.add_signed(host, self.name, days=-1)
+
+    def add_signed(self, host, cluster, days):
         self.add(host)
         key, role = self.file(host, "node.key"), hashlib.sha256(cluster.encode()).hexdigest()[:32]
         with tempfile.TemporaryDirectory() as work:
@@ -95,7 +102,7 @@ class Setup:
             extensions.write_text(f"subjectAltName=IP:{host},DNS:node.{role}.zazen.internal\nextendedKeyUsage=serverAuth,clientAuth\n")
             for line in (["req", "-new", "-key", key, "-subj", f"/CN={host}", "-out", request],
                          ["x509", "-req", "-in", request, "-CA", self.file("ca.crt"), "-CAkey", self.file("ca.key"), "-set_serial", "7",
-                          "-days", "2", "-extfile", extensions, "-out", self.file(host, "node.crt")]):
+                          "-days", days, "-extfile", extensions, "-out", self.file(host, "node.crt")]):
                 subprocess.run(["openssl", *map(str, line)], check=True, capture_output=True)
 
     def renew(self, *hosts):
