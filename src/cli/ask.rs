@@ -6,6 +6,7 @@ use super::{CommandError, failed};
 use crate::client::Client;
 use crate::protocol::Failure;
 use crate::rest::HINT;
+use crate::runtime::printable::printable;
 use crate::runtime::{self, Access, Reach};
 use clap::Args;
 use serde::de::DeserializeOwned;
@@ -237,7 +238,7 @@ impl Asker {
 fn reason(answer: &[u8]) -> Option<String> {
     let told: serde_json::Value = serde_json::from_slice(answer).ok()?;
     let reason = told.get("error")?.get("reason")?.as_str()?;
-    Some(reason.chars().filter(|letter| !letter.is_control()).take(REASON_MAX).collect())
+    Some(printable(reason).chars().take(REASON_MAX).collect())
 }
 
 fn fails(error: &reqwest::Error) -> Silence {
