@@ -199,11 +199,18 @@ fn spans(settings: &NodeSettings, clock: Clock, local: &Node) -> Result<Arc<Span
     spans.map(Arc::new).map_err(|error| StartError::System("start the thread of spans", error))
 }
 
+fn enough_files() -> Result<(), StartError> {
+    match descriptors::too_few() {
+        Some(limit) => Err(StartError::FewFiles(limit)),
+        None => Ok(()),
+    }
+}
+
 async fn assemble(told: StartOptions) -> Result<(Handle, Driver, Inboxes, Server), StartError> {
     let StartOptions { settings, users, log } = told;
     let current = Current::new(settings);
     let settings = current.get();
-    descriptors::too_few().map_or(Ok(()), |limit| Err(StartError::FewFiles(limit)))?;
+    enough_files()?;
     let (hosts, listeners) = listen(&settings).await?;
     let address = Address::from(published(&settings.transport, &listeners)?.to_string());
     let (zen, store) = core(&settings, &address)?;

@@ -53,9 +53,9 @@ pub(super) fn abandoned(settings: &NodeSettings, id: &NodeId) -> Option<String> 
 
 /// When a node wrote something into its data directory last.
 fn written(data: &Path) -> Option<SystemTime> {
-    let own = note::path_in(data).parent()?.to_owned();
-    let files = [own.join("_state"), own].iter().flat_map(|place| listed(place)).collect::<Vec<_>>();
-    files.iter().filter_map(|file| fs::metadata(file).and_then(|about| about.modified()).ok()).max()
+    let own = data.join("nodes").join("0");
+    let files = [own.join("_state"), own].into_iter().flat_map(|directory| listed(&directory));
+    files.filter_map(|file| fs::metadata(file).and_then(|about| about.modified()).ok()).max()
 }
 
 /// From where a node may have been started: its home and where its configuration and it itself are now, what holds these, and
