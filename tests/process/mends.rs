@@ -137,6 +137,18 @@ fn a_newcomer_with_a_mistyped_cluster_name_changes_its_own() {
 }
 
 #[test]
+fn a_start_whose_arguments_make_no_sense_is_told_of_by_those_that_run() {
+    let cluster = Cluster::start(1);
+    let mut newcomer = cluster.stranger(&cluster.nodes[0].cluster, "n1");
+    newcomer.arguments = vec!["-E".into(), "node.nmae=n1".into()];
+    newcomer.start();
+    let (code, line) = failure(&mut newcomer);
+    assert!(code == "bad-settings" && line.ends_with("-E node.name=n1"), "{code}: {line}");
+    let told = verdicts(&cluster, &cluster.nodes[0], "bad-settings");
+    assert_eq!(mends(&told, "bad-settings"), [("n1".to_owned(), line)], "{told:?}");
+}
+
+#[test]
 fn nodes_of_one_file_that_each_have_a_directory_are_not_told_to_take_that_of_another() {
     let (_turn, scratch) = (Turn::wait(), Scratch::new());
     let (http, transport) = (free_ports(3), free_ports(3));

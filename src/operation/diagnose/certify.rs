@@ -123,7 +123,7 @@ pub(super) fn renewed_elsewhere(case: &Case<'_>, report: &Report, host: &str) ->
 
 /// The same for one that is at another host than its certificates were made for.
 pub(super) fn equipped_anew(case: &Case<'_>, report: &Report, (before, now): (&str, &str)) -> Option<Mend> {
-    // Where another one is, its files are: these were copied from there.
+    // The directory of an address at which another node is holds that node's files, of which this one has copies.
     let is_taken = case.reports.iter().any(|other| other.explanation.node.host() == before);
     brought(case, report, (if is_taken { now } else { before }, now), ("--renew ", &CERTIFICATES))
 }

@@ -273,6 +273,20 @@ mod tests {
     }
 
     #[test]
+    fn the_loopback_of_a_node_on_another_host_is_not_this_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = listener.local_addr().expect("it is bound").port().to_string();
+        let given = [("network.host", "192.0.2.1".to_owned()), ("http.host", "127.0.0.1".into()), ("http.port", port)];
+        let arguments = given.map(|(key, value)| (key.to_owned(), value));
+        let (environment, path_conf) = (BTreeMap::new(), PathBuf::from("config"));
+        let sources = Sources { file: None, environment: &environment, arguments: &arguments, path_conf };
+        let settings = settings::load(&sources).expect("they make sense").settings;
+        let taken =
+            |is_elsewhere| listens(&settings, &Sibling { is_elsewhere, ..Sibling::default() }, &Host::look()).is_some();
+        assert!(taken(false) && !taken(true));
+    }
+
+    #[test]
     fn a_file_is_no_data_directory() {
         let given = [("transport.port", "0".into())];
         let seen = seen("file", &given, |data| fs::write(data, "").expect("it can be written"));

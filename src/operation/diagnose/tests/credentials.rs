@@ -143,6 +143,15 @@ fn who_moved_with_its_certificates_gets_others_where_it_has_its_own() {
 }
 
 #[test]
+fn who_has_a_copy_of_the_certificate_of_another_node_gets_its_own_and_that_one_keeps_its() {
+    for copied_from in ["10.0.0.1", "10.0.0.2"] {
+        let told = judged(&[well_with(Distrust::OfHost(copied_from.into())), follower(2, 1)]).verdicts.remove(0);
+        let line = told.mend.expect("it is known what helps").line;
+        assert!(line.ends_with(" 10.0.0.0:/s/10.0.0.0/"), "{copied_from}: {line}");
+    }
+}
+
+#[test]
 fn who_refuses_the_cluster_that_its_certificate_is_of_has_another_name_in_its_file() {
     let told = judged(&[well_with(Distrust::RefusesCluster), follower(2, 1)]).verdicts.remove(0);
     let mend = told.mend.expect("it is known what helps");
