@@ -259,7 +259,7 @@ mod tests {
     use crate::protocol::Failure;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use ratatui::crossterm::event::{KeyCode, KeyEvent};
+    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use serde_json::json;
 
     fn place() -> Place {
@@ -349,6 +349,13 @@ mod tests {
         press(&mut screen, KeyCode::Char('q'));
         press(&mut screen, KeyCode::Char('?'));
         assert!(drawn(&screen).contains("reverse the order"), "{}", drawn(&screen));
+        // Escape, and a blank at once.
+        screen.press(KeyEvent::new(KeyCode::Char(' '), KeyModifiers::ALT));
+        assert!(
+            !drawn(&screen).contains("reverse the order") && drawn(&screen).contains(", held"),
+            "{}",
+            drawn(&screen)
+        );
     }
 
     #[test]

@@ -122,6 +122,11 @@ impl Screen {
 
     /// Does what a key stands for.
     pub(super) fn press(&mut self, key: KeyEvent) -> Next {
+        // A terminal sends Alt and a key as Escape and that key, which may be what was pressed.
+        if key.modifiers.contains(KeyModifiers::ALT) {
+            self.press(KeyEvent::from(KeyCode::Esc));
+            return self.press(KeyEvent { modifiers: key.modifiers - KeyModifiers::ALT, ..key });
+        }
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match (key.code, &self.over) {
             (KeyCode::Char('c'), _) if is_control => return Next::Quit,
